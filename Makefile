@@ -66,7 +66,8 @@ lowest: $(LOWEST)/.ready
 	$(LOWEST)/bin/foreknow --help > $(LOWEST)/help.txt
 	$(LOWEST)/bin/python -m pytest -n auto --dist worksteal \
 		tests/cli tests/explore tests/frames tests/report \
-		tests/test_publishing*.py tests/methods/test_publishing*.py tests/test_verifier.py
+		tests/publishing tests/judge/test_verifier.py \
+		tests/methods/test_conformance.py tests/methods/test_fulldomain_result.py
 
 $(SERVICES)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(SERVICES)
@@ -78,7 +79,7 @@ $(SERVICES)/.ready: pyproject.toml
 
 # A test that finds no server, or no Java, says so and is skipped.
 services: $(SERVICES)/.ready
-	$(SERVICES)/bin/python -m pytest -rs tests/frames tests/spark tests/test_warehouse_examples.py \
+	$(SERVICES)/bin/python -m pytest -rs tests/frames tests/spark tests/prepare/test_warehouse.py \
 		-k "spark or ibis or postgres or databases or dbt"
 
 # The judge's own wheel, in an environment of its own, without foreknow.

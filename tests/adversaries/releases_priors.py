@@ -5,7 +5,7 @@ from fractions import Fraction
 from functools import cached_property
 
 import pyarrow as pa
-from tests.oracle.posterior_worlds import binary, joint
+from tests.oracle.priors import binary, joint
 
 import foreknow as fk
 from foreknow_judge.written import Written

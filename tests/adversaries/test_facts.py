@@ -22,12 +22,8 @@ from tests.adversaries.judging import (
     worst_cases,
 )
 from tests.examples import NIGHTLY, examples
-from tests.oracle.dynamic_program import breach, congregated
-from tests.oracle.languages import (
-    Space,
-    conjunctions,
-    negations,
-)
+from tests.oracle.facts import breach, congregated
+from tests.oracle.implications import Space, conjunctions, negations
 from tests.oracle.worlds import worlds
 
 import foreknow as fk

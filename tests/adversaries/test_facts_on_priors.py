@@ -8,7 +8,7 @@ from itertools import product
 import pyarrow as pa
 import pytest
 from tests.examples import NIGHTLY
-from tests.oracle.facts_on_priors import binary, surest
+from tests.oracle.facts import binary, surest
 
 import foreknow as fk
 from foreknow_judge.errors import CertificateError, DataError

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.judging import same, some
 from tests.examples import examples
-from tests.oracle.implication_worlds import Dealing, Truth, Worlds, group_by_group, least_odds
-from tests.oracle.minimize import minimize2
+from tests.oracle.implications import Dealing, Truth, Worlds, group_by_group, least_odds, minimize2
 from tests.oracle.worlds import members, posterior, small_releases, worlds
 
 import foreknow as fk

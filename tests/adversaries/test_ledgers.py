@@ -8,7 +8,7 @@ import pytest
 from tests.adversaries import formulas
 from tests.adversaries.releases_many import VALUES, counted, stands, started, weighed, worst
 from tests.examples import NIGHTLY
-from tests.oracle.implication_worlds import group_by_group
+from tests.oracle.implications import group_by_group
 
 import foreknow as fk
 from foreknow.adversaries.facts.facts import Facts

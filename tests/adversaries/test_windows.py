@@ -16,8 +16,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.examples import NIGHTLY, examples
-from tests.oracle.merged_windows import worst_of_maximal, worst_of_two
-from tests.oracle.windows import windows_of, worst_of_windows
+from tests.oracle.sets import windows_of, worst_of_maximal, worst_of_two, worst_of_windows
 
 import foreknow as fk
 from foreknow.adversaries.facts import windows as kernel

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
-from tests.oracle.algorithm_worlds import posteriors
+from tests.oracle.decoy import posteriors
 
 import foreknow as fk
 

@@ -25,8 +25,8 @@ from tests.attacks.small_methods import (
     together,
 )
 from tests.examples import NIGHTLY
-from tests.oracle.algorithm_worlds import posteriors
-from tests.oracle.streamliner_lots import outcomes, tables
+from tests.oracle.decoy import posteriors
+from tests.oracle.streamliner import outcomes, tables
 
 import foreknow as fk
 from foreknow.methods.anatomy import rounds_of

@@ -18,7 +18,7 @@ from tests.attacks.small_methods import (
     together,
 )
 from tests.examples import NIGHTLY
-from tests.oracle.algorithm_worlds import posteriors
+from tests.oracle.decoy import posteriors
 
 import foreknow as fk
 from foreknow.attacks.method_runner import Runs

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.attacks.small_methods import naive, random_table, together
 from tests.audits.folders import forge, settings_of, written
 from tests.examples import NIGHTLY, examples
-from tests.oracle.algorithm_worlds import posteriors
+from tests.oracle.decoy import posteriors
 
 import foreknow as fk
 from foreknow_judge.errors import CertificateError, PolicyError

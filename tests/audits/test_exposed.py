@@ -18,7 +18,7 @@ from tests.oracle.exposed_worlds import (
     several_found_out,
     suspected,
 )
-from tests.oracle.posterior_worlds import binary, joint
+from tests.oracle.priors import binary, joint
 
 import foreknow as fk
 from foreknow.needs import Need

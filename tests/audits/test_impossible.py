@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from tests.audits.folders import forge, written
 from tests.examples import NIGHTLY
-from tests.oracle.impossible_worlds import worst_cases, worst_negations
+from tests.oracle.rules import worst_cases, worst_negations
 
 import foreknow as fk
 from foreknow.data.impossible import Rule, condition_of, decided, fired

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.audits.folders import written
 from tests.examples import NIGHTLY, examples
-from tests.oracle.row_order import parts_by_position, rows_of
+from tests.oracle.labels import parts_by_position, rows_of
 from tests.people import short_report
 from tests.utility.brute import members_of
 

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.audits.folders import written
 from tests.examples import NIGHTLY
-from tests.oracle.look_alikes import alone, fewest, fewest_in_population, over, presence
+from tests.oracle.risks import alone, fewest, fewest_in_population, over, presence
 from tests.people import rows_of
 
 import foreknow as fk

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from tests.audits.folders import forge, settings_of, written
 from tests.examples import NIGHTLY
-from tests.oracle.impossible_worlds import worst_cases, worst_negations
+from tests.oracle.rules import worst_cases, worst_negations
 from tests.refusals import refused
 
 import foreknow as fk

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.audits.folders import written
 from tests.examples import examples
 from tests.oracle.many_worlds import worlds as many_worlds
-from tests.oracle.sights import joint_bags, joint_worlds
+from tests.oracle.sets import joint_bags, joint_worlds
 from tests.oracle.worlds import worlds
 from tests.people import rows_of
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.audits.folders import forge, settings_of, written
 from tests.cli.conftest import desk as desk
 from tests.examples import NIGHTLY, examples
-from tests.oracle.sights import joint_worlds, worst_over_worlds
+from tests.oracle.sets import joint_worlds, worst_over_worlds
 from tests.oracle.worlds import worlds
 
 import foreknow as fk

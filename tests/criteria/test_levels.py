@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv as pc
 import pytest
 from tests.examples import NIGHTLY
-from tests.oracle.label_levels import NUMBERS, codes_of, keeps_top, numbers_of, whole
+from tests.oracle.labels import NUMBERS, codes_of, keeps_top, numbers_of, whole
 
 import foreknow as fk
 from foreknow_judge import levels

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.examples import examples
-from tests.oracle.presence_worlds import chosen, presence
+from tests.oracle.risks import chosen
+from tests.oracle.risks import presence_of_presence as presence
 from tests.refusals import refused
 
 import foreknow as fk

@@ -21,7 +21,9 @@ from tests.crossings.definitions import CRITERIA, OF_POPULATION, OF_SIZES
 from tests.crossings.memory import run_all
 from tests.crossings.tables import PAIRS
 from tests.crossings.worlds import Facts, Member, surest, surest_by_negations
-from tests.oracle import facts_on_priors, impossible_worlds, many_worlds
+from tests.oracle import facts as facts_on_priors
+from tests.oracle import many_worlds
+from tests.oracle import rules as impossible_worlds
 from tests.oracle.worlds import worst_cases
 from tests.support import UNSUPPORTED
 

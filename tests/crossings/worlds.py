@@ -14,7 +14,7 @@ from itertools import combinations, product
 from math import lcm
 from typing import NamedTuple
 
-from tests.oracle.implication_worlds import chances_of, odds_of
+from tests.oracle.implications import chances_of, odds_of
 
 ONE = Fraction(1)
 

@@ -35,7 +35,7 @@ _ROWS = [
         "else reached < limit",
         "else reached <= limit",
         "a limit is safe when it is reached though it says below",
-        "test_verifier",
+        "judge/test_verifier",
     ),
     (
         "below-is-at-most",
@@ -43,7 +43,7 @@ _ROWS = [
         "Limit(amount, table.below is None and bool(table.limits), relative)",
         "Limit(amount, True, relative)",
         "below is judged as at_most",
-        "test_verifier test_audits_are_judged",
+        "judge/test_verifier judge/test_audits",
     ),
     (
         "relative-limit-doubled",
@@ -51,7 +51,7 @@ _ROWS = [
         "min(Fraction(1), self.amount * prior)",
         "min(Fraction(1), self.amount * prior * 2)",
         "a limit relative to priors is twice as high",
-        "test_relative_limits test_verifier_priors",
+        "adversaries/test_priors judge/test_priors",
     ),
     (
         "relative-by-chance",
@@ -59,7 +59,7 @@ _ROWS = [
         "worst = Worst.among(cases, relative)",
         "worst = Worst.among(cases, False)",
         "of sets under a relative limit, the likeliest is judged and not the nearest to its limit",
-        "adversaries/test_any_of_priors",
+        "adversaries/test_priors",
     ),
     (
         "one-safe-is-safe",
@@ -67,7 +67,7 @@ _ROWS = [
         "not self.failures",
         "len(self.failures) < len(self.verdicts)",
         "an audit is safe if any of its verdicts is",
-        "test_audit",
+        "audits/test_audit",
     ),
     # ---- facts ---------------------------------------------------------------------------------
     (
@@ -76,7 +76,7 @@ _ROWS = [
         "sum(other_counts) - n_known",
         "sum(other_counts) - max(n_known - 1, 0)",
         "one of k known people is forgotten",
-        "test_verifier",
+        "judge/test_verifier",
     ),
     (
         "facts-one-split",
@@ -92,7 +92,7 @@ _ROWS = [
         "groups.top_sum(l + 1)[group] - holders, groups.top_sum(l)[group]",
         "groups.top_sum(l)[group] - holders, groups.top_sum(l)[group]",
         "of a frequent value, one other value too few is ruled out",
-        "test_verifier",
+        "judge/test_verifier",
     ),
     (
         "facts-relatives-one-less",
@@ -100,7 +100,7 @@ _ROWS = [
         "for i in range(m):",
         "for i in range(m - 1):",
         "one of m relatives is forgotten",
-        "test_verifier",
+        "judge/test_verifier",
     ),
     (
         "facts-set-own-rank",
@@ -124,7 +124,7 @@ _ROWS = [
         "[-1] + [1]",
         "[1] + [1]",
         "of groups that differ in size only the largest is judged",
-        "test_verifier_front test_verifier",
+        "judge/test_verifier",
     ),
     # ---- implications and negations ------------------------------------------------------------
     (
@@ -133,7 +133,7 @@ _ROWS = [
         "range(1, min(limit, atoms) + 1)",
         "range(1, min(limit, atoms, 1) + 1)",
         "no two implications are about one other person",
-        "test_verifier",
+        "judge/test_verifier",
     ),
     (
         "implications-elsewhere",
@@ -141,7 +141,7 @@ _ROWS = [
         "for atoms_here in range(k + 1):",
         "for atoms_here in range(k, k + 1):",
         "implications are never about people of other groups",
-        "test_verifier",
+        "judge/test_verifier",
     ),
     (
         "negations-one-less",
@@ -149,7 +149,7 @@ _ROWS = [
         "return _judge_facts(question, FactsSettings(l=k))",
         "return _judge_facts(question, FactsSettings(l=max(k - 1, 0)))",
         "one of k negations is forgotten",
-        "adversaries/test_negations",
+        "adversaries/test_implications",
     ),
     # ---- impossible values ---------------------------------------------------------------------
     (
@@ -158,7 +158,7 @@ _ROWS = [
         "if ruled and not judge.of_rules:",
         "if False:",
         "implications and priors are judged as if everybody could have any value",
-        "test_verifier",
+        "judge/test_verifier",
     ),
     (
         "impossible-open",
@@ -166,7 +166,7 @@ _ROWS = [
         "if answers[i] is not False)",
         "if answers[i])",
         "somebody of whom labels leave it open is counted among those who can have a value",
-        "test_impossible",
+        "audits/test_impossible",
     ),
     (
         "impossible-around",
@@ -174,7 +174,7 @@ _ROWS = [
         "None if _around(ends_of_label[1], ends_of_label[2], condition) else False",
         "False",
         "a label around the range of a rule is taken for one beside it",
-        "test_impossible test_impossible_values_spelt",
+        "audits/test_impossible",
     ),
     (
         "impossible-known",
@@ -182,7 +182,7 @@ _ROWS = [
         "n_without, n_free = n_without - (n_known - of_kind), n_free - (n_known - of_kind)",
         "n_without, n_free = n_without, n_free",
         "known people are forgotten where some people cannot have a value",
-        "test_impossible",
+        "audits/test_impossible",
     ),
     (
         "joint-known",
@@ -190,7 +190,7 @@ _ROWS = [
         "members[kind] - k",
         "members[kind]",
         "known people are forgotten where rules are about a column beside the secret",
-        "test_rules_beside",
+        "audits/test_rules_beside",
     ),
     (
         "joint-beside",
@@ -198,7 +198,7 @@ _ROWS = [
         "if name not in apart",
         "if name in apart",
         "a rule on a column beside the secret does nothing",
-        "test_rules_beside",
+        "audits/test_rules_beside",
     ),
     (
         "impossible-surely",
@@ -206,7 +206,7 @@ _ROWS = [
         "if count > sum(",
         "if count > 1 + sum(",
         "a group holds a value more than people who can have it, and is judged",
-        "test_impossible",
+        "audits/test_impossible",
     ),
     (
         "range-end",
@@ -214,7 +214,7 @@ _ROWS = [
         "position <= high[2]",
         "position < high[2]",
         "the end of a range is not among its numbers",
-        "test_named_values test_impossible",
+        "prepare/test_named_values audits/test_impossible",
     ),
     # ---- priors and facts on top of them -------------------------------------------------------
     (
@@ -223,7 +223,7 @@ _ROWS = [
         "max(other_weights.shape[2] - ruled_out, 0)",
         "max(other_weights.shape[2] - ruled_out + 1, 0)",
         "on top of priors one value too few is ruled out",
-        "adversaries/test_facts_on_priors test_verifier_exchanges",
+        "adversaries/test_facts_on_priors judge/test_priors",
     ),
     (
         "priors-binary-ruled-out",
@@ -231,7 +231,7 @@ _ROWS = [
         "max(len(other_counts) - question.amounts[0], 0)",
         "max(len(other_counts) - question.amounts[0] + 1, 0)",
         "the same of binary priors",
-        "adversaries/test_facts_on_priors test_verifier_exchanges",
+        "adversaries/test_facts_on_priors judge/test_priors",
     ),
     (
         "priors-of-sets",
@@ -239,7 +239,7 @@ _ROWS = [
         "min(sum((self.of(signature, value) for value in members), Fraction(0)), Fraction(1))",
         "max((self.of(signature, value) for value in members), default=Fraction(0))",
         "the prior of a set is that of its likeliest value",
-        "adversaries/test_any_of_priors test_verifier_priors",
+        "adversaries/test_priors judge/test_priors",
     ),
     (
         "priors-first-table",
@@ -247,7 +247,7 @@ _ROWS = [
         "for table in settings.tables:",
         "for table in settings.tables[:1]:",
         "of several tables of priors only the first is judged",
-        "test_verifier_priors",
+        "judge/test_priors",
     ),
     (
         "priors-surest-of-tables",
@@ -255,7 +255,7 @@ _ROWS = [
         "Worst.among(cases, question.relative)",
         "Worst.among(cases, False)",
         "of several tables under a relative limit, the surest is judged",
-        "test_relative_limits test_verifier_priors",
+        "adversaries/test_priors judge/test_priors",
     ),
     (
         "exchanges-known",
@@ -263,7 +263,7 @@ _ROWS = [
         "max(counts[y] - known_of_it, 0)",
         "max(counts[y], 0)",
         "known people are forgotten on top of priors",
-        "adversaries/test_facts_on_priors test_verifier_exchanges",
+        "adversaries/test_facts_on_priors judge/test_priors",
     ),
     (
         "exchanges-links",
@@ -271,7 +271,7 @@ _ROWS = [
         "factor *= 1 if odds == inf else odds / (1 + odds)",
         "factor = min(factor, 1 if odds == inf else odds / (1 + odds))",
         "of several links on top of priors one is counted",
-        "test_verifier_exchanges",
+        "judge/test_priors",
     ),
     # ---- windows -------------------------------------------------------------------------------
     (
@@ -280,7 +280,7 @@ _ROWS = [
         'group, reach[first], "right"',
         'group, reach[first], "left"',
         "the last value of a window is not in it",
-        "adversaries/test_within",
+        "adversaries/test_windows",
     ),
     (
         "window-relatives",
@@ -288,7 +288,7 @@ _ROWS = [
         "if m and worst.odds:",
         "if m > 1 and worst.odds:",
         "a single relative is in the target's group, whatever the window",
-        "adversaries/test_within",
+        "adversaries/test_windows",
     ),
     (
         "window-others",
@@ -296,7 +296,7 @@ _ROWS = [
         "unfinished = unfinished[n_left[unfinished] > 0]",
         "unfinished = unfinished[n_left[unfinished] > 1]",
         "one other value too few is ruled out beside a window",
-        "adversaries/test_within",
+        "adversaries/test_windows",
     ),
     (
         "window-bounds",
@@ -304,7 +304,7 @@ _ROWS = [
         "placed.top_sum(l)[group]",
         "0 * group",
         "a group is left out though its windows can be the worst, as others are ruled out",
-        "adversaries/test_windows_are_sets",
+        "adversaries/test_windows",
     ),
     (
         "window-alone",
@@ -312,7 +312,7 @@ _ROWS = [
         "by_itself=True",
         "by_itself=False",
         "a group is left out whose own people are the best relatives of the target",
-        "adversaries/test_windows_are_sets",
+        "adversaries/test_windows",
     ),
     # ---- cases of persons, and units -----------------------------------------------------------
     (
@@ -321,7 +321,7 @@ _ROWS = [
         "chances[summand] * cases for summand",
         "chances[summand] * 1 for summand",
         "several cases of a person in one group count as one",
-        "test_cases",
+        "prepare/test_cases",
     ),
     (
         "persons-are-rows",
@@ -329,7 +329,7 @@ _ROWS = [
         "if not self.person:",
         "if True:",
         "cases are judged as if they were people",
-        "test_cases test_audits_are_judged",
+        "prepare/test_cases judge/test_audits",
     ),
     (
         "units-are-rows",
@@ -337,7 +337,7 @@ _ROWS = [
         "if self.by is None:",
         "if True:",
         "rows are counted where households are asked for",
-        "test_units test_audits_are_judged",
+        "prepare/test_units judge/test_audits",
     ),
     # ---- sizes, risk, diversity ----------------------------------------------------------------
     (
@@ -346,7 +346,7 @@ _ROWS = [
         "people >= settings)",
         "people >= settings - 1)",
         "k people may be k - 1",
-        "test_gauges",
+        "judge/test_gauges",
     ),
     (
         "size-last-columns",
@@ -354,7 +354,7 @@ _ROWS = [
         "worst = size_and_group if worst is None or size_and_group[0] < worst[0] else worst",
         "worst = size_and_group",
         "of several lists of columns only the last is counted",
-        "test_chosen_columns_of_several",
+        "several/test_together",
     ),
     (
         "size-other-releases",
@@ -362,7 +362,7 @@ _ROWS = [
         "names = [*({cohort} & {*columns}), *names]",
         "names = [*names]",
         "people of other releases count among those who look alike",
-        "test_chosen_columns_of_several",
+        "several/test_together",
     ),
     (
         "risk-strict",
@@ -370,7 +370,7 @@ _ROWS = [
         "(settings.strict and figures[key] == limit)",
         "(settings.strict and figures[key] > limit)",
         "a strict risk may be reached",
-        "test_risk_limits risks/test_risk",
+        "risks/test_risk_limits risks/test_risk",
     ),
     (
         "look-alikes-are-groups",
@@ -378,7 +378,7 @@ _ROWS = [
         "if exact and gauge.of_people:",
         "if False:",
         "in the bucketized form groups are counted, and not who has the same exact columns",
-        "test_gauges",
+        "judge/test_gauges",
     ),
     (
         "diversity-one-less",
@@ -386,7 +386,7 @@ _ROWS = [
         "groups.n_values[group] >= limit",
         "groups.n_values[group] + 1 >= limit",
         "l values may be l - 1",
-        "test_gauges",
+        "judge/test_gauges",
     ),
     (
         "diversity-recursive",
@@ -394,7 +394,7 @@ _ROWS = [
         "worst < c",
         "worst <= c",
         "recursive diversity may reach its limit",
-        "test_gauges",
+        "judge/test_gauges",
     ),
     (
         "diversity-any-group",
@@ -402,7 +402,7 @@ _ROWS = [
         "all(_keeps(shape, limit) for shape in shapes)",
         "any(_keeps(shape, limit) for shape in shapes)",
         "entropy is kept if one of the worst groups keeps it",
-        "test_gauges",
+        "judge/test_gauges",
     ),
     (
         "alpha-k-alike",
@@ -410,7 +410,7 @@ _ROWS = [
         "look_alikes.people.min()",
         "groups.people.min()",
         "the k of alpha_k counts groups where exact columns are published",
-        "test_gauges",
+        "judge/test_gauges",
     ),
     # ---- closeness -----------------------------------------------------------------------------
     (
@@ -419,7 +419,7 @@ _ROWS = [
         "max(1, len(order) - 1)",
         "max(1, len(order))",
         "distances along an order are divided by one too many",
-        "test_gauges",
+        "judge/test_gauges",
     ),
     (
         "closeness-tree",
@@ -427,7 +427,7 @@ _ROWS = [
         "for node_of in above[:-1]:",
         "for node_of in above[:0]:",
         "distances in a tree do not grow with its levels",
-        "test_gauges",
+        "judge/test_gauges",
     ),
     (
         "likeness-enhanced",
@@ -435,7 +435,7 @@ _ROWS = [
         "_exceeds(1 / of_all, share / of_all - 1)",
         "_exceeds(1 / of_all, share / of_all - 2)",
         "enhanced likeness allows a gain of one more",
-        "test_gauges",
+        "judge/test_gauges",
     ),
     (
         "disclosure-lacking",
@@ -443,7 +443,7 @@ _ROWS = [
         "if lacks.any():",
         "if lacks.all():",
         "a group may lack a value",
-        "test_gauges",
+        "judge/test_gauges",
     ),
     (
         "disclosure-below",
@@ -451,7 +451,7 @@ _ROWS = [
         "highest(np.maximum(share, of_all), np.minimum(share, of_all))",
         "highest(share, of_all[: len(share)])",
         "a group may have much less of a value",
-        "test_gauges",
+        "judge/test_gauges",
     ),
     # ---- populations and levels ----------------------------------------------------------------
     (
@@ -460,7 +460,7 @@ _ROWS = [
         "fewest >= settings.k",
         "max(n_matches) >= settings.k",
         "the largest group decides",
-        "test_gauges",
+        "judge/test_gauges",
     ),
     (
         "presence-outside",
@@ -468,7 +468,7 @@ _ROWS = [
         "Fraction(0) if outside else min(rates)",
         "min(rates)",
         "who fits no group, and is surely absent, is forgotten",
-        "test_gauges",
+        "judge/test_gauges",
     ),
     (
         "population-open-end",
@@ -476,7 +476,7 @@ _ROWS = [
         "and not (strict and number == last)",
         "",
         "people at the open end of a range fit it",
-        "test_gauges",
+        "judge/test_gauges",
     ),
     (
         "population-digest",
@@ -484,7 +484,7 @@ _ROWS = [
         "if population.digest != digest:",
         "if False:",
         "another population than the certified one is taken",
-        "test_gauges",
+        "judge/test_gauges",
     ),
     (
         "population-twice",
@@ -492,7 +492,7 @@ _ROWS = [
         "(often[is_named] > 1).any()",
         "(often[is_named] > 2).any()",
         "somebody is twice in a population",
-        "test_people_of_a_population_once",
+        "judge/test_certificate",
     ),
     (
         "levels-top",
@@ -500,7 +500,7 @@ _ROWS = [
         "high > top if match[2] else high >= top",
         "high > top",
         "a label that ends at the top shows it",
-        "test_levels test_levels_attacked",
+        "criteria/test_levels",
     ),
     (
         "levels-origin",
@@ -508,7 +508,7 @@ _ROWS = [
         "(cut - origin) % width",
         "cut % width",
         "intervals begin anywhere",
-        "test_levels",
+        "criteria/test_levels",
     ),
     # ---- what is seen, and asked about ---------------------------------------------------------
     (
@@ -517,7 +517,7 @@ _ROWS = [
         "table.sensitive or release.sensitive, table.known",
         "table.sensitive or release.sensitive, table.known[1:]",
         "one of the known columns is forgotten",
-        "test_verifier_several test_audits_are_judged",
+        "judge/test_verifier judge/test_audits",
     ),
     (
         "sets-value-by-value",
@@ -525,7 +525,7 @@ _ROWS = [
         "if secret.sets:",
         "if False:",
         "a set is judged value by value",
-        "adversaries/test_any_of",
+        "adversaries/test_sets",
     ),
     (
         "sets-first-only",
@@ -533,7 +533,7 @@ _ROWS = [
         "for name, members in sorted(_sets(release, table, values).items()):",
         "for name, members in sorted(_sets(release, table, values).items())[:1]:",
         "of several sets only the first is judged",
-        "test_sets_of_hierarchies",
+        "adversaries/test_sets",
     ),
     (
         "exact-columns-forgotten",
@@ -541,7 +541,7 @@ _ROWS = [
         "dict.fromkeys([*self.exact, *known_columns])",
         "dict.fromkeys([*self.exact])",
         "known columns do not divide people who look alike",
-        "test_gauges",
+        "judge/test_gauges",
     ),
     # ---- combinations that are refused ---------------------------------------------------------
     (
@@ -550,7 +550,7 @@ _ROWS = [
         "if relative_links:",
         "if False:",
         "links are judged under a relative limit",
-        "test_support",
+        "judge/test_certificate",
     ),
     (
         "refused-whole-after",
@@ -566,7 +566,7 @@ _ROWS = [
         'any(word != "single" for word in by_column)',
         "False",
         "people with several values are judged in the bucketized form",
-        "test_support",
+        "judge/test_certificate",
     ),
     (
         "refused-bucketized-shared",
@@ -574,7 +574,7 @@ _ROWS = [
         "if shared:",
         "if False:",
         "households are judged in the bucketized form",
-        "test_support",
+        "judge/test_certificate",
     ),
     (
         "refused-shuffled-known",
@@ -582,7 +582,7 @@ _ROWS = [
         "not {*known_columns}.isdisjoint(unlinked)",
         "False",
         "a column that is shuffled apart from the secret counts as known beside it",
-        "test_support",
+        "judge/test_certificate",
     ),
     (
         "refused-impossible-linked",
@@ -590,7 +590,7 @@ _ROWS = [
         "if question.beside:",
         "if False:",
         "links are judged as if no rule were about a column beside the secret",
-        "test_rules_beside",
+        "audits/test_rules_beside",
     ),
     # ---- files and certificates ----------------------------------------------------------------
     (
@@ -599,7 +599,7 @@ _ROWS = [
         "if values.lacks:",
         "if False:",
         "a missing value is judged as a value of its own",
-        "test_verifier",
+        "judge/test_verifier",
     ),
     (
         "empties-apart",
@@ -607,7 +607,7 @@ _ROWS = [
         "if len(empty) > 1:",
         "if False:",
         "an empty field and one in quotes make two groups",
-        "test_verifier",
+        "judge/test_verifier",
     ),
     (
         "formulas-mixed",
@@ -615,7 +615,7 @@ _ROWS = [
         "if len(set(texts)) < len(texts):",
         "if False:",
         "a formula with its mark and without is two values",
-        "test_escaped_attributes test_verifier",
+        "publishing/test_publishing judge/test_verifier",
     ),
     (
         "formulas-marked",
@@ -623,7 +623,7 @@ _ROWS = [
         "return text[1:] if _DISARMED.match(text) else text",
         "return text",
         "values are judged with the marks of formulas",
-        "test_escaped_attributes",
+        "publishing/test_publishing",
     ),
     (
         "tally-twice",
@@ -631,7 +631,7 @@ _ROWS = [
         "is_repeated |= rows.times != 1",
         "",
         "a value that is listed twice in a group counts as it is listed first",
-        "test_verifier_several",
+        "judge/test_verifier",
     ),
     (
         "tally-more-people",
@@ -639,7 +639,7 @@ _ROWS = [
         "wrong |= needed < groups.people",
         "wrong |= needed > groups.people",
         "a group has more people than values",
-        "test_verifier_several",
+        "judge/test_verifier",
     ),
     (
         "second-column",
@@ -647,7 +647,7 @@ _ROWS = [
         "if name not in expected:",
         "if False:",
         "a file may hold a column more",
-        "cli/test_cli_verify test_verifier_several",
+        "cli/test_cli_verify judge/test_verifier",
     ),
     (
         "parquet-bytes",
@@ -655,7 +655,7 @@ _ROWS = [
         "return not large and is_ours(path)",
         "return not large",
         "a Parquet file may hold more than its rows",
-        "test_bytes_of_parquet",
+        "judge/test_parquet_layout",
     ),
     (
         "file-changed",
@@ -663,7 +663,7 @@ _ROWS = [
         "if _status(path) != status:",
         "if False:",
         "a file that changes while it is read is judged",
-        "test_verifier",
+        "judge/test_verifier",
     ),
     (
         "digest-off",
@@ -671,7 +671,7 @@ _ROWS = [
         "if digest_of(path) != digest:",
         "if False:",
         "a file is not the certified one",
-        "test_certificate",
+        "judge/test_certificate",
     ),
     (
         "unsafe-silent",
@@ -695,7 +695,7 @@ _ROWS = [
         "if contradiction is not None:",
         "if False:",
         "a certificate may contradict itself",
-        "test_certificate",
+        "judge/test_certificate",
     ),
     (
         "claims-safe",
@@ -711,7 +711,7 @@ _ROWS = [
         'kept_table = tables_by_digest.get(str(table["digest"]))',
         "kept_table = next(iter(tables_by_digest.values()))",
         "other priors than the certified ones are taken",
-        "test_learned_priors",
+        "prepare/test_learned_priors",
     ),
     # ---- what is audited and published ---------------------------------------------------------
     (
@@ -720,7 +720,7 @@ _ROWS = [
         "return bool(claimed.exact / claimed_prior == reached / found_prior)",
         "return True",
         "an explanation with another figure is taken for the judge's",
-        "test_audits_are_judged",
+        "judge/test_audits",
     ),
     (
         "explained-or",
@@ -728,7 +728,7 @@ _ROWS = [
         "finding.safe and explanation.safe",
         "finding.safe or explanation.safe",
         "an explanation alone makes a verdict safe",
-        "test_audits_are_judged",
+        "judge/test_audits",
     ),
     (
         "verdict-over-limit",
@@ -736,7 +736,7 @@ _ROWS = [
         "safe = safe and figure.required.holds(reached, figure.found.prior)",
         "pass",
         "a verdict is safe with a figure over its limit",
-        "test_audits_are_judged",
+        "judge/test_audits",
     ),
     (
         "explained-other",
@@ -744,7 +744,7 @@ _ROWS = [
         "explanation.judged.to_dict() != finding.judged",
         "False",
         "an explanation of other knowledge is taken for the judge's",
-        "test_audits_are_judged",
+        "judge/test_audits",
     ),
     (
         "explained-elsewhere",
@@ -752,7 +752,7 @@ _ROWS = [
         "(explanation.place, explanation.required) != (finding.place, finding.required)",
         "explanation.required != finding.required",
         "an explanation of another requirement is taken for the judge's",
-        "test_audits_are_judged",
+        "judge/test_audits",
     ),
     (
         "bounds-rounded",
@@ -760,7 +760,7 @@ _ROWS = [
         "<= limit",
         "<= limit + 1",
         "an explanation with a lower bound is taken for the judge's",
-        "test_audits_are_judged",
+        "judge/test_audits",
     ),
     (
         "unjudged-known",
@@ -768,7 +768,7 @@ _ROWS = [
         "if not all(_is_known(kind, kinds) for kind in requirement.judged):",
         "if True:",
         "the judge is asked of no kind, and explanations are verdicts",
-        "test_audits_are_judged",
+        "judge/test_audits",
     ),
     (
         "unjudged-refused",
@@ -776,7 +776,7 @@ _ROWS = [
         'error.code != "too-large" or not all(',
         "False and all(",
         "what the judge refuses is a verdict by the explanation alone",
-        "test_audits_are_judged",
+        "judge/test_audits",
     ),
     (
         "files-unsafe",
@@ -784,7 +784,7 @@ _ROWS = [
         "if not all(verdict.safe for verdict in verdicts):",
         "if False:",
         "what the judge calls unsafe is published",
-        "test_publishing_failures test_publishing",
+        "publishing/test_failures publishing/test_publishing",
     ),
     (
         "rows-lost",
@@ -792,7 +792,7 @@ _ROWS = [
         "if not same_groups(written_release.held, release.counts):",
         "if False:",
         "rows are lost in writing",
-        "test_tally_of_what_is_written test_publishing_engine test_publishing_failures",
+        "prepare/test_written publishing/test_engine publishing/test_failures",
     ),
     (
         "exit-code",
@@ -808,7 +808,7 @@ _ROWS = [
         "self.measure.exact(joined) < self.threshold",
         "self.measure.exact(joined) <= self.threshold",
         "a search keeps groups that reach the limit",
-        "adversaries/test_ledgers methods/test_mondrian test_ties",
+        "adversaries/test_ledgers methods/test_mondrian adversaries/test_ties",
     ),
     (
         "read-twice",
@@ -816,7 +816,7 @@ _ROWS = [
         "raw is None or raw.source.settled or",
         "True or",
         "a table that changes is read twice, once for each sight",
-        "test_tables_that_change test_csv_read_once",
+        "frames/test_read_once prepare/test_written",
     ),
     (
         "two-spellings",
@@ -824,7 +824,7 @@ _ROWS = [
         "if (earlier := first.setdefault(bare_name(name), name)) != name:",
         "if False:",
         "two spellings of a name are two people",
-        "test_two_spellings_of_several test_unseen_marks_in_names test_cases",
+        "prepare/test_cases",
     ),
     (
         "unshown-households",
@@ -832,7 +832,7 @@ _ROWS = [
         "if not required.of_people:",
         "if False:",
         "a release that does not say where a household's value stands is judged by rows",
-        "test_households_unshown test_households",
+        "prepare/test_households",
     ),
     (
         "reading-forgotten",
@@ -840,7 +840,7 @@ _ROWS = [
         "if text.strip(BLANKS) in reading.missing:",
         "if False:",
         "texts that say a value is missing are counted as values",
-        "test_two_schemas test_left_out several/test_recognized_later",
+        "prepare/test_schemas prepare/test_left_out several/test_together",
     ),
     # ---- several releases ----------------------------------------------------------------------
     (
@@ -849,7 +849,7 @@ _ROWS = [
         "cells.settled.all()",
         "cells.settled.any()",
         "releases whose groups cross are judged as if differences settled them",
-        "several/test_together several/test_together_worlds",
+        "several/test_together",
     ),
     (
         "counted-otherwise",
@@ -857,7 +857,7 @@ _ROWS = [
         "if any(schema != first for schema in other_schemas):",
         "if False:",
         "releases that count other people are one",
-        "several/test_together test_two_schemas",
+        "several/test_together prepare/test_schemas",
     ),
     (
         "somebody-twice",
@@ -897,7 +897,7 @@ _ROWS = [
         "bool(finding.found.limits_values)",
         "True",
         "what limits no inference is called safe",
-        "test_limits_inference",
+        "criteria/test_limits",
     ),
     (
         "unseen-marks",
@@ -905,7 +905,7 @@ _ROWS = [
         '!= "Cf"',
         '!= "no category"',
         "names that differ by marks that nobody sees are two people",
-        "test_unseen_marks_in_names",
+        "prepare/test_cases",
     ),
     (
         "rule-spelt-otherwise",
@@ -913,7 +913,7 @@ _ROWS = [
         "if same and text not in present:",
         "if False:",
         "a rule of what is impossible that is spelt otherwise does nothing",
-        "test_impossible_values_spelt test_impossible",
+        "audits/test_impossible",
     ),
     (
         "code-book-lies",
@@ -921,7 +921,7 @@ _ROWS = [
         "if certificate.code_book is not None and book is not None:",
         "if False:",
         "a code book may say something else than the files",
-        "test_code_book",
+        "prepare/test_code_book",
     ),
     (
         "method-proved",
@@ -929,7 +929,7 @@ _ROWS = [
         "if proof is None or not proof.may_be(claim, certificate.form):",
         "if proof is None:",
         "a certificate claims more of a method than is proved",
-        "test_scope test_certificate",
+        "audits/test_scope judge/test_certificate",
     ),
     (
         "people-certified",
@@ -937,7 +937,7 @@ _ROWS = [
         "if (people, n_groups) != (certificate.people, certificate.n_groups):",
         "if people != certificate.people:",
         "a certificate says that there are other groups than in the files",
-        "test_certificate cli/test_cli_verify",
+        "judge/test_certificate cli/test_cli_verify",
     ),
     (
         "uncertified-beside",
@@ -945,7 +945,7 @@ _ROWS = [
         "if file.name == MEMBERS:",
         "if False:",
         "a list of who is in which group lies beside a release, and is not named",
-        "test_members cli/test_cli_verify",
+        "owner/test_members cli/test_cli_verify",
     ),
 ]
 FAULTS = {row[0]: Fault(*row) for row in _ROWS}

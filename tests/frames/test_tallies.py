@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from tests.examples import NIGHTLY, examples
 from tests.frames import postgres
 from tests.frames.backends import spark_frame
-from tests.oracle.sights import joint_worlds, worst_over_worlds
+from tests.oracle.sets import joint_worlds, worst_over_worlds
 
 import foreknow as fk
 from foreknow.data.engines import lookup

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.examples import NIGHTLY
 from tests.fuzz.rounds import rounds
-from tests.oracle.register_labels import covered
+from tests.oracle.labels import covered
 
 import foreknow as fk
 from foreknow.errors import OutputError

@@ -5,7 +5,8 @@ import re
 from fractions import Fraction
 
 from tests.fuzz.rounds import ODD, Fault, alone, csv_text, mutated_bytes, rounds
-from tests.oracle.statement_worlds import posterior, worlds
+from tests.oracle.rules import posterior
+from tests.oracle.rules import worlds_of_statement as worlds
 from tests.statements.scenes import random_statement
 
 PLAIN = ["Tom", "Ann", "Tom-Lee", "4", "Ed", "gid", "Not-so", "x.y"]

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.releases_priors import priors_table, random_row, random_scene
 from tests.examples import NIGHTLY, examples
-from tests.oracle.posterior_worlds import joint
+from tests.oracle.priors import joint
 from tests.refusals import refused
 
 import foreknow as fk

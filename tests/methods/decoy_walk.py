@@ -18,7 +18,7 @@ from math import factorial, prod
 
 import numpy as np
 import pytest
-from tests.oracle.decoy_groups import Group, added, divided, placements, planned, worst
+from tests.oracle.decoy import Group, added, divided, placements, planned, worst
 
 from foreknow.methods.decoy import decoy, guards, search
 from foreknow.methods.decoy.decoy import Decoy

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import examples
 from tests.methods.tables import microdata
-from tests.oracle.streamliner_lots import exchangeable, releases
+from tests.oracle.streamliner import exchangeable, releases
 
 import foreknow as fk
 from foreknow.cli.entry import app

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.adult import table as adult_table
 from tests.examples import NIGHTLY
 from tests.methods.art_tables import ArtTable, random_table, some_limits
-from tests.oracle.art_worlds import exists, keeps, printed_art, robust
+from tests.oracle.priors import exists, keeps, printed_art, robust
 
 import foreknow as fk
 from foreknow.adversaries.priors.priors import Priors

@@ -12,7 +12,8 @@ import pytest
 from click.testing import CliRunner
 from tests.examples import NIGHTLY
 from tests.methods.tables import asking, microdata
-from tests.oracle import posterior_worlds, worlds
+from tests.oracle import priors as posterior_worlds
+from tests.oracle import worlds
 from tests.people import short_report
 
 import foreknow as fk

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.cli.conftest import desk as desk
 from tests.examples import NIGHTLY, examples
-from tests.oracle.decoy_worlds import one_trial
+from tests.oracle.decoy import one_trial
 
 import foreknow as fk
 from foreknow.errors import NoSafeRelease

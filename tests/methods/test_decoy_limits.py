@@ -11,9 +11,15 @@ import pytest
 from tests.examples import NIGHTLY
 from tests.methods.decoy_walk import eager as eager
 from tests.methods.decoy_walk import made_of
-from tests.oracle.decoy_limits import beliefs, keeps, worst_of_implications, worst_window
-from tests.oracle.decoy_worlds import one_trial, worst_posterior
-from tests.oracle.implication_worlds import group_by_group
+from tests.oracle.decoy import (
+    beliefs,
+    keeps,
+    one_trial,
+    worst_of_implications,
+    worst_posterior,
+    worst_window,
+)
+from tests.oracle.implications import group_by_group
 
 import foreknow as fk
 from foreknow.errors import NoSafeRelease

@@ -18,8 +18,7 @@ import pytest
 from tests.examples import NIGHTLY
 from tests.methods.decoy_walk import eager as eager
 from tests.methods.decoy_walk import given, in_order, judge, labelled, made_of
-from tests.oracle.decoy_groups import Group, placements, planned, worst
-from tests.oracle.decoy_worlds import worst_posterior
+from tests.oracle.decoy import Group, placements, planned, worst, worst_posterior
 
 import foreknow as fk
 from foreknow.errors import NoSafeRelease

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import NIGHTLY, examples
 from tests.methods.tables import microdata
-from tests.oracle import jump_worlds as oracle
-from tests.oracle.jump_requirements import judge_of, worst_in_worlds
+from tests.oracle import jump as oracle
+from tests.oracle.jump import judge_of, worst_in_worlds
 
 import foreknow as fk
 from foreknow.attacks.method_runner import Runs

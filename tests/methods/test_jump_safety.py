@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 from tests.examples import NIGHTLY
 from tests.methods.tables import microdata
-from tests.oracle import jump_worlds as oracle
-from tests.oracle.jump_requirements import judge_of as ruled_out
+from tests.oracle import jump as oracle
+from tests.oracle.jump import judge_of as ruled_out
 
 import foreknow as fk
 from foreknow.criteria.size import KAnonymity

@@ -8,11 +8,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.criteria.definitions import truth
 from tests.examples import examples
 from tests.methods.reference import BruteForce, parts, safe
 from tests.methods.tables import crowds, groups_by, policies
 from tests.methods.test_fulldomain import OBJECTIVES, SEEDS, Table, check_best, kept
-from tests.test_criteria_of_values import truth
 
 import foreknow as fk
 

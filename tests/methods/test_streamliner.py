@@ -15,9 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.examples import NIGHTLY, examples
 from tests.methods.tables import axes, microdata
-from tests.oracle.streamliner_gda import gda
-from tests.oracle.streamliner_lots import outcomes
-from tests.oracle.streamliner_ria import next_rows
+from tests.oracle.streamliner import gda, next_rows, outcomes
 
 import foreknow as fk
 from foreknow.data.microdata import Attribute

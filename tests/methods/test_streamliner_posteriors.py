@@ -11,19 +11,20 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from tests.methods.tables import axes, microdata
-from tests.oracle import streamliner_unsafe as plain
-from tests.oracle.streamliner_blocks import tables_of, weights_of
-from tests.oracle.streamliner_lots import (
+from tests.oracle import streamliner as plain
+from tests.oracle.streamliner import (
     bags,
     exchangeable,
     outcomes,
     posteriors,
     release_of,
+    released,
     releases,
     tables,
+    tables_of,
+    weights_of,
     worst,
 )
-from tests.oracle.streamliner_symmetry import released
 
 import foreknow as fk
 from foreknow.methods.streamliner import Streamliner

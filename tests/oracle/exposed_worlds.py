@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import combinations, product
 
 from tests.oracle import many_worlds
-from tests.oracle.implication_worlds import Worlds, least_odds
+from tests.oracle.implications import Worlds, least_odds
 from tests.oracle.worlds import members, worlds
 
 

@@ -1,18 +1,22 @@
-"""The worst posterior that a target has any of a set of values, world by world: slow, and plain.
+"""Sets of values, windows and sights, by listing worlds."""
 
-Worlds are of the values themselves, as in `tests.oracle.worlds`: nothing is merged. The adversary
-rules out single values of the target, of the set or not; knows the values of other people, each by
-itself; and knows links: if another person has one of the set, whichever, so has the target.
-Nothing here knows the library or its formulas.
-"""
-
+from collections import Counter
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, pairwise, permutations, product
 
 from tests.oracle.many_worlds import members as many_members
 from tests.oracle.many_worlds import worlds as many_worlds
-from tests.oracle.posterior_worlds import binary, joint
+from tests.oracle.priors import binary, joint
 from tests.oracle.worlds import members, worlds
+
+# ---- sets ----------------------------------------------------------------------------------------
+
+# The worst posterior that a target has any of a set of values, world by world: slow, and plain.
+#
+# Worlds are of the values themselves, as in `tests.oracle.worlds`: nothing is merged. The
+# adversary rules out single values of the target, of the set or not; knows the values of other
+# people, each by itself; and knows links: if another person has one of the set, whichever, so has
+# the target. Nothing here knows the library or its formulas.
 
 
 def worst_of_set(bags, united, most):
@@ -186,3 +190,266 @@ def of_tenths(bags):
     low = (len(lowest), sum(map(len, lowest))) if last < row[-1] and lowest else None
     high = (len(highest), sum(map(len, highest))) if first > row[0] and highest else None
     return low, high
+
+
+# ---- windows -------------------------------------------------------------------------------------
+
+# The worst posterior that a target's number lies in some window, world by world: slow, and plain.
+#
+# Windows begin anywhere, at values and between them: every x at which what lies in [x, x + w]
+# changes, and a point between each two. What lies in a window is a set of values, whose worst
+# posterior `tests.oracle.sets` enumerates. Nothing here knows the library or its formulas.
+
+
+def windows_of(values, wide, share=False):
+    """The sets of values that lie in some window; `share` says that it is so wide for its amount.
+
+    >>> [sorted(map(int, s)) for s in windows_of([1, 2, 4], 2)]
+    [[1], [1, 2], [2], [2, 4], [4]]
+    >>> [sorted(map(int, s)) for s in windows_of([-110, -100, 0, 5], Fraction(1, 10), share=True)]
+    [[-110], [-110, -100], [-100], [0], [5]]
+    """
+    values, wide = sorted({Fraction(v) for v in values}), Fraction(wide)
+
+    def holds(x, v):
+        if not share:
+            return x <= v <= x + wide
+        # Near by amount: of one sign, and the larger amount at most so much above the smaller.
+        return x <= v <= x * (1 + wide) if x >= 0 else x <= v <= x / (1 + wide)
+
+    if share:
+        begins = {v / (1 + wide) if v > 0 else v * (1 + wide) for v in values}
+    else:
+        begins = {v - wide for v in values}
+    changes = sorted(begins | set(values))
+    between = [(one + other) / 2 for one, other in pairwise(changes)]
+    found = {frozenset(v for v in values if holds(x, v)) for x in (*changes, *between)}
+    return sorted(found - {frozenset()}, key=sorted)
+
+
+def worst_of_windows(bags, wide, most, share=False):
+    """Highest posterior that somebody's value is in one window, for every amount up to `most`.
+
+    >>> worst_of_windows([[1, 2, 9]], 1, (1, 0, 0))[0, 0, 0]
+    Fraction(2, 3)
+    """
+    bags = [[Fraction(value) for value in bag] for bag in bags]
+    every = windows_of([value for bag in bags for value in bag], wide, share)
+    each = [worst_of_set(bags, united, most) for united in every]
+    return {at: max(found[at] for found in each) for at in each[0]}
+
+
+# ---- merged windows ------------------------------------------------------------------------------
+
+# What somebody finds out of a window of numbers, where statements are sets of worlds: slow,
+# plain.
+#
+# A world says who of each group has which of its values; all are as likely. A statement is the
+# set of worlds in which it is true, as the bits of a whole number, so that what an adversary
+# believes is a few numbers. Nothing here knows the library, its formulas or the other oracles.
+
+
+def maximal(values, wide, share=False):
+    """Sets of numbers that lie in one window and to which none can be added.
+
+    >>> [sorted(map(int, s)) for s in maximal([1, 2, 4, 5, 9], 3)]
+    [[1, 2, 4], [2, 4, 5], [9]]
+    """
+    values, wide = sorted({Fraction(value) for value in values}), Fraction(wide)
+
+    def end(x):
+        if not share:
+            return x + wide
+        return x * (1 + wide) if x >= 0 else x / (1 + wide)
+
+    every = [frozenset(v for v in values if x <= v <= end(x)) for x in values]
+    return sorted({own for own in every if not any(own < other for other in every)}, key=sorted)
+
+
+def worst_of_maximal(bags, wide, most, share=False):
+    """Highest chance that somebody's number lies in one of these, for every amount up to `most`.
+
+    The numbers of a window are one value before anything is asked.
+
+    >>> worst_of_maximal([[1, 2, 9]], 1, (1, 0, 0))[0, 0, 0]
+    Fraction(2, 3)
+    """
+    each = []
+    for window in maximal([value for bag in bags for value in bag], wide, share):
+        merged = [["in" if value in window else value for value in bag] for bag in bags]
+        each.append(highest(merged, "in", most))
+    return {at: max(found[at] for found in each) for at in each[0]}
+
+
+def highest(bags, secret, most):
+    """Highest chance that somebody has one value, for every amount of facts up to `most`."""
+    deals = [sorted(set(permutations(bag)), key=str) for bag in bags]
+    worlds = [sum(deal, ()) for deal in product(*deals)]
+    values = sorted({value for bag in bags for value in bag}, key=str)
+    has = {
+        (person, value): sum(1 << at for at, world in enumerate(worlds) if world[person] == value)
+        for person in range(len(worlds[0]))
+        for value in values
+    }
+    every, best = (1 << len(worlds)) - 1, dict.fromkeys(product(*map(_up_to, most)), Fraction(0))
+    for target in (sum(map(len, bags[:group])) for group in range(len(bags))):
+        hit = has[target, secret]
+        believed = {(every, 0, 0, 0)}
+        for value in values:  # the target does not have it
+            believed |= {(w & ~has[target, value], a + 1, b, c) for w, a, b, c in believed}
+        for person in range(len(worlds[0])):
+            if person != target:  # known to have a value, or linked
+                every_value, link = [has[person, v] for v in values], hit | ~has[person, secret]
+                known = {(w & own, a, b + 1, c) for w, a, b, c in believed for own in every_value}
+                believed |= known | {(w & link, a, b, c + 1) for w, a, b, c in believed}
+            believed = {
+                (w, *used)
+                for w, *used in believed
+                if w and all(one <= own for one, own in zip(used, most, strict=True))
+            }
+        for left, *used in believed:
+            chance = Fraction((left & hit).bit_count(), left.bit_count())
+            for at in best:
+                if chance > best[at] and all(a >= b for a, b in zip(at, used, strict=True)):
+                    best[at] = chance
+    return best
+
+
+def _up_to(amount):
+    return range(amount + 1)
+
+
+def worst_of_two(bags, wide, out, link):
+    """Highest chance that a target's number lies in a window, by `out` values and one other person.
+
+    Of the other is known, if anything: with ``link="same"`` that the target's number lies in the
+    window if theirs does; with "any" that it does if theirs lies in some window, whichever; with
+    "near" that both lie so near each other.
+
+    >>> [str(worst_of_two([[0, 0, 6, 2]], 1, 0, link)) for link in ("same", "any", "near")]
+    ['3/4', '3/4', '1']
+    """
+    every, best = maximal([value for bag in bags for value in bag], wide), Fraction(0)
+    for home, bag in enumerate(bags):
+        for place, other in enumerate(bags):
+            ways = [
+                (mine, theirs)
+                for i, mine in enumerate(bag)
+                for j, theirs in enumerate(other)
+                if home != place or i != j
+            ]
+            for many in range(out + 1):
+                for excluded in combinations(sorted(set(bag)), many):
+                    left = [pair for pair in ways if pair[0] not in excluded]
+                    for window in every:
+                        for kept in _linked(left, window, every, wide, link):
+                            hits = sum(mine in window for mine, _ in kept)
+                            best = max(best, Fraction(hits, len(kept) or 1))
+    return best
+
+
+def _linked(ways, window, every, wide, link):
+    """What is left of the values of two people by each link, and without one."""
+    yield ways
+    if link == "near":
+        yield [(mine, theirs) for mine, theirs in ways if abs(mine - theirs) <= wide]
+    for of in {"same": [window], "any": every}.get(link, []):
+        yield [(mine, theirs) for mine, theirs in ways if theirs not in of or mine in window]
+
+
+# ---- sights --------------------------------------------------------------------------------------
+
+# Worlds of rows with several columns, dealt to people who are known by some of them.
+#
+# Slow, and plain: every order of the rows of a group is dealt to its people, and those orders
+# stay in which everybody has what is known of them. A column that is published apart is dealt by
+# itself. Nothing here knows the library or its formulas.
+
+
+def joint_worlds(groups, secret, known, apart=()):
+    """How often each world of the secret column comes up, over all deals of the rows.
+
+    Parameters
+    ----------
+    groups : list of lists of dicts
+        The rows of each group; row i is in truth person i's.
+    secret : str
+    known : collection of str
+        Columns whose true values the adversary knows of everybody.
+    apart : collection of str
+        Columns that are shuffled within their group.
+
+    >>> rows = [{"job": "cook", "ill": "flu"}, {"job": "nurse", "ill": "hiv"}]
+    >>> joint_worlds([rows], "ill", ["job"])
+    Counter({('flu', 'hiv'): 1})
+    >>> len(joint_worlds([rows], "ill", []))
+    2
+    """
+    found = Counter()
+    for deals in product(*(list(_deals(rows, secret, known, apart)) for rows in groups)):
+        found[sum(deals, ())] += 1
+    return found
+
+
+def _deals(rows, secret, known, apart):
+    together = [name for name in known if name not in apart]
+    for order in permutations(rows):
+        pairs = list(zip(order, rows, strict=True))
+        fits = all(row[name] == own[name] for row, own in pairs for name in together)
+        if fits or secret in apart:  # what is shuffled may stand in anybody's row
+            yield tuple(row[secret] for row in order)
+
+
+def joint_bags(groups, secret, known, semantics):
+    """The same where a person may have several values of the secret column, or none.
+
+    The secret of a row is a list. Each occurrence goes to anybody of its group of whom the same is
+    known; under ``set`` nobody gets a value twice. A world is of the sets of values people have.
+
+    >>> rows = [{"job": "cook", "ill": ["flu", "hiv"]}, {"job": "nurse", "ill": []}]
+    >>> len(joint_bags([rows], "ill", ["job"], "set")), len(joint_bags([rows], "ill", [], "set"))
+    (1, 4)
+    """
+    found = Counter()
+    for deals in product(*(list(_bag_deals(rows, secret, known, semantics)) for rows in groups)):
+        found[sum(deals, ())] += 1
+    return found
+
+
+def _bag_deals(rows, secret, known, semantics):
+    occurrences = [(value, row) for row in rows for value in row[secret]]
+    able = [
+        [i for i, row in enumerate(rows) if all(row[name] == own[name] for name in known)]
+        for _, own in occurrences
+    ]
+    for holders in product(*able):
+        pairs = [(i, value) for i, (value, _) in zip(holders, occurrences, strict=True)]
+        if semantics == "multiset" or len(set(pairs)) == len(pairs):
+            yield tuple(frozenset(v for i, v in pairs if i == who) for who in range(len(rows)))
+
+
+def worst_over_worlds(worlds, value, most):
+    """The highest posterior of a value over all people and facts, for every amount up to `most`."""
+    every = [world for world, times in worlds.items() for _ in range(times)]
+    people, values = range(len(every[0])), sorted({x for world in every for x in world})
+    best = dict.fromkeys(product(*(range(amount + 1) for amount in most)), Fraction(0))
+    for target in people:
+        others = [person for person in people if person != target]
+        for n, left in _ruled_out(every, target, values, most[0]):
+            for amounts, kept in _told(left, others, target, {value}, most):
+                found = Fraction(sum(w[target] == value for w in kept), len(kept))
+                for at in best:
+                    if all(a >= b for a, b in zip(at, (n, *amounts), strict=True)):
+                        best[at] = max(best[at], found)
+    return best
+
+
+def _ruled_out(every, target, values, most):
+    """What is left if some values of the target are ruled out, and how many these are."""
+    chosen = [()]
+    for place in range(most + 1):
+        for excluded in chosen:
+            left = [world for world in every if world[target] not in excluded]
+            if left:
+                yield place, left
+        chosen = [(*old, x) for old in chosen for x in values if not old or x > old[-1]]

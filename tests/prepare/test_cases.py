@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.examples import NIGHTLY
-from tests.oracle.case_worlds import limit_of_people, surest_of_person
+from tests.oracle.units import limit_of_people, surest_of_person
 from tests.support import RULES
 from tests.toys import EvenGroups
 

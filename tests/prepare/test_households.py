@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pytest
 from tests.examples import NIGHTLY
-from tests.oracle.household_worlds import surest, surest_of_all_rows, worlds
+from tests.oracle.units import surest, surest_of_all_rows
+from tests.oracle.units import worlds_of_household as worlds
 
 import foreknow as fk
 from foreknow.errors import SchemaError

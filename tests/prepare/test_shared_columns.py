@@ -6,7 +6,7 @@ import random
 import pyarrow as pa
 import pytest
 from tests.examples import NIGHTLY
-from tests.oracle.risk_figures import alike
+from tests.oracle.risks import alike_of_risk_figures as alike
 
 import foreknow as fk
 

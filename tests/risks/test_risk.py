@@ -16,7 +16,7 @@ import pytest
 from tests.cli.conftest import desk as desk
 from tests.cli.desk import TABLE as PATIENTS
 from tests.examples import NIGHTLY
-from tests.oracle import risk_rows as oracle
+from tests.oracle import risks as oracle
 
 import foreknow as fk
 from foreknow.errors import SchemaError

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.examples import NIGHTLY
-from tests.oracle.risk_figures import figures, figures_in, first_of
+from tests.oracle.risks import figures_in, first_of
+from tests.oracle.risks import figures_of_risk_figures as figures
 
 import foreknow as fk
 from foreknow_judge.errors import DataError

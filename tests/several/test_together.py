@@ -10,7 +10,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from tests.examples import NIGHTLY
-from tests.oracle.several_worlds import posteriors, worlds
+from tests.oracle.units import posteriors
+from tests.oracle.units import worlds_of_several as worlds
 
 import foreknow as fk
 from foreknow.adversaries.disclosure import worst

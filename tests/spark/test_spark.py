@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from benchmarks.register import policy_of_diagnoses
-from tests.test_publishing_engine import FACTS, HOSPITAL, patients
+from tests.publishing.test_engine import FACTS, HOSPITAL, patients
 
 import foreknow as fk
 from foreknow import sample

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from tests.examples import NIGHTLY
-from tests.oracle.posterior_worlds import binary, joint
+from tests.oracle.priors import binary, joint
 
 from foreknow.adversaries.priors import exchanges
 from foreknow.adversaries.priors import posteriors as kernel

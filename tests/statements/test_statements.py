@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import NIGHTLY
-from tests.oracle.statement_worlds import agreeing, posterior, worlds
+from tests.oracle.rules import agreeing, posterior
+from tests.oracle.rules import worlds_of_statement as worlds
 from tests.statements.scenes import (
     FIGURE,
     Release,

@@ -15,9 +15,10 @@ from foreknow.leaves import LEAVES
 ROOT = Path(__file__).parents[2]
 # Tests of the trunk and of the judge that run by night for each leaf, in under a minute each.
 TRUNK = """
-test_audit test_certificate test_counts test_exposed test_gauges test_microdata test_prepare
-test_scope test_verifier test_verifier_front policies/test_policy publishing/test_publishing
-structure/test_seams cli/test_cli_verify adversaries/test_facts
+audits/test_audit audits/test_exposed audits/test_scope judge/test_certificate judge/test_gauges
+judge/test_verifier frames/test_counts prepare/test_microdata prepare/test_prepare
+policies/test_policy publishing/test_publishing structure/test_seams cli/test_cli_verify
+adversaries/test_facts
 """
 # What is left is imported, and does the main job from a table to a verified release.
 WORKS = """

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests.examples import NIGHTLY
-from tests.oracle import learned_worlds, posterior_worlds
+from tests.oracle import priors as learned_worlds
+from tests.oracle import priors as posterior_worlds
 
 import foreknow as fk
 from foreknow.trials import fit as fitting

@@ -1,21 +1,183 @@
-"""r-robust groupings by plain enumeration, and the paper's condition as it is printed.
-
-Slow, and right by inspection; nothing here knows the library. People are given by their rows, one
-for each attribute set: a dict value -> prior, each a Fraction.
-"""
+"""Posteriors of priors, by listing worlds."""
 
 from fractions import Fraction
 from itertools import combinations, permutations
+from math import prod
+
+# ---- posterior worlds ----------------------------------------------------------------------------
+
+# Posteriors from priors by enumeration, and by permanents: slow, and right by inspection.
+#
+# People are given by their rows: a dict value -> prior, each a Fraction. The bag is a list of
+# values, one for each person. Nothing here knows the library or its formulas.
 
 
-def joint(rows, bag):
+def joint(people, bag):
+    """Posterior of each person and value; None where no world has a positive weight.
+
+    >>> half = Fraction(1, 2)
+    >>> joint([{"a": half, "b": half}, {"a": half, "b": half}], "ab")[0]["a"]
+    Fraction(1, 2)
+    """
+    weights = {}
+    for world in set(permutations(bag)):
+        weights[world] = prod(row[x] for row, x in zip(people, world, strict=True))
+    total = sum(weights.values())
+    if not total:
+        return None
+    return [
+        {
+            x: sum((w for world, w in weights.items() if world[t] == x), Fraction(0)) / total
+            for x in set(bag)
+        }
+        for t in range(len(people))
+    ]
+
+
+def binary(people, bag, value):
+    """Posterior of one value for each person; worlds say only who has it.
+
+    >>> half = Fraction(1, 2)
+    >>> binary([{"a": half}, {"a": half}], "ab", "a")
+    [Fraction(1, 2), Fraction(1, 2)]
+    """
+    everyone = range(len(people))
+    weights = {}
+    for holders in combinations(everyone, list(bag).count(value)):
+        weights[holders] = prod(
+            people[t][value] if t in holders else 1 - people[t][value] for t in everyone
+        )
+    total = sum(weights.values())
+    if not total:
+        return None
+    return [sum((w for h, w in weights.items() if t in h), Fraction(0)) / total for t in everyone]
+
+
+def permanent(matrix):
+    """Permanent by Ryser's formula: inclusion and exclusion over columns.
+
+    >>> permanent([[1, 2], [3, 4]])
+    10
+    """
+    n = len(matrix)
+    total = 0
+    for size in range(1, n + 1):
+        for columns in combinations(range(n), size):
+            total += (-1) ** (n - size) * prod(sum(row[c] for c in columns) for row in matrix)
+    return total if n else 1
+
+
+def joint_by_permanents(people, bag):
+    """The same as `joint`: a column per occurrence, cofactors over the permanent.
+
+    >>> half = Fraction(1, 2)
+    >>> joint_by_permanents([{"a": half, "b": half}, {"a": half, "b": half}], "ab")[0]["a"]
+    Fraction(1, 2)
+    """
+    matrix = [[row[x] for x in bag] for row in people]
+    total = permanent(matrix)
+    if not total:
+        return None
+    found = [dict.fromkeys(bag, Fraction(0)) for _ in people]
+    for t, row in enumerate(matrix):
+        for column, x in enumerate(bag):
+            rest = [[*r[:column], *r[column + 1 :]] for u, r in enumerate(matrix) if u != t]
+            found[t][x] += Fraction(row[column] * permanent(rest)) / total
+    return found
+
+
+# ---- learned worlds ------------------------------------------------------------------------------
+
+# What a release says of statistics, by enumeration: every world of every group, in fractions.
+#
+# A group is a pair: the kinds of its people, one for each, and its bag of values. Statistics are
+# a dict (kind, value) -> Fraction. Nothing here knows the library or its formulas.
+
+
+def likelihood(groups, chances):
+    """The chance of all bags, given which kinds the people of each group are of.
+
+    >>> half = Fraction(1, 2)
+    >>> likelihood(
+    ...     [("xy", "ab")], {("x", "a"): half, ("x", "b"): half, ("y", "a"): half, ("y", "b"): half}
+    ... )
+    Fraction(1, 2)
+    """
+    return prod(
+        sum(prod(chances[k, v] for k, v in zip(kinds, world, strict=True)) for world in worlds(bag))
+        for kinds, bag in groups
+    )
+
+
+def worlds(bag):
+    """Every way in which people, in order, can have the values of a bag; each once."""
+    return sorted(set(permutations(bag)))
+
+
+def amounts(groups, chances):
+    """How many people of each kind have each value, on average over worlds, and of each group."""
+    total, each = {}, []
+    for kinds, bag in groups:
+        own = {}
+        weights = {
+            world: prod(chances[k, v] for k, v in zip(kinds, world, strict=True))
+            for world in worlds(bag)
+        }
+        whole = sum(weights.values())
+        for world, weight in weights.items():
+            for k, v in zip(kinds, world, strict=True):
+                own[k, v] = own.get((k, v), 0) + weight / whole
+        for cell, amount in own.items():
+            total[cell] = total.get(cell, 0) + amount
+        each.append(own)
+    return total, each
+
+
+def step(groups, chances, smoothing):
+    """One step of expectation and maximization, with so many people of all values added."""
+    total, _ = amounts(groups, chances)
+    held = [value for _, bag in groups for value in bag]
+    every = sorted({kind for kind, _ in chances})
+    people = {kind: sum(list(kinds).count(kind) for kinds, _ in groups) for kind in every}
+    return {
+        (kind, value): (
+            total.get((kind, value), 0) + smoothing * Fraction(held.count(value), len(held))
+        )
+        / (people[kind] + smoothing)
+        for kind, value in chances
+    }
+
+
+def without_own(groups, chances, smoothing, at):
+    """What all groups but one teach: their amounts, by kind and value."""
+    total, each = amounts(groups, chances)
+    held = [value for _, bag in groups for value in bag]
+    found = {}
+    for kind in set(groups[at][0]):
+        others = sum(list(k).count(kind) for i, (k, _) in enumerate(groups) if i != at)
+        for value in set(groups[at][1]):
+            left = total.get((kind, value), 0) - each[at].get((kind, value), 0)
+            share = smoothing * Fraction(held.count(value), len(held))
+            found[kind, value] = (left + share) / (others + smoothing)
+    return found
+
+
+# ---- art worlds ----------------------------------------------------------------------------------
+
+# r-robust groupings by plain enumeration, and the paper's condition as it is printed.
+#
+# Slow, and right by inspection; nothing here knows the library. People are given by their rows,
+# one for each attribute set: a dict value -> prior, each a Fraction.
+
+
+def joint_of_art(rows, bag):
     """Posteriors by person and value; None where no world has weight.
 
     A world deals the bag out to the people; its weight is the product of the priors of what it
     deals (equations 1 to 3).
 
     >>> half = Fraction(1, 2)
-    >>> joint([{"a": half, "b": half}, {"a": 0, "b": half}], "ab")
+    >>> joint_of_art([{"a": half, "b": half}, {"a": 0, "b": half}], "ab")
     {(0, 'a'): Fraction(1, 1), (1, 'b'): Fraction(1, 1)}
     """
     total = Fraction(0)
@@ -34,7 +196,7 @@ def joint(rows, bag):
     return {cell: part / total for cell, part in share.items()} if total else None
 
 
-def binary(rows, bag):
+def binary_of_art(rows, bag):
     """The same where each value is had or not had: worlds say only who has it.
 
     None where that is so for some value.
@@ -66,13 +228,13 @@ def highest_joint(rows, bag):
     >>> highest_joint([first, other, other], "abc")
     Fraction(25, 43)
     """
-    found = joint(rows, bag)
+    found = joint_of_art(rows, bag)
     return None if found is None else max(found.values())
 
 
 def highest_binary(rows, bag):
     """The same where each value is had or not had."""
-    found = binary(rows, bag)
+    found = binary_of_art(rows, bag)
     return None if found is None else max(found.values())
 
 
@@ -101,7 +263,7 @@ def keeps(people, values, asked, reading):
         prior; None where it does not matter.
     """
     for s, rows in enumerate(zip(*people, strict=True)):
-        found = joint(rows, values) if reading == "joint" else binary(rows, values)
+        found = joint_of_art(rows, values) if reading == "joint" else binary_of_art(rows, values)
         if found is None:
             return False
         for (t, x), posterior in found.items():

@@ -1,12 +1,17 @@
-"""Risks, distinction, separation and minimal uniques, row by row and pair by pair: slow and plain.
+"""Risks by counting rows and people, one by one."""
 
-A table is a list of tuples, one for each person. Nothing here knows the library or its formulas.
-"""
-
+from collections import Counter
 from fractions import Fraction
 from functools import cache
 from itertools import chain, combinations
 from math import comb, factorial
+
+# ---- risk rows -----------------------------------------------------------------------------------
+
+# Risks, distinction, separation and minimal uniques, row by row and pair by pair: slow and plain.
+#
+# A table is a list of tuples, one for each person. Nothing here knows the library or its
+# formulas.
 
 
 def alike(rows, one, places):
@@ -197,3 +202,122 @@ def inverse_size(size, fraction):
         if chance < 1e-20 and others > size / float(fraction):
             break
     return total
+
+
+# ---- risk figures --------------------------------------------------------------------------------
+
+# How easily people are recognized: every person by themselves, in exact fractions.
+
+
+def alike_of_risk_figures(rows, columns):
+    """Of each row, how many rows have the same texts in these columns, itself included."""
+    keys = [tuple(row[name] for name in columns) for row in rows]
+    return [sum(other == key for other in keys) for key in keys]
+
+
+def figures_of_risk_figures(rows, columns):
+    """The highest risk of a person, the average of everybody's, and the share of the unique."""
+    many = alike_of_risk_figures(rows, columns)
+    risks = [Fraction(1, one) for one in many]
+    unique = sum(one == 1 for one in many)
+    return {
+        "prosecutor": max(risks),
+        "average": sum(risks) / len(risks),
+        "uniqueness": Fraction(unique, len(rows)),
+    }
+
+
+def figures_in(rows, people, covers):
+    """The same against a population: `covers(row, person)` says who could be a row."""
+    many = [sum(covers(row, person) for person in people) for row in rows]
+    return {
+        "journalist": max(Fraction(1, one) for one in many),
+        "uniqueness": Fraction(sum(one == 1 for one in many), len(rows)),
+    }
+
+
+def first_of(found, asked, strict):
+    """What is attained, and whether all hold: the first that fails, else the first asked."""
+    names = [name for name in found if name in asked]
+    failing = [
+        name
+        for name in names
+        if found[name] > asked[name] or (strict and found[name] == asked[name])
+    ]
+    return found[(failing or names)[0]], not failing
+
+
+# ---- look alikes ---------------------------------------------------------------------------------
+
+# Whom somebody cannot tell apart in a release that was written, by looking at every row for each.
+#
+# Files are lists of rows, each a mapping of column to text. Nothing here knows the library.
+
+
+def candidates(people, known, target):
+    """The rows that may be the target's, to somebody who knows some of its columns as published."""
+    return [row for row in people if all(row[name] == target[name] for name in known)]
+
+
+def fewest(people, known):
+    """How many candidates there are at least, whoever is looked for."""
+    return min(len(candidates(people, known, target)) for target in people)
+
+
+def alone(people, known):
+    """How many people have no other candidate."""
+    return sum(len(candidates(people, known, target)) == 1 for target in people)
+
+
+def over(people, known, k):
+    """People with fewer candidates than k."""
+    return sum(len(candidates(people, known, target)) < k for target in people)
+
+
+def fewest_in_population(people, known, everybody, covers):
+    """How many of a population a published row can be at least; `covers(label, value)`."""
+    return min(
+        sum(all(covers(row[name], own[name]) for name in known) for own in everybody)
+        for row in people
+    )
+
+
+def presence(people, known, everybody, covers):
+    """How sure one is at least and at most that somebody of a population is in the table.
+
+    Each row is of one of those whom it can be, all as likely; no two rows of different labels can
+    be of the same person.
+    """
+    chances = []
+    for own in everybody:
+        rows = [r for r in people if all(covers(r[name], own[name]) for name in known)]
+        among = [o for o in everybody if all(o[name] == own[name] for name in known)]
+        if rows:
+            row = rows[0]
+            among = [o for o in everybody if all(covers(row[n], o[n]) for n in known)]
+        chances.append(Fraction(len(rows), len(among)))
+    return min(chances), max(chances)
+
+
+# ---- presence worlds -----------------------------------------------------------------------------
+
+# Who of a population may be in a table: every way to choose people for each group.
+
+
+def chosen(cover, sizes, taken=frozenset()):
+    """Every set of people that could make the groups; `cover` lists who could be in each."""
+    if not cover:
+        yield taken
+        return
+    free = [person for person in cover[0] if person not in taken]
+    for members in combinations(free, sizes[0]):
+        yield from chosen(cover[1:], sizes[1:], taken | set(members))
+
+
+def presence_of_presence(people, cover, sizes):
+    """How likely each of so many people is in the table, where all ways are equally likely."""
+    found, ways = Counter(), 0
+    for inside in chosen(cover, sizes):
+        ways += 1
+        found.update(inside)
+    return [Fraction(found[person], ways) for person in range(people)]

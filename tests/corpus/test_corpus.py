@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.corpus.cases import N_CASES, digests
 
-KNOWN = json.loads((Path(__file__).parent / "corpus" / "digests.json").read_text("utf-8"))
+KNOWN = json.loads((Path(__file__).with_name("digests.json")).read_text("utf-8"))
 NIGHTLY = os.environ.get("FOREKNOW_NIGHTLY") == "1"
 
 

@@ -1,13 +1,16 @@
-"""Naive, safe and jump algorithms by listing all tables: Definitions 1 to 4, word for word.
-
-A table is a tuple of values, one per person. A function is a tuple of tuples of people. Nothing is
-remembered, compressed or skipped, apart from verdicts that are asked for twice.
-"""
+"""Jumps by enumeration of all tables."""
 
 from collections import Counter
 from fractions import Fraction
-from itertools import permutations
+from itertools import combinations, permutations
 from math import log
+
+# ---- jump worlds ---------------------------------------------------------------------------------
+
+# Naive, safe and jump algorithms by listing all tables: Definitions 1 to 4, word for word.
+#
+# A table is a tuple of values, one per person. A function is a tuple of tuples of people. Nothing
+# is remembered, compressed or skipped, apart from verdicts that are asked for twice.
 
 
 def all_tables(values):
@@ -121,3 +124,46 @@ def recursive(c, least):
 
 def at_least(k):
     return lambda shares, size: size >= k
+
+
+# ---- jump requirements ---------------------------------------------------------------------------
+
+# Requirements against whoever also knows the method, by listing what they may rule out.
+#
+# A world is a tuple of values, one per person; all worlds of a list are equally likely.
+
+
+def rulings(others, most):
+    """Every set of at most so many values."""
+    for size in range(min(most, len(others)) + 1):
+        yield from combinations(others, size)
+
+
+def worst_in_worlds(worlds, most, about):
+    """The highest posterior of a value that `about` accepts, with up to `most` others ruled out."""
+    domain = sorted({value for world in worlds for value in world})
+    highest = Fraction(0)
+    for person in range(len(worlds[0])):
+        column = [world[person] for world in worlds]
+        for target in filter(about, domain):
+            for ruled_out in rulings([v for v in domain if v != target], most):
+                left = [value for value in column if value not in ruled_out]
+                if target in left:
+                    highest = max(highest, Fraction(left.count(target), len(left)))
+    return highest
+
+
+def judge_of(requirements):
+    """From a person's chances to whether all of (limit, most ruled out, about) hold."""
+
+    def judge(shares, size):
+        for limit, most, about in requirements:
+            for target in filter(about, shares):
+                others = [value for value in shares if value != target]
+                for ruled_out in rulings(others, most):
+                    left = 1 - sum(shares[value] for value in ruled_out)
+                    if shares[target] / left >= limit:
+                        return False
+        return True
+
+    return judge

@@ -1,31 +1,115 @@
-"""The worst implications by enumeration: plainer ways agree, and so does the paper where it holds.
+"""Enumerations against plainer ones."""
 
-"Worst-Case Background Knowledge for Privacy-Preserving Data Publishing" (Martin, Kifer,
-Machanavajjhala, Gehrke, Halpern): theorem 9 against all basic implications, and worked examples.
-"""
-
+from collections import Counter
 from fractions import Fraction
-from itertools import combinations_with_replacement, product
+from itertools import combinations, combinations_with_replacement, permutations, product
+from math import comb
 
 import pytest
-from tests.oracle.implication_worlds import (
+from tests.oracle.implications import (
     Dealing,
+    Space,
     Truth,
     Worlds,
+    basic_implications,
+    conjunctions,
     exclusions,
     group_by_group,
     least_chances,
     least_odds,
-)
-from tests.oracle.languages import (
-    Space,
-    basic_implications,
-    conjunctions,
+    minimize1,
+    minimize2,
     negations,
     worst_implications,
 )
-from tests.oracle.minimize import minimize1, minimize2
-from tests.oracle.worlds import lacks, posterior, small_releases, worlds
+from tests.oracle.worlds import (
+    arrangements,
+    has,
+    implies,
+    lacks,
+    members,
+    posterior,
+    small_releases,
+    worlds,
+    worst_cases,
+)
+
+# ---- worlds --------------------------------------------------------------------------------------
+
+# The enumeration itself: its fast worst case against a plainer one, and what it enumerates.
+
+
+def plain_worst(bags, value, point):
+    """The worst case without symmetries or bit sets: every target, person and value, literally."""
+    l, k, m = point  # noqa: E741
+    all_worlds = worlds(bags)
+    everybody = [person for group in members(bags) for person in group]
+    domain = sorted({x for bag in bags for x in bag} | {value})
+    best = 0
+    for target in everybody:
+        others = [person for person in everybody if person != target]
+        for excluded in up_to(l, [x for x in domain if x != value]):
+            for told in up_to(k, others):
+                for values in product(domain, repeat=len(told)):
+                    for family in up_to(m, [p for p in others if p not in told]):
+                        knowledge = [
+                            *(lacks(target, x) for x in excluded),
+                            *(has(p, x) for p, x in zip(told, values, strict=True)),
+                            *(implies(p, target, value) for p in family),
+                        ]
+                        found = posterior(all_worlds, knowledge, target, value)
+                        if found is not None:
+                            best = max(best, found)
+    return best
+
+
+def up_to(most, things):
+    return [chosen for size in range(most + 1) for chosen in combinations(things, size)]
+
+
+RELEASES = [["aab"], ["ab", "ac"], ["aa", "bc"], ["a", "abb"], ["abc", "b"]]
+
+
+@pytest.mark.parametrize("bags", RELEASES, ids="|".join)
+def test_the_fast_worst_case_is_the_plain_one(bags):
+    found = {value: worst_cases(bags, value, (2, 2, 2)) for value in "abcd"}
+    for value, point in product("abcd", product(range(3), repeat=3)):
+        assert found[value][point] == plain_worst(bags, value, point), (bags, value, point)
+
+
+@pytest.mark.parametrize("bag", ["a", "aa", "aab", "aabb", "abcd", "aabbc"])
+def test_arrangements_are_the_distinct_permutations_and_equally_likely(bag):
+    labelled = Counter(permutations(bag))
+    assert set(arrangements(bag)) == set(labelled)
+    assert len(list(arrangements(bag))) == len(labelled)
+    assert len(set(labelled.values())) == 1
+
+
+def test_worlds_deal_each_group_by_itself():
+    assert len(worlds(["aabb", "abc"])) == comb(4, 2) * 6
+    assert all(sorted(world[:4]) == list("aabb") for world in worlds(["aabb", "abc"]))
+
+
+def test_impossible_knowledge_has_no_posterior():
+    assert posterior(worlds(["ab"]), [has(0, "a"), has(1, "a")], 0, "a") is None
+
+
+def test_small_releases_are_all_there_are_and_distinct():
+    # Integer partitions of n: one group, values up to renaming.
+    assert [len(small_releases(n, 1, n)) for n in range(1, 6)] == [1, 2, 3, 5, 7]
+    # One value only: sizes of the groups, again partitions.
+    assert [len(small_releases(n, n, 1)) for n in range(1, 6)] == [1, 2, 3, 5, 7]
+    # Two people, two groups at most, three values: aa, ab, a|a, a|b.
+    assert len(small_releases(2, 2, 3)) == 4
+
+
+# ---- implication worlds --------------------------------------------------------------------------
+
+# The worst implications by enumeration: plainer ways agree, and so does the paper where it holds.
+#
+# "Worst-Case Background Knowledge for Privacy-Preserving Data Publishing" (Martin, Kifer,
+# Machanavajjhala, Gehrke, Halpern): theorem 9 against all basic implications, and worked
+# examples.
 
 FIGURE_3 = ["FFLLH", "FFBOH"]  # flu, lung cancer, heart disease, breast and ovarian cancer
 TINY = ["a", "aa", "ab", "aab", "abc", "aabb", "aaab", "a|b", "a|ab", "ab|ab", "aab|b", "ab|ac"]
@@ -35,7 +119,7 @@ SMALL = ["aaabbb", "aab|aab", "aaab|aaab", "aab|abc", "aabb|aab", "aabb|aac", "a
 LARGER = ["aaabc", "aabbc", "abcd", "aabc|ab"]
 
 
-def implies(person, value, target, wanted):
+def implies_of_implication(person, value, target, wanted):
     return lambda world: world[person] != value or world[target] == wanted
 
 
@@ -49,7 +133,7 @@ def literal(bags, value, most):
     best = [Fraction(0)] * (most + 1)
     for target, k in product(people, range(most + 1)):
         for chosen in combinations_with_replacement(product(people, values), k):
-            known = [implies(p, x, target, value) for p, x in chosen]
+            known = [implies_of_implication(p, x, target, value) for p, x in chosen]
             best[k] = max(best[k], posterior(dealt, known, target, value) or 0)
     return best
 
@@ -173,7 +257,7 @@ def test_if_hannah_has_the_flu_then_charlie_has_it():
     # Charlie is of the first group, Hannah of the second.
     dealt = worlds(FIGURE_3)
     assert posterior(dealt, [], 1, "F") == Fraction(2, 5)
-    assert posterior(dealt, [implies(6, "F", 1, "F")], 1, "F") == Fraction(10, 19)
+    assert posterior(dealt, [implies_of_implication(6, "F", 1, "F")], 1, "F") == Fraction(10, 19)
 
 
 def test_the_target_may_be_in_any_bucket():

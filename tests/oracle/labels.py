@@ -1,0 +1,144 @@
+"""Labels, levels and blocks of rows, read plainly."""
+
+import csv
+import re
+from itertools import groupby
+
+import pyarrow.parquet as pq
+
+# ---- label levels --------------------------------------------------------------------------------
+
+# What labels show: every value that could be meant by each, written out.
+
+NUMBERS = range(151)
+
+
+def numbers_of(label):
+    """The whole numbers, of a few, that a label may stand for; None of one that says none."""
+    label = label.removesuffix(" or missing")
+    if label == "missing":
+        return set()
+    if set(label) == {"*"}:
+        return {*NUMBERS}
+    if " | " in label:
+        parts = [numbers_of(part) for part in label.split(" | ")]
+        return None if None in parts else set().union(*parts)
+    if found := re.fullmatch(r"(\d+) or more", label):
+        return {n for n in NUMBERS if n >= int(found[1])}
+    if found := re.fullmatch(r"(\d+) to (<?)(\d+)", label):
+        low, high = int(found[1]), int(found[3])
+        if low > high or (low == high and found[2]):  # which is no range; but it says both
+            return {low, high}
+        return {n for n in NUMBERS if low <= n < high or (n == high and not found[2])}
+    return {int(label)} if re.fullmatch(r"\d+", label) and not re.fullmatch("0.+", label) else None
+
+
+def keeps_top(label, top):
+    """Whether it stands for all numbers from a top on, or for none of these."""
+    found = numbers_of(label)
+    above = {n for n in NUMBERS if n >= top}
+    return found is not None and (above <= found or not above & found)
+
+
+def whole(values, node_of):
+    """Whether values are whole nodes: with each, all others of its node."""
+    nodes = {node_of[value] for value in values}
+    return values == {value for value, node in node_of.items() if node in nodes}
+
+
+def codes_of(label, universe):
+    """The codes of a universe that a masked label may stand for."""
+    if set(label) == {"*"}:
+        return {*universe}
+    stars = len(label) - len(label.rstrip("*"))
+    start = label[: len(label) - stars]
+    return {code for code in universe if len(code) == len(label) and code.startswith(start)}
+
+
+# ---- register labels -----------------------------------------------------------------------------
+
+# Who of a register is in a published group, by somebody who has the raw table, too.
+#
+# A value that somebody in the table has is written as it is, and no label is written like one: so
+# whatever else a text looks like, it is that value if the table has it.
+
+
+def meanings(label, own, kind, rows=()):
+    """Each way to read a label, as a test of a value; `own`: the values of the table."""
+    if label is None or label in own or label in {row[0] for row in rows}:
+        return [lambda value: value == label]
+    if kind == "tree":
+        return [_below(label, rows)] if label.rstrip("+") not in ("*", "* (level 9)") else [_all]
+    told = re.fullmatch(r"(.*) \(level (\d+)\)\+*", label, re.DOTALL)
+    told = told if told and (kind == "mask" or told[1] == "*") else None
+    text = told[1] if told else label
+    text = text.rstrip("+") if text.rstrip("+")[-1:] in ("*", '"') else text
+    if text == "*":
+        return [_all]
+    if kind == "mask":
+        stars = [int(told[2])] if told else range(1, len(text) - len(text.rstrip("*")) + 1)
+        ways = [_begins(text[:-many], len(text)) for many in stars]
+        return [way for way in ways if any(map(way, own))]
+    null = text.startswith("missing | ")
+    text = text.removeprefix("missing | ")
+    parts = [part.replace('""', '"') for part in re.findall(r'"((?:[^"]|"")*)"', text)]
+    quoted = " | ".join('"' + part.replace('"', '""') + '"' for part in parts) == text
+    needed = any("|" in value or value == "missing" for value in own if value)
+    parts = parts if parts and quoted and needed else text.split(" | ")
+    assert set(parts) <= set(own), (label, own)
+    return [lambda value: value in parts or (null and value is None)]
+
+
+def _all(value):
+    return True
+
+
+def _begins(start, length):
+    return lambda value: value is not None and len(value) == length and value.startswith(start)
+
+
+def _below(label, rows):
+    told = re.fullmatch(r"(.*) \(level (\d+)\)\+*", label, re.DOTALL)
+    name, levels = (told[1], [int(told[2])]) if told else (label, range(1, len(rows[0])))
+    if name == "*" and all(row[level] != "*" for row in rows for level in range(1, len(row))):
+        return _all
+    level = next(at for at in levels if at < len(rows[0]) and any(row[at] == name for row in rows))
+    below = {row[0] for row in rows if row[level] == name}
+    return lambda value: value in below
+
+
+def covered(label, own, kinds, register, rows=()):
+    """How many of a register each way to read a group's labels covers: several, or one number."""
+    about = zip(label, own, kinds, strict=True)
+    ways = [meanings(part, values, kind, rows) for part, values, kind in about]
+    counts = [set()]
+    for tests in ways:
+        counts = [one | {(len(one), test)} for one in counts for test in tests]
+    return {sum(all(test(person[at]) for at, test in way) for person in register) for way in counts}
+
+
+# ---- row order -----------------------------------------------------------------------------------
+
+# An adversary who reads nothing but written files: labels, and the order of rows.
+
+
+def rows_of(path):
+    """The rows of a written table, a null as None."""
+    if path.suffix == ".parquet":
+        return pq.read_table(path).to_pylist()
+    with path.open(encoding="utf-8", newline="") as file:
+        return [{k: v or None for k, v in row.items()} for row in csv.DictReader(file)]
+
+
+def blocks_of(path, columns, sensitive):
+    """Sensitive values by runs of rows with equal labels: the groups that a reader sees."""
+    runs = groupby(rows_of(path), key=lambda row: tuple(row[c] for c in columns))
+    return [(labels, [row[sensitive] for row in rows]) for labels, rows in runs]
+
+
+def parts_by_position(path, columns, sensitive, size):
+    """The values of each run in parts of a group's size: what rows side by side may give away."""
+    return [
+        (labels, [values[i : i + size] for i in range(0, len(values), size)])
+        for labels, values in blocks_of(path, columns, sensitive)
+    ]

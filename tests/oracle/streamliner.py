@@ -1,0 +1,469 @@
+"""Streamliner's releases, by listing lots and blocks."""
+
+from collections import Counter
+from fractions import Fraction
+from functools import cache
+from itertools import combinations, permutations, product
+from math import perm
+
+import numpy as np
+
+# ---- streamliner unsafe --------------------------------------------------------------------------
+
+# Readings of the paper's algorithms that an adversary who knows them can break: plain references.
+#
+# A method takes a table (person i has `table[i]`) and lots, and returns the group of each person.
+
+
+def by_colour(table):
+    found = {}
+    for person, value in enumerate(table):
+        found.setdefault(value, []).append(person)
+    return found
+
+
+def join_late(groups, late, table):
+    """Everybody who is left over joins the first smallest group without their colour."""
+    for person in late:
+        fits = [g for g in groups if table[person] not in {table[p] for p in g}]
+        min(fits, key=len).append(person)
+    return numbered(groups, len(table))
+
+
+def numbered(groups, people):
+    found = [0] * people
+    for number, group in enumerate(groups):
+        for person in group:
+            found[person] = number
+    return found
+
+
+def rda(l, *, pick="lot", ties="value"):  # noqa: E741
+    """RDA; people of a colour by lot or in table order, ties of colours by value or first row."""
+
+    def method(table, lots):
+        left = by_colour(table)
+
+        def place(colour):
+            return colour if ties == "value" else min(left[colour], default=99)
+
+        def take(colour):
+            own = left[colour]
+            return own.pop(int(lots.integers(0, len(own), 1)[0]) if pick == "lot" else 0)
+
+        groups = []
+        while sum(map(bool, left.values())) >= l:
+            first = min(left, key=lambda c: (-len(left[c]), place(c)))
+            while left[first] and sum(map(bool, left.values())) >= l:
+                others = sorted(
+                    (c for c in left if c != first), key=lambda c: (-len(left[c]), place(c))
+                )
+                groups.append([take(c) for c in [first, *others[: l - 1]]])
+        late = [take(c) for c in sorted(left) for _ in range(len(left[c]))]
+        return join_late(groups, late, table)
+
+    return method
+
+
+def best_of(method, runs, cost):
+    """The cheapest of several runs, the first of equally cheap ones."""
+
+    def choose(table, lots):
+        return min((method(table, lots) for _ in range(runs)), key=cost)
+
+    return choose
+
+
+def within_groups(groups):
+    """A cost on quasi-identifiers: distances within groups, person i at place i."""
+    return sum(
+        other - one
+        for one in range(len(groups))
+        for other in range(one + 1, len(groups))
+        if groups[one] == groups[other]
+    )
+
+
+def widths(groups):
+    """A cost on quasi-identifiers: the width of each member's group, person i at place i."""
+    members = {}
+    for person, group in enumerate(groups):
+        members.setdefault(group, []).append(person)
+    return sum((max(own) - min(own)) * len(own) for own in members.values())
+
+
+def releases_of_best(bag, method, runs, cost):
+    """As `releases` of `best_of`, from the chances of one run: of any number of runs.
+
+    The best of k runs costs at least c with the k-th power of the chance that one does; among
+    equally cheap groups each has its share of that.
+    """
+    found = {}
+    for table in tables(bag):
+        once, costs = Counter(), {}
+        for groups, chance in outcomes(lambda lots, t=table: method(t, lots)):
+            release = release_of(groups, table)
+            once[release] += chance
+            costs[release] = cost(groups)
+        for release, chance in once.items():
+            least = sum(p for r, p in once.items() if costs[r] >= costs[release])
+            more = sum(p for r, p in once.items() if costs[r] > costs[release])
+            best = chance / (least - more) * (least**runs - more**runs)
+            found.setdefault(release, Counter())[table] += best
+    return found
+
+
+def ria(pick):
+    """RIA for l = 2: everybody in turn draws another colour, and somebody of it by lot or not.
+
+    Colours and people draw in order. If `pick` is "first", it is the first of the drawn colour
+    whom nobody of one's own colour has; colours of whom all are taken are drawn again.
+    """
+
+    def method(table, lots):
+        left = by_colour(table)
+        together = {p: {p} for p in range(len(table))}
+        for colour in sorted(left):
+            used = set()
+            for person in left[colour]:
+                free = {c: [p for p in left[c] if p not in used] for c in sorted(left)}
+                others = [own for c, own in free.items() if c != colour and own]
+                own = others[int(lots.integers(0, len(others), 1)[0])]
+                at = int(lots.integers(0, len(own), 1)[0]) if pick == "lot" else 0
+                used.add(own[at])
+                merged = together[person] | together[own[at]]
+                for p in merged:
+                    together[p] = merged
+        return numbered({tuple(sorted(g)) for g in together.values()}, len(table))
+
+    return method
+
+
+# ---- streamliner lots ----------------------------------------------------------------------------
+
+# Every lot that a method can draw: runs it once for each outcome, with exact probabilities.
+#
+# `Lots` stands in for a random generator. Each draw is decided in turn, and the method runs again
+# until all outcomes were seen. Nothing here knows what the method does with its lots.
+
+
+class Lots:
+    """A generator whose draws are given in advance; where they end, the first outcome is taken."""
+
+    def __init__(self, given):
+        self.given = given
+        self.taken = []  # (which outcome, of how many)
+
+    def _draw(self, n):
+        place = len(self.taken)
+        which = self.given[place] if place < len(self.given) else 0
+        self.taken.append((which, n))
+        return which
+
+    def permutation(self, what):
+        left = list(range(what)) if isinstance(what, int) else list(what)
+        return np.array([left.pop(self._draw(len(left))) for _ in range(len(left))], dtype=np.int64)
+
+    def shuffle(self, array):
+        array[:] = self.permutation(array)
+
+    def choice(self, what, size, replace):
+        assert not replace
+        left = list(what)
+        return np.array([left.pop(self._draw(len(left))) for _ in range(size)], dtype=np.int64)
+
+    def integers(self, low, high=None, size=None):
+        low, high = (0, low) if high is None else (low, high)
+        if np.ndim(high):
+            return np.array([low + self._draw(top - low) for top in high], dtype=np.int64)
+        if size is None:
+            return low + self._draw(high - low)
+        cells = int(np.prod(size))
+        return np.array([low + self._draw(high - low) for _ in range(cells)]).reshape(size)
+
+
+def outcomes(run):
+    """The result of `run(lots)` for each outcome, with its probability."""
+    given = []
+    while True:
+        lots = Lots(given)
+        result = run(lots)
+        chance = Fraction(1)
+        for _, n in lots.taken:
+            chance /= n
+        yield result, chance
+        given = [which for which, _ in lots.taken]
+        while given and given[-1] + 1 == lots.taken[len(given) - 1][1]:
+            given.pop()
+        if not given:
+            return
+        given[-1] += 1
+
+
+def tables(bag):
+    """All ways to give the values of a bag to people 0, 1, ..."""
+    return sorted(set(permutations(bag)))
+
+
+def release_of(groups, table):
+    """What is published: who is together, and the bag of each group."""
+    found = {}
+    for person, group in enumerate(groups):
+        found.setdefault(int(group), []).append(person)
+    return frozenset(
+        (tuple(people), tuple(sorted(table[p] for p in people))) for people in found.values()
+    )
+
+
+def releases(bag, method):
+    """release -> {table: probability of the release}, for all tables of a bag."""
+    found = {}
+    for table in tables(bag):
+        for groups, chance in outcomes(lambda lots, t=table: method(t, lots)):
+            weights = found.setdefault(release_of(groups, table), Counter())
+            weights[table] += chance
+    return found
+
+
+def posteriors(release, weights):
+    """(posterior, frequency in the group) of each member of each group and each of its values."""
+    total = sum(weights.values())
+    for people, values in release:
+        for person, value in product(people, sorted(set(values))):
+            held = sum(w for table, w in weights.items() if table[person] == value)
+            yield Fraction(held) / total, Fraction(values.count(value), len(values))
+
+
+def worst(found):
+    """The highest posterior of any release."""
+    return max(p for release, weights in found.items() for p, _ in posteriors(release, weights))
+
+
+def exchangeable(found):
+    """Whether every table that agrees with a release leads to it with the same probability."""
+    for release, weights in found.items():
+        agreeing = 1
+        for people, values in release:
+            agreeing *= perm(len(people))
+            for value in set(values):
+                agreeing //= perm(values.count(value))
+        if len(weights) != agreeing or len(set(weights.values())) != 1:
+            return False
+    return True
+
+
+def bags(people, l):  # noqa: E741
+    """All bags of values, up to renaming, in which none has more than 1/l of the people."""
+
+    def parts(n, most):
+        if n == 0:
+            yield ()
+            return
+        for size in range(min(n, most), 0, -1):
+            for rest in parts(n - size, size):
+                yield (size, *rest)
+
+    for sizes in parts(people, people // l):
+        yield tuple(v for v, size in enumerate(sizes) for _ in range(size))
+
+
+# ---- streamliner blocks --------------------------------------------------------------------------
+
+# The posterior of one release of GSA, from all tables that agree with it.
+#
+# For large tables: not all tables of a bag are gone through, nor all lots. What is asked of the
+# method is only into which blocks of cells it divides people for a table. The lots of a block are
+# taken to be uniform over all groupings of the kind that is made of it, which is counted here;
+# that lots treat people of a cell, and the cells, alike is for other tests to show.
+
+
+def tables_of(release, people):
+    """All tables that agree with a release."""
+    ways = [sorted(set(permutations(values))) for _, values in release]
+    for chosen in product(*ways):
+        table = [None] * people
+        for (members, _), values in zip(release, chosen, strict=True):
+            for person, value in zip(members, values, strict=True):
+                table[person] = value
+        yield tuple(table)
+
+
+def weights_of(release, people, blocks_of):
+    """table -> how probable it makes the release; `blocks_of(table)`: lists of cells of people."""
+    found = Counter()
+    for table in tables_of(release, people):
+        weight = Fraction(1)
+        for cells in blocks_of(table):
+            made = [group for group, _ in release if set(group) & set(sum(cells, ()))]
+            values = tuple(tuple(table[p] for p in cell) for cell in cells)
+            place = {p: (c, i) for c, cell in enumerate(cells) for i, p in enumerate(cell)}
+            if any(p not in place for group in made for p in group):
+                weight = Fraction(0)
+                break
+            seated = frozenset(frozenset(place[p] for p in group) for group in made)
+            weight *= _share(values, seated)
+        if weight:
+            found[table] += weight
+    return found
+
+
+@cache
+def _share(values, seated):
+    """One, divided by the number of groupings with the same bags and as many from each cell."""
+    kind = Counter(_looks(group, values) for group in seated)
+    return Fraction(1, _count(_as_bags(values), kind))
+
+
+def _looks(group, values):
+    """How many of each cell are in a group, and the bag of its values."""
+    cells = Counter(cell for cell, _ in group)
+    return tuple(sorted(cells.items())), tuple(sorted(values[cell][i] for cell, i in group))
+
+
+def _as_bags(values):
+    return tuple(tuple(sorted(cell)) for cell in values)
+
+
+_COUNTS = {}
+
+
+def _count(bags, kind):
+    """In how many ways people of these cells form groups of these looks."""
+    key = bags, frozenset(kind.items())
+    if key not in _COUNTS:
+        everybody = frozenset((c, i) for c, bag in enumerate(bags) for i in range(len(bag)))
+        _COUNTS[key] = _ways(everybody, bags, tuple(sorted(kind.items())))
+    return _COUNTS[key]
+
+
+def _ways(left, bags, kind):
+    if not left:
+        return 1
+    first, total = min(left), 0
+    rest = sorted(left - {first})
+    for looks, number in kind:
+        size = len(looks[1])
+        fewer = tuple((k, n - (k == looks)) for k, n in kind if n > (k == looks))
+        for others in combinations(rest, size - 1) if number else ():
+            group = (first, *others)
+            if _looks(group, bags) == looks:
+                total += _ways(left - set(group), bags, fewer)
+    return total
+
+
+# ---- streamliner gda -----------------------------------------------------------------------------
+
+# GDA of table 7 of the paper, person by person: a plain reference.
+
+
+def gda(values, ranks, l):  # noqa: E741
+    """The bag of (value, rank) of each group, in the order in which they are made; None if stuck.
+
+    Equally near colours by value, equally near groups as they are made, equally large colours by
+    value.
+    """
+    waiting = {
+        v: sorted(r for w, r in zip(values, ranks, strict=True) if w == v) for v in set(values)
+    }
+    groups = []
+    own = None
+    while sum(map(bool, waiting.values())) >= l:
+        if own is None or not waiting[own]:
+            own = min(waiting, key=lambda v: (-len(waiting[v]), v))
+        here = waiting[own][0]
+        others = sorted(
+            (v for v in waiting if v != own and waiting[v]),
+            key=lambda v: (abs(waiting[v][0] - here), v),
+        )
+        groups.append([(v, waiting[v].pop(0)) for v in [own, *others[: l - 1]]])
+    made = [tuple(group) for group in groups]
+    for value in sorted(waiting):
+        for rank in waiting[value]:
+            free = [
+                (sum(abs(other - rank) for _, other in made[i]), i)
+                for i, group in enumerate(groups)
+                if all(v != value for v, _ in group)
+            ]
+            if not free:
+                return None
+            groups[min(free)[1]].append((value, rank))
+    return [tuple(sorted(group)) for group in groups]
+
+
+# ---- streamliner ria -----------------------------------------------------------------------------
+
+# How the next one draws partners by RIA: a plain reference.
+
+
+def next_rows(unused, left, need):
+    """The sets of colours that the next one of a colour may draw, all equally likely.
+
+    `unused` says how many people of each other colour are not drawn; of the colour itself, 0.
+    """
+    pool = [c for c, many in enumerate(unused) if many]
+    spare = sum(min(many, left) for many in unused) - need * left
+    if spare >= len(pool):
+        return {frozenset(row) for row in combinations(pool, need)}
+    full = [c for c in pool if unused[c] >= left]
+    if len(full) >= need:
+        return {frozenset(row) for row in combinations(full, need)}
+    others = [c for c in pool if unused[c] < left]
+    return {frozenset(full) | frozenset(row) for row in combinations(others, need - len(full))}
+
+
+# ---- streamliner symmetry ------------------------------------------------------------------------
+
+# The releases of all tables of a bag from those of a few, where people are treated alike.
+#
+# If a method treats some people alike, then exchanging their values exchanges them in its
+# releases, with the same probabilities. So it is run only for tables in which the values of such
+# people are in order. `exchanged` says what must hold for that: tests compare it with runs of the
+# method.
+
+
+def in_order(table, sets):
+    """Give the values of each set of people in order."""
+    found = list(table)
+    for people in sets:
+        for person, value in zip(people, sorted(table[p] for p in people), strict=True):
+            found[person] = value
+    return tuple(found)
+
+
+def exchanged(release, to):
+    """The release in which everybody is another: person p is `to[p]`."""
+    return frozenset((tuple(sorted(to[p] for p in people)), values) for people, values in release)
+
+
+def released(table, method):
+    """release -> its probability, over all lots."""
+    found = Counter()
+    for groups, chance in outcomes(lambda lots: method(table, lots)):
+        found[release_of(groups, table)] += chance
+    return found
+
+
+def releases_of_alike(bag, method, sets):
+    """release -> {table: probability}, for all tables; `sets` of people are treated alike."""
+    found = {}
+    for first in sorted({in_order(table, sets) for table in set(permutations(bag))}):
+        known = released(first, method)
+        for table, to in _exchanges(first, sets):
+            for release, chance in known.items():
+                found.setdefault(exchanged(release, to), Counter())[table] += chance
+    return found
+
+
+def _exchanges(table, sets):
+    """Each table with the same values in each set, and one way that leads to it."""
+    ways = [sorted(set(permutations(table[p] for p in people))) for people in sets]
+    for chosen in product(*ways):
+        other, to = list(table), {person: person for person in range(len(table))}
+        for people, values in zip(sets, chosen, strict=True):
+            left = list(people)
+            for person in people:
+                to[person] = next(p for p in left if values[people.index(p)] == table[person])
+                left.remove(to[person])
+            for person, value in zip(people, values, strict=True):
+                other[person] = value
+        yield tuple(other), to

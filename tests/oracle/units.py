@@ -1,0 +1,197 @@
+"""Cases, households and several releases, by listing worlds."""
+
+from collections import Counter
+from fractions import Fraction
+from functools import cache
+from itertools import combinations, permutations, product
+
+# ---- case worlds ---------------------------------------------------------------------------------
+
+# Cases of which a person may have several: every way to give the bag of a group to its cases.
+
+
+@cache
+def worlds(bag):
+    """Every different way to give the values of a group to its cases, in their order."""
+    return sorted(set(permutations(bag)))
+
+
+def surest_of_case(bag, case, value, ruled, known):
+    """How sure somebody becomes at most of a case in a group, who has facts about its cases.
+
+    They know `ruled` values that the case has not, and the values of `known` other cases.
+    """
+    found, others = worlds(tuple(sorted(bag))), [c for c in range(len(bag)) if c != case]
+    best = Fraction(0)
+    values = sorted({*bag} - {value})
+    for out in combinations(values, min(ruled, len(values))):
+        for seen in combinations(others, min(known, len(others))):
+            told = {}
+            for world in found:
+                if world[case] not in out:
+                    told.setdefault(tuple(world[c] for c in seen), []).append(world[case] == value)
+            for own in told.values():
+                best = max(best, Fraction(sum(own), len(own)))
+    return best
+
+
+def limit_of_people(cases, value, ruled=0, known=0):
+    """The highest sum over a person's cases of how sure somebody becomes of each; at most 1.
+
+    `cases` are of (person, group, value).
+    """
+    bags, place = {}, []
+    for _, group, own in cases:
+        place.append(len(bags.setdefault(group, [])))
+        bags[group].append(own)
+    sums = {}
+    for (person, group, _), at in zip(cases, place, strict=True):
+        sure = surest_of_case(tuple(bags[group]), at, value, ruled, known)
+        sums[person] = sums.get(person, 0) + sure
+    return min(Fraction(1), max(sums.values()))
+
+
+def surest_of_person(cases, value, ruled=0, known=0):
+    """How sure somebody really becomes that one of a person's cases has a value.
+
+    They rule out `ruled` values of one of the cases, and know `known` cases of other people.
+    """
+    groups = sorted({group for _, group, _ in cases})
+    members = {g: [i for i, (_, group, _) in enumerate(cases) if group == g] for g in groups}
+    every = []
+    bags = [tuple(sorted(cases[i][2] for i in members[g])) for g in groups]
+    for chosen in product(*map(worlds, bags)):
+        world = {}
+        for g, own in zip(groups, chosen, strict=True):
+            world |= dict(zip(members[g], own, strict=True))
+        every.append(world)
+    best, values = Fraction(0), sorted({v for _, _, v in cases} - {value})
+    for person in sorted({p for p, _, _ in cases}):
+        own = [i for i, (p, _, _) in enumerate(cases) if p == person]
+        others = [i for i in range(len(cases)) if i not in own]
+        for about in own:
+            for out in combinations(values, min(ruled, len(values))):
+                for seen in combinations(others, min(known, len(others))):
+                    told = {}
+                    for world in every:
+                        if world[about] not in out:
+                            had = any(world[i] == value for i in own)
+                            told.setdefault(tuple(world[i] for i in seen), []).append(had)
+                    for found in told.values():
+                        best = max(best, Fraction(sum(found), len(found)))
+    return best
+
+
+# ---- household worlds ----------------------------------------------------------------------------
+
+# Households that share a value, shown once: every way to give a group's values to those shown.
+
+
+def worlds_of_household(shown):
+    """Every way to give each group's values to the households that are shown there.
+
+    `shown` are of (household, group, value), one for each household.
+    """
+    groups = sorted({group for _, group, _ in shown})
+    each = []
+    for group in groups:
+        homes = [home for home, own, _ in shown if own == group]
+        bag = [value for _, own, value in shown if own == group]
+        each.append([tuple(zip(homes, way, strict=True)) for way in sorted(set(permutations(bag)))])
+    return [dict(pair for way in chosen for pair in way) for chosen in product(*each)]
+
+
+def surest(found, values, ruled, known):
+    """How sure somebody becomes at most of a household's value, who has facts about households."""
+    best, homes = Fraction(0), sorted(found[0])
+    for target in homes:
+        others = [home for home in homes if home != target]
+        for value in values:
+            rest = [v for v in values if v != value]
+            for out in combinations(rest, min(ruled, len(rest))):
+                for seen in combinations(others, min(known, len(others))):
+                    told = {}
+                    for world in found:
+                        if world[target] not in out:
+                            key = tuple(world[home] for home in seen)
+                            told.setdefault(key, []).append(world[target] == value)
+                    for own in told.values():
+                        best = max(best, Fraction(sum(own), len(own)))
+    return best
+
+
+def surest_of_all_rows(rows, shown, values):
+    """The same of somebody who does not know in which row of a household its value is shown.
+
+    `rows` are of (household, group). Every choice of rows that shows as many values in each group
+    is as likely as another, and so is every way to give these values to the households.
+    """
+    homes = sorted({home for home, _ in rows})
+    bags = {}
+    for _, group, value in shown:
+        bags.setdefault(group, []).append(value)
+    members = {home: [group for own, group in rows if own == home] for home in homes}
+    total, having = 0, {}
+    for chosen in product(*(members[home] for home in homes)):
+        if all(chosen.count(group) == len(bags.get(group, ())) for group in {g for _, g in rows}):
+            placed = [(h, g, None) for h, g in zip(homes, chosen, strict=True)]
+            filled = []
+            for group in sorted(bags):
+                filled += [
+                    (h, g, bags[g][i])
+                    for i, (h, g, _) in enumerate([own for own in placed if own[1] == group])
+                ]
+            for world in worlds_of_household(filled):
+                total += 1
+                for home, value in world.items():
+                    having[home, value] = having.get((home, value), 0) + 1
+    return max((Fraction(n, total) for n in having.values()), default=Fraction(0))
+
+
+# ---- several worlds ------------------------------------------------------------------------------
+
+# The worlds of several releases of the same people, by trying every way to give values to all.
+
+
+def groups_of(memberships, values):
+    """Of each release: who is in each group, and the bag that it shows."""
+    releases = []
+    for own in memberships:
+        groups = {}
+        for person, group in enumerate(own):
+            if group is not None:
+                groups.setdefault(group, []).append(person)
+        releases.append(
+            [(people, Counter(values[person] for person in people)) for people in groups.values()]
+        )
+    return releases
+
+
+def worlds_of_several(memberships, values):
+    """Every way to give everybody a value so that each group of each release has its bag.
+
+    A person who is in no release could have any value, and is left out.
+    """
+    releases = groups_of(memberships, values)
+    seen = sorted({person for release in releases for people, _ in release for person in people})
+    for chosen in product(sorted(set(values)), repeat=len(seen)):
+        world = dict(zip(seen, chosen, strict=True))
+        if all(
+            Counter(world[person] for person in people) == bag
+            for release in releases
+            for people, bag in release
+        ):
+            yield world
+
+
+def posteriors(memberships, values):
+    """How likely each value is for each person, all worlds alike."""
+    found = list(worlds_of_several(memberships, values))
+    told = {}
+    for world in found:
+        for person, value in world.items():
+            told.setdefault(person, Counter())[value] += 1
+    return {
+        person: {value: Fraction(n, len(found)) for value, n in counts.items()}
+        for person, counts in told.items()
+    }

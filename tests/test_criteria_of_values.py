@@ -1,3 +1,0 @@
-"""The definitions of criteria, by their former name."""
-
-from tests.criteria.definitions import truth as truth
