@@ -381,6 +381,9 @@ class Dealt:
 
     traits = fk.Traits(proof=FREQUENCIES_ONLY)
 
+    def __repr__(self):
+        return "Dealt"
+
     def partition(self, found, policy=None, seed=None):
         return np.arange(found.n_rows) % (found.n_rows // 2)
 
