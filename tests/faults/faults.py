@@ -496,11 +496,11 @@ _ROWS = [
     ),
     (
         "levels-top",
-        "foreknow_judge.levels:_reaches",
-        "high > top if match[2] else high >= top",
+        "foreknow_judge.levels:_shows_an_end",
+        "high > top or (high == top and not is_below)",
         "high > top",
         "a label that ends at the top shows it",
-        "criteria/test_levels",
+        "criteria/test_levels criteria/test_top_and_bottom",
     ),
     (
         "levels-origin",

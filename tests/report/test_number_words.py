@@ -81,6 +81,9 @@ def test_a_table_has_a_line_per_key_and_a_column_per_method():
 
 def test_other_settings_do_not_overwrite_the_results_of_the_documentation(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["figures", "--rows", "600"])
+    logger = logging.getLogger("foreknow")
+    before = logger.level
     with pytest.raises(SystemExit):
         measuring.main()
+    logger.setLevel(before)
     assert "--to" in capsys.readouterr().err

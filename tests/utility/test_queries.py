@@ -160,10 +160,10 @@ def test_answers_are_those_of_enumeration(drawn, delta):
     domains = [list(dict.fromkeys(column)) for column in zip(*case.rows, strict=True)]
     for sets, chosen in brute.queries_of(draw_queries(microdata, **asking)):
         wanted = {v for v, yes in zip(microdata.values, chosen, strict=True) if yes}
-        exact.append(brute.true_answer(case.rows, case.sensitive, sets, wanted))
+        exact.append(brute.true_answer(case.rows, case.held, sets, wanted))
         wishes = list(map(brute.wish_of, case.kinds, sets, domains))
-        boxed.append(float(brute.generalized_answer(boxes, case.sensitive, groups, wishes, wanted)))
-        people = case.rows, case.sensitive, groups
+        boxed.append(float(brute.generalized_answer(boxes, case.held, groups, wishes, wanted)))
+        people = case.rows, case.held, groups
         bucketed.append(float(brute.bucketized_answer(*people, sets, wanted)))
     groups = np.array(groups)
     tables = releases(microdata, groups, styles, floors, asking["seed"])

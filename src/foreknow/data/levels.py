@@ -133,15 +133,21 @@ def has_dates(attribute: Attribute) -> bool:
     return isinstance(attribute.top, date) or isinstance(attribute.bottom, date)
 
 
+def reached_ends(attribute: Attribute, names: Sequence[Any]) -> tuple[bool, bool]:
+    """Whether the first of ascending labels reaches the bottom, and whether the last the top."""
+    first = int(attribute.domain[0] is None)
+    if not names[first:]:
+        return False, False
+    bottom, top = attribute.bottom, attribute.top
+    is_bottom = bottom is not None and _reaches(names[first], bottom=bottom)
+    return is_bottom, top is not None and _reaches(names[-1], top=top)
+
+
 def opened(attribute: Attribute, names: Sequence[Any]) -> tuple[Any, ...]:
     """Ascending labels, of which the last and the first have no end if they reach a limit."""
     first = int(attribute.domain[0] is None)
-    texts = [*names]
-    if not texts[first:] or texts[-1] == "*":
-        return tuple(names)
-    is_date = has_dates(attribute)
-    is_top = attribute.top is not None and _reaches(texts[-1], top=attribute.top)
-    is_bottom = attribute.bottom is not None and _reaches(texts[first], bottom=attribute.bottom)
+    texts, is_date = [*names], has_dates(attribute)
+    is_bottom, is_top = reached_ends(attribute, names)
     if is_top and is_bottom and len(texts) == first + 1:
         return (*texts[:first], "*")
     if is_top:

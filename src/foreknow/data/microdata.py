@@ -42,7 +42,14 @@ from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals, Ordered, T
 from foreknow.data.impossible import Fired, about_of, fired, refuse_unfit
 from foreknow.data.labels import Bags, GroupLabels, JointLabels, Labels, text_of
 from foreknow.data.layout import Layout
-from foreknow.data.levels import Level, coded_at_ends, from_level, opened, with_open_ends
+from foreknow.data.levels import (
+    Level,
+    coded_at_ends,
+    from_level,
+    opened,
+    reached_ends,
+    with_open_ends,
+)
 from foreknow.data.people import CASES, numbered
 from foreknow.data.possible_values import Classes
 from foreknow.data.prepare import Prepared, prepare
@@ -1283,13 +1290,12 @@ def _in_cells(attribute: Attribute, grid: Grid | None, times: IntArray | None = 
     of_value[levels.order] = levels.ancestors[0]
     names = levels.labels[0]
     texts = [name.split(" to ") for name in names]
-    opened_names = opened(attribute, names)
-    if opened_names != names:
-        if opened_names[-1] != names[-1]:
-            texts[-1] = [texts[-1][0], ""]  # it has no end
-        if opened_names[first] != names[first]:
-            texts[first] = ["", texts[first][-1]]
-        names = opened_names
+    is_bottom, is_top = reached_ends(attribute, names)
+    if is_top:
+        texts[-1] = [texts[-1][0], ""]  # it has no end
+    if is_bottom:
+        texts[first] = ["", texts[first][-1]]
+    names = opened(attribute, names)
     places = ends_of(grid, levels, domain)
     if not np.isfinite(np.ptp(places)) or not np.isfinite(places).all():
         places = np.arange(len(names) - first)[:, None] + np.array([0.0, 1.0])
