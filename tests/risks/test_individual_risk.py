@@ -139,7 +139,7 @@ def test_wrong_weights_are_refused(weights, message):
         (lambda: fk.Schema(quasi_identifiers=["a"], sensitive="b", weights=["w"]), "name of one"),
         (
             lambda: fk.risk_report(fk.GroupCounts.from_bags([["x"]]), weights="w"),
-            "for a raw table",
+            "is for a raw table",
         ),
         (
             lambda: fk.risk_report(
@@ -158,3 +158,45 @@ def test_wrong_weights_are_refused(weights, message):
 def test_what_has_no_weights_is_refused(call, message):
     with pytest.raises(fk.InputError, match=message):
         call()
+
+
+@pytest.mark.parametrize("weights", [None, "w"])
+def test_households_are_found_by_one_member(weights):
+    for seed in range(20):
+        draw = random.Random(f"households {seed}")
+        n_rows = draw.randint(1, 14)
+        table = {
+            "age": draw.choices([20, 30, None], k=n_rows),
+            "sex": draw.choices("fm", k=n_rows),
+            "home": draw.choices(["a", "b", "c", None], k=n_rows),
+            "w": [draw.randint(1, 60) for _ in range(n_rows)],
+        }
+        keys = list(zip(table["age"], table["sex"], strict=True))
+        report = fk.risk_report(
+            pa.table(table), quasi_identifiers=["age", "sex"], household="home", weights=weights
+        )
+        risks = [1 / keys.count(key) for key in keys]
+        if weights is not None:
+            risks = report.individual.of_rows.tolist()
+        homes = [home or i for i, home in enumerate(table["home"])]
+        missed = dict.fromkeys(homes, 1.0)
+        for home, risk in zip(homes, risks, strict=True):
+            missed[home] *= 1 - risk
+        found = [1 - chance for chance in missed.values()]
+        household = report.household
+        assert household.households == len(found)
+        assert household.highest == pytest.approx(max(found))
+        assert household.expected == pytest.approx(sum(found))
+        assert household.average == pytest.approx(sum(found) / len(found))
+        assert household.above == sum(risk > 0.2 + 1e-12 for risk in found)
+        assert "Households" in report.to_html()
+
+
+def test_households_need_people():
+    columns = {"quasi_identifiers": ["age"], "household": "home"}
+    with pytest.raises(fk.InputError, match="no column 'home'"):
+        fk.risk_report(pa.table({"age": [1]}), **columns)
+    with pytest.raises(fk.InputError, match="others may know"):
+        fk.risk_report(pa.table({"age": [1]}), quasi_identifiers=["age"], household="age")
+    with pytest.raises(fk.InputError, match="household is for a raw table"):
+        fk.risk_report(fk.GroupCounts.from_bags([["x"]]), household="home")

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 
 from foreknow.data.arrays import FloatArray, IntArray, combine
 from foreknow.data.engines.columns import as_plain_texts, codes_of, fetch
@@ -70,11 +71,10 @@ def individual_risk(
                 f"{table.name}: row {row} has {shown} in {weights!r}; weights are numbers above 0, "
                 "which say how many people of the population a row stands for"
             )
-    coded = [codes_of(rows.column(name)) for name in columns]
-    of_row, first = combine([codes for codes, _ in coded], [len(values) for _, values in coded])
+    of_row = class_of_rows(rows, columns)
     of_weight = np.array([float(text) for text in texts], np.float64)
-    n_rows = np.bincount(of_row, minlength=len(first))
-    in_population = np.bincount(of_row, of_weight, len(first)).astype(np.float64)
+    n_rows = np.bincount(of_row)
+    in_population = np.bincount(of_row, of_weight).astype(np.float64)
     of_rows = expected_chances(n_rows, in_population)[of_row]
     return IndividualRisk(
         weights=weights,
@@ -85,6 +85,13 @@ def individual_risk(
         above=int((of_rows > float(limit)).sum()),
         of_rows=of_rows,
     )
+
+
+def class_of_rows(rows: pa.Table, columns: Sequence[str]) -> IntArray:
+    """The number of the class of each row: of all who have the same values of some columns."""
+    coded = [codes_of(rows.column(name)) for name in columns]
+    of_row, _ = combine([codes for codes, _ in coded], [len(values) for _, values in coded])
+    return of_row.astype(np.int64)
 
 
 def expected_chances(n_rows: IntArray, in_population: FloatArray) -> FloatArray:

@@ -21,6 +21,7 @@ from foreknow.report.blocks import (
 from foreknow.report.chart import LIMIT, OWN, Axis, Bar, Chart, amounts, bar_table
 from foreknow.report.page import Page
 from foreknow.report.words import limit_text, listing, number, some, visible
+from foreknow.risks.household import HouseholdRisk
 from foreknow.risks.individual import IndividualRisk
 from foreknow.risks.population import SMALL, UniquesEstimate
 from foreknow.risks.risk import ColumnSet, Contribution, PopulationUniques, Risk, RiskReport
@@ -58,6 +59,8 @@ class RiskPage(Page[RiskReport]):
         yield from _part("Three adversaries", [_knowledge(report)], _adversaries(report))
         if report.individual is not None:
             yield from _part("In a survey's population", *_individual(report.individual, report))
+        if report.household is not None:
+            yield from _part("Households", *_households(report.household, report))
         if report.population is not None:
             yield from _part("In the population", *_population(report, report.population))
         if report.sets:
@@ -165,6 +168,20 @@ def _individual(risk: IndividualRisk, report: RiskReport) -> tuple[list[str], Ta
             above,
         )
     ]
+    head = ("highest", "average", "expected to be found", f"above {limit_text(report.threshold)}")
+    return [sentence], Table(head, rows)
+
+
+def _households(risk: HouseholdRisk, report: RiskReport) -> tuple[list[str], Table]:
+    """The risk that somebody of a household is found."""
+    estimate = report.individual is not None
+    sentence = (
+        f"{number(risk.households)} households ({risk.column}). The risk of a household is that at "
+        "least one member is found."
+    )
+    above = Cell(number(risk.above), "unsafe" if risk.above else "")
+    shares = (_share(risk.highest, estimate), _share(risk.average, estimate))
+    rows = [(*shares, f"{risk.expected:,.1f}", above)]
     head = ("highest", "average", "expected to be found", f"above {limit_text(report.threshold)}")
     return [sentence], Table(head, rows)
 

@@ -33,6 +33,7 @@ from foreknow.hints import Plain, hinted
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow.result import Result
+from foreknow.risks.household import HouseholdRisk, household_risk
 from foreknow.risks.individual import IndividualRisk, individual_risk
 from foreknow.risks.population import (
     Histogram,
@@ -162,6 +163,7 @@ class RiskReport(_WithFloats, Result):
     suda : SpecialUniques or None
     individual : IndividualRisk or None
         Of a survey with weights, what these say of the population. An estimate.
+    household : HouseholdRisk or None
     beside : tuple of str or None
         Other columns of the table, which are not looked at; None where they are not known.
     in_cases : bool
@@ -174,7 +176,7 @@ class RiskReport(_WithFloats, Result):
     _told = (
         "table=name columns by_values people classes class_sizes=_class_sizes threshold uniques "
         "unique_share prosecutor journalist marketer population sets contributions suda beside "
-        "individual?"
+        "individual? household?"
     )
 
     name: str
@@ -194,6 +196,7 @@ class RiskReport(_WithFloats, Result):
     suda: SpecialUniques | None
     beside: tuple[str, ...] | None
     individual: IndividualRisk | None = None
+    household: HouseholdRisk | None = None
     in_cases: bool = False
     person: str | None = None
 
@@ -230,6 +233,7 @@ def risk_report(
     group: str | None = None,
     sampling_fraction: Number | None = None,
     weights: str | None = None,
+    household: str | None = None,
     threshold: Number = "1/5",
     subsets: int = 2,
     suda: int = 3,
@@ -261,6 +265,9 @@ def risk_report(
         Of a raw table that is a survey: the column that says how many people of the population a
         row stands for; when left out, as the schema says. The risk of each person in that
         population is estimated, as sdcMicro does.
+    household : str, optional
+        Of a raw table: the column that numbers households, whose risk is that at least one member
+        is found.
     threshold : number
         Which risk of a person is too high; people above it are counted.
     subsets : int
@@ -316,6 +323,7 @@ def risk_report(
     if population is not None:
         everybody = _counted(population, table, reading)
         fraction = Fraction(classes.n_people, everybody.n_people)
+    individual = table.individual_risk(weights, limit)
     sizes, classes_of_size = np.unique(classes.people, return_counts=True)
     journalist, marketer, among = _against(classes, everybody, fraction, limit)
     return RiskReport(
@@ -335,7 +343,8 @@ def risk_report(
         contributions=tuple(_contributions(classes)) if table.by_values else (),
         suda=special_uniques(classes, suda, fraction) if table.by_values and suda else None,
         beside=table.other_columns,
-        individual=table.individual_risk(weights, limit),
+        individual=individual,
+        household=table.household_risk(household, individual, limit),
         in_cases=table.in_cases,
         person=table.person,
     )
@@ -388,12 +397,27 @@ class _Classes:
         name = weights or self.weights
         if name is None or (weights is None and self.raw is None):
             return None
+        raw = self._rows_of_people("weights")
+        return individual_risk(raw, self.classes.columns, name, self.reading, limit)
+
+    def household_risk(
+        self, column: str | None, individual: IndividualRisk | None, limit: Fraction
+    ) -> HouseholdRisk | None:
+        """The risk of households that a column numbers; None without one."""
+        if column is None:
+            return None
+        raw = self._rows_of_people("household")
+        of_rows = None if individual is None else individual.of_rows
+        return household_risk(raw, self.classes.columns, column, of_rows, limit)
+
+    def _rows_of_people(self, asked: str) -> Table:
+        """The raw table, with a row for each person; refuse anything else."""
         if self.raw is None or not self.by_values or self.in_cases or self.person is not None:
             raise InputError(
-                f"{self.name}: weights are for a raw table with a row for each person; leave "
-                "weights out, or give that table"
+                f"{self.name}: {asked} is for a raw table with a row for each person; leave "
+                f"{asked} out, or give that table"
             )
-        return individual_risk(self.raw, self.classes.columns, name, self.reading, limit)
+        return self.raw
 
     @classmethod
     def of(

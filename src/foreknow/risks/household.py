@@ -1,0 +1,81 @@
+"""Household risk: how easily somebody of a household is found, and with them the others.
+
+Who finds one member of a household learns what is published of all of them. So the risk of a
+household is that at least one of its members is found: one less the product of their chances of
+not being found (the "hierarchical risk" of sdcMicro and mu-Argus).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from foreknow.data.arrays import FloatArray
+from foreknow.data.engines.columns import codes_of, fetch
+from foreknow.data.engines.table import Table, require
+from foreknow.errors import SchemaError
+from foreknow.hints import Plain
+from foreknow.risks.individual import class_of_rows
+
+
+@dataclass(frozen=True)
+class HouseholdRisk(Plain):
+    """The risk that at least one member of a household is found.
+
+    Attributes
+    ----------
+    column : str
+        The column that numbers households; a row without a number is one by itself.
+    households : int
+    highest, average : float
+        Of the risks of all households.
+    expected : float
+        In how many households somebody is expected to be found.
+    above : int
+        Households whose risk is above the threshold.
+    """
+
+    column: str
+    households: int
+    highest: float
+    average: float
+    expected: float
+    above: int
+
+
+def household_risk(
+    table: Table,
+    columns: Sequence[str],
+    column: str,
+    of_rows: FloatArray | None,
+    limit: Fraction,
+) -> HouseholdRisk:
+    """The risk of households by the risk of their rows; without any, that is 1 of their class."""
+    if column in columns:
+        raise SchemaError(f"household: {column!r} is also a column that others may know")
+    require(table, [*columns, column])
+    rows = fetch(table, [*columns, column])
+    if of_rows is None:
+        of_class = class_of_rows(rows, columns)
+        of_rows = 1 / np.bincount(of_class)[of_class]
+    codes, values = codes_of(rows.column(column))
+    household = codes.astype(np.int64)
+    names = values.to_pylist()
+    if None in names:  # each is a household by itself
+        alone = np.flatnonzero(household == names.index(None))
+        household[alone] = len(names) + np.arange(len(alone))
+    _, household = np.unique(household, return_inverse=True)
+    not_found = np.ones(int(household.max()) + 1)
+    np.multiply.at(not_found, household, 1 - of_rows)
+    risks = 1 - not_found
+    return HouseholdRisk(
+        column=column,
+        households=len(risks),
+        highest=float(risks.max()),
+        average=float(risks.mean()),
+        expected=float(risks.sum()),
+        above=int((risks > float(limit)).sum()),
+    )
