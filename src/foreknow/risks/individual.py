@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from foreknow.data.arrays import FloatArray, IntArray, combine
 from foreknow.data.engines.columns import as_plain_texts, codes_of, fetch
@@ -87,7 +87,7 @@ def individual_risk(
     )
 
 
-def class_of_rows(rows: pa.Table, columns: Sequence[str]) -> IntArray:
+def class_of_rows(rows: Any, columns: Sequence[str]) -> IntArray:
     """The number of the class of each row: of all who have the same values of some columns."""
     coded = [codes_of(rows.column(name)) for name in columns]
     of_row, _ = combine([codes for codes, _ in coded], [len(values) for _, values in coded])
