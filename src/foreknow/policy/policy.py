@@ -127,6 +127,7 @@ class Policy:
         if self.schema is not None:
             for requirement in self.requirements:
                 requirement.check_columns(self.schema.sensitives, self.schema)
+                self.options.check_named(requirement, self.schema)
             self.options.check_columns(self.schema)
             self._check_levels()
             self._check_supported(self.schema)
