@@ -203,3 +203,17 @@ def test_names_of_nodes_are_no_numbers(label):
     release = release_of("x", [label, "20"])
     assert not fk.Levels({"x": {"bottom": 15}}).holds(release)
     assert judge_levels.shows_more(label, LevelSettings(bottom=15))
+
+
+def test_a_table_that_was_read_is_compared():
+    table = drawn(random.Random(3))
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill")
+    policy = fk.Policy.from_dict(
+        {
+            "schema": schema.to_dict(),
+            "require": [{"levels": {"age": {"top": 60}}}, {"facts": {}, "below": 0.9}],
+        }
+    )
+    for source in (table, fk.Microdata(table, schema)):
+        compared = fk.compare(source, policy, methods=["mondrian"], processes=0)
+        assert {candidate.status for candidate in compared.candidates} == {"safe"}

@@ -100,7 +100,9 @@ def test_a_table_given_as_microdata_is_rounded():
     table, _ = floats(drawn(8), None)
     policy = policy_of()
     schema = fk.Schema(**policy["schema"])
-    made = fk.publish(fk.Microdata(table, schema), policy, seed=1)
+    microdata = fk.Microdata(table, schema)
+    made = fk.publish(microdata, policy, seed=1)
+    assert fk.utility_report(made, microdata, policy=policy)
     assert all(pay % 100 == 0 for pay in map(Decimal, made.to_arrow()["pay"].to_pylist()))
 
 

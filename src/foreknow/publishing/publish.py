@@ -483,7 +483,7 @@ def _made(microdata: Any, policy: Policy, how: _Choices, after: Any) -> Publicat
     """Make a release of a table, or of those in it who are in no release before."""
     if not isinstance(microdata, Microdata):
         microdata = policy.microdata(microdata)
-    microdata = microdata.with_rounding(policy.options.round).leveled(policy.levels)
+    microdata = policy.as_published(microdata)
     if after is not None and after != [] and after != ():
         return _after(after, microdata, policy, how)
     return _certified(_draft(microdata, policy, how))
