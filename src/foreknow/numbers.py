@@ -57,6 +57,18 @@ def decimal_text(units: int, digits: int) -> str:
     return f"-{text}" if units < 0 else text
 
 
+def nearest_multiple(number: Any, step: float) -> str:
+    """The multiple of a step that is nearest to a number, halves away from 0.
+
+    >>> nearest_multiple(1.25, 0.5), nearest_multiple(-150, 100)
+    ('1.5', '-200')
+    """
+    digits = -min(int(Decimal(str(step)).as_tuple().exponent), 0)
+    units = int(Decimal(str(step)).scaleb(digits))
+    steps = floor(abs(Fraction(number)) / Fraction(units, 10**digits) + Fraction(1, 2))
+    return decimal_text(-steps * units if number < 0 else steps * units, digits)
+
+
 # With more decimals than these, a figure is rounded to the nearest instead of up or down.
 MOST_DECIMALS = 60
 

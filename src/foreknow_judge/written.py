@@ -194,6 +194,8 @@ def suppressed_columns(release: Written) -> tuple[str, ...]:
 def not_rounded(certificate: Any, release: Written) -> Iterator[str]:
     """Messages about numbers that are no multiples of what the policy says."""
     table = "release" if "release" in release.tables else "people"
+    missing = certificate.policy.get("schema", {}).get("missing")
+    label = missing.get("label") if isinstance(missing, dict) else None
     for column, setting in certificate.policy.get("publish", {}).get("round", {}).items():
         step = as_fraction(setting)
         if column in certificate.sensitives:
@@ -201,8 +203,10 @@ def not_rounded(certificate: Any, release: Written) -> Iterator[str]:
         else:
             texts = release.count_rows(table, [column]).column(column).texts
         for text in texts:
-            number = None if text is None else read_number(text)
-            if number is not None and Fraction(number) % step:
+            if text is None or text == label:
+                continue
+            number = read_number(text)
+            if number is None or Fraction(number) % step:
                 yield f"{text} in {column!r} is no multiple of {setting}, as its policy says"
                 break
 

@@ -65,3 +65,28 @@ def test_a_certificate_lists_the_pairs(tmp_path):
 def test_wrong_numbers_are_refused(n_columns):
     with pytest.raises(fk.InputError, match="of"):
         fk.Policy.from_dict(policy_of(3, n_columns))
+
+
+@pytest.mark.parametrize("k", [0, True, 2.5, "3"])
+def test_a_wrong_k_is_named(k):
+    with pytest.raises(fk.InputError, match="a whole number from 1"):
+        fk.Policy.from_dict(policy_of(k, 2))
+
+
+def test_known_columns_are_listed():
+    table, _ = drawn(random.Random(2))
+    policy = policy_of(2, 2)
+    policy["schema"] |= {"quasi_identifiers": COLUMNS[:3], "other": ["job"]}
+    policy["require"][0]["knowing"] = ["job"]
+    with pytest.raises(fk.InputError, match=r'of = \[\["age", "job"\]\], or leave knowing out'):
+        fk.publish(table, policy)
+    policy["require"][0]["k_anonymity"]["of"] = [["age", "job"]]
+    assert fk.publish(table, policy).audit.safe
+
+
+def test_pairs_need_a_schema():
+    table, _ = drawn(random.Random(3))
+    release = fk.Release.from_generalized(table, quasi_identifiers=COLUMNS, sensitive="ill")
+    with pytest.raises(fk.InputError, match=r"add a .schema., or name lists"):
+        fk.audit(release, fk.Policy([fk.Requirement(fk.KAnonymity(1, of=2))]))
+    assert fk.audit(release, fk.Policy([fk.Requirement(fk.KAnonymity(1, of=["age", "sex"]))])).safe

@@ -157,6 +157,8 @@ def test_a_certificate_cannot_claim_more(tmp_path):
         ({"bottom": "2000-02-30"}, "no day"),
         ({"bottom": "2000-01-01"}, "'age' has numbers"),
         ({"bottom": 19.5}, "are whole, and bottom is"),
+        ({"bottom": "9999-12-31"}, "years up to 9998"),
+        ({"top": "1e400"}, "up to 300 digits"),
     ],
 )
 def test_wrong_ends_are_refused(ends, message):
@@ -173,3 +175,45 @@ def test_years_of_dates_are_dates():
     }
     with pytest.raises(fk.InputError, match='bottom = "1936-12-31"'):
         fk.publish(drawn(random.Random(1)), policy)
+
+
+@pytest.mark.parametrize(("bottom", "top"), [(50, 40), (50, 50), ("2001-01-01", "2000-01-01")])
+def test_two_requirements_leave_something(bottom, top):
+    column = "born" if isinstance(top, str) else "age"
+    schema = {"quasi_identifiers": [column], "sensitive": "ill"}
+    require = [{"levels": {column: {"bottom": bottom}}}, {"levels": {column: {"top": top}}}]
+    with pytest.raises(fk.InputError, match="write a bottom below the top"):
+        fk.publish(drawn(random.Random(1)), {"schema": schema, "require": require})
+
+
+def test_ends_are_short_decimals():
+    table = pa.table({"age": [i / 4 for i in range(40)], "ill": list("ab" * 20)})
+    schema = {"quasi_identifiers": ["age"], "sensitive": "ill"}
+    policy = {"schema": schema, "require": [{"levels": {"age": {"bottom": "1/3"}}}]}
+    with pytest.raises(fk.InputError, match=r"such as 0\.3333"):
+        fk.publish(table, policy)
+    policy["require"] = [{"levels": {"age": {"bottom": 0.3333}}}]
+    assert fk.publish(table, policy).audit.safe
+
+
+@pytest.mark.parametrize(
+    "label", ["16 (level 1)", "15 or less (level 1)", "16 or missing+", "16 or missing or missing"]
+)
+def test_names_of_nodes_are_no_numbers(label):
+    release = release_of("x", [label, "20"])
+    assert not fk.Levels({"x": {"bottom": 15}}).holds(release)
+    assert judge_levels.shows_more(label, LevelSettings(bottom=15))
+
+
+def test_a_table_that_was_read_is_compared():
+    table = drawn(random.Random(3))
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill")
+    policy = fk.Policy.from_dict(
+        {
+            "schema": schema.to_dict(),
+            "require": [{"levels": {"age": {"top": 60}}}, {"facts": {}, "below": 0.9}],
+        }
+    )
+    for source in (table, fk.Microdata(table, schema)):
+        compared = fk.compare(source, policy, methods=["mondrian"], processes=0)
+        assert {candidate.status for candidate in compared.candidates} == {"safe"}

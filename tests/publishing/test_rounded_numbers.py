@@ -100,7 +100,9 @@ def test_a_table_given_as_microdata_is_rounded():
     table, _ = floats(drawn(8), None)
     policy = policy_of()
     schema = fk.Schema(**policy["schema"])
-    made = fk.publish(fk.Microdata(table, schema), policy, seed=1)
+    microdata = fk.Microdata(table, schema)
+    made = fk.publish(microdata, policy, seed=1)
+    assert fk.utility_report(made, microdata, policy=policy)
     assert all(pay % 100 == 0 for pay in map(Decimal, made.to_arrow()["pay"].to_pylist()))
 
 
@@ -153,4 +155,65 @@ def test_crossings_are_refused(schema, message):
     table, _ = texts(drawn(2), None)
     table = table.append_column("who", [[str(i) for i in range(len(table))]])
     with pytest.raises(fk.InputError, match=message):
+        fk.publish(table, policy)
+
+
+@pytest.mark.parametrize("key", ["values", "except", "any_of"])
+def test_named_values_are_rounded_ones(key):
+    table = exact(drawn(10), None)[0]
+    policy = policy_of()
+    for value in (432.5, "432.5"):
+        policy["require"][1] = {"sensitive": "pay", "facts": {}, "below": 0.9, "knowing": []}
+        policy["require"][1][key] = [value]
+        with pytest.raises(fk.InputError, match=r"no multiple of 100.*write 400"):
+            fk.publish(table, policy)
+    policy["require"][1][key] = [400]
+    assert fk.publish(table, policy, seed=1).audit.safe
+
+
+def test_texts_are_no_multiples(tmp_path):
+    policy = policy_of(round={"pay": 100})
+    fk.publish(exact(drawn(11), None)[0], policy, seed=1).write(tmp_path / "out")
+    path = tmp_path / "out" / "certificate.json"
+    certificate = json.loads(path.read_text("utf-8"))
+    for column in ("age", "ill"):
+        certificate["policy"]["publish"]["round"] = {column: 5}
+        path.write_text(json.dumps(certificate), "utf-8")
+        with pytest.raises(fk.InputError, match=f"in '{column}' is no multiple of 5"):
+            fk.verify(tmp_path / "out")
+
+
+def test_labels_of_missing_stay(tmp_path):
+    table = exact(drawn(12), None)[0]
+    pay = [None if i % 9 == 0 else n for i, n in enumerate(table["pay"].to_pylist())]
+    policy = policy_of(round={"pay": 100})
+    policy["schema"]["missing"] = {"label": "unknown"}
+    del policy["require"][1]["within"]
+    fk.publish(table.set_column(1, "pay", [pay]), policy, seed=1).write(tmp_path / "out")
+    assert fk.verify(tmp_path / "out").people == len(table)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "step"), [([2**63 - 1, 5], 1000), ([1.7e308, 1.0], 1e308), ([1.26e-7, 3.0], 1e-7)]
+)
+def test_large_multiples_are_whole(numbers, step, tmp_path):
+    rows = {"age": [*range(20)] * 2, "cost": numbers * 20, "ill": [*"abcd"] * 10}
+    policy = {
+        "schema": {"quasi_identifiers": ["age"], "sensitive": "ill", "other": ["cost"]},
+        "require": [{"facts": {}, "below": 0.9, "knowing": []}],
+        "publish": {"round": {"cost": step}},
+    }
+    made = fk.publish(pa.table(rows), policy, seed=1)
+    made.write(tmp_path / "out")
+    assert fk.verify(tmp_path / "out").people == 40
+    published = {Decimal(str(cost)) for cost in made.to_arrow()["cost"].to_pylist()}
+    assert published == {nearest(number, step) for number in numbers}
+
+
+def test_no_number_is_left_empty():
+    policy = policy_of()
+    columns = drawn(13)
+    columns["cost"][0] = float("inf")
+    table = floats(columns, None)[0]
+    with pytest.raises(fk.InputError, match=r"inf in 'cost' is no number.*leave it empty"):
         fk.publish(table, policy)

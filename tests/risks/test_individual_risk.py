@@ -123,6 +123,8 @@ def test_every_door_takes_weights(tmp_path):
         ([1.0, -3.0], "row 2 has the weight -3"),
         ([None, 2.0], "row 1 has no weight"),
         ([1.0, float("nan")], "row 2 has"),
+        ([1.0, float("inf")], "row 2 has the weight inf"),
+        ([1.0, 1e308], "below 1e12"),
         (["1", "many"], "'w' must hold a number"),
     ],
 )

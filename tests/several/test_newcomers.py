@@ -38,8 +38,8 @@ def drawn(size):
     ]
 
 
-def write_table(path, rows):
-    with path.open("w", encoding="utf-8", newline="") as file:
+def write_table(path, rows, encoding="utf-8"):
+    with path.open("w", encoding=encoding, newline="") as file:
         csv.writer(file, delimiter=";").writerows([COLUMNS, *rows])
     return path
 
@@ -71,3 +71,17 @@ def test_newcomers_of_a_frame_are_parquet(tmp_path):
     newcomers = tmp_path / "march.owner" / "newcomers.parquet"
     assert pq.read_table(newcomers)["who"].to_pylist() == [f"p{i}" for i in range(90, 160)]
     fk.utility_report(tmp_path / "march", newcomers, policy=POLICY)
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_newcomers_keep_their_encoding(encoding, tmp_path):
+    rows = [[*row[:4], f"{row[4]}ü"] for row in drawn(160)]
+    schema = SCHEMA | {"reading": SCHEMA["reading"] | {"encoding": encoding}}
+    policy = {"schema": schema, "require": REQUIRE}
+    first = write_table(tmp_path / "first.csv", rows[:90], encoding)
+    second = write_table(tmp_path / "second.csv", rows, encoding)
+    fk.publish(first, policy, seed=1).write(tmp_path / "january")
+    fk.publish(second, policy, seed=1, after=[tmp_path / "january"]).write(tmp_path / "march")
+    newcomers = tmp_path / "march.owner" / "newcomers.csv"
+    assert len(newcomers.read_text(encoding).splitlines()) == 71
+    fk.evidence_report(tmp_path / "march", newcomers, policy=policy)

@@ -336,7 +336,8 @@ def compare(
     if seconds is not None and not (_is_real(seconds) and seconds > 0):
         raise InputError(f"seconds must be above 0, or None, not {seconds!r}")
     rules = policy_of(policy, keys, table, "compare")
-    microdata = table if isinstance(table, Microdata) else rules.microdata(table)
+    is_read = isinstance(table, Microdata)
+    microdata = rules.as_published(table if is_read else rules.microdata(table))
     rules = marked(replace(rules, schema=microdata.schema), microdata)  # also reads the table
     refuse_misspelt({job.name: job.domain for job in microdata.sensitives}, rules.requirements)
     if models is not False:  # refused before anything is published

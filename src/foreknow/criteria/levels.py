@@ -42,6 +42,7 @@ from foreknow_judge.numbers import as_fraction
 from foreknow_judge.text import people_text
 
 _ENDS = ("top", "bottom")
+_TOO_LARGE = 10**300
 _FRACTION = re.compile("[.<]")  # in labels of numbers that are not all whole
 
 
@@ -281,6 +282,8 @@ def _tells_ends_apart(label: str, limit: Mapping[str, Any]) -> bool:
     ways = meanings_of(bare)
     if any(way.everything for way in ways):
         return False
+    if bare.endswith((")", "+", OR_MISSING)):
+        return True  # a name of a node, and no number
     listed = [way.members for way in ways if len(way.members) > 1]
     if listed:
         return any(
@@ -324,11 +327,17 @@ def _limit(setting: Any) -> Any:
     """A top or bottom: a number, or a day."""
     if isinstance(setting, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", setting):
         try:
-            return date.fromisoformat(setting)
+            setting = date.fromisoformat(setting)
         except ValueError:
             raise InputError(f"Levels: {setting!r} is no day; write such as 1936-12-31") from None
-    is_day = isinstance(setting, date) and not isinstance(setting, datetime)
-    return setting if is_day else as_fraction(setting)
+    if isinstance(setting, date) and not isinstance(setting, datetime):
+        if setting.year == date.max.year:
+            raise InputError("Levels: labels have years up to 9998; write an earlier day")
+        return setting
+    number = as_fraction(setting)
+    if abs(number) >= _TOO_LARGE:
+        raise InputError("Levels: labels have numbers of up to 300 digits; write a shorter number")
+    return number
 
 
 def _check_ends(column: str, limit: Mapping[str, Any]) -> None:

@@ -41,7 +41,7 @@ Lists: TypeAlias = tuple[tuple[str, ...], ...]
 class _OfCombinations(Settings):
     """``{ k = 3, of = 2 }`` in a policy file; a certificate lists the pairs of columns."""
 
-    k: FromOne
+    k: Any
     of: FromOne
 
 
@@ -319,6 +319,15 @@ class KAnonymity(GroupSize):
         if not self.lists:
             return super().to_dict()
         return {self.key: {"k": self.k, "of": [list(columns) for columns in self.lists]}}
+
+    def published(self) -> dict[str, Any]:
+        """What stands for it in a certificate, which lists columns."""
+        if isinstance(self.of, int):
+            raise InputError(
+                f"KAnonymity: of = {self.of} is of the quasi-identifiers of a schema, and the "
+                'policy has none; add a [schema], or name lists, such as of = [["age", "sex"]]'
+            )
+        return self.to_dict()
 
 
 @dataclass(frozen=True, repr=False)

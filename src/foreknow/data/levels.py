@@ -45,12 +45,20 @@ class Level(NamedTuple):
         bottoms = [level.bottom for level in (self, second) if level.bottom is not None]
         at_least = max(self.at_least, second.at_least)
         try:
-            return Level(min(tops, default=None), at_least, max(bottoms, default=None))
+            level = Level(min(tops, default=None), at_least, max(bottoms, default=None))
+            leaves_none = None not in (level.top, level.bottom) and level.bottom >= level.top
         except TypeError:
             raise PolicyError(
                 "levels: two requirements say where one column ends, by a number and by a date; "
                 "write both as dates, or both as numbers"
             ) from None
+        if leaves_none:
+            raise PolicyError(
+                f"levels: two requirements give one column the bottom {level.bottom} and the top "
+                f"{level.top}, so nothing is between them; write a bottom below the top, or leave "
+                "the column out"
+            )
+        return level
 
 
 def coded_at_ends(column: Column, level: Level) -> tuple[Column, Level]:
@@ -113,8 +121,13 @@ def _end(column: Column, limit: Any, key: str) -> Any:
     values = column.domain[int(column.domain[0] is None) :]
     if all(type(value) is int for value in values) and limit != int(limit):
         raise SchemaError(f"levels: the numbers of {column.name!r} are whole, and {key} is {limit}")
-    whole = limit == int(limit)
-    return int(limit) if whole else Decimal(limit.numerator) / Decimal(limit.denominator)
+    end = Decimal(limit.numerator) / Decimal(limit.denominator)
+    if exact(end) != limit:
+        raise SchemaError(
+            f"levels: {key} of {column.name!r} is {limit}, which has no short decimal; write one, "
+            f"such as {float(limit):.4g}"
+        )
+    return int(limit) if limit == int(limit) else end
 
 
 def exact_place(value: Any) -> Fraction | int:

@@ -192,10 +192,11 @@ def microdata_of(
         return Microdata(table, schema_of(policy, keywords))
     stated = _schema({key: value for key, value in keywords.items() if value is not None})
     stated = _with_the_rest(stated, keywords, table.schema)
-    for schema in (None if policy is None else Policy.of(policy).schema, stated):
+    rules = None if policy is None else Policy.of(policy)
+    for schema in (None if rules is None else rules.schema, stated):
         if schema is not None:
             schema.refuse_other(table.schema)
-    return table
+    return table if rules is None or rules.schema is None else rules.as_published(table)
 
 
 def _schema(arguments: Mapping[str, Any]) -> Schema | None:

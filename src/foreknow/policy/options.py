@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import chain
 from typing import Any, get_args
 
 import numpy as np
@@ -15,14 +16,14 @@ from foreknow.data.reading import Dialect
 from foreknow.data.schema import Schema
 from foreknow.errors import did_you_mean
 from foreknow.hints import hints
-from foreknow.numbers import whole_number
+from foreknow.numbers import nearest_multiple, whole_number
 from foreknow.policy.tables import PublishTable, Style
 from foreknow_judge.duckdb_files import DELIMITERS
 from foreknow_judge.errors import InputError, PolicyError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.grammar import FileFormat, Form
 from foreknow_judge.json_values import plain
-from foreknow_judge.numbers import as_fraction
+from foreknow_judge.numbers import as_fraction, read_number
 
 _OF_CSV = "delimiter", "decimal", "bom"
 
@@ -199,6 +200,20 @@ class PublishOptions:
                 raise PolicyError(
                     f"publish.round: rules of {rule!r} are about values as the table has them; "
                     f"round {name!r} in the table, and leave it out of publish.round"
+                )
+
+    def check_named(self, requirement: Any, schema: Schema) -> None:
+        """Refuse values that a requirement names, and that nobody has once numbers are rounded."""
+        column, secret = requirement.sensitive or schema.sensitive, requirement.secret
+        listed = [values for values in secret.sets.values() if isinstance(values, (list, tuple))]
+        for value in chain(secret.values or (), secret.excluded, *listed):
+            if column not in self.round or (number := read_number(str(value))) is None:
+                continue
+            published = nearest_multiple(number, self.round[column])
+            if read_number(published) != number:
+                raise PolicyError(
+                    f"{requirement.name}: {value!r} is no multiple of {self.round[column]}, to "
+                    f"which publish.round takes {column!r}, so nobody has it; write {published}"
                 )
 
     def weights_of(self, columns: Iterable[str]) -> NDArray[np.float64] | None:

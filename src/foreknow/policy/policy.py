@@ -127,6 +127,7 @@ class Policy:
         if self.schema is not None:
             for requirement in self.requirements:
                 requirement.check_columns(self.schema.sensitives, self.schema)
+                self.options.check_named(requirement, self.schema)
             self.options.check_columns(self.schema)
             self._check_levels()
             self._check_supported(self.schema)
@@ -410,6 +411,10 @@ class Policy:
     def microdata(self, table: Any) -> Microdata:
         """Read a table by the schema, with the columns by which only the owner counts."""
         return Microdata(table, self.needed_schema, beside=self.owned_columns)
+
+    def as_published(self, microdata: Microdata) -> Microdata:
+        """A table that was read, with numbers as multiples, and columns as fine as it allows."""
+        return microdata.with_rounding(self.options.round).leveled(self.levels)
 
     def combined(self, microdata: Microdata, exactly: bool = False) -> Microdata:
         """A table as a search counts it: combinations of all columns that are looked at.

@@ -45,6 +45,7 @@ from foreknow.policy.subjects import Values, subject_of
 from foreknow.policy.tables import SECRET, PolicyTable, Secret, Sets
 from foreknow.result import page_of
 from foreknow.settings import read
+from foreknow.toml import toml_value
 from foreknow_judge.errors import InputError, PolicyError, UnsupportedError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.grammar import LIMITS
@@ -462,6 +463,13 @@ class Requirement:
             return self.by((*self.known, shared.column)).under(schema)
         if (criterion := self.criterion) is not None:
             refuse_cases(criterion, schema)
+            if self.known and isinstance(n_columns := getattr(criterion, "of", None), int):
+                columns = [*schema.quasi_identifiers[: max(n_columns - 1, 0)], self.known[0]]
+                raise PolicyError(
+                    f"{self.name}: of = {n_columns} is of quasi-identifiers alone, and knowing "
+                    f"names {self.known[0]!r}: name lists that have it, such as of = "
+                    f"[{toml_value(columns)}], or leave knowing out"
+                )
             bound = criterion.under(schema, self.sensitive)
             return self if bound is criterion else replace(self, adversary=bound)
         return self.at(point.under(schema) for point in self.points)

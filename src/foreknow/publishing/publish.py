@@ -299,7 +299,7 @@ class Publication:
             _log.info("writing who is in which group")
             self.placed.write(for_owner / MEMBERS, digests)
             if self._newcomers is not None:
-                _write_rows(self._newcomers.source, for_owner)
+                _write_rows(self._newcomers.source, for_owner, self._newcomers.reading.encoding)
             if self._kept is not None:
                 write_whole(for_owner / PRIORS, as_json(kept_as_written(self._kept)), private=True)
         return certificate
@@ -483,7 +483,7 @@ def _made(microdata: Any, policy: Policy, how: _Choices, after: Any) -> Publicat
     """Make a release of a table, or of those in it who are in no release before."""
     if not isinstance(microdata, Microdata):
         microdata = policy.microdata(microdata)
-    microdata = microdata.with_rounding(policy.options.round).leveled(policy.levels)
+    microdata = policy.as_published(microdata)
     if after is not None and after != [] and after != ():
         return _after(after, microdata, policy, how)
     return _certified(_draft(microdata, policy, how))
@@ -806,13 +806,15 @@ def _after(folders: Any, microdata: Microdata, policy: Policy, how: _Choices) ->
     return replace(publication, since=since, together=joint_audit, _newcomers=newcomers)
 
 
-def _write_rows(table: Table, folder: Path) -> None:
-    """Write a table into a folder, for its owner, as it came: CSV, or else Parquet."""
+def _write_rows(table: Table, folder: Path, encoding: str | None) -> None:
+    """Write a table into a folder, for its owner, as it came: CSV in its encoding, or Parquet."""
     rows = table.arrow(list(table.columns))
     path = folder / f"{NEWCOMERS}.{'csv' if table.untyped else 'parquet'}"
     with replaced(path, private=True) as aside:
         if table.untyped:
             write_csv(rows, aside, delimiter=getattr(table, "dialect", Dialect()).delimiter)
+            if encoding is not None:
+                aside.write_bytes(aside.read_bytes().decode("utf-8").encode(encoding))
         else:
             write_in_parts([rows], aside, None)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from fractions import Fraction
-from math import floor
 from typing import Any
 
 import numpy as np
@@ -25,9 +23,11 @@ from foreknow.data.engines.households import ELSEWHERE
 from foreknow.data.engines.table import Derived, Table, is_listed, is_text
 from foreknow.data.labels import text_of
 from foreknow.data.reading import Reading
-from foreknow.numbers import decimal_text
+from foreknow.numbers import nearest_multiple
 from foreknow_judge.errors import DataError
 from foreknow_judge.numbers import read_number
+
+_MOST_OF_INTEGERS, _MOST_OF_FLOATS = 2**63, 10**308
 
 
 class ReadValues(Derived):
@@ -163,23 +163,24 @@ def rounded(
         raise DataError(f"{table_name}: {name!r} has lists, whose numbers are not rounded")
     coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     array = coded.unify_dictionaries().combine_chunks()
-    digits = -min(int(Decimal(str(step)).as_tuple().exponent), 0)
-    units = int(Decimal(str(step)).scaleb(digits))
     texts = []
     for value in array.dictionary.to_pylist():
         number = None if isinstance(value, bool) else read_number(text_of(value))
         if number is None:
+            is_named = isinstance(value, str)
+            way_out = "name it under missing in [schema.reading]" if is_named else "leave it empty"
             raise DataError(
                 f"{table_name}: {value!r} in {name!r} is no number, and the policy rounds it; "
-                "name it under missing in [schema.reading] if it stands for a missing value"
+                f"{way_out} if it stands for a missing value"
             )
-        steps = floor(abs(Fraction(number)) / Fraction(units, 10**digits) + Fraction(1, 2))
-        texts.append(decimal_text(-steps * units if number < 0 else steps * units, digits))
+        texts.append(nearest_multiple(number, step))
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     values: list[Any] = texts
-    if pa.types.is_floating(kind):
+    # Larger ones stay texts, of which none is cut off.
+    largest = max((abs(Decimal(text)) for text in texts), default=Decimal(0))
+    if pa.types.is_floating(kind) and largest < _MOST_OF_FLOATS:
         values, kind = [*map(float, texts)], pa.float64()
-    elif pa.types.is_integer(kind) and not digits:
+    elif pa.types.is_integer(kind) and isinstance(step, int) and largest < _MOST_OF_INTEGERS:
         values, kind = [*map(int, texts)], pa.int64()
     else:
         kind = pa.string()
