@@ -155,6 +155,8 @@ def test_a_certificate_cannot_claim_more(tmp_path):
         ({"bottom": 90, "top": 90}, "not below the top"),
         ({"bottom": 20, "top": "2000-01-01"}, "two days, or two numbers"),
         ({"bottom": "2000-02-30"}, "no day"),
+        ({"bottom": "31.12.1936"}, "age: bottom = '31.12.1936' is no number and no day"),
+        ({"top": True}, "age: top = True is no number"),
         ({"bottom": "2000-01-01"}, "'age' has numbers"),
         ({"bottom": 19.5}, "are whole, and bottom is"),
     ],

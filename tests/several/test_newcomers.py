@@ -71,3 +71,24 @@ def test_newcomers_of_a_frame_are_parquet(tmp_path):
     newcomers = tmp_path / "march.owner" / "newcomers.parquet"
     assert pq.read_table(newcomers)["who"].to_pylist() == [f"p{i}" for i in range(90, 160)]
     fk.utility_report(tmp_path / "march", newcomers, policy=POLICY)
+
+
+@pytest.mark.parametrize(
+    "reading",
+    [{"encoding": "cp1252"}, {"encoding": "utf-16"}, {"delimiter": ":"}, {"encoding": "utf-8-sig"}],
+)
+def test_newcomers_are_read_by_the_policy(reading, tmp_path):
+    encoding, delimiter = reading.get("encoding", "utf-8"), reading.get("delimiter", ";")
+    rows = [[*row[:4], row[4].replace("a", "Öl")] for row in drawn(160)]
+    policy = POLICY | {"schema": SCHEMA | {"reading": SCHEMA["reading"] | reading}}
+    for name, people in (("first", rows[:90]), ("second", rows)):
+        with (tmp_path / f"{name}.csv").open("w", encoding=encoding, newline="") as file:
+            csv.writer(file, delimiter=delimiter).writerows([COLUMNS, *people])
+    fk.publish(tmp_path / "first.csv", policy, seed=1).write(tmp_path / "january")
+    made = fk.publish(tmp_path / "second.csv", policy, seed=1, after=[tmp_path / "january"])
+    made.write(tmp_path / "march")
+    newcomers = tmp_path / "march.owner" / "newcomers.csv"
+    fk.utility_report(tmp_path / "march", newcomers, policy=policy)
+    assert fk.evidence_report(tmp_path / "march", newcomers, policy=policy).same_source
+    with pytest.raises(fk.InputError, match="take the newcomers of its owner's folder"):
+        fk.evidence_report(tmp_path / "march", tmp_path / "second.csv", policy=policy)

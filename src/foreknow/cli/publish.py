@@ -102,6 +102,10 @@ class Folder:
             file_names.LATTICE: "which generalizations are safe, and which not",
             file_names.OWNER: "the key of the source's digest",
             file_names.PRIORS: "the priors that were learned; verify asks for them",
+            **dict.fromkeys(
+                (f"{file_names.NEWCOMERS}.csv", f"{file_names.NEWCOMERS}.parquet"),
+                "the rows that are published here, for foreknow utility and evidence",
+            ),
         }
         order = list(notes)
         for folder, begins in ((self.out, "Written to"), (owner, "For you only, in")):

@@ -107,7 +107,11 @@ class Levels(OfGroups):
                 raise InputError(
                     f"Levels: {column!r} has a top, a bottom or at_least, not {setting!r}"
                 )
-            limit = {key: _limit(setting[key]) for key in _ENDS if setting.get(key) is not None}
+            limit = {
+                key: _limit(setting[key], column, key)
+                for key in _ENDS
+                if setting.get(key) is not None
+            }
             _check_ends(column, limit)
             if setting.get("at_least") is not None:
                 limit["at_least"] = whole_number(
@@ -320,15 +324,19 @@ def _exactly(end: Any) -> Any:
     return datetime(end.year, end.month, end.day) if isinstance(end, date) else Fraction(end)
 
 
-def _limit(setting: Any) -> Any:
+def _limit(setting: Any, column: str, key: str) -> Any:
     """A top or bottom: a number, or a day."""
-    if isinstance(setting, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", setting):
-        try:
+    if isinstance(setting, date) and not isinstance(setting, datetime):
+        return setting
+    try:
+        if isinstance(setting, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", setting):
             return date.fromisoformat(setting)
-        except ValueError:
-            raise InputError(f"Levels: {setting!r} is no day; write such as 1936-12-31") from None
-    is_day = isinstance(setting, date) and not isinstance(setting, datetime)
-    return setting if is_day else as_fraction(setting)
+        return as_fraction(setting)
+    except ValueError:
+        raise InputError(
+            f"Levels: {column}: {key} = {setting!r} is no number and no day; write such as 90, or "
+            "1936-12-31"
+        ) from None
 
 
 def _check_ends(column: str, limit: Mapping[str, Any]) -> None:

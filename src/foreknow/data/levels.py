@@ -109,10 +109,15 @@ def _end(column: Column, limit: Any, key: str) -> Any:
             f'{key} = "{day}"'
         )
     if isinstance(limit, date):
-        raise SchemaError(f"levels: {column.name!r} has numbers, and its {key} is {limit}")
+        raise SchemaError(
+            f"levels: {column.name!r} has numbers, and its {key} is {limit}; write a number"
+        )
     values = column.domain[int(column.domain[0] is None) :]
     if all(type(value) is int for value in values) and limit != int(limit):
-        raise SchemaError(f"levels: the numbers of {column.name!r} are whole, and {key} is {limit}")
+        raise SchemaError(
+            f"levels: the numbers of {column.name!r} are whole, and {key} is {limit}; write a "
+            "whole number"
+        )
     whole = limit == int(limit)
     return int(limit) if whole else Decimal(limit.numerator) / Decimal(limit.denominator)
 

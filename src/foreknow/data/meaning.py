@@ -202,6 +202,11 @@ def up_to(text: str, is_date: bool) -> str:
     return text if text.startswith("<") else f"{text}{OR_EARLIER if is_date else OR_LESS}"
 
 
+def is_open_ended(label: str) -> bool:
+    """True if a label is of all numbers, or days, from one on, or up to one."""
+    return _OPEN.fullmatch(label.removesuffix(OR_MISSING)) is not None or label.startswith("<")
+
+
 def _half_line(end: str, words: str) -> Iterator[Meaning]:
     """All numbers or moments from one on, or up to one."""
     number, period = read_number(end), _period(end)

@@ -428,8 +428,9 @@ class _Classes:
         name, raw = release.alike().name, release.raw
         if raw is None or not release.by_values:
             return cls(classes, by_values, name, other_columns, in_cases, person)
-        named = raw.schema.weights
-        survey = raw.source, raw.reading, named if named in raw.source.columns else None
+        weights, columns = raw.schema.weights, raw.source.columns
+        is_release = {*raw.schema.identifiers, weights}.isdisjoint(columns)  # which has none
+        survey = raw.source, raw.reading, None if is_release else weights
         return cls(classes, by_values, name, other_columns, in_cases, person, *survey)
 
     @classmethod
