@@ -90,5 +90,20 @@ def test_newcomers_are_read_by_the_policy(reading, tmp_path):
     newcomers = tmp_path / "march.owner" / "newcomers.csv"
     fk.utility_report(tmp_path / "march", newcomers, policy=policy)
     assert fk.evidence_report(tmp_path / "march", newcomers, policy=policy).same_source
-    with pytest.raises(fk.InputError, match="take the newcomers of its owner's folder"):
+    with pytest.raises(fk.InputError, match="of its owner's folder"):
         fk.evidence_report(tmp_path / "march", tmp_path / "second.csv", policy=policy)
+
+
+def test_who_is_forgotten_is_no_newcomer(tmp_path):
+    rows = drawn(160)
+    first = write_table(tmp_path / "first.csv", rows[:90])
+    second = write_table(tmp_path / "second.csv", rows)
+    fk.publish(first, POLICY, seed=1).write(tmp_path / "january")
+    fk.publish(second, POLICY, seed=1, after=[tmp_path / "january"]).write(tmp_path / "march")
+    owner = tmp_path / "march.owner"
+    with pytest.raises(fk.InputError):
+        fk.forget(tmp_path / "march", "nobody")
+    assert (owner / "newcomers.csv").exists()
+    fk.forget(tmp_path / "march", "p120")
+    assert not any(b"p120" in path.read_bytes() for path in owner.iterdir())
+    assert fk.verify(tmp_path / "march", after=tmp_path / "january").people == 70

@@ -103,7 +103,7 @@ class Folder:
             file_names.OWNER: "the key of the source's digest",
             file_names.PRIORS: "the priors that were learned; verify asks for them",
             **dict.fromkeys(
-                (f"{file_names.NEWCOMERS}.csv", f"{file_names.NEWCOMERS}.parquet"),
+                file_names.NEWCOMERS,
                 "the rows that are published here, for foreknow utility and evidence",
             ),
         }
@@ -147,7 +147,8 @@ def forget(
 ) -> None:
     """Erase the names of people from the owner's file of a release, and still know them again.
 
-    Each gets a hash with the owner's key, so that nobody who comes back is published twice.
+    Each gets a hash with the owner's key, so that nobody who comes back is published twice. The
+    newcomers file, a copy of rows of the table, is removed.
 
     Parameters
     ----------

@@ -226,7 +226,7 @@ def _before(
     refuse_other_schema(certificate, microdata.schema)
     same = is_source(microdata, certificate, owners_folder(folder) / OWNER)
     if same is False:
-        its_rows = f"; take the {NEWCOMERS} of its owner's folder" * bool(certificate.after)
+        its_rows = f"; take {NEWCOMERS[0]} of its owner's folder" * bool(certificate.after)
         raise DataError(
             f"{microdata.name}, read as the policy says, is not the table that {folder.name!r} was "
             f"made of{its_rows}"

@@ -809,7 +809,8 @@ def _after(folders: Any, microdata: Microdata, policy: Policy, how: _Choices) ->
 def _write_rows(table: Table, reading: Reading, folder: Path) -> None:
     """Write a table into a folder, for its owner, as it is read: CSV, or else Parquet."""
     rows = table.arrow(list(table.columns))
-    path = folder / f"{NEWCOMERS}.{'csv' if table.untyped else 'parquet'}"
+    csv_name, parquet_name = NEWCOMERS
+    path = folder / (csv_name if table.untyped else parquet_name)
     with replaced(path, private=True) as aside:
         if not table.untyped:
             write_in_parts([rows], aside, None)
