@@ -132,7 +132,9 @@ def test_misspelt_weights_are_refused():
         ([1.0, -3.0], "row 2 has the weight -3"),
         ([None, 2.0], "row 1 has no weight"),
         ([1.0, float("nan")], "row 2 has"),
-        (["1", "many"], "'w' must hold a number"),
+        ([1.0, float("inf")], "row 2 has"),
+        ([1e308, 1e308], "row 1 has the weight"),
+        (["1", "many"], "'w' must hold a number .* under missing"),
     ],
 )
 def test_wrong_weights_are_refused(weights, message):

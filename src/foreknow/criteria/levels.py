@@ -66,9 +66,8 @@ class Levels(OfGroups):
 
     Notes
     -----
-    A label that cannot be read as a number, or as days, shows more than a top allows. Other
-    columns than
-    quasi-identifiers are not looked at.
+    A label that cannot be read as numbers, or as days, shows more than a top or bottom allows.
+    Other columns than quasi-identifiers are not looked at.
 
     Examples
     --------
@@ -140,10 +139,7 @@ class Levels(OfGroups):
     @property
     def levels(self) -> dict[str, Level]:
         """How fine methods may see each column."""
-        return {
-            column: Level(limit.get("top"), limit.get("at_least", 0), limit.get("bottom"))
-            for column, limit in self.limits.items()
-        }
+        return {column: Level(**{"at_least": 0, **limit}) for column, limit in self.limits.items()}
 
     def under(self, schema: Schema, sensitive: str | None = None) -> Levels:
         """The same with the hierarchies of a schema, whose columns it must be about."""
@@ -294,7 +290,7 @@ def _tells_ends_apart(label: str, limit: Mapping[str, Any]) -> bool:
         )
     dated = any(isinstance(limit.get(key), date) for key in _ENDS)
     kinds = (datetime,) if dated else (int, Decimal)
-    ranges = [way for way in ways if way.ends_given and isinstance(way.ends_given[0], kinds)]
+    ranges = [way for way in ways if way.is_range_of(*kinds)]
     return not ranges or any(_shows_an_end(way, limit) for way in ranges)
 
 
@@ -312,7 +308,7 @@ def _shows_an_end(way: Any, limit: Mapping[str, Any]) -> bool:
     bottom = _exactly(limit["bottom"])
     if isinstance(limit["bottom"], date):  # all of this day, up to where the next begins
         bottom += timedelta(days=1)
-        return bool(high < bottom if low is None else low < bottom or (high or low) < bottom)
+        return any(end is not None and end < bottom for end in (low, high))
     if low is None:
         return bool(high < bottom or (high == bottom and way.below))
     return bool(low <= bottom or (high is not None and high <= bottom))
@@ -384,9 +380,7 @@ def _is_coarse(label: str, hierarchy: Any, level: int, are_whole: bool) -> bool:
         )
     if isinstance(hierarchy, Intervals):
         width, origin = Fraction(str(hierarchy.widths[level - 1])), Fraction(str(hierarchy.origin))
-        numbers = [
-            way for way in ways if way.ends_given and isinstance(way.ends_given[0], (int, Decimal))
-        ]
+        numbers = [way for way in ways if way.is_range_of(int, Decimal)]
         finest = Fraction(str(hierarchy.widths[0])), origin
         are_whole = are_whole and all(number.denominator == 1 for number in finest)
         if not are_whole and any(way.upper is not None and not way.below for way in numbers):

@@ -102,6 +102,10 @@ class Meaning:
         """Its `lower` and `upper`, without one that is missing."""
         return [end for end in (self.lower, self.upper) if end is not None]
 
+    def is_range_of(self, *kinds: type) -> bool:
+        """True if it begins or ends at numbers, or at moments, of these types."""
+        return any(isinstance(end, kinds) for end in self.ends_given)
+
     @property
     def middle(self) -> Decimal | datetime | None:
         """Half way between `lower` and `upper`."""

@@ -226,9 +226,7 @@ def _on_a_line(texts: Iterable[str | None], kind: str) -> dict[str | None, Meani
     for text in texts:
         ways = _NOTHING[:1] if text is None else meanings_of(text)
         for way in ways:
-            if isinstance((way.ends_given or [None])[0], kinds) and not any(
-                map(is_code, way.ends or ())
-            ):
+            if way.is_range_of(*kinds) and not any(map(is_code, way.ends or ())):
                 meaning_of[text] = way
                 break
         else:

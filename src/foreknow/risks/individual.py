@@ -22,6 +22,8 @@ from foreknow.errors import SchemaError
 from foreknow.hints import Plain
 from foreknow_judge.errors import DataError
 
+_MOST_PEOPLE = 1e12  # for whom no row stands
+
 
 @dataclass(frozen=True, eq=False)
 class IndividualRisk(Plain):
@@ -64,7 +66,7 @@ def individual_risk(
     rows = fetch(table, [*columns, weights])
     texts = as_plain_texts(weights, rows.column(weights), reading, "number").to_pylist()
     for row, text in enumerate(texts, 1):
-        if text is None or not float(text) > 0:
+        if text is None or not 0 < float(text) < _MOST_PEOPLE:
             shown = "no weight" if text is None else f"the weight {text}"
             raise DataError(
                 f"{table.name}: row {row} has {shown} in {weights!r}; weights are numbers above 0, "

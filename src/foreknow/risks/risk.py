@@ -379,9 +379,9 @@ class _Classes:
     other_columns: tuple[str, ...] | None
     in_cases: bool = False
     person: str | None = None
-    raw: Table | None = None
+    raw: Table | None = None  # of which weights can be asked, and how it is read
     reading: Reading = field(default_factory=Reading)
-    weights: str | None = None  # what the schema names
+    weights: str | None = None  # the column that the schema names
 
     def individual_risk(self, weights: str | None, limit: Fraction) -> IndividualRisk | None:
         """What weights say of the population; None without any."""

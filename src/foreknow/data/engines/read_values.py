@@ -167,12 +167,9 @@ def rounded(
     units = int(Decimal(str(step)).scaleb(digits))
     texts = []
     for value in array.dictionary.to_pylist():
-        number = None if isinstance(value, bool) else read_number(text_of(value))
+        number = read_number(text_of(value))
         if number is None:
-            raise DataError(
-                f"{table_name}: {value!r} in {name!r} is no number, and the policy rounds it; "
-                "name it under missing in [schema.reading] if it stands for a missing value"
-            )
+            raise DataError(f"{table_name}: {value!r} in {name!r} is no number, and is not rounded")
         steps = floor(abs(Fraction(number)) / Fraction(units, 10**digits) + Fraction(1, 2))
         texts.append(decimal_text(-steps * units if number < 0 else steps * units, digits))
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
