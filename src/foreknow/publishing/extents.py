@@ -156,12 +156,11 @@ class Extents:
         periods = {}
         for text, meaning in meanings.items():
             ends = meaning.ends_given
-            if len(ends) == 1:  # all days from one on, or up to one: the day that is named
-                ends = (
-                    [ends[0], ends[0] + _DAY]
-                    if meaning.upper is None
-                    else [ends[0] - _DAY, ends[0]]
-                )
+            # Of all days from one on, or up to one, it is the day that is named.
+            if ends and meaning.lower is None:
+                ends = [ends[0] - _DAY, ends[0]]
+            elif ends and meaning.upper is None:
+                ends = [ends[0], ends[0] + _DAY]
             if ends:
                 start, end = (moment - _START for moment in ends)
                 # A period ends where the next one begins, a moment right after itself.
