@@ -168,6 +168,17 @@ def test_wrong_ends_are_refused(ends, message):
         fk.publish(drawn(random.Random(1)), policy)
 
 
+def test_draws_of_open_ends_are_the_ends(tmp_path):
+    schema = {"quasi_identifiers": ["age", "born"], "sensitive": "ill"}
+    limits = {"age": {"bottom": 90, "top": 91}, "born": {"top": date(1990, 1, 1)}}
+    policy = {"schema": schema, "require": [{"levels": limits}, {"group_size": 2}]}
+    rows = {"age": [*range(40, 80)], "born": [date(1991, 1, 1)] * 40, "ill": ["a", "b"] * 20}
+    fk.publish(pa.table(rows), policy, seed=1).write(tmp_path / "out")
+    table = fk.draw(tmp_path / "out", seed=1)
+    assert {*table["age"]} == {90}
+    assert {str(day)[:10] for day in table["born"]} == {"1990-01-01"}
+
+
 def test_years_of_dates_are_dates():
     policy = {
         "schema": {"quasi_identifiers": ["born"], "sensitive": "ill"},

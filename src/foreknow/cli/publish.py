@@ -104,7 +104,7 @@ class Folder:
             file_names.PRIORS: "the priors that were learned; verify asks for them",
             **dict.fromkeys(
                 file_names.NEWCOMERS,
-                "the rows that are published here, for foreknow utility and evidence",
+                "the rows published here, for utility and evidence",
             ),
         }
         order = list(notes)
