@@ -7,7 +7,7 @@ from pathlib import Path
 CERTIFICATE, REPORT, SIGNATURE = "certificate.json", "report.html", "certificate.json.sig"
 CODE_BOOK = "datapackage.json"
 LATTICE, OWNER, PRIORS, MEMBERS = "lattice.html", "owner.json", "priors.json", "members.parquet"
-NEWCOMERS = "newcomers"  # rows of the table, as CSV or Parquet
+NEWCOMERS = "newcomers.csv", "newcomers.parquet"  # rows of the table: one of these
 
 
 def owners_folder(folder: str | Path) -> Path:

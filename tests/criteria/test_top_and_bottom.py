@@ -155,6 +155,8 @@ def test_a_certificate_cannot_claim_more(tmp_path):
         ({"bottom": 90, "top": 90}, "not below the top"),
         ({"bottom": 20, "top": "2000-01-01"}, "two days, or two numbers"),
         ({"bottom": "2000-02-30"}, "no day"),
+        ({"bottom": "31.12.1936"}, "age: bottom = '31.12.1936' is no number and no day"),
+        ({"top": True}, "age: top = True is no number"),
         ({"bottom": "2000-01-01"}, "'age' has numbers"),
         ({"bottom": 19.5}, "are whole, and bottom is"),
         ({"bottom": "9999-12-31"}, "years up to 9998"),
@@ -166,6 +168,17 @@ def test_wrong_ends_are_refused(ends, message):
     policy = {"schema": schema, "require": [{"levels": {"age": ends}}, {"group_size": 2}]}
     with pytest.raises(fk.InputError, match=message):
         fk.publish(drawn(random.Random(1)), policy)
+
+
+def test_draws_of_open_ends_are_the_ends(tmp_path):
+    schema = {"quasi_identifiers": ["age", "born"], "sensitive": "ill"}
+    limits = {"age": {"bottom": 90, "top": 91}, "born": {"top": date(1990, 1, 1)}}
+    policy = {"schema": schema, "require": [{"levels": limits}, {"group_size": 2}]}
+    rows = {"age": [*range(40, 80)], "born": [date(1991, 1, 1)] * 40, "ill": ["a", "b"] * 20}
+    fk.publish(pa.table(rows), policy, seed=1).write(tmp_path / "out")
+    table = fk.draw(tmp_path / "out", seed=1)
+    assert {*table["age"]} == {90}
+    assert {str(day)[:10] for day in table["born"]} == {"1990-01-01"}
 
 
 def test_years_of_dates_are_dates():

@@ -126,6 +126,8 @@ def test_a_forged_step_is_refused(column, tmp_path):
         ({"pay": -5}, "a number above 0"),
         ({"pay": "much"}, "a number above 0"),
         ({"pay": True}, "a number above 0"),
+        ({"pay": 10**400}, "a number above 0"),
+        ({"pay": Decimal("1e-400")}, "a number above 0"),
         ({"ill": 5}, "'ill' must hold a number in every row"),
         (5, "must be a table"),
     ],

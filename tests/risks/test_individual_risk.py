@@ -108,12 +108,21 @@ def test_every_door_takes_weights(tmp_path):
         assert report.individual.of_rows == pytest.approx(expected, rel=0.13)
         assert report.individual.of_rows.tolist() == reports[0].individual.of_rows.tolist()
         assert report.to_dict()["individual"]["weights"] == "w"
-        assert "stands for" in report.to_html()
+        assert all(words in report.to_html() for words in ("stands for", "Estimated by"))
     made = fk.publish(table, policy, seed=1)
     assert "w" not in made.to_arrow().column_names
     made.write(tmp_path / "out")
     assert fk.risk_report(tmp_path / "out").individual is None
     assert fk.risk_report(tmp_path / "out", policy=policy).individual is None
+
+
+def test_misspelt_weights_are_refused():
+    columns = {"identifiers": ["who"], "quasi_identifiers": ["age"], "sensitive": "ill"}
+    policy = {"schema": columns | {"weights": "ww"}, "require": [{"group_size": 2}]}
+    table = pa.table({"who": ["a", "b"], "age": [1, 2], "ill": ["x", "y"], "w": [2, 3]})
+    with pytest.raises(fk.InputError, match="no column 'ww'; did you mean 'w'"):
+        fk.risk_report(table, policy=policy)
+    assert fk.risk_report(table.drop_columns(["who", "w"]), policy=policy).individual is None
 
 
 @pytest.mark.parametrize(

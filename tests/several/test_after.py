@@ -543,6 +543,7 @@ def test_the_command_line_says_new_people_and_all_apart(january, desk):
     headlines = re.findall(r"(\S+) (\d+) people in \d+ groups", said)
     assert headlines == [("release", "120"), ("together:", "420")]
     assert "Written is a release of 120 people." in said
+    assert re.search("newcomers.parquet +the rows published here", said)
     assert fk.verify(desk.folder / "new people", after=Path(january)).people_of_all == 420
     given = desk.publish("--after", january, "--whole", table="table.parquet", out="all")
     assert "leave whole out" in desk.refused(*given)

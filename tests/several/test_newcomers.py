@@ -73,15 +73,37 @@ def test_newcomers_of_a_frame_are_parquet(tmp_path):
     fk.utility_report(tmp_path / "march", newcomers, policy=POLICY)
 
 
-@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
-def test_newcomers_keep_their_encoding(encoding, tmp_path):
-    rows = [[*row[:4], f"{row[4]}ü"] for row in drawn(160)]
-    schema = SCHEMA | {"reading": SCHEMA["reading"] | {"encoding": encoding}}
-    policy = {"schema": schema, "require": REQUIRE}
-    first = write_table(tmp_path / "first.csv", rows[:90], encoding)
-    second = write_table(tmp_path / "second.csv", rows, encoding)
-    fk.publish(first, policy, seed=1).write(tmp_path / "january")
-    fk.publish(second, policy, seed=1, after=[tmp_path / "january"]).write(tmp_path / "march")
+@pytest.mark.parametrize(
+    "reading",
+    [{"encoding": "cp1252"}, {"encoding": "utf-16"}, {"delimiter": ":"}, {"encoding": "utf-8-sig"}],
+)
+def test_newcomers_are_read_by_the_policy(reading, tmp_path):
+    encoding, delimiter = reading.get("encoding", "utf-8"), reading.get("delimiter", ";")
+    rows = [[*row[:4], row[4].replace("a", "Öl")] for row in drawn(160)]
+    policy = POLICY | {"schema": SCHEMA | {"reading": SCHEMA["reading"] | reading}}
+    for name, people in (("first", rows[:90]), ("second", rows)):
+        with (tmp_path / f"{name}.csv").open("w", encoding=encoding, newline="") as file:
+            csv.writer(file, delimiter=delimiter).writerows([COLUMNS, *people])
+    fk.publish(tmp_path / "first.csv", policy, seed=1).write(tmp_path / "january")
+    made = fk.publish(tmp_path / "second.csv", policy, seed=1, after=[tmp_path / "january"])
+    made.write(tmp_path / "march")
     newcomers = tmp_path / "march.owner" / "newcomers.csv"
-    assert len(newcomers.read_text(encoding).splitlines()) == 71
-    fk.evidence_report(tmp_path / "march", newcomers, policy=policy)
+    fk.utility_report(tmp_path / "march", newcomers, policy=policy)
+    assert fk.evidence_report(tmp_path / "march", newcomers, policy=policy).same_source
+    with pytest.raises(fk.InputError, match="of its owner's folder"):
+        fk.evidence_report(tmp_path / "march", tmp_path / "second.csv", policy=policy)
+
+
+def test_who_is_forgotten_is_no_newcomer(tmp_path):
+    rows = drawn(160)
+    first = write_table(tmp_path / "first.csv", rows[:90])
+    second = write_table(tmp_path / "second.csv", rows)
+    fk.publish(first, POLICY, seed=1).write(tmp_path / "january")
+    fk.publish(second, POLICY, seed=1, after=[tmp_path / "january"]).write(tmp_path / "march")
+    owner = tmp_path / "march.owner"
+    with pytest.raises(fk.InputError):
+        fk.forget(tmp_path / "march", "nobody")
+    assert (owner / "newcomers.csv").exists()
+    fk.forget(tmp_path / "march", "p120")
+    assert not any(b"p120" in path.read_bytes() for path in owner.iterdir())
+    assert fk.verify(tmp_path / "march", after=tmp_path / "january").people == 70

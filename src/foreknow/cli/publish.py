@@ -102,6 +102,10 @@ class Folder:
             file_names.LATTICE: "which generalizations are safe, and which not",
             file_names.OWNER: "the key of the source's digest",
             file_names.PRIORS: "the priors that were learned; verify asks for them",
+            **dict.fromkeys(
+                file_names.NEWCOMERS,
+                "the rows published here, for utility and evidence",
+            ),
         }
         order = list(notes)
         for folder, begins in ((self.out, "Written to"), (owner, "For you only, in")):
@@ -143,7 +147,8 @@ def forget(
 ) -> None:
     """Erase the names of people from the owner's file of a release, and still know them again.
 
-    Each gets a hash with the owner's key, so that nobody who comes back is published twice.
+    Each gets a hash with the owner's key, so that nobody who comes back is published twice. The
+    newcomers file, a copy of rows of the table, is removed.
 
     Parameters
     ----------

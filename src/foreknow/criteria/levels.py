@@ -67,9 +67,8 @@ class Levels(OfGroups):
 
     Notes
     -----
-    A label that cannot be read as a number, or as days, shows more than a top allows. Other
-    columns than
-    quasi-identifiers are not looked at.
+    A label that cannot be read as numbers, or as days, shows more than a top or bottom allows.
+    Other columns than quasi-identifiers are not looked at.
 
     Examples
     --------
@@ -108,7 +107,11 @@ class Levels(OfGroups):
                 raise InputError(
                     f"Levels: {column!r} has a top, a bottom or at_least, not {setting!r}"
                 )
-            limit = {key: _limit(setting[key]) for key in _ENDS if setting.get(key) is not None}
+            limit = {
+                key: _limit(setting[key], column, key)
+                for key in _ENDS
+                if setting.get(key) is not None
+            }
             _check_ends(column, limit)
             if setting.get("at_least") is not None:
                 limit["at_least"] = whole_number(
@@ -137,10 +140,7 @@ class Levels(OfGroups):
     @property
     def levels(self) -> dict[str, Level]:
         """How fine methods may see each column."""
-        return {
-            column: Level(limit.get("top"), limit.get("at_least", 0), limit.get("bottom"))
-            for column, limit in self.limits.items()
-        }
+        return {column: Level(**{"at_least": 0, **limit}) for column, limit in self.limits.items()}
 
     def under(self, schema: Schema, sensitive: str | None = None) -> Levels:
         """The same with the hierarchies of a schema, whose columns it must be about."""
@@ -293,7 +293,7 @@ def _tells_ends_apart(label: str, limit: Mapping[str, Any]) -> bool:
         )
     dated = any(isinstance(limit.get(key), date) for key in _ENDS)
     kinds = (datetime,) if dated else (int, Decimal)
-    ranges = [way for way in ways if way.ends_given and isinstance(way.ends_given[0], kinds)]
+    ranges = [way for way in ways if way.is_range_of(*kinds)]
     return not ranges or any(_shows_an_end(way, limit) for way in ranges)
 
 
@@ -311,7 +311,7 @@ def _shows_an_end(way: Any, limit: Mapping[str, Any]) -> bool:
     bottom = _exactly(limit["bottom"])
     if isinstance(limit["bottom"], date):  # all of this day, up to where the next begins
         bottom += timedelta(days=1)
-        return bool(high < bottom if low is None else low < bottom or (high or low) < bottom)
+        return any(end is not None and end < bottom for end in (low, high))
     if low is None:
         return bool(high < bottom or (high == bottom and way.below))
     return bool(low <= bottom or (high is not None and high <= bottom))
@@ -323,21 +323,23 @@ def _exactly(end: Any) -> Any:
     return datetime(end.year, end.month, end.day) if isinstance(end, date) else Fraction(end)
 
 
-def _limit(setting: Any) -> Any:
+def _limit(setting: Any, column: str, key: str) -> Any:
     """A top or bottom: a number, or a day."""
-    if isinstance(setting, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", setting):
+    limit = setting
+    if not isinstance(setting, date) or isinstance(setting, datetime):
         try:
-            setting = date.fromisoformat(setting)
+            is_day = isinstance(setting, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", setting)
+            limit = date.fromisoformat(setting) if is_day else as_fraction(setting)
         except ValueError:
-            raise InputError(f"Levels: {setting!r} is no day; write such as 1936-12-31") from None
-    if isinstance(setting, date) and not isinstance(setting, datetime):
-        if setting.year == date.max.year:
-            raise InputError("Levels: labels have years up to 9998; write an earlier day")
-        return setting
-    number = as_fraction(setting)
-    if abs(number) >= _TOO_LARGE:
+            raise InputError(
+                f"Levels: {column}: {key} = {setting!r} is no number and no day; write such as 90, "
+                "or 1936-12-31"
+            ) from None
+    if isinstance(limit, date) and limit.year == date.max.year:
+        raise InputError("Levels: labels have years up to 9998; write an earlier day")
+    if isinstance(limit, Fraction) and abs(limit) >= _TOO_LARGE:
         raise InputError("Levels: labels have numbers of up to 300 digits; write a shorter number")
-    return number
+    return limit
 
 
 def _check_ends(column: str, limit: Mapping[str, Any]) -> None:
@@ -385,9 +387,7 @@ def _is_coarse(label: str, hierarchy: Any, level: int, are_whole: bool) -> bool:
         )
     if isinstance(hierarchy, Intervals):
         width, origin = Fraction(str(hierarchy.widths[level - 1])), Fraction(str(hierarchy.origin))
-        numbers = [
-            way for way in ways if way.ends_given and isinstance(way.ends_given[0], (int, Decimal))
-        ]
+        numbers = [way for way in ways if way.is_range_of(int, Decimal)]
         finest = Fraction(str(hierarchy.widths[0])), origin
         are_whole = are_whole and all(number.denominator == 1 for number in finest)
         if not are_whole and any(way.upper is not None and not way.below for way in numbers):

@@ -219,10 +219,10 @@ def exact_labels(attribute: Attribute) -> list[str | None]:
 
 def open_codes(attribute: Attribute) -> tuple[int | None, int | None]:
     """The codes of the values that stand for all up to them, and from them on; None for none."""
-    domain, first, last = attribute.domain, 0, len(attribute.domain) - 1
+    domain, last = attribute.domain, len(attribute.domain) - 1
     if attribute.cells is not None or last < 0:
         return None, None
-    first += domain[0] is None and last > 0
+    first = int(domain[0] is None and last > 0)
     has_top = attribute.top is not None and domain[last] == attribute.top
     has_bottom = attribute.bottom is not None and domain[first] == attribute.bottom
     return first if has_bottom else None, last if has_top else None
@@ -484,15 +484,17 @@ class RangeWording(Wording):
         null_too, low, high = codes
         if low == high and not null_too:
             return self.exact[low]
-        ends = (low,) if low == high else (low, high)
-        text = UP_TO.join(map(self._part, ends))
         begin, end = self._texts[low][0], self._texts[high][1]
-        if low != high and self._bottomless[low]:
+        if low == high:
+            text = self._part(low)
+        elif self._bottomless[low]:
             text = up_to(str(end), has_dates(self._attribute))
-        elif low != high and self._endless[high]:
+        elif self._endless[high]:
             text = from_on(str(begin), has_dates(self._attribute))
-        elif low != high and self._attribute.cells is not None:
+        elif self._attribute.cells is not None:
             text = f"{begin}{UP_TO}{end}"
+        else:
+            text = f"{self._part(low)}{UP_TO}{self._part(high)}"
         return self._distinct_from_values(f"{text}{OR_MISSING}" if null_too else text)
 
     def _ends_of(self, *codes: int) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Levels: how fine labels may be: the highest or lowest numbers as one, a level of a hierarchy.
+"""Levels: how fine labels may be: the highest or lowest values as one, a level of a hierarchy.
 
 What is not to be shown is not there: methods see a column only as fine as it may be published.
 """
@@ -77,29 +77,22 @@ def coded_at_ends(column: Column, level: Level) -> tuple[Column, Level]:
             f"levels: top and bottom are for numbers and days, and {column.name!r} is read as "
             f'{what}; say at_least, or types = {{ {column.name} = "number" }} in [schema]'
         )
-    top, bottom = (
-        _end(column, limit, key) for key, limit in level._asdict().items() if key != "at_least"
-    )
+    top, bottom = _end(column, level.top, "top"), _end(column, level.bottom, "bottom")
     first = int(column.domain[0] is None)
     values = column.domain[first:]
-    low = (
-        0 if bottom is None else sum(exact_place(value) <= exact_place(bottom) for value in values)
-    )
-    high = (
-        len(values)
-        if top is None
-        else sum(exact_place(value) < exact_place(top) for value in values)
-    )
-    n_low, has_high = max(low - 1, 0), high < len(values)
-    place = np.arange(len(values))
-    place = np.maximum(np.minimum(place, high) - n_low, 0)
-    of_value = np.concatenate([np.arange(first), place + first])
-    domain = [
-        *column.domain[:first],
-        *([bottom] if low else []),
-        *values[low:high],
-        *([top] if has_high else []),
-    ]
+    places = [_place(value) for value in values]
+    low, high = 0, len(values)  # those between are as they are
+    if bottom is not None:
+        low = sum(place <= _place(bottom) for place in places)
+    if top is not None:
+        high = sum(place < _place(top) for place in places)
+    new_codes = np.minimum(np.arange(len(values)), high) - max(low - 1, 0)
+    of_value = np.concatenate([np.arange(first), np.maximum(new_codes, 0) + first])
+    domain = [*column.domain[:first], *values[low:high]]
+    if low:
+        domain.insert(first, bottom)
+    if high < len(values):
+        domain.append(top)
     codes = of_value.astype(column.codes.dtype)[column.codes]
     return replace(column, codes=codes, domain=domain), Level(top, bottom=bottom)
 
@@ -117,10 +110,15 @@ def _end(column: Column, limit: Any, key: str) -> Any:
             f'{key} = "{day}"'
         )
     if isinstance(limit, date):
-        raise SchemaError(f"levels: {column.name!r} has numbers, and its {key} is {limit}")
+        raise SchemaError(
+            f"levels: {column.name!r} has numbers, and its {key} is {limit}; write a number"
+        )
     values = column.domain[int(column.domain[0] is None) :]
     if all(type(value) is int for value in values) and limit != int(limit):
-        raise SchemaError(f"levels: the numbers of {column.name!r} are whole, and {key} is {limit}")
+        raise SchemaError(
+            f"levels: the numbers of {column.name!r} are whole, and {key} is {limit}; write a "
+            "whole number"
+        )
     end = Decimal(limit.numerator) / Decimal(limit.denominator)
     if exact(end) != limit:
         raise SchemaError(
@@ -130,7 +128,7 @@ def _end(column: Column, limit: Any, key: str) -> Any:
     return int(limit) if limit == int(limit) else end
 
 
-def exact_place(value: Any) -> Fraction | int:
+def _place(value: Any) -> Fraction | int:
     """Where a number or a day lies among others."""
     return value.toordinal() if isinstance(value, date) else Fraction(exact(value))
 

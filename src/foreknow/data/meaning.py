@@ -102,6 +102,10 @@ class Meaning:
         """Its `lower` and `upper`, without one that is missing."""
         return [end for end in (self.lower, self.upper) if end is not None]
 
+    def is_range_of(self, *kinds: type) -> bool:
+        """True if it begins or ends at numbers, or at moments, of these types."""
+        return any(isinstance(end, kinds) for end in self.ends_given)
+
     @property
     def middle(self) -> Decimal | datetime | None:
         """Half way between `lower` and `upper`."""
@@ -200,6 +204,11 @@ def from_on(text: str, is_date: bool) -> str:
 def up_to(text: str, is_date: bool) -> str:
     """The label of all numbers, or days, up to one, or below one such as ``<15``."""
     return text if text.startswith("<") else f"{text}{OR_EARLIER if is_date else OR_LESS}"
+
+
+def is_open_ended(label: str) -> bool:
+    """True if a label is of all numbers, or days, from one on, or up to one."""
+    return _OPEN.fullmatch(label.removesuffix(OR_MISSING)) is not None or label.startswith("<")
 
 
 def _half_line(end: str, words: str) -> Iterator[Meaning]:

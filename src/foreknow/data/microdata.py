@@ -1073,7 +1073,7 @@ class Microdata:
         if level.has_ends and not isinstance(hierarchy, (Intervals, type(None))):
             raise SchemaError(
                 f"levels: top and bottom are for columns with intervals, or without a hierarchy, "
-                f"and {column.name!r} has another one: say at_least"
+                f"and {column.name!r} has another one: say at_least, or leave that hierarchy out"
             )
         if level.has_ends:
             column, ends = coded_at_ends(column, level)

@@ -23,7 +23,7 @@ from foreknow_judge.certificate import (
     map_prior_tables,
 )
 from foreknow_judge.errors import CertificateError, DataError
-from foreknow_judge.file_names import CERTIFICATE, OWNER, PRIORS, owners_folder
+from foreknow_judge.file_names import CERTIFICATE, NEWCOMERS, OWNER, PRIORS, owners_folder
 from foreknow_judge.kept_priors import KeptPriors
 from foreknow_judge.verify import populations_of
 
@@ -226,9 +226,10 @@ def _before(
     refuse_other_schema(certificate, microdata.schema)
     same = is_source(microdata, certificate, owners_folder(folder) / OWNER)
     if same is False:
+        its_rows = f"; take {NEWCOMERS[0]} of its owner's folder" * bool(certificate.after)
         raise DataError(
             f"{microdata.name}, read as the policy says, is not the table that {folder.name!r} was "
-            "made of"
+            f"made of{its_rows}"
         )
     raw = Release.from_schema(microdata.source, rules.needed_schema, written=microdata.reading)
     return {

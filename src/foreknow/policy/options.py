@@ -177,8 +177,9 @@ class PublishOptions:
         for name in self.round:
             if name in schema.quasi_identifiers:
                 raise PolicyError(
-                    f"publish.round: {name!r} is a quasi-identifier, whose labels are ranges; give "
-                    f"it a hierarchy, such as {name} = {{ intervals = [{self.round[name]}] }}"
+                    f"publish.round: {name!r} is a quasi-identifier, whose labels are ranges; "
+                    f"leave it out, or if it has numbers, give it a hierarchy, such as "
+                    f"{name} = {{ intervals = [{self.round[name]}] }}"
                 )
             if name not in (*schema.sensitives, *schema.other):
                 raise PolicyError(
@@ -275,10 +276,11 @@ def _steps_of(table: Any) -> dict[str, int | float]:
     steps: dict[str, int | float] = {}
     for column, setting in table.items():
         try:
-            step = Fraction(0) if isinstance(setting, bool) else as_fraction(setting)
-        except InputError:
-            step = Fraction(0)
-        if step <= 0 or Fraction(repr(float(step))) != step:
+            step = as_fraction(setting)
+            is_decimal = step > 0 and Fraction(repr(float(step))) == step
+        except (InputError, OverflowError):
+            is_decimal = False
+        if not is_decimal:
             raise PolicyError(
                 f"publish.round: {column!r} is rounded to multiples of a number above 0, such as "
                 f"100 or 0.05, not {setting!r}"

@@ -156,12 +156,11 @@ class Extents:
         periods = {}
         for text, meaning in meanings.items():
             ends = meaning.ends_given
-            if len(ends) == 1:  # all days from one on, or up to one: the day that is named
-                ends = (
-                    [ends[0], ends[0] + _DAY]
-                    if meaning.upper is None
-                    else [ends[0] - _DAY, ends[0]]
-                )
+            # Of all days from one on, or up to one, it is the day that is named.
+            if ends and meaning.lower is None:
+                ends = [ends[0] - _DAY, ends[0]]
+            elif ends and meaning.upper is None:
+                ends = [ends[0], ends[0] + _DAY]
             if ends:
                 start, end = (moment - _START for moment in ends)
                 # A period ends where the next one begins, a moment right after itself.
@@ -226,9 +225,7 @@ def _on_a_line(texts: Iterable[str | None], kind: str) -> dict[str | None, Meani
     for text in texts:
         ways = _NOTHING[:1] if text is None else meanings_of(text)
         for way in ways:
-            if isinstance((way.ends_given or [None])[0], kinds) and not any(
-                map(is_code, way.ends or ())
-            ):
+            if way.is_range_of(*kinds) and not any(map(is_code, way.ends or ())):
                 meaning_of[text] = way
                 break
         else:

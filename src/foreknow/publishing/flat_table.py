@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from foreknow.publishing.publish import Publication
 
 NO_INTERVAL = (
-    "every value is drawn at random within its label. How much draws differ is no interval: all of "
-    "them know as little as the labels"
+    "every value is drawn at random within its label; where this has no end, it is the end that is "
+    "named. How much draws differ is no interval: all of them know as little as the labels"
 )
 OF_SEVERAL = (
     "how many values a person has is not in the release: each is dealt out to anybody of its "
@@ -116,14 +116,14 @@ def read_release(folder: str | Path, library: str = "pandas") -> Any:
 def draw(folder: str | Path, *, seed: int | None = None, library: str = "pandas") -> Any:
     """Draw a table of exact values from a written release, which any program reads.
 
-    It has the columns of the release. Every value is drawn within its label. Of numbers and dates
-    each is as likely as another: whole numbers and days from those between the ends, decimal
-    numbers in the decimals that the labels show. Of texts that a label lists, those are likelier
-    that more people have by all labels of the column together (expectation and maximization). A
-    label that says nothing (``*``) is drawn from all that the labels of its column cover. What
-    nothing tells the values of stays as it is: masked codes, nodes of a tree. Shuffled values are
-    dealt out to the people of their groups anew; where a person may have several, how many they
-    have is not in the release, and a draw gives some of them none.
+    It has the columns of the release. Every value is drawn within its label; of ``90 or more`` it
+    is 90. Of numbers and dates each is as likely as another: whole numbers and days from those
+    between the ends, decimal numbers in the decimals that the labels show. Of texts that a label
+    lists, those are likelier that more people have by all labels of the column together
+    (expectation and maximization). A label that says nothing (``*``) is drawn from all that the
+    labels of its column cover. What nothing tells the values of stays as it is: masked codes, nodes
+    of a tree. Shuffled values are dealt out to the people of their groups anew; where a person may
+    have several, how many they have is not in the release, and a draw gives some of them none.
 
     Who has the release could draw it, too, so it tells nobody more: verdicts and limits stand.
 

@@ -38,7 +38,7 @@ from foreknow.data.generalization import Coarsened, KnownLabels
 from foreknow.data.labels import GroupLabels, Label, Labels
 from foreknow.data.microdata import Microdata
 from foreknow.data.prepare import header_of_shuffled
-from foreknow.data.reading import Dialect
+from foreknow.data.reading import UTF8, Dialect, Reading
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight
 from foreknow.data.utility import Utility, utility_of
@@ -299,7 +299,7 @@ class Publication:
             _log.info("writing who is in which group")
             self.placed.write(for_owner / MEMBERS, digests)
             if self._newcomers is not None:
-                _write_rows(self._newcomers.source, for_owner, self._newcomers.reading.encoding)
+                _write_rows(self._newcomers.source, self._newcomers.reading, for_owner)
             if self._kept is not None:
                 write_whole(for_owner / PRIORS, as_json(kept_as_written(self._kept)), private=True)
         return certificate
@@ -806,17 +806,19 @@ def _after(folders: Any, microdata: Microdata, policy: Policy, how: _Choices) ->
     return replace(publication, since=since, together=joint_audit, _newcomers=newcomers)
 
 
-def _write_rows(table: Table, folder: Path, encoding: str | None) -> None:
-    """Write a table into a folder, for its owner, as it came: CSV in its encoding, or Parquet."""
+def _write_rows(table: Table, reading: Reading, folder: Path) -> None:
+    """Write a table into a folder, for its owner, as it is read: CSV, or else Parquet."""
     rows = table.arrow(list(table.columns))
-    path = folder / f"{NEWCOMERS}.{'csv' if table.untyped else 'parquet'}"
+    csv_name, parquet_name = NEWCOMERS
+    path = folder / (csv_name if table.untyped else parquet_name)
     with replaced(path, private=True) as aside:
-        if table.untyped:
-            write_csv(rows, aside, delimiter=getattr(table, "dialect", Dialect()).delimiter)
-            if encoding is not None:
-                aside.write_bytes(aside.read_bytes().decode("utf-8").encode(encoding))
-        else:
+        if not table.untyped:
             write_in_parts([rows], aside, None)
+            return
+        dialect = getattr(table, "dialect", Dialect())
+        write_csv(rows, aside, delimiter=reading.delimiter or dialect.delimiter)
+        if reading.encoding is not None:
+            aside.write_bytes(aside.read_bytes().decode(UTF8).encode(reading.encoding))
 
 
 def _with_method(

@@ -33,7 +33,7 @@ from foreknow.releases.written import Published, open_published
 from foreknow.settings import read
 from foreknow_judge.documents import from_json
 from foreknow_judge.errors import DataError, InputError
-from foreknow_judge.file_names import MEMBERS, OWNER, owners_folder
+from foreknow_judge.file_names import MEMBERS, NEWCOMERS, OWNER, owners_folder
 from foreknow_judge.grammar import SchemaTable
 
 # How the digest of a source is called: of its rows, or of how often each occurs.
@@ -100,7 +100,8 @@ def forget(
 
     Each gets a hash of their name, with the key of the owner's folder: whoever has that key and a
     name can tell whether it is theirs, so that somebody who comes back is not published twice.
-    What is published names nobody, and stays as it is.
+    What is published names nobody, and stays as it is; ``newcomers``, a copy of the table's rows,
+    is removed.
 
     Parameters
     ----------
@@ -311,6 +312,8 @@ class OwnRelease:
         changed = {
             name: nothing for name in self.rows.column_names[1:] if name not in group_columns
         }
+        for copy in NEWCOMERS:  # a copy of rows of the table
+            self.path.with_name(copy).unlink(missing_ok=True)
         write_changed(self.rows, self.path, {**changed, column: new_names})
 
     @cached_property

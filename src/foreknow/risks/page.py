@@ -108,7 +108,9 @@ class RiskPage(Page[RiskReport]):
             )
         if report.beside:
             names = listing([visible(name) for name in report.beside])
-            sentences.append(f"Not looked at: {names}. Who knows them may find more people.")
+            sentences.append(
+                f"Not looked at: {names}. Somebody who knows more may find more people."
+            )
         return sentences
 
 
@@ -154,22 +156,23 @@ def _adversaries(report: RiskReport) -> Table:
 
 def _individual(risk: IndividualRisk, report: RiskReport) -> tuple[list[str], Table]:
     """What the weights of a survey say of the population."""
+    name, people = visible(risk.weights), number(round(risk.population))
     sentence = (
-        f"By its weights ({risk.weights}), the table stands for {number(round(risk.population))} "
-        "people. The risk of a person is that somebody who picks one of all who share the values "
-        "picks the right one. It is an estimate."
+        f"By its weights ({name}), the table stands for {people} people. The risk of a person is "
+        "that somebody who picks one of all who share the values picks the right one. It is an "
+        "estimate."
     )
     above = Cell(number(risk.above), "unsafe" if risk.above else "")
-    rows = [
-        (
-            _share(risk.highest, estimate=True),
-            _share(risk.average, estimate=True),
-            f"{risk.expected:,.1f}",
-            above,
-        )
-    ]
-    head = ("highest", "average", "expected to be found", f"above {limit_text(report.threshold)}")
-    return [sentence], Table(head, rows)
+    row = (
+        name,
+        _share(risk.highest, estimate=True),
+        _share(risk.average, estimate=True),
+        f"{risk.expected:,.1f}",
+        above,
+    )
+    above_limit = f"above {limit_text(report.threshold)}"
+    head = ("estimated by", "highest", "average", "expected to be found", above_limit)
+    return [sentence], Table(head, [row])
 
 
 def _households(risk: HouseholdRisk, report: RiskReport) -> tuple[list[str], Table]:
@@ -336,7 +339,7 @@ def _contributions(report: RiskReport) -> Table:
 
 def _worst(table: Table, always: int) -> Table:
     """Rows that are always shown, and some of those after them."""
-    shortened = replace(table, brief=always + _WORST // 2, where=", which are in the JSON")
+    shortened = replace(table, brief=always + _WORST // 2, where=", in the JSON")
     return shortened.cut(always + _WORST)
 
 

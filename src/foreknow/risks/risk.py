@@ -388,9 +388,9 @@ class _Classes:
     other_columns: tuple[str, ...] | None
     in_cases: bool = False
     person: str | None = None
-    raw: Table | None = None
+    raw: Table | None = None  # of which weights can be asked, and how it is read
     reading: Reading = field(default_factory=Reading)
-    weights: str | None = None  # what the schema names
+    weights: str | None = None  # the column that the schema names
 
     def individual_risk(self, weights: str | None, limit: Fraction) -> IndividualRisk | None:
         """What weights say of the population; None without any."""
@@ -452,8 +452,9 @@ class _Classes:
         name, raw = release.alike().name, release.raw
         if raw is None or not release.by_values:
             return cls(classes, by_values, name, other_columns, in_cases, person)
-        named = raw.schema.weights
-        survey = raw.source, raw.reading, named if named in raw.source.columns else None
+        weights, columns = raw.schema.weights, raw.source.columns
+        is_release = {*raw.schema.identifiers, weights}.isdisjoint(columns)  # which has none
+        survey = raw.source, raw.reading, None if is_release else weights
         return cls(classes, by_values, name, other_columns, in_cases, person, *survey)
 
     @classmethod

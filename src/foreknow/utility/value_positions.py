@@ -16,7 +16,7 @@ from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.generalization import Coarsened, Codes, Style, coarsened, wording_of
 from foreknow.data.hierarchy import DateLevels, Intervals, Ordered, Tree, period_of
 from foreknow.data.labels import text_of
-from foreknow.data.meaning import OR_MORE
+from foreknow.data.meaning import is_open_ended
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.figures import common_unit, read_moment
 from foreknow_judge.errors import DataError
@@ -315,11 +315,10 @@ def covers_of_texts(
                 f"column {attribute.name!r}: a label is missing, but no value of the table is"
             )
         if codes is None:
-            hint = "; of a policy with levels, take policy.microdata(table)" * text.endswith(
-                OR_MORE
-            )
+            of_levels = " (of a policy with levels, policy.microdata(table))" * is_open_ended(text)
             raise DataError(
-                f"column {attribute.name!r}: the label {text!r} cannot be read as a {style}{hint}"
+                f"column {attribute.name!r}: the label {text!r} cannot be read as a {style}; give "
+                f"the table that the release was made from{of_levels}"
             )
         return codes
 

@@ -102,6 +102,8 @@ def way_out(values: Sequence[Any], kind: str, like: Any) -> str:
         return f"; {comma_ways(values)}"
     if kind == "number" and (marks := amount_marks(values)):
         return f"; {as_reading(marks)}"
+    if kind == "number" and isinstance(like, str) and not re.search(r"\d", like):
+        return "; name it under missing in [schema.reading] if it stands for a missing value"
     return ""
 
 

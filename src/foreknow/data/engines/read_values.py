@@ -165,7 +165,7 @@ def rounded(
     array = coded.unify_dictionaries().combine_chunks()
     texts = []
     for value in array.dictionary.to_pylist():
-        number = None if isinstance(value, bool) else read_number(text_of(value))
+        number = read_number(text_of(value))
         if number is None:
             is_named = isinstance(value, str)
             way_out = "name it under missing in [schema.reading]" if is_named else "leave it empty"
