@@ -325,11 +325,11 @@ def _exactly(end: Any) -> Any:
 
 def _limit(setting: Any, column: str, key: str) -> Any:
     """A top or bottom: a number, or a day."""
-    limit = setting
+    limit: Any = setting
     if not isinstance(setting, date) or isinstance(setting, datetime):
         try:
             is_day = isinstance(setting, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", setting)
-            limit = date.fromisoformat(setting) if is_day else as_fraction(setting)
+            limit = date.fromisoformat(limit) if is_day else as_fraction(limit)
         except ValueError:
             raise InputError(
                 f"Levels: {column}: {key} = {setting!r} is no number and no day; write such as 90, "
