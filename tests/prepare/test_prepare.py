@@ -287,3 +287,11 @@ def test_a_call_may_name_the_group():
         with pytest.raises(fk.ForeknowError, match="has no column 'agee'; did you mean 'age'"):
             judged_by(ROWS, **{"quasi_identifiers": ["zip"]} | columns)
     assert judged_by(ROWS, quasi_identifiers=["zip"]).safe  # which was left out of it
+
+
+def test_a_quasi_identifier_may_number_groups():
+    rows = pa.table({"gid": [1, 1, 2, 2], "age": [31, 32, 45, 45], "ill": [*"abca"]})
+    schema = fk.Schema(quasi_identifiers=["gid", "age"], sensitive="ill")
+    release = fk.Release.from_schema(rows, schema, "gid")
+    assert release.seen(knowing=[]).counts.n_groups == 2
+    assert release.seen().counts.n_groups == 3
