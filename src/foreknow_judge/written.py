@@ -206,7 +206,7 @@ def not_rounded(certificate: Any, release: Written) -> Iterator[str]:
             if text is None or text == label:
                 continue
             number = read_number(text)
-            if number is None or Fraction(number) % step:
+            if number is None or step <= 0 or Fraction(number) % step:
                 yield f"{text} in {column!r} is no multiple of {setting}, as its policy says"
                 break
 
