@@ -138,3 +138,19 @@ class Pairs:
 
     def partition(self, microdata, policy=None, seed=None):
         return np.arange(microdata.n_rows) // self.size
+
+
+class Silent:
+    """An adversary that says nothing of single groups."""
+
+    needs = frozenset({Need.ABSOLUTE, Need.FINISHED})
+    speaks = disclosure = monotone = None
+
+    def disclosures(self, release):
+        return {value: fk.Disclosure(value, 0.5) for value in release.values}
+
+    def chances(self, release):
+        return None
+
+    def to_dict(self):
+        return {"silent": {}}

@@ -19,9 +19,9 @@ from tests.oracle.exposed_worlds import (
     suspected,
 )
 from tests.oracle.priors import binary, joint
+from tests.toys import Silent
 
 import foreknow as fk
-from foreknow.needs import Need
 
 TIMES = 100 if NIGHTLY else 1
 LIMITS = [Fraction(p, q) for q in range(1, 7) for p in range(1, q + 1)]
@@ -319,22 +319,6 @@ def test_a_skyline_has_a_count_each():
     judged = [own.verdict.judged for own in found]
     assert judged == [fk.KAnonymity(2), fk.Facts(), fk.Facts(1), fk.Facts(2)]
     assert [own.over.people for own in found] == [0, 2, 3, 6]
-
-
-class Silent:
-    """An adversary that says nothing of single groups."""
-
-    needs = frozenset({Need.ABSOLUTE, Need.FINISHED})
-    speaks = disclosure = monotone = None
-
-    def disclosures(self, release):
-        return {value: fk.Disclosure(value, 0.5) for value in release.values}
-
-    def chances(self, release):
-        return None
-
-    def to_dict(self):
-        return {"silent": {}}
 
 
 def test_who_cannot_say_it_says_so():

@@ -13,11 +13,11 @@ from click.testing import CliRunner
 from tests.report.reading import Reader
 from tests.report.results import evil, small
 from tests.report.snapshots import assert_as_before
+from tests.toys import Silent
 
 import foreknow as fk
 from foreknow.cli.entry import app
 from foreknow.errors import OutputError
-from foreknow.needs import Need
 from foreknow.report import render
 from foreknow.report.exposed import exposed_csv, exposed_figure, exposed_sentence, exposed_table
 from foreknow.report.pages.audit import titled_exposed
@@ -180,19 +180,6 @@ def test_the_figure_of_people():
 
 
 def test_what_cannot_be_counted():
-    class Silent:
-        needs = frozenset({Need.FINISHED, Need.ABSOLUTE})
-        speaks = disclosure = monotone = None
-
-        def disclosures(self, release):
-            return {value: fk.Disclosure(value, 0.5) for value in release.values}
-
-        def chances(self, release):
-            return None
-
-        def to_dict(self):
-            return {"silent": {}}
-
     found = audited(["aab"], fk.Requirement(Silent(), "1/3"))
     assert "this kind of knowledge does not say" in " ".join(found.summary().split())
     (row,) = exposed_table(titled_exposed(found)).rows
