@@ -132,7 +132,7 @@ class Candidate(Plain):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Result):
-    """What methods make of one table at several limits, side by side; for the owner only.
+    """The releases that several methods make of one table at several limits; for the owner only.
 
     Attributes
     ----------
@@ -192,7 +192,7 @@ class Comparison(Result):
 
     @property
     def frontier(self) -> tuple[Candidate, ...]:
-        """Of these, those that no other one beats in risk and in query error; the safest first."""
+        """The safe candidates that no other beats in both risk and query error, safest first."""
         measured = [(candidate.risk, candidate.query_error, candidate) for candidate in self.safe]
         unbeaten = [
             (risk, error, candidate)
@@ -254,7 +254,7 @@ class _Job:
 
 @dataclass(frozen=True)
 class _Shared:
-    """What all runs are about."""
+    """The table, the policy and the settings that all runs share."""
 
     microdata: Microdata
     policy: Policy
@@ -508,7 +508,7 @@ def measured(shared: _Shared, job: _Job) -> Candidate:
 
 
 def _trial(publication: Publication, microdata: Microdata) -> Trial | None:
-    """What can be learned of a release with exact columns; None where nothing can be."""
+    """A trial that learns from a release with exact columns; None for any other release."""
     if publication.certificate.form != "bucketized":
         return None
     try:

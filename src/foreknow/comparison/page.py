@@ -25,7 +25,7 @@ _WORDS = {"no safe release": "none", "out of time": "time up"}
 
 
 class ComparisonPage(Page[Comparison]):
-    """What each method keeps at each limit."""
+    """The page of a comparison: the utility that each method keeps at each limit."""
 
     serves = Comparison
     eyebrow = "Methods compared on"
@@ -138,7 +138,7 @@ class ComparisonPage(Page[Comparison]):
 
     @property
     def scope(self) -> str:
-        """Say of whom, and how it was run."""
+        """The number of people, how many runs there were at once, and their time limit."""
         result = self.result
         people = next(
             (candidate.people for candidate in result.candidates if candidate.people is not None),
@@ -203,7 +203,7 @@ class ComparisonPage(Page[Comparison]):
 
 
 def _learned(candidate: Candidate) -> str:
-    """What an attacker found out who learned from it."""
+    """A phrase with the share of values that a learning attacker guesses right."""
     if candidate.trial is None:
         return ""
     return (

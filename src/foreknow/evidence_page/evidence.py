@@ -30,7 +30,7 @@ from foreknow_judge.verify import populations_of
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EvidenceReport(Result):
-    """What is known of a release that was verified afresh, and what is left to its reader.
+    """Evidence about a release that was just verified, and the questions left to its reader.
 
     Attributes
     ----------
@@ -217,7 +217,7 @@ def _before(
     queries: int,
     seed: int,
 ) -> dict[str, Any]:
-    """What was so of the table, and what the release keeps of it."""
+    """Facts about the raw table, and how much of it the release keeps."""
     certificate = published.certificate
     microdata = table
     if not isinstance(table, Microdata):

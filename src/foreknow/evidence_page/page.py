@@ -128,7 +128,7 @@ def guidances() -> list[Any]:
 
 
 class EvidencePage(Page[EvidenceReport]):
-    """What was published, what holds, against whom, and the questions of guidances."""
+    """The evidence page: the release, its verdicts and assumptions, the questions of guidance."""
 
     serves = EvidenceReport
     eyebrow = "Evidence for"
@@ -164,7 +164,7 @@ class EvidencePage(Page[EvidenceReport]):
         return utility_line(self.result.audit.utility)
 
     def blocks(self) -> Iterator[Block]:
-        """What was published, what holds, against whom, what was so before, and the questions."""
+        """The release, the verdicts and their assumptions, the raw table, and the questions."""
         before, mood = self._before(), self.mood or "lead"
         yield Sentence(self._afresh, mood)
         yield Sentence(_NO_CONCLUSION, "note")
@@ -366,7 +366,7 @@ class EvidencePage(Page[EvidenceReport]):
         return f"about {values}. {verdict_sentence(verdict, noun)}{remark}"
 
     def _assumptions(self) -> list[str]:
-        """What the verdicts take for granted, in words."""
+        """The assumptions of the verdicts, one sentence each."""
         audit = self.result.audit
         texts = [
             "Everybody may know who is in the table, the columns that others may know of each "

@@ -71,7 +71,7 @@ def overview(session: Session, asked_name: Any) -> dict[str, Any]:
 
 
 def _open(session: Session, name: str, draft: Draft) -> list[Decision]:
-    """What the policy leaves open."""
+    """The decisions that the policy leaves open."""
     return [] if draft.is_broken else open_decisions(from_toml(draft.text), _found(session, name))
 
 
@@ -86,7 +86,7 @@ def _schema_of(draft: Draft) -> dict[str, Any]:
 
 
 def _reasons(session: Session, name: str) -> dict[str, dict[str, str]]:
-    """What was said of each column when roles were suggested."""
+    """The suggested role of each column, with its reason and its question."""
     suggestion = session.suggested(name)
     if suggestion is None:
         return {}
@@ -109,7 +109,7 @@ def _profiled(session: Session, name: str) -> list[Profile]:
 
 
 def _found(session: Session, name: str) -> list[Profile]:
-    """What the columns hold, read as the policy says."""
+    """A profile of each column, read as the policy says."""
     key = f"{name}: {_reading(session, name)}"
     return session.profiles(key, lambda: _profiled(session, name))
 
@@ -147,7 +147,7 @@ def _column(
 
 
 def _rows_are(schema: Mapping[str, Any]) -> str | None:
-    """What the rows of a person are; None where nobody is named, or columns differ in it."""
+    """How the rows of one person count; None without a person column, or if columns differ."""
     if schema.get("person") is None:
         return None
     how = schema.get("semantics", "single")
@@ -237,7 +237,7 @@ def _roles_written(
 def _coarsened(
     schema: Mapping[str, Any], roles: Mapping[str, str], column: str, inputs: Mapping[str, Any]
 ) -> Iterator[tuple[list[Any], Any]]:
-    """What changes in how columns are read and coarsen, where their role allows it."""
+    """Edits of hierarchies and types that the new roles of columns need."""
     allowed = {"hierarchies": ("quasi-identifier", "sensitive"), "types": ("quasi-identifier",)}
     hierarchy = inputs.get("hierarchy")
     if hierarchy is not None and roles[column] in allowed["hierarchies"]:
@@ -273,7 +273,7 @@ def _named(text: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> st
 
 
 def preview(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """What a hierarchy makes of a column: its levels, some values, and those it does not cover."""
+    """The levels of a hierarchy on a column, some labels, and the values that it does not cover."""
     name, draft = session.table_of(inputs.get("of"), _PURPOSE)
     column = inputs.get("column")
     table = inputs.get("hierarchy")

@@ -44,7 +44,7 @@ class Decision:
     ways: Sequence[Way]
 
     def to_dict(self) -> dict[str, Any]:
-        """What the page shows."""
+        """The decision and its ways out, for the page."""
         return {"says": self.says, "ways": [{"key": w.key, "says": w.says} for w in self.ways]}
 
 
@@ -57,7 +57,7 @@ def columns_in(schema: Mapping[str, Any], key: str = "sensitive") -> list[str]:
 
 
 def open_decisions(table: Mapping[str, Any], columns: Sequence[Profile]) -> list[Decision]:
-    """What is open of a policy, by what the columns of its table hold."""
+    """The decisions that a policy leaves open for a table with these columns."""
     schema = table.get("schema", {})
     if not isinstance(schema, Mapping):
         return []
@@ -69,7 +69,7 @@ def open_decisions(table: Mapping[str, Any], columns: Sequence[Profile]) -> list
 
 
 def _of_missing(schema: Mapping[str, Any], columns: Sequence[Profile]) -> Iterator[Decision]:
-    """What becomes of rows without a sensitive value."""
+    """The decision about rows without a sensitive value."""
     how = schema.get("semantics", "single")
     lacking = [
         column
@@ -97,7 +97,7 @@ def _of_missing(schema: Mapping[str, Any], columns: Sequence[Profile]) -> Iterat
 
 
 def _of_repeated(schema: Mapping[str, Any], columns: Sequence[Profile]) -> Iterator[Decision]:
-    """What a row is, where an identifier repeats."""
+    """The decision about what a row is, where an identifier repeats."""
     identifiers = schema.get("identifiers", [])
     is_decided = schema.get("person") is not None or schema.get("unit") == "row"
     if is_decided or not isinstance(identifiers, list):
@@ -201,7 +201,7 @@ def moved_requirements(
 
 
 def questions(text: str) -> list[str]:
-    """What the comments of a policy ask for, a sentence each; of a column, after its name."""
+    """The questions in the comments of a policy, each after the name of its column."""
     lines, sentences = text.splitlines(), []
     for place, line in enumerate(lines):
         start, sign, question = line.partition(_QUESTION)

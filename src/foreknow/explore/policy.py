@@ -72,7 +72,7 @@ def _plain(value: Any) -> Any:
 
 
 def _mistake(draft: Draft) -> dict[str, Any]:
-    """What is wrong, in which line, and of which key."""
+    """The mistake in a draft, with its line and its key."""
     message = draft.mistake
     position = _AT.search(message)
     if position is not None:
@@ -244,7 +244,7 @@ def _inward(match: re.Match[str]) -> str:
 def _item(
     comments: Mapping[str, str] | None, new_value: Any, inside: Any, before: Any = None
 ) -> Any:
-    """What tomlkit puts into a table or list: as we write it, a table of several by its lines."""
+    """A value as tomlkit stores it; an entry of an array of tables has one line per key."""
     if not isinstance(inside, AoT):
         toml_item = tomlkit.value(toml_value(new_value))
         return toml_item if comments is None else _columns(new_value, before, comments)

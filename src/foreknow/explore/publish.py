@@ -63,7 +63,7 @@ _NOTE = "progress"
 
 @dataclass(frozen=True)
 class _Order:
-    """What is to be published, and where it is kept until somebody wants it."""
+    """A table and policy to publish, and the folder that keeps the release until it is saved."""
 
     table: Path
     policy: Mapping[str, Any]
@@ -88,7 +88,7 @@ class KeptRelease:
 
 
 def _weights(draft: Draft) -> dict[str, float]:
-    """What a policy says that columns count."""
+    """The weights of columns in a policy."""
     if draft.mistake:
         return {}
     return {column: float(weight) for column, weight in draft.policy.options.weights.items()}
@@ -194,7 +194,7 @@ _OF_METHOD = {
 
 
 def audit_rows(audit: Audit) -> Iterator[tuple[str, Any]]:
-    """What is compared of a release: verdicts, people over each limit, what it is worth."""
+    """Rows that compare releases: verdicts, people over each limit, utility."""
     page = page_of(audit)
     yield "Verdict", Cell(page.headline, page.mood)
     table = next((block for block in page.glance() if isinstance(block, Table)), None)

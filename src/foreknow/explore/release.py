@@ -56,7 +56,7 @@ _MOST_ROWS = 20
 
 
 def overview(looked: Looked) -> dict[str, Any]:
-    """All that is said of a release before anything is turned."""
+    """Everything the page shows of a release before a dial is turned."""
     audit = looked.audit
     page: Any = page_of(audit)
     assert isinstance(page, AuditPage)
@@ -137,7 +137,7 @@ class Turned:
 
     @property
     def counted(self) -> RequirementCounts:
-        """What is counted where they stand."""
+        """The counts that the dials stand for."""
         return self.dial.turned(self.amounts, self.limit, self.value)
 
     @classmethod
@@ -239,7 +239,7 @@ def skyline(looked: Looked, inputs: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _uncounted(requirement_counts: RequirementCounts) -> str:
-    """What a verdict counts of people, and a skyline of counts alone does not."""
+    """What a verdict takes into account and a skyline of counts does not, as a phrase."""
     if requirement_counts.number_of_cases is not None:
         return "people may have several cases"
     if requirement_counts.requirement.shown is not None:
@@ -272,7 +272,7 @@ def _named_release(looked: Looked, *, look: bool = True) -> Release:
 
 
 def asked(looked: Looked, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """What follows from statements about people for one of them."""
+    """The posteriors of one person, given statements about people."""
     texts = inputs.get("statements")
     person = inputs.get("about")
     if not isinstance(texts, str) or not isinstance(person, str):

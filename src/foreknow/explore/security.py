@@ -124,7 +124,7 @@ def _same(first: str, second: str) -> bool:
 
 
 class Guard:
-    """What every request passes before the application, and every answer after it."""
+    """Checks every request before the application sees it, and every answer after it."""
 
     def __init__(self, app: App, keys: Keys, port: int) -> None:
         self._app, self._keys = app, keys
@@ -159,7 +159,7 @@ class Guard:
             await self._pass(scope, receive, send)
 
     def _refused(self, scope: Scope) -> tuple[int, str] | None:
-        """Why a request is refused whoever sends it."""
+        """The status and reason if a request is refused regardless of its sender."""
         hosts = _all(scope, b"host")
         if len(hosts) != 1 or hosts[0] not in self._hosts:
             return 421, "This server answers to its own name only."

@@ -105,7 +105,7 @@ def _looked(session: Session, inputs: Mapping[str, Any]) -> Any:
 
 
 def _choices(session: Session, database: str | None) -> dict[str, Any]:
-    """What can be opened: in the folder, or of one database or workbook."""
+    """The tables that can be opened in the folder, or in one database or workbook."""
     if database:
         choices = [Choice(name, "table") for name in session.parts(database)]
     else:
@@ -145,7 +145,7 @@ def _changes(path: str, change: Callable[[Mapping[str, Any]], Any]) -> Route:
 
 
 async def _answered(answer: Callable[[Any], Any], inputs: Any) -> Response:
-    """What a function says, worked out beside the other requests; a mistake in one line."""
+    """The result of a function that runs beside other requests; a mistake becomes one line."""
     try:
         content = await run_in_threadpool(answer, inputs)
     except InputError as error:

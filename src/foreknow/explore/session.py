@@ -83,7 +83,7 @@ class Draft:
 
     @cached_property
     def mistake(self) -> str:
-        """What is wrong with it; empty where nothing is."""
+        """The mistake in the draft, or an empty text."""
         try:
             self.policy  # noqa: B018
         except InputError as error:
@@ -208,7 +208,7 @@ class Looked:
 
 
 class Session:
-    """What one call of ``foreknow explore`` may open, and what it has opened."""
+    """The files that one call of ``foreknow explore`` may open, and those it has opened."""
 
     def __init__(
         self,
@@ -236,7 +236,7 @@ class Session:
     # ---- files ------------------------------------------------------------------------------
 
     def _named(self, path: Path) -> str:
-        """What a path is called in addresses; one that was given may lie anywhere."""
+        """The name of a path in addresses; a path given on the command line may lie anywhere."""
         place = path.resolve()
         try:
             name = place.relative_to(self.folder).as_posix()
@@ -283,7 +283,7 @@ class Session:
             self._given.pop(name, None)
 
     def choices(self) -> list[Choice]:
-        """What there is to open, at most some hundreds."""
+        """The files to open, at most a few hundred."""
         start_choices = [Choice(name, _kind(path) or "table") for name, path in self._given.items()]
         return [*start_choices, *self._found(self.folder, _DEEP)][:_MOST_FILES]
 
@@ -342,17 +342,17 @@ class Session:
             return self._drafts[name]
 
     def policy_of(self, name: str) -> Policy:
-        """What something is judged by; of a release, its certificate if no other was given."""
+        """The policy of a table or release; without a draft, that of its certificate."""
         if (draft := self.draft(name)) is not None:
             return draft.policy
         return certified_policy(Certificate.load(self.path_of(name) / CERTIFICATE))
 
     def suggested(self, name: str) -> PolicySuggestion | None:
-        """What was suggested for a table, where no policy was given."""
+        """The suggested policy of a table that was opened without one."""
         return self._suggested.get(name)
 
     def profiles(self, name: str, look: Callable[[], list[Any]]) -> list[Any]:
-        """What the columns of a table hold; looked at once."""
+        """The profiles of a table's columns, computed once."""
         with self.lock:
             if name not in self._profiles:
                 self._profiles[name] = look()
@@ -458,7 +458,7 @@ def _refuse_links(release: Path, folder: Path) -> None:
 
 
 def _is_no_file(path: Path) -> bool:
-    """True if it is a pipe or a device, which whoever reads it may wait for without an end."""
+    """True for a pipe or a device: reading it may never end."""
     file = named_part(path)[0]
     return file.exists() and not (file.is_file() or file.is_dir())
 

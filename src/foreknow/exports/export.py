@@ -101,7 +101,7 @@ def export(folder: str | Path, to: str = "xlsx", out: str | Path | None = None) 
 
 
 def _titles_of(published: Published) -> dict[str, str]:
-    """What the code book calls the columns besides, as SPSS and Stata show it."""
+    """The titles of columns in the code book, which SPSS and Stata show as labels."""
     book = published.folder / CODE_BOOK
     if published.certificate.code_book is None or not book.is_file():
         return {}

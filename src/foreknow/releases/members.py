@@ -44,7 +44,7 @@ OF_COUNTS = "BLAKE2b-256 of counted rows keyed with the owner's key"
 
 
 def is_source(microdata: Microdata, certificate: Certificate, key: Path) -> bool | None:
-    """Whether a release was made of a table; None where the owner's key is not at hand to tell."""
+    """True if a release was made from this table; None without the owner's key."""
     if microdata.n_rows != certificate.source["rows"]:
         return False
     try:
@@ -121,7 +121,7 @@ def forget(
 
 
 def _forgotten(key: bytes, name: str) -> str:
-    """What stands for somebody whose name was erased, however it is written."""
+    """The keyed hash that replaces an erased name, the same for every spelling."""
     text = bare_name(name).encode("utf-8", "surrogatepass")
     return FORGOTTEN + hashlib.blake2b(text, key=key[:64], digest_size=16).hexdigest()
 
@@ -280,7 +280,7 @@ class OwnRelease:
         return any(name.startswith(FORGOTTEN) for name in map(str, self.people.names))
 
     def called(self, names: Sequence[str]) -> list[str]:
-        """What people are called in its file: by their names, or as somebody who is forgotten."""
+        """The names as the members file has them; a forgotten person has a hash instead."""
         if not self.some_forgotten:
             return [*names]
         known_names, key = self.people.names.codes, self._key()

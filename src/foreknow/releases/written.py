@@ -108,7 +108,7 @@ def open_published(
 def header_of(
     certificate: CertificateRead, change: Callable[[str], str] = disarm_name
 ) -> Callable[[str], str]:
-    """What gives the header of a column in the files, or the column `change` a header."""
+    """The function from a column to its header in the files."""
     return change if certificate.escaped else str
 
 
@@ -245,7 +245,7 @@ def _refuse_unread_labels(certificate: Certificate, schema: Schema) -> None:
 
 
 def hints_of(certificate: CertificateRead, column: str) -> dict[str, Any]:
-    """What a certificate tells of the labels of a column; nothing has checked it."""
+    """What a certificate claims about the labels of a column; nothing has checked it."""
     schema = certificate.policy["schema"]
     hierarchy = dict(schema.get("hierarchies") or {}).get(column)
     kind = dict(schema.get("types") or {}).get(column)

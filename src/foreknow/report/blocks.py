@@ -1,4 +1,4 @@
-"""Blocks: what a page is made of, whoever shows it: a terminal, a notebook, HTML, the explorer."""
+"""Blocks, the parts of a page, for every renderer: terminal, notebook, HTML, explorer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Block:
         return type(self).__name__.lower()
 
     def at_a_glance(self) -> Block:
-        """What a glance shows of it."""
+        """The block in its short form."""
         return self
 
 
@@ -155,7 +155,7 @@ class Table(Block):
 
     @property
     def remark(self) -> str:
-        """What is said below it."""
+        """The note below the table, and how many rows are left out."""
         omission = f"And {some(self.omitted, *self.others)}{self.where}." if self.omitted else ""
         return f"{self.note} {omission}".strip()
 

@@ -36,7 +36,7 @@ _SYMBOLS = {
 
 @dataclass(frozen=True)
 class Axis:
-    """What is drawn along one side, from where to where, and at which places it is labelled."""
+    """One axis of a chart: its title, its range and its labelled ticks."""
 
     title: str
     low: float
@@ -140,7 +140,7 @@ class Chart:
 
     @property
     def named(self) -> list[Series]:
-        """What the legend explains."""
+        """The series that have a name, for the legend."""
         return [series for series in self.series if series.name]
 
     @property
@@ -212,12 +212,12 @@ class HeatMap:
 
     @property
     def wide(self) -> int:
-        """Of a square: as its longest label takes."""
+        """The width of a square, in pixels, for the longest label."""
         return max(22, 4 + 8 * max(map(len, self.columns), default=0))
 
     @property
     def beside(self) -> int:
-        """What the labels of rows take."""
+        """The width of the row labels, in pixels."""
         return 14 + 8 * max(map(len, self.rows), default=0)
 
     @property

@@ -138,7 +138,7 @@ def _cloud(
 
 
 def _judged_before(counts: GroupCounts, verdict: Verdict) -> list[ReleasePosteriors | None]:
-    """What was worked out of each table of priors; of sets, single values would say nothing."""
+    """The posteriors for each table of priors; none if the requirement is about sets."""
     priors = verdict.judged
     if not isinstance(priors, Priors) or verdict.requirement.about_sets:
         return []

@@ -27,7 +27,7 @@ R = TypeVar("R")
 
 
 class Page(ABC, Generic[R]):
-    """What is said of a result; it prints itself on a Rich console.
+    """The page of a result; it prints itself on a Rich console.
 
     `eyebrow` stands before the name, `kept` is why it is for the owner only (None: it is not), and
     `promise` is said at the end.
@@ -51,7 +51,7 @@ class Page(ABC, Generic[R]):
 
     @abstractmethod
     def blocks(self) -> Iterator[Block]:
-        """All that is said of it, in order."""
+        """The blocks of the page, in order."""
 
     @property
     def mood(self) -> Mood:
@@ -60,7 +60,7 @@ class Page(ABC, Generic[R]):
 
     @property
     def name(self) -> str:
-        """What the result is about, if that has a name."""
+        """The name of the result's subject, if it has one."""
         return str(getattr(self.result, "name", ""))
 
     @property
@@ -70,17 +70,17 @@ class Page(ABC, Generic[R]):
 
     @property
     def notes(self) -> Sequence[str]:
-        """What stands beside the result, a sentence each."""
+        """Notes beside the result, one sentence each."""
         return ()
 
     @property
     def assumed(self) -> Sequence[str]:
-        """What verdicts assume, a sentence each, where any stand on assumptions."""
+        """The assumptions of the verdicts, one sentence each."""
         return ()
 
     @property
     def unit(self) -> Unit:
-        """What the result calls people: people, or cases, of which a person may have several."""
+        """The unit that the result counts: people, or cases of people."""
         return unit_counted(getattr(self.result, "in_cases", False))
 
     def as_they_are(self) -> Iterable[str]:
@@ -105,7 +105,7 @@ class Page(ABC, Generic[R]):
         return blocks
 
     def brief(self) -> Iterator[Block]:
-        """What a terminal of 80 columns and a notebook show below the headline."""
+        """The blocks that a terminal of 80 columns and a notebook show below the headline."""
         yield from [Sentence(self.said(self.scope))] if self.scope else []
         yield from self.glance()
         yield from self.beside()

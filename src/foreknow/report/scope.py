@@ -54,7 +54,7 @@ _OF_SIGHT = ("known", "assumed", "beside", "shuffled")
 def spread_limits(
     columns: Sequence[str], limited: Iterable[tuple[str | None, str | None]]
 ) -> dict[str, SpreadLimits]:
-    """Of each sensitive column, by the column and criterion of each verdict that limits any."""
+    """The criteria that limit each sensitive column, from (column, criterion) of each verdict."""
     criteria: dict[str, list[str | None]] = {column: [] for column in columns}
     for sensitive, criterion in limited:
         criteria[columns[0] if sensitive not in criteria else sensitive].append(criterion)

@@ -39,7 +39,7 @@ _OF_OTHERS = "Of other values they may be surer; that is not said here."
 
 
 def trial_sentences(trial: Trial) -> list[str]:
-    """What came of a trial: guesses, and how sure the attacker becomes."""
+    """The result of a trial in sentences: right guesses, and how sure the attacker becomes."""
     columns = listing([visible(name) for name in trial.by], n_shown=8)
     noun = noun_of(trial.sensitive)
     who = f"Somebody who learns from the release how {noun} goes with {columns}"
@@ -68,7 +68,7 @@ def trial_sentences(trial: Trial) -> list[str]:
 
 
 def _surest(trial: Trial) -> str:
-    """Who of those that were tried is surer than the one told of; and what limits say of it."""
+    """A sentence if another attacker that was tried is surer; and how that relates to the limit."""
     sentence, surest_tried = "", trial.surest_tried
     if surest_tried is not None:
         columns = listing([visible(name) for name in surest_tried.by], n_shown=8)
@@ -135,7 +135,7 @@ def trials_beside(audit: Audit, *, published: bool = False) -> list[str]:
 
 
 def lacking_for_trial(audit: Audit) -> str:
-    """What a trial takes, and is not there."""
+    """The conditions of a trial that are not met, in words."""
     schema, groups = audit.policy.schema, audit.utility.groups
     lacking = []
     if schema is not None and len(schema.sensitives) > 1:

@@ -290,7 +290,7 @@ def reaches_just(disclosure: Disclosure, limit: Fraction) -> bool:
 
 
 def _settled(disclosure: Disclosure, limit: Fraction) -> Fraction:
-    """The probability as far as it must be known; the limit where it cannot be told from it."""
+    """The probability, as exact as a comparison with the limit needs."""
     chance = disclosure.probability
     if min(chance, 1 - chance, abs(chance - float(limit))) > _NEAR:
         return Fraction(chance)

@@ -16,13 +16,13 @@ R = TypeVar("R")
 
 
 class CountsPage(Page[R]):
-    """What was worked out from the groups of a release."""
+    """A page about results that need only the counts of groups."""
 
     heading = HEADING
     wide = True
 
     def as_they_are(self) -> Iterator[str]:
-        """Labels of the table, and what is said of the people whose cases these are."""
+        """Labels of the table and phrases that are shown as they are."""
         counts: GroupCounts = self.result.counts  # type: ignore[attr-defined]
         yield from (self.name, *TOLD_OF_PEOPLE, *map(visible, counts.values))
         yield from map(group_text, counts.groups or ())

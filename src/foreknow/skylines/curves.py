@@ -65,7 +65,7 @@ class DisclosureCurves(Result):
 
     @property
     def points(self) -> list[dict[str, Any]]:
-        """What each kind of knowledge discloses, for each number of pieces."""
+        """The disclosure by each kind of knowledge, for each number of pieces."""
         return [
             {"k": k, "implications": _plain(worst), "negations": _plain(mild)}
             for k, worst, mild in zip(self.ks, self.implications, self.negations, strict=True)

@@ -59,7 +59,7 @@ class CurvesPage(CountsPage[DisclosureCurves]):
 
     @property
     def notes(self) -> list[str]:
-        """What was not looked at."""
+        """Notes about what the curves do not cover."""
         curves = self.result
         holders = Terms.of(curves.counts.semantics).counted
         return sentences(Reader(curves.scope, _noun(curves), holders))

@@ -53,7 +53,7 @@ class Alike:
 
     @classmethod
     def of(cls, counts: GroupCounts) -> Alike:
-        """By the kinds of their cells, but for those that another one is always as bad as."""
+        """Values with the same kinds of cells, without kinds that another one dominates."""
         kind = formulas_of(counts).kinds(counts)
         # Each kind once for each value.
         order = np.lexsort((kind, counts.codes))
@@ -351,7 +351,7 @@ class Skylines(Mapping[Label, Skyline]):
 
     @cached_property
     def of_all(self) -> Skyline:
-        """What is withstood whichever value is asked about; sorted."""
+        """The points that every value withstands, sorted."""
         return _skyline_of_all(self._counts, self._alike, self._limit)
 
     def _number(self, value: Label) -> int:
@@ -400,7 +400,7 @@ def _most_alone(counts: GroupCounts, partition: Alike, limit: Fraction) -> list[
 
 
 def _skyline_of_all(counts: GroupCounts, partition: Alike, limit: Fraction) -> Skyline:
-    """What is withstood of each value: at each l and m the smallest of their largest k."""
+    """The skyline of all values: at each l and m, the smallest of the values' largest k."""
     least_odds = (1 - limit) / limit
     stairs: IntArray | None = None
     points: Skyline = []
@@ -537,7 +537,7 @@ def _corners(l: int, stairs: IntArray, above: IntArray) -> Skyline:
 
 @dataclass(frozen=True)
 class _Slices:
-    """What some values withstand at one l: for each m from 0, the largest k, as long as some is."""
+    """The skylines of values at one l: for each m from 0, the largest k, while there is one."""
 
     profiles: Profiles  # of one value after the other
     offsets: IntArray  # where those of each value begin, and the end
@@ -545,7 +545,7 @@ class _Slices:
 
     @classmethod
     def of(cls, profiles: Profiles, least_odds: Fraction) -> _Slices:
-        """Of profiles in order of value."""
+        """Make it from profiles in order of value."""
         return cls(profiles, np.append(profiles.starts, len(profiles)), least_odds)
 
     def __len__(self) -> int:

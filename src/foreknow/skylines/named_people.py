@@ -175,7 +175,7 @@ def name_people(release: Release, disclosure: Disclosure) -> NamedWitness:
 
 
 class _Crowd:
-    """The people of a release, of whom each is chosen once."""
+    """The people of a release; each can be chosen once."""
 
     def __init__(self, release: Release) -> None:
         self._members, self._holdings = release.members, release.holdings

@@ -105,7 +105,7 @@ class SkylineReport(Result):
 
     @property
     def by_class(self) -> Skylines | None:
-        """The skylines by class of values, where these are too many to be told one by one."""
+        """The skylines by class of values, if there are too many values to list."""
         skylines = self.skylines
         return skylines if isinstance(skylines, Skylines) and len(skylines) > MOST_TOLD else None
 
@@ -142,7 +142,7 @@ class SkylineReport(Result):
         return fewest_beyond(self.points(value), self.most_l)
 
     def disclosure(self, value: Label, point: Point) -> Disclosure:
-        """What an adversary with these amounts reaches."""
+        """The disclosure of a value at one point."""
         if self.windows is not None:
             return Facts(*_three(point)).disclosure(self.windows)
         return Facts(*_three(point)).disclosure(self.counts, value)
@@ -187,7 +187,7 @@ class SkylineReport(Result):
         )
 
     def disclosures(self, value: Label, points: Sequence[Point]) -> dict[Point, Disclosure]:
-        """What many adversaries reach, in a few array operations for each l."""
+        """The disclosure of a value at many points, vectorized for each l."""
         if self.windows is not None:
             return {point: self.disclosure(value, point) for point in set(points)}
         disclosures: dict[Point, Disclosure] = {}
@@ -220,7 +220,7 @@ class SkylineReport(Result):
 
 
 def _of_classes(skylines: Skylines) -> dict[str, Any]:
-    """What is withstood of all values together, and for each class the most of each kind alone."""
+    """The skyline of all values, and for each class the most of each kind of knowledge alone."""
     classes = [
         {
             "values": members,

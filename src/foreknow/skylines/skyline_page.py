@@ -81,18 +81,18 @@ class SkylinePage(CountsPage[SkylineReport]):
 
     @property
     def promise(self) -> str:  # type: ignore[override]
-        """What a verdict means."""
+        """The meaning of "withstood", in a sentence."""
         limit = limit_text(self.result.confidence)
         return f"Withstood means strictly below {limit}, settled exactly."
 
     @property
     def notes(self) -> list[str]:
-        """What was not looked at."""
+        """Notes about what the skyline does not cover."""
         terms = terms_of(self.result)
         return sentences(Reader(self.result.scope, terms.noun, terms.counted))
 
     def blocks(self) -> Iterator[Block]:
-        """What a skyline is, what is withstood of each value, then each of them."""
+        """An explanation, an overview of all values, then the skyline of each."""
         report = self.result
         has_several = len(report.values) > 1
         yield Sentence(self.explanation, "lead")
@@ -108,7 +108,7 @@ class SkylinePage(CountsPage[SkylineReport]):
 
 
 def _too_many(report: SkylineReport) -> bool:
-    """True if there are so many classes of values that not even one value of each is told of."""
+    """True if there are too many classes of values to show one value of each."""
     return report.by_class is not None and len(report.by_class.classes) > _MOST_LISTED
 
 
@@ -120,7 +120,7 @@ def _drawn(report: SkylineReport) -> Sequence[Label]:
 
 
 def _together(report: SkylineReport, skylines: Skylines) -> Iterator[Block]:
-    """What is withstood whichever value is asked about."""
+    """The skyline of all values together."""
     terms, points = terms_of(report), skylines.of_all
     yield Heading(
         f"All values together: {some(len(points), 'point', 'points')}", "together", whole=False
@@ -149,7 +149,7 @@ def _together(report: SkylineReport, skylines: Skylines) -> Iterator[Block]:
 
 
 def _classes(report: SkylineReport, skylines: Skylines) -> Iterator[Block]:
-    """What is withstood of the values of each class, of one kind of knowledge alone."""
+    """A table of classes of values, with the most of each kind of knowledge alone."""
     terms, classes = terms_of(report), skylines.classes
     yield Heading(
         f"Values by class: {some(len(classes), 'class', 'classes')}", "classes", whole=False
@@ -183,7 +183,7 @@ def _classes(report: SkylineReport, skylines: Skylines) -> Iterator[Block]:
 
 
 def _overview(report: SkylineReport) -> Iterator[Block]:
-    """What is withstood of each value, of one kind of knowledge alone."""
+    """A table of values, with the most of each kind of knowledge alone."""
     limit, terms = limit_text(report.confidence), terms_of(report)
     title = f"The most of one kind of knowledge alone that stays below {limit}"
     yield Heading(title, "values", whole=False)
@@ -218,7 +218,7 @@ def _overview(report: SkylineReport) -> Iterator[Block]:
 
 
 def value_blocks(report: SkylineReport, value: Label, anchor: str = "value") -> Iterator[Block]:
-    """What is too much already, a heat map, and the points, or the most notable of many."""
+    """The skyline of one value: what is too much, a heat map, and its (notable) points."""
     corners = report.corners(value)
     notable = notable_points(corners)
     points_text = some(len(corners), "point", "points")
@@ -445,7 +445,7 @@ def heat_caption(report: SkylineReport, value: Label) -> str:
 
 
 def some_amounts(highest: int, marked: int, n_amounts: int) -> list[int]:
-    """Amounts from 0 to the most, about so many, and one that is told among them.
+    """About `n_amounts` amounts from 0 to `highest`, including `marked`.
 
     >>> some_amounts(4, 3, 8), some_amounts(100, 99, 5)
     ([0, 1, 2, 3, 4], [0, 24, 49, 74, 99, 100])

@@ -31,7 +31,7 @@ class SurveyPage(Page[LatticeSurvey]):
         return f"{nodes[0].upper()}{nodes[1:]}: entropy and worst disclosure"
 
     def blocks(self) -> Iterator[Block]:
-        """What the levels are, and the nodes."""
+        """The levels of each column, and the nodes."""
         survey = self.result
         yield Sentence(plain_sentence(survey), "lead")
         yield Sentence(_explanation(survey), "note", whole=True)

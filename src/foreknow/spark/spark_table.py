@@ -67,7 +67,7 @@ class SparkTable:
         )
 
     def _inner(self, column: str) -> str:
-        """What its frame calls a column."""
+        """The name of a column in the Spark frame."""
         return f"c{self.columns.index(column)}"
 
     def is_text(self, column: str) -> bool:
@@ -231,7 +231,7 @@ class SparkTable:
     def _written(
         self, frame: Any, work: Callable[..., Any], folder: Path
     ) -> list[tuple[int, int, Any]] | None:
-        """What the executors say of what they wrote into a folder; None if they could not.
+        """The reports of the executors about the files they wrote; None if they could not write.
 
         Of each file a number, how many rows it has, and its name.
         """

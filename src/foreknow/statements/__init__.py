@@ -1,1 +1,1 @@
-"""What if they knew this: concrete statements about named people, and what follows from them."""
+"""Statements about named people, and the posteriors that follow from them."""

@@ -106,7 +106,7 @@ def ask(
 
 
 def _sets(release: Release, columns: Columns) -> Mapping[str, Sequence[str]]:
-    """What labels of the policy's hierarchy of the sensitive column stand for."""
+    """The values below each label of the policy's hierarchy of the sensitive column."""
     from foreknow.policy.sets import labelled
 
     if columns.given is None:
@@ -159,7 +159,7 @@ def _table(
 
 
 def _shown(release: Release, known_statements: Statements, answers: list[Posterior]) -> Laid:
-    """What is known, and a row for each answer."""
+    """The statements, and a table of answers."""
     from foreknow.auditing.scope import scope_of
     from foreknow.report.blocks import Sentence, Table
     from foreknow.report.scope import sight

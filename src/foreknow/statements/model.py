@@ -139,7 +139,7 @@ class Nodes:
         return () if node == TRUE else (node,)
 
     def given(self, node: Node, variable: int, atom: int) -> Node:
-        """What is left of a node once one atom of a variable holds; none of those named, if -1."""
+        """The node that remains once one atom of a variable holds, or none of them if it is -1."""
         if variable not in self.variables[node]:
             return node
         key = (node, variable, atom)
@@ -192,7 +192,7 @@ class Nodes:
 
 
 class Symbol(NamedTuple):
-    """What a monomial, a whole number, counts: people of a pool of whom something is known."""
+    """A variable of a monomial: the people of a pool about whom something is known."""
 
     highest_power: int  # no higher power has a moment
     moment: Callable[[int], int]
@@ -202,7 +202,7 @@ class Symbol(NamedTuple):
 
 @dataclass(eq=False)
 class Pool:
-    """What is assigned independently of all else; `code` is -1 for all values of the group."""
+    """Assignments that are independent of all others; `code` is -1 for all values of the group."""
 
     group: int
     code: int
@@ -223,7 +223,7 @@ class Variable:
 
 
 class Atom(NamedTuple):
-    """What an atom adds to a monomial, and the symbols in it."""
+    """The power that an atom adds to a monomial, and its symbols."""
 
     power: int
     symbols: frozenset[int]

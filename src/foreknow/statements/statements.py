@@ -59,7 +59,7 @@ class StatementQuery:
     # ---- asking ---------------------------------------------------------------------------
 
     def posterior(self, person: int, code: int) -> Posterior:
-        """What the statements say of a person and a value."""
+        """The posterior of a person and a value under the statements."""
         name, value = self.model.members.names[person], self.model.counts.values[code]
         answer = self.answer(person, code)
         return Posterior(name, value, answer, self.before(person, code))
@@ -203,7 +203,7 @@ class StatementQuery:
         ]
 
     def _possible(self, places: Iterable[int]) -> bool | None:
-        """Whether statements can hold together; None where that is out of reach."""
+        """True if the statements can hold together; None if that is too hard to decide."""
         formula = self._nodes.all_of(self.model.said[place] for place in places)
         chance = Exact(self.model, formula, self._rank, self._budget).chance
         return None if chance is None else chance > 0
@@ -268,7 +268,7 @@ def fewest(
 
 @dataclass(frozen=True)
 class StatementsWitness(Plain):
-    """The person of whom a value is most likely; `to_dict` names their group only."""
+    """The person and the value with the highest posterior; `to_dict` names their group only."""
 
     _told = "group"  # which names nobody
 
@@ -514,7 +514,7 @@ class Statements:
         return partial(Statements, budget=self.budget, priors=self.priors), self.statements
 
     def _case(self, release: HasCounts) -> StatementQuery:
-        """What was worked out for a release; of the last one, all of it is remembered."""
+        """The query of a release; that of the last release is cached."""
         for remembered, case in self._last:
             if remembered is release:
                 return case

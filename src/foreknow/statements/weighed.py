@@ -31,7 +31,7 @@ class WeighedCase:
         (self._table,) = known_statements.priors.tables
 
     def posterior(self, person: int, code: int) -> Posterior:
-        """What the statements say of a person and a value."""
+        """The posterior of a person and a value under the statements."""
         return self.any_of(person, [code], self.model.counts.values[code])
 
     def any_of(self, person: int, codes: Sequence[int], set_name: Any) -> Posterior:
@@ -102,7 +102,7 @@ class WeighedCase:
         return []
 
     def _group(self, group: int, people: list[int]) -> Iterator[tuple[dict[int, int], int]]:
-        """What some people of a group may have, and the weight of that, as whole numbers."""
+        """The values that some people of a group may have together, with whole-number weights."""
         bag = self.model.bag(group)
         codes = list(bag)
         rows = {who: self._row(who, codes) for who in self._members(group)}
@@ -149,7 +149,7 @@ class WeighedCase:
 
     @cached_property
     def _signature_of(self) -> list[tuple[str | None, ...]]:
-        """What is known of everybody, by person."""
+        """The known attributes of each person, by position."""
         column = getattr(self._release, "person", None)
         if column is None:
             raise InputError(
@@ -182,7 +182,7 @@ class WeighedCase:
                 return self._holds(first, has) == self._holds(second, has)
 
     def check(self) -> None:
-        """What holds together is seen when somebody is asked about."""
+        """Do nothing: contradictions appear when a posterior is computed."""
 
     def highest(self, code: int) -> Any:
         """Not worked out: it would take everybody's worlds."""

@@ -154,7 +154,7 @@ class AuditPage(Page[Audit]):
 
     @property
     def _idle(self) -> list[bool]:
-        """Of each requirement, whether it asks nothing of the table."""
+        """For each requirement, True if it asks nothing of the table."""
         return [all(map(_is_idle, verdicts)) for verdicts in by_requirement(self.result)]
 
     def _settled(self, safe: list[bool]) -> str:
@@ -191,7 +191,7 @@ class AuditPage(Page[Audit]):
 
     @property
     def notes(self) -> list[str]:
-        """What the verdicts did not look at."""
+        """The notes about what the verdicts do not cover."""
         audit, noun = self.result, sensitive_noun(self.result.policy)
         schema = audit.policy.schema
         nouns = noun if schema is None else nouns_of(schema.sensitives)
@@ -209,7 +209,7 @@ class AuditPage(Page[Audit]):
 
     @property
     def assumed(self) -> Sequence[str]:
-        """What the verdicts assume, if any limits inference."""
+        """The assumptions of the verdicts, if any verdict limits inference."""
         return ASSUMPTIONS if self.result.limits_inference else ()
 
     @property
@@ -274,7 +274,7 @@ class AuditPage(Page[Audit]):
         return self._word(verdict), secret, self._allowed(verdict).short, worst, limit, where
 
     def _part(self, title: str, anchor: str, place: int) -> Iterator[Block]:
-        """What a verdict says, and what shows that it is so."""
+        """The blocks of one verdict: its sentence and what supports it."""
         verdict = self.result.verdicts[place]
         idle = _is_idle(verdict)
         yield Heading(f"{title}: {self._about(verdict)}", anchor, word=self._word(verdict))
@@ -344,7 +344,7 @@ class AuditPage(Page[Audit]):
         return _BY_OWNER if self.result.policy.asks_owner(verdict.requirement) else None
 
     def _allowed(self, verdict: Verdict) -> Description:
-        """What the requirement lets somebody know, at most."""
+        """The knowledge that the requirement allows an adversary, in words."""
         audit = self.result
         noun = sensitive_noun(audit.policy, verdict.requirement)
         semantics = (verdict.counts or audit.counts).semantics
@@ -357,7 +357,7 @@ class AuditPage(Page[Audit]):
         )
 
     def _sentence(self, place: int) -> str:
-        """What was found of a requirement; of one that fails, also of how many people."""
+        """The verdict in a sentence; if it fails, also how many people are over the limit."""
         audit, verdict = self.result, self.result.verdicts[place]
         if (why := self._withheld(verdict)) is not None:
             beginning = f"{criterion_text(verdict.requirement)}: t" if verdict.of_groups else "T"
@@ -448,7 +448,7 @@ def verdict_mood(audit: Audit, verdict: Verdict) -> Mood:
 def beside_audit(
     audit: Audit, nouns: str, scope: Scope, attack: str = ATTACK, *, owner: bool = True
 ) -> list[str]:
-    """What stands beside the verdicts of an audit, a sentence each."""
+    """The notes beside the verdicts of an audit, one sentence each."""
     schema = audit.policy.schema
     limited = [
         (v.requirement.sensitive, v.judged.key if v.of_groups else None)

@@ -17,18 +17,18 @@ from foreknow.report.words import some
 
 
 class Card(Page[R]):
-    """What is said of something that an analysis is given, under what it is."""
+    """The page of an input of an analysis, titled by its type."""
 
     kept = "it says what an analysis was given"
 
     @property
     def headline(self) -> str:
-        """What it is."""
+        """The name of the type."""
         return self.serves.__name__
 
 
 class PolicyCard(Card[Policy]):
-    """What a policy requires."""
+    """The card of a policy."""
 
     serves = Policy
 
@@ -38,7 +38,7 @@ class PolicyCard(Card[Policy]):
 
 
 class RequirementCard(Card[Requirement]):
-    """What one requirement says."""
+    """The card of one requirement."""
 
     serves = Requirement
 
@@ -48,21 +48,21 @@ class RequirementCard(Card[Requirement]):
 
     @property
     def name(self) -> str:
-        """What it is called, if it is."""
+        """The name of the requirement, if it has one."""
         return "" if self._title == "Requirement 1" else self._title
 
     def blocks(self) -> Iterator[Block]:
-        """What it asks."""
+        """The requirement in sentences."""
         yield Sentence(" ".join(self._lines))
 
 
 class SchemaCard(Card[Schema]):
-    """What the columns of a table are."""
+    """The card of a schema: the columns and their roles."""
 
     serves = Schema
 
     def blocks(self) -> Iterator[Block]:
-        """Its columns, by what they are."""
+        """The columns by role."""
         yield _pairs(self, schema_rows(self.result))
 
 
@@ -79,7 +79,7 @@ class MicrodataCard(Card[Microdata]):
 
 
 class UtilityCard(Card[Utility]):
-    """What a release is still worth."""
+    """The card of a release's utility."""
 
     serves = Utility
 

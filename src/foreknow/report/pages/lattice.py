@@ -219,7 +219,7 @@ def lattice_figure(result: LatticeResult) -> Chart:
 
 
 def kind_of(result: LatticeResult, node: Node) -> str:
-    """What a node is, for a reader: the most that can be said of it."""
+    """The most specific status of a node: chosen, minimal, suppressing, safe and so on."""
     if node == result.chosen:
         return "chosen"
     if node in result.minimal_set:

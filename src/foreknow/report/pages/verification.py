@@ -46,7 +46,7 @@ _SHORT = 11  # a fraction that is longer says less than its decimals
 
 
 class VerificationPage(Page[Verification]):
-    """What holds of which columns, against whom, with which limit; and what was not looked at."""
+    """The page of a verification: verdicts by column, adversary and limit, and what they omit."""
 
     serves = Verification
     eyebrow = "Verification"
@@ -87,7 +87,7 @@ class VerificationPage(Page[Verification]):
 
     @property
     def notes(self) -> list[str]:
-        """What the verdicts do not cover, and what the publisher says beside it."""
+        """What the verdicts do not cover, and the publisher's remarks."""
         result = self.result
         noun = nouns_of(result.sensitives) if len(result.sensitives) == 1 else NOUN
         reader = Reader(
@@ -121,11 +121,11 @@ class VerificationPage(Page[Verification]):
 
     @property
     def assumed(self) -> Sequence[str]:
-        """What the verdicts assume, if any limits inference."""
+        """The assumptions of the verdicts, if any verdict limits inference."""
         return ASSUMPTIONS if self.result.limits_inference else ()
 
     def blocks(self) -> Iterator[Block]:
-        """What was found of each requirement, in which files, and which others there are."""
+        """The verdict on each requirement, the files, and earlier releases."""
         result = self.result
         yield Heading("What was found", "found")
         yield Items([one_line(_finding(finding)) for finding in result.findings])
@@ -177,7 +177,7 @@ def _texts_of(secret: Secret) -> Iterator[str]:
 
 
 def _finding(finding: Verdict) -> str:
-    """What was found of a requirement at one of its points."""
+    """The sentence about a requirement at one of its points."""
     of_column = (
         f"{finding.requirement['sensitive']}: " if "sensitive" in finding.requirement else ""
     )
