@@ -53,7 +53,7 @@ class Chances:
         odds: FloatArray,
         exact: Callable[[IntArray], list[Fraction | None]],
     ) -> Chances:
-        """Of those who have a value in a group, by the odds against each of them."""
+        """Make it from the holders of values in groups, and the odds against each cell."""
         chance = 1 / (1 + odds)
         return cls(
             case=group,
@@ -95,7 +95,7 @@ class Chances:
         return [distinct[i] for i in kind.tolist()]
 
     def _kinds(self, cells: IntArray) -> tuple[IntArray, IntArray]:
-        """One of some cells that are alike, and of which kind each is."""
+        """One cell of each kind, and the kind of each cell."""
         if self.alike is None:
             places = np.arange(len(cells))
             return places, places

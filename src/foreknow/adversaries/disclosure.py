@@ -72,7 +72,7 @@ class Disclosure(Plain):
 
     @cached_property
     def settled(self) -> Fraction | None:
-        """What limits are compared with: the probability, or its bound, as a fraction."""
+        """The fraction that limits are compared with: the probability or its bound."""
         return self._bound() if self.bounded else self.exact
 
     @cached_property
@@ -135,7 +135,7 @@ class Disclosure(Plain):
 
 
 def of_value(disclosures: Mapping[Label, Disclosure], value: Label | None) -> Disclosure | None:
-    """Of all values' disclosures that of one, or the worst; None of a value that occurs nowhere."""
+    """The disclosure of one value, or the worst; None for a value that occurs nowhere."""
     if value is None:
         return worst(disclosures.values())
     try:
@@ -171,7 +171,7 @@ def worst_by_prior(disclosures: Iterable[Disclosure]) -> Disclosure:
 
 
 def _rank(disclosure: Disclosure) -> tuple[bool, Fraction]:
-    """By fractions; one that has none may be the highest, unless it is a bound."""
+    """The sort key: the fraction; one without a fraction comes last, unless it is a bound."""
     fraction = disclosure.settled
     if fraction is not None:
         return False, fraction

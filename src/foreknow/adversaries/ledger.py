@@ -57,7 +57,7 @@ class KeyedRatios:
 
 
 class Measure(ABC):
-    """What a kind of knowledge tells its ledger."""
+    """The measure by which a kind of knowledge serves a ledger."""
 
     @property
     def has_fractions(self) -> bool:
@@ -82,7 +82,7 @@ class Measure(ABC):
         """Odds against a breach, of minima of shape (ratios, ...)."""
 
     def refused(self, counts: GroupCounts, parts: int = 1) -> BoolArray | None:
-        """Which groups are surely unsafe by themselves, where that is told without their cells.
+        """True for groups that are surely unsafe, where that is known without their cells.
 
         Or, divided into several parts, have one that is.
         """
@@ -315,7 +315,7 @@ def _joined(first: KeyedRatios, second: KeyedRatios) -> KeyedRatios:
 
 
 def _contents(counts: GroupCounts) -> Iterator[bytes]:
-    """What each group holds."""
+    """The bag of each group, as bytes."""
     for g in range(counts.n_groups):
         cells = slice(counts.offsets[g], counts.offsets[g + 1])
         parts = (counts.sizes[g : g + 1], counts.codes[cells], counts.counts[cells])
@@ -481,7 +481,7 @@ class MinEvaluation:
 
     @cached_property
     def _numbers(self) -> IntArray:
-        """What the ledger calls the groups that proposals replace."""
+        """The ledger's numbers of the groups that proposals replace."""
         assert self.removed is not None
         return self.ledger.numbers_of(self.removed)
 

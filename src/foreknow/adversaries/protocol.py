@@ -1,4 +1,4 @@
-"""What an adversary must answer, so that one audit and one search serve all of them."""
+"""The protocols of adversaries, so that one audit and one search serve all of them."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Adversary(Protocol):
 
     @property
     def speaks(self) -> KnowledgeReach | None:
-        """What it speaks of at most; None where that is not worked out; then Decoy refuses it."""
+        """The reach of the knowledge; None where it is not known; then Decoy refuses it."""
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
         """Return the highest posterior of a value, or over all values."""
@@ -130,11 +130,11 @@ class Gaining(Adversary, Protocol):
         """Return every value's posterior that is the highest relative to its prior."""
 
     def least(self, release: HasCounts, sets: Iterable[Sequence[str]]) -> Fraction | None:
-        """Return the least prior above 0 that somebody has of one of some sets of values."""
+        """Return the least prior above 0 of anybody, over sets of values."""
 
     @property
     def in_search(self) -> Adversary | None:
-        """What a search asks in its place, before it is judged itself; None where nothing is."""
+        """The adversary that a search asks before this one is judged; None if there is none."""
 
     def under(self, schema: Any) -> Any:
         """The same with what it needs of a schema."""
@@ -150,14 +150,14 @@ class Summing(Adversary, Protocol):
     def disclosure_of_set(
         self, release: HasCounts, members: Sequence[str], name: Label, *, relative: bool = False
     ) -> Disclosure:
-        """Return the highest posterior that a person has one of some values, as they print.
+        """Return the highest posterior that a person has any value of a set, given as texts.
 
         `name` is what these are called; `relative` is to their prior, where there is one.
         """
 
 
 class KnowledgeReach(NamedTuple):
-    """What knowledge, or a criterion, speaks of at most.
+    """The reach of knowledge or of a criterion: the most people and groups it is about.
 
     `people`: of how many people's values, the target's among them, speaks what would be likelier if
     more had them; 0 for what only asks which values a group has, and of how many people. `groups`:
@@ -174,13 +174,13 @@ class KnowledgeReach(NamedTuple):
 
 
 class Kind(Protocol):
-    """What a class of adversaries declares so that policy files, verifier and pages serve it.
+    """The declarations of a class of adversaries for policy files, verifier and pages.
 
     One that the verifier does not know (`VERIFIERS`) also brings a function `judge`.
     """
 
     key: ClassVar[str]
-    """What a policy file calls it."""
+    """Its name in policy files."""
     settings: ClassVar[type[Settings]]
     """Its table in a policy file."""
 
@@ -223,7 +223,7 @@ def asked_of(who: Any, release: HasCounts, needs: Needs = RULES) -> GroupCounts:
 
 
 def signatures_of(who: Any, release: HasCounts) -> Callable[[Sequence[str]], Any]:
-    """What gives the columns of everybody in a release; refused where these are not there."""
+    """The function that gives everybody's columns; refused where a release lacks them."""
     counts, signatures = counts_of(release), getattr(release, "signatures", None)
     needs = {Need.ONE_VALUE, Need.PEOPLE}
     require(who, needs, semantics=counts.semantics, people=signatures is not None)

@@ -1,4 +1,4 @@
-"""What was worked out of counts is remembered with them."""
+"""A cache that belongs to counts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Result = TypeVar("Result")
 
 
 def remembered(counts: GroupCounts, key: Hashable, make: Callable[[], Result]) -> Result:
-    """What was made of counts under a key; it is made once.
+    """The cached result under a key; made at the first call.
 
     >>> counts = GroupCounts.from_bags([["Flu", "Cold"]])
     >>> remembered(counts, "sizes", lambda: "worked out"), remembered(counts, "sizes", lambda: "")

@@ -1,1 +1,1 @@
-"""What carries an attack out, and says how far it came: trials, and who knows the method."""
+"""Attacks by an adversary who knows the method, carried out, and their results."""

@@ -397,13 +397,13 @@ class Algorithm:
     def disclosure_of_set(
         self, release: HasCounts, members: Sequence[str], name: Label, *, relative: bool = False
     ) -> Disclosure:
-        """Find the highest posterior that some person has one of some values, whichever."""
+        """Find the highest posterior that a person has any value of a set."""
         posteriors, people = self._inferred(release)
         codes = [code for code, value in enumerate(people.values) if str(value) in members]
         return self._disclosure(name, len(people.values), posteriors.with_sets([codes]), people)
 
     def _inferred(self, release: HasCounts) -> tuple[Posteriors, _People]:
-        """What the adversary believes of everybody; worked out once."""
+        """The posteriors of all people, computed once."""
         counts = asked_of(self, release)
         return remembered(counts, ("algorithm", self), lambda: self._infer(release))
 
@@ -446,7 +446,7 @@ class Algorithm:
         """Not counted: `attack` says how many are over a limit."""
 
     def to_dict(self) -> dict[str, Any]:
-        """What stands for it in reports: the method's name and plain settings."""
+        """The method's name and settings, for reports."""
         return {"algorithm": dict(settings_of(self.anonymizer))}
 
     def _disclosure(

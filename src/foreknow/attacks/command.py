@@ -117,7 +117,7 @@ def attack(
 
 
 def _cost(microdata: Microdata, policy: Policy) -> str:
-    """What a release that withstands keeps of the table, beside one by the method."""
+    """The utility of a release by Decoy beside one by the method, in a sentence."""
     comparison, page = load("foreknow.comparison.comparison"), load("foreknow.comparison.page")
     limits = [point.below for point in policy.points if not point.relative]
     methods = list(dict.fromkeys(("decoy", policy.options.method)))
@@ -148,7 +148,7 @@ def _groups(microdata: Microdata, column: str | None) -> Any:
 
 
 def _names(microdata: Microdata, person: str | None) -> list[object]:
-    """What the rows' people are called."""
+    """The names of the people, by row."""
     from foreknow.data.engines.columns import fetch
 
     column = microdata.schema.naming(person).person

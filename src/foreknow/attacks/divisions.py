@@ -29,7 +29,7 @@ _EXACT = 2**62
 
 
 def assignments(bag: Sequence[int]) -> int:
-    """How many ways there are to give a bag to people who are told apart.
+    """The number of ways to give a bag to distinguishable people.
 
     >>> assignments([2, 1])
     3

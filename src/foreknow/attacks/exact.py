@@ -34,7 +34,7 @@ class NoWorldError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Posteriors:
-    """What the adversary believes of each cell and value, shape (cells, values)."""
+    """The posteriors of each cell and value, shape (cells, values)."""
 
     worlds: Worlds
     how: How
@@ -85,7 +85,7 @@ class Posteriors:
 
     @cached_property
     def shares(self) -> FloatArray:
-        """What the release itself says of each cell and value, and of each set."""
+        """The share of each value, and of each set of values, in each cell's group."""
         return _with_sums(self.worlds.shares, self.sets)
 
     @cached_property
@@ -94,7 +94,7 @@ class Posteriors:
         return _with_sums(self.worlds.bags, self.sets)
 
     def most(self, code: int) -> Fraction:
-        """What no posterior of a value, or of a set of values, exceeds, where that is proved."""
+        """An upper bound of all posteriors of a value or set of values; 1 without a proof."""
         highest = Fraction(1) if self.highest is None else self.highest
         return min(highest * len(self._members(code)), Fraction(1))
 
@@ -174,7 +174,7 @@ def enumerated(
 
 
 def proved(worlds: Worlds, runs: Runs) -> Posteriors:
-    """What a proof says of a method that chooses at random.
+    """The bounds that a proof gives for a method that chooses at random.
 
     An adversary who sees groups believes the frequencies in them. Groups of one label are one group
     to a reader, who believes the mean of what they would believe of the groups behind it, as likely

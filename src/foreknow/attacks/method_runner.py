@@ -194,7 +194,7 @@ class Runs:
     # ---- worlds --------------------------------------------------------------------------------
 
     def make(self, codes: Codes, seed: int | None = None) -> Observation | None:
-        """What a reader sees of the release that is made of a world; None if there is none."""
+        """The observation of the release that a world leads to; None if it leads to none."""
         self.made += 1
         try:
             return self._made(codes, seed)
@@ -239,7 +239,7 @@ class Runs:
         return self._replay
 
     def _replayed(self, codes: Codes) -> Replay | None:
-        """What one run, on a world that the release is made of, says of runs on others."""
+        """The replay of the run on the true world, or None if runs on others cannot be inferred."""
         told_apart = not self._labelled or all(
             len(set(map(text_of, a.domain))) == len(a.domain) for a in self.microdata.attributes
         )
@@ -346,7 +346,7 @@ class Runs:
         return source.arrow(source.columns), of_value
 
     def _called(self, codes: Codes, seed: int | None) -> Any:
-        """What a function makes of the table of a world."""
+        """The result of the method's function on the table of a world."""
         rows, of_value = self._rows
         source_rows = np.arange(rows.num_rows)
         source_rows[self.microdata.kept] = of_value[codes]
@@ -371,7 +371,7 @@ class Runs:
 
 
 def name_of(method: Any) -> str:
-    """What messages call a method."""
+    """The name of a method in messages."""
     return getattr(method, "__name__", None) or repr(method)
 
 

@@ -1,4 +1,4 @@
-"""What a reader sees of a release: who is in which group, and what else is published."""
+"""A reader's view of a release: who is in which group, and what else is published."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def numbered(groups: IntArray) -> IntArray:
 
 
 class Reader:
-    """What a reader sees of groups, and of `styles` of labels by column in the generalized form."""
+    """Turns groups into a reader's view; `styles`: how each column's labels are written."""
 
     def __init__(self, microdata: Microdata, styles: Mapping[str, str] | None) -> None:
         self._attributes, self._styles = microdata.attributes, styles
         self._seen: dict[bytes, Observation] = {}
 
     def see(self, groups: IntArray, floors: Mapping[str, IntArray] | None = None) -> Observation:
-        """What is seen of groups (below 0: left out), at the levels of `floors` or above."""
+        """The view of groups (below 0: left out), at the levels of `floors` or above."""
         levels = floors if floors is not None and self._styles is not None else {}
         key = groups.tobytes() + b"".join(floor.tobytes() for floor in levels.values())
         if key not in self._seen:

@@ -1,4 +1,4 @@
-"""What of a release is attacked: the table that it was made of, the policy, the group of each row.
+"""The target of an attack on a release: its raw table, its policy, the group of each row.
 
 The release is a folder that `publish` wrote, or what `publish` returned.
 """

@@ -58,7 +58,7 @@ class AttackPage(Page[Attack]):
 
     @property
     def name(self) -> str:
-        """What was attacked."""
+        """The method and the table that were attacked."""
         name: str = self.said(_scope(self.result))
         return name
 
@@ -85,7 +85,7 @@ def _row(case: PersonBelief, names: Sequence[object] | None) -> tuple[str, str, 
 
 
 class _Words(NamedTuple):
-    """What is said where nothing was found, by how worlds were looked at; here: not all of them."""
+    """The sentences for an attack that found nothing; by default, not all worlds were listed."""
 
     mood: Mood = ""
     doubt: str = ", by estimates"
@@ -263,7 +263,7 @@ def _sentences(attack: Attack) -> list[str]:
 
 
 def _unsettled_sentences(attack: Attack) -> list[str]:
-    """Say of whom too little is known, and what."""
+    """Sentences about people whose posteriors are not settled."""
     n_unsettled, n_perhaps_certain = len(attack.unsettled), len(attack.perhaps_certain)
     if attack.how == "bound":
         what = (

@@ -57,7 +57,7 @@ class Replay(Protocol):
 
     @property
     def decisions(self) -> Sequence[Decision]:
-        """What must go as it did, and can go otherwise."""
+        """The decisions that must repeat and can differ between worlds."""
 
 
 def by_parts(
@@ -163,7 +163,7 @@ class _Asked:
         return cls(decision, groups, len(decision.fixed))
 
     def holds(self, tables: NDArray[Any], values: IntArray, sides: IntArray) -> NDArray[np.bool_]:
-        """Whether it goes as it did, (worlds,), for tables of shape (worlds, cells, values).
+        """True where the decision repeats, (worlds,), for tables of shape (worlds, cells, values).
 
         `sides`: the child that each cell is in, -1 for none; `values`: the code of each column.
         """
@@ -218,7 +218,7 @@ class _Asked:
         return min(1.0, math.prod(chance_by_group.values()) * (1 + _UP))
 
     def moves(self, worlds: Worlds, random: np.random.Generator) -> bool:
-        """True if it goes otherwise in one of some worlds that are drawn."""
+        """True if the decision differs in one of some drawn worlds."""
         halves = self._halves(worlds)
         tables = [drawn_tables(bag, sizes, _FIRST, random) for bag, sizes, _ in halves]
         return not self.holds(np.concatenate(tables, axis=1), *self._places(worlds)).all()
@@ -540,7 +540,7 @@ def _parted(worlds: Worlds, decisions: list[_Asked]) -> list[_Part]:
 
 
 def _bounds(worlds: Worlds) -> tuple[FloatArray, FloatArray]:
-    """What holds in every world: people of a cell share what the group has of a value."""
+    """Bounds that hold in every world for the share of each value in a cell."""
     bags, size = worlds.bags[worlds.group_of_cell], worlds.cell_sizes[:, None]
     other_people = bags.sum(axis=1, keepdims=True) - size
     return np.maximum(bags - other_people, 0) / size, np.minimum(bags, size) / size

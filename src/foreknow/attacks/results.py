@@ -34,7 +34,7 @@ _UNKNOWN = 0.999
 
 @dataclass(frozen=True)
 class PersonBelief(Plain):
-    """What the adversary believes of some people who are alike to them, about one value."""
+    """The posterior of one value for people whom the adversary cannot tell apart."""
 
     _told = "rows value probability exact interval? group=share limit"
 
@@ -72,7 +72,7 @@ class PersonBelief(Plain):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Attack(Result):
-    """What came of an attack on one's own release; for the owner of the table only.
+    """The result of an attack on one's own release; for the owner of the table only.
 
     Attributes
     ----------
@@ -150,12 +150,12 @@ class Attack(Result):
 
     @property
     def proof(self) -> str:
-        """Of a proof or bound: why it holds, in one clause, if the method says it."""
+        """Why a proof or bound holds, in one clause, if the method says it."""
         return self._posteriors.proof
 
     @property
     def parts(self) -> int:
-        """Of how many parts it is known that they do not bear on one another."""
+        """The number of independent parts."""
         return self._posteriors.parts
 
     @property
@@ -208,7 +208,7 @@ class Attack(Result):
 
     @cached_property
     def cases(self) -> tuple[PersonBelief, ...]:
-        """The people of whom the adversary becomes surer than the release makes them."""
+        """The people about whom the adversary becomes surer than the release alone makes them."""
         beliefs = self._posteriors
         worlds = beliefs.worlds
         outside = (worlds.group_of_cell == self._left_out)[:, None]
@@ -262,7 +262,7 @@ class Attack(Result):
 
     @cached_property
     def unsettled(self) -> tuple[int, ...]:
-        """Of an estimate: rows of people of whom too little is known to decide.
+        """The rows of people for whom an estimate cannot decide.
 
         They had one value in all possible worlds that were met (see `perhaps_certain`); or an
         interval goes from 0 to 1, or reaches a limit of the policy, though its middle does not. Of
@@ -307,7 +307,7 @@ class Attack(Result):
         return not self.found and bool(self.unsettled)
 
     def posterior(self, row: int, value: Label) -> Fraction | float:
-        """What the adversary believes of one person and value; a float where it is estimated.
+        """The posterior of one person and value; a float where it is estimated.
 
         Parameters
         ----------
@@ -445,7 +445,7 @@ class Limits(NamedTuple):
 
 
 def limits_of(policy: Policy | None, microdata: Microdata) -> Limits:
-    """What a policy says of values, and of sets of them."""
+    """The limits of a policy on values and on sets of values."""
     limits: dict[int, tuple[Fraction, bool]] = {}
     sets: dict[tuple[int, ...], Label] = {}
     values = microdata.values

@@ -124,7 +124,7 @@ class Worlds:
 
     @cached_property
     def shares(self) -> NDArray[np.float64]:
-        """What the release itself says: the share of each value in each cell's group."""
+        """The share of each value in each cell's group."""
         sizes = self.bags.sum(axis=1, keepdims=True)
         shares: NDArray[np.float64] = (self.bags / sizes)[self.group_of_cell]
         return shares
@@ -142,7 +142,7 @@ class Worlds:
 
     @cached_property
     def n_worlds(self) -> int:
-        """How many worlds there are, people being told apart."""
+        """The number of worlds, with distinguishable people."""
         return math.prod(map(assignments, self.bags.tolist()))
 
     @cached_property

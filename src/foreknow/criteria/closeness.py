@@ -66,7 +66,7 @@ class _OfTable(OfGroups):
         return bool(self.failing(single_values, counts.totals).any())
 
     def _extremes(self, counts: GroupCounts) -> IntArray:
-        """Of which values a group may be that is farthest."""
+        """The values that a farthest group may consist of."""
         return np.flatnonzero(counts.totals)
 
     def distances(self, counts: GroupCounts, table_counts: IntArray) -> FloatArray:
@@ -128,7 +128,7 @@ class _OfTable(OfGroups):
 def _between(
     counts: GroupCounts, table_counts: IntArray, times: Fraction, swaps: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Of each value of the table: its share, and the least and most it may be in each group."""
+    """The share of each value in the table, and its least and most possible share in each group."""
     factor, moved, is_present = float(times), swaps / counts.sizes, table_counts > 0
     share = np.zeros((counts.n_groups, counts.n_values))
     share[counts.cell_groups, counts.codes] = counts.counts / counts.sizes[counts.cell_groups]
@@ -139,13 +139,13 @@ def _between(
 
 
 def _shares(counts: GroupCounts, table_counts: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Of each cell: the value's share of its group, and of the whole table."""
+    """The share of each cell's value in its group and in the whole table."""
     of_group = counts.counts / counts.sizes[counts.cell_groups]
     return of_group, table_counts[counts.codes] / table_counts.sum()
 
 
 def _cells(counts: GroupCounts, group: int, table_counts: IntArray) -> list[tuple[int, int, int]]:
-    """Of each value of a group: its code, how many of the group have it, and how many of all."""
+    """The code of each value of a group, and its counts in the group and in the table."""
     cells = slice(int(counts.offsets[group]), int(counts.offsets[group + 1]))
     codes = counts.codes[cells]
     columns = codes, counts.counts[cells], table_counts[codes]
@@ -409,7 +409,7 @@ class BetaLikeness(_OfTable):
     def may_fail(
         self, counts: GroupCounts, table_counts: Any, times: Fraction, swaps: int
     ) -> BoolArray:
-        """By the most that the share of each value may be."""
+        """Decide by the largest possible share of each value."""
         table_share, _, high = _between(counts, table_counts, times, swaps)
         gain = np.full(len(table_share), self._edge)
         most_allowed = table_share * (
@@ -489,7 +489,7 @@ class DeltaDisclosure(_OfTable):
     def may_fail(
         self, counts: GroupCounts, table_counts: Any, times: Fraction, swaps: int
     ) -> BoolArray:
-        """By the least and the most that the share of each value may be."""
+        """Decide by the smallest and the largest possible share of each value."""
         table_share, low, high = _between(counts, table_counts, times, swaps)
         factor = self._edge * (1 - CLOSE)
         beyond: Any = (high >= table_share * factor) | (low * factor <= table_share)

@@ -50,7 +50,7 @@ _DIGITS, _MOST_POWERS = 70, 10**5
 
 
 class _OfValues(OfGroups):
-    """What criteria of the values of each group have in common."""
+    """The base of criteria about the values of each group."""
 
     needs: ClassVar[Needs] = frozenset({Need.ONE_VALUE, Need.NO_WINDOWS, Need.EVERYBODY})
     of_people: ClassVar[bool] = False
@@ -119,7 +119,7 @@ class LDiversity(_OfValues):
 
     @property
     def speaks(self) -> KnowledgeReach:
-        """Which values a group has, whoever has them; or how often the target's."""
+        """The values that a group has; or how often it has the target's."""
         return KnowledgeReach(0 if self.kind == "distinct" else 1, alike=True)
 
     def limits_values(self, counts: GroupCounts | None = None) -> bool:

@@ -1,4 +1,4 @@
-"""Levels: how much the labels of a column may show, whoever shares them."""
+"""Levels: how much the labels of a column may show, for groups of any size."""
 
 from __future__ import annotations
 
@@ -248,7 +248,7 @@ class Levels(OfGroups):
         }
 
     def published(self) -> dict[str, Any]:
-        """What stands for it in a certificate: with the hierarchies that say what levels are."""
+        """Its entry in a certificate, with the hierarchies that define the levels."""
         table = self.to_dict()
         for column, limit in table[self.key].items():
             if "at_least" in limit:

@@ -32,7 +32,7 @@ from foreknow_judge.numbers import Number, as_fraction
 
 @dataclass(frozen=True)
 class Attained(Plain):
-    """What a release attains of a criterion."""
+    """The amount of a criterion that a release attains."""
 
     _told = "exact words group"
     value: ClassVar[None] = None
@@ -86,7 +86,7 @@ class Criterion(Protocol):
 
     @property
     def of_groups(self) -> Criterion | None:
-        """Of one that asks who looks alike (see `classes_of`), what is left to ask of groups.
+        """The part of a criterion of look-alikes (see `classes_of`) that concerns groups.
 
         That is where exact columns are published, by which groups change nothing of who is alike.
         None of any other criterion.
@@ -94,7 +94,7 @@ class Criterion(Protocol):
 
     @property
     def speaks(self) -> KnowledgeReach | None:
-        """What it speaks of at most; None where that is not worked out; then Decoy refuses it."""
+        """The reach of the criterion; None where it is not known; then Decoy refuses it."""
 
     @property
     def least(self) -> int:
@@ -111,10 +111,10 @@ class Criterion(Protocol):
         """Make one of what a policy file says."""
 
     def attained(self, release: HasCounts) -> Attained:
-        """What a release attains, where, and in words."""
+        """The amount that a release attains, where, and in words."""
 
     def measure(self, release: HasCounts) -> int | Fraction | float:
-        """What a release attains."""
+        """The amount that a release attains."""
 
     def holds(self, release: HasCounts) -> bool:
         """True if a release attains what is required."""
@@ -135,7 +135,7 @@ class Criterion(Protocol):
         """The same with what it needs of a schema."""
 
     def stricter(self, share: Fraction, decoys: int | None) -> Criterion:
-        """What implies it still where odds may fall to a share of themselves, by so many decoys."""
+        """A criterion that still implies this one where odds may fall to a share of themselves."""
 
     def may_fail(
         self, counts: GroupCounts, table_counts: Any, times: Fraction, swaps: int
@@ -150,10 +150,10 @@ class Criterion(Protocol):
         """Lines on what may help where a release fails it."""
 
     def published(self) -> dict[str, Any]:
-        """What stands for it in a certificate."""
+        """Its entry in a certificate."""
 
     def to_dict(self) -> dict[str, Any]:
-        """What stands for it in a policy file."""
+        """Its entry in a policy file."""
 
 
 def check_criterion(criterion: Any, name: str) -> None:
@@ -165,7 +165,7 @@ def check_criterion(criterion: Any, name: str) -> None:
 
 
 class OfGroups:
-    """What the criteria share that say what is `attained`, and are kept by merging."""
+    """The base of criteria with an `attained` amount that merging groups keeps."""
 
     key: ClassVar[str]
     needs: ClassVar[Needs]
@@ -186,11 +186,11 @@ class OfGroups:
         return cls(**dict(read))
 
     def attained(self, release: HasCounts) -> Attained:
-        """What a release attains, where, and in words."""
+        """The amount that a release attains, where, and in words."""
         raise NotImplementedError
 
     def measure(self, release: HasCounts) -> int | Fraction | float:
-        """What a release attains."""
+        """The amount that a release attains."""
         return self.attained(release).amount
 
     def holds(self, release: HasCounts) -> bool:
@@ -244,7 +244,7 @@ class OfGroups:
         return ()
 
     def to_dict(self) -> dict[str, Any]:
-        """What stands for it in a policy file."""
+        """Its entry in a policy file."""
         return {self.key: self._settings()}
 
     def _settings(self) -> dict[str, Any]:
@@ -256,7 +256,7 @@ class OfGroups:
         }
 
     def published(self) -> dict[str, Any]:
-        """What stands for it in a certificate, as in a policy file."""
+        """Its entry in a certificate, the same as in a policy file."""
         return self.to_dict()
 
 
@@ -300,7 +300,7 @@ def classes_of(release: HasCounts) -> GroupCounts:
 
 
 def smallest(counts: GroupCounts) -> str:
-    """What the smallest of those who look alike is called."""
+    """The smallest set of people who look alike, in words."""
     if isinstance(counts.groups, GroupLabels) and counts.groups.exact:
         return f"the smallest set of people with equal {', '.join(counts.groups.columns)}"
     return "the smallest group"
@@ -354,7 +354,7 @@ class SumLedger:
     sums_up: ClassVar[bool] = True
 
     def sums(self, counts: GroupCounts) -> IntArray:
-        """What each group adds, shape (groups, sums)."""
+        """The summands of each group, shape (groups, sums)."""
         raise NotImplementedError
 
     def holds(self, sums: IntArray) -> BoolArray:
@@ -400,7 +400,7 @@ def _added_up(owner: NDArray[Any], sums: IntArray, n_owners: int) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class SumEvaluation:
-    """What each proposal changes of the sums."""
+    """The change of the sums by each proposal."""
 
     ledger: SumLedger
     changes: IntArray

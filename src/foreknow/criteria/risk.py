@@ -46,7 +46,7 @@ class Figure(NamedTuple):
 
 
 class Limits(OfGroups):
-    """What both criteria share: some limits, each a number that may be reached unless strict."""
+    """The base of both criteria: limits that may be reached unless strict."""
 
     strict: bool
     names: ClassVar[tuple[str, ...]]
@@ -92,7 +92,7 @@ class Limits(OfGroups):
         return limit is not None and not self.keeps(Fraction(people, everybody), limit)
 
     def _attained(self, figures: Iterable[Figure], group: Any, suffix: str = "") -> Attained:
-        """What is attained: of several figures, the first that fails, else the first."""
+        """The first figure that fails, or else the first."""
         figures = list(figures)
         failing = [figure for figure in figures if not self.keeps(figure.amount, figure.limit)]
         words = []
@@ -172,7 +172,7 @@ class Risk(Limits):
 
     @property
     def speaks(self) -> KnowledgeReach | None:
-        """Of sizes; what a refused cut tells of all groups together is not worked out."""
+        """The reach of sizes; None for limits on all groups together."""
         return None if self._of_all else KnowledgeReach(0)
 
     @property
@@ -236,17 +236,17 @@ class Risk(Limits):
 
 @dataclass(eq=False)
 class _RiskLedger(SumLedger):
-    """What all groups together have; so what leaves matters, whatever merging does."""
+    """The sums of all groups together."""
 
     rule: Risk
 
     def sums(self, counts: GroupCounts) -> IntArray:
-        """Of each group: itself, its people, whether it is too small, whether it is one person."""
+        """The summands of each group: 1, its people, 1 if too small, 1 if one person."""
         sizes = counts.sizes
         return np.stack((np.ones_like(sizes), sizes, sizes < self.rule.least, sizes == 1), 1)
 
     def holds(self, sums: IntArray) -> BoolArray:
-        """Whether the limits hold of whole releases, by such sums of their groups."""
+        """True for releases whose sums keep the limits."""
         rule = self.rule
         groups, people, small, unique = sums.T.astype(object)  # products of any length
         holds: BoolArray = small == 0

@@ -120,7 +120,7 @@ class GroupSize(OfGroups):
         return f"{type(self).__name__}({self.k}{'' if self.of is None else f', of={self.of!r}'})"
 
     def under(self, schema: Any, sensitive: str | None = None) -> GroupSize:
-        """Of people, where rows are their cases."""
+        """The criterion counted in people, if rows are their cases."""
         return replace(self, of=schema.person) if schema.counts_people and not self.of else self
 
     def attained(self, release: HasCounts) -> Attained:
@@ -156,7 +156,7 @@ class GroupSize(OfGroups):
         return np.where(self.failing(counts, table_counts), counts.sizes, 0)
 
     def to_dict(self) -> dict[str, Any]:
-        """What stands for it in a policy file, such as ``{"group_size": 5}``."""
+        """Its entry in a policy file, such as ``{"group_size": 5}``."""
         return {self.key: self.k if self.of is None else {"k": self.k, "of": self.of}}
 
 
@@ -315,13 +315,13 @@ class KAnonymity(GroupSize):
         return lists, np.stack(sharing)
 
     def to_dict(self) -> dict[str, Any]:
-        """What stands for it in a policy file, such as ``{"k_anonymity": 5}``."""
+        """Its entry in a policy file, such as ``{"k_anonymity": 5}``."""
         if not self.lists:
             return super().to_dict()
         return {self.key: {"k": self.k, "of": [list(columns) for columns in self.lists]}}
 
     def published(self) -> dict[str, Any]:
-        """What stands for it in a certificate, which lists columns."""
+        """Its entry in a certificate, which lists columns."""
         if isinstance(self.of, int):
             raise InputError(
                 f"KAnonymity: of = {self.of} is of the quasi-identifiers of a schema, and the "

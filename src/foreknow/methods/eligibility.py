@@ -54,7 +54,7 @@ class WithL(Grouper):
             set_fields(self, l=whole_number(self.l, f"{type(self).__name__}: l", 2))
 
     def _notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
-        """What a reader of a release should know."""
+        """Notes for readers of a release."""
         boxes = (note_of_boxes(self.l or 2),) if policy.options.labelled else ()
         return (*boxes, *notes_of_seed(seed))
 

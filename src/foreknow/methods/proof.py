@@ -23,7 +23,7 @@ AT_MOST = "at most "
 
 @dataclass(frozen=True)
 class Proof:
-    """What is proved of a method, for an adversary who knows it and sees its release.
+    """A proof about a method, for an adversary who knows it and sees its release.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Proof:
         return f"{self.why} ({self.page})" if self.page else self.why
 
     def said(self, policy: Policy) -> str:
-        """What came of an adversary who knows the method, in the words of `Scope`."""
+        """The finding about an adversary who knows the method, in the words of `Scope`."""
         # What is proved is about people, and one column of theirs, with nothing beside.
         if len(policy.looked_at) > 1 or policy.needed_schema.counts_people:
             return NOT_JUDGED

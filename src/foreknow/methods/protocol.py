@@ -40,14 +40,14 @@ ADVICE = "; what must hold is for the policy to say, such as Requirement(KAnonym
 
 
 class Kind(Protocol):
-    """What a class of methods declares so that policy files and the command line serve it.
+    """The declarations of a class of methods for policy files and the command line.
 
     One that takes something of the requirements, too, is made by a class method
     ``from_settings(given, policy)``; any other of its settings alone.
     """
 
     key: ClassVar[str]
-    """What a policy file and ``--method`` call it."""
+    """Its name in policy files and for ``--method``."""
     settings: ClassVar[type[Settings]]
     """Its table in a policy file."""
 
@@ -69,12 +69,12 @@ class Decision(Protocol):
     def fixed(self) -> IntArray: ...  # noqa: D102
 
     def holds(self, tables: IntArray) -> NDArray[np.bool_]:
-        """Whether it goes the same way, for values of the people, (worlds, parts, values)."""
+        """True where the decision repeats, for values of the people, (worlds, parts, values)."""
 
 
 @dataclass(frozen=True)
 class Traits:
-    """What a method declares of itself.
+    """The declarations of a method.
 
     Only what a class declares in its own body counts, or what is set on the method itself: a class
     that inherits from a method may group people in another way, so it declares its own traits.

@@ -43,7 +43,7 @@ class Refusal:
         labels: Labels,
         refuses: Refuses,
     ) -> Refusal:
-        """Of people with a part, a group of the release, and a value each; parts from 0."""
+        """Make it from the part, the group and the value of each person; parts count from 0."""
         places, group_places = np.unique(group, return_inverse=True)
         parts = int(child.max()) + 1
         pairs = np.unique(group_places.reshape(-1) * parts + child) // parts

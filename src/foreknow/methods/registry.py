@@ -37,7 +37,7 @@ METHODS: tuple[tuple[str, str], ...] = (
 
 
 def key_of(name: str) -> str:
-    """What a method is called; upper case, underscores and hyphens make no difference.
+    """The key of a method; upper case, underscores and hyphens make no difference.
 
     >>> key_of("Full_Domain")
     'fulldomain'

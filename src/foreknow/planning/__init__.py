@@ -1,1 +1,1 @@
-"""What to require of a table and what that costs, found before anything is published."""
+"""Suggested requirements for a table, and their cost, before anything is published."""

@@ -104,7 +104,7 @@ def _measured(
     kept_detail: KeptDetail,
     revealing_columns: Sequence[str],
 ) -> Iterator[str]:
-    """What columns and requirements cost, by publishing a sample without each."""
+    """The cost of columns and requirements, by publishing a sample without each."""
     in_one_group = kept_detail.groups == 1
     if in_one_group and len(policy.requirements) == 1 and policy.points:
         yield _nearest(_tight(audit))
@@ -132,7 +132,7 @@ def _measured(
 
 
 def _relieved(relief: Relief, policy: Policy, everything: KeptDetail, in_one_group: bool) -> str:
-    """What a requirement costs, or what a weaker one would keep."""
+    """The cost of a requirement, or the gain of a weaker one, in a sentence."""
     without_it, requirement = relief.kept_detail, policy.requirements[relief.place]
     loss = [detail.loss(policy.options.weights) for detail in (without_it, everything)]
     outcome = f"{without_it.groups:,} groups"
@@ -151,7 +151,7 @@ def _relieved(relief: Relief, policy: Policy, everything: KeptDetail, in_one_gro
 
 
 def _tight(audit: Audit, place: int = 0) -> Verdict:
-    """Of a requirement's verdicts, that which is nearest to its limit."""
+    """The verdict of a requirement that is nearest to its limit."""
     verdicts = [verdict for verdict in audit.verdicts if verdict.place == place]
     return max(verdicts, key=lambda verdict: verdict.probability / float(verdict.limit))
 

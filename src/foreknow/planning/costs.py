@@ -65,7 +65,7 @@ class KeptDetail:
 
 @dataclass(frozen=True)
 class Saving:
-    """What leaving some columns out would keep of the others."""
+    """The detail that the other columns keep if some columns are left out."""
 
     columns: tuple[str, ...]
     before: float  # the average NCP of the others
@@ -122,7 +122,7 @@ def sample_of(microdata: Microdata, policy: Policy, cells: int) -> Microdata | N
 
 
 def made_of(method: Any, microdata: Microdata, policy: Policy) -> KeptDetail | None:
-    """What a publication of a table would keep; None where there is none."""
+    """The detail that a publication would keep; None where there is none."""
     names = microdata.schema.quasi_identifiers
     weights = {name: weight for name, weight in policy.options.weights.items() if name in names}
     options = replace(policy.options, weights=weights)
@@ -144,7 +144,7 @@ def made_of(method: Any, microdata: Microdata, policy: Policy) -> KeptDetail | N
 
 
 def _covered(label: Coarsened) -> NDArray[np.float64]:
-    """Of each group, the share of the values that its label covers, beside one."""
+    """The share of the other values that each group's label covers."""
     if label.style != "range":
         return label.widths
     until = np.concatenate(([0], np.cumsum(label.attribute.many)))
@@ -160,7 +160,7 @@ def savings(
     everything: KeptDetail,
     also_tried: Collection[str] = (),
 ) -> list[Saving]:
-    """What leaving out each column in turn would keep of the others, the most first.
+    """The saving of leaving out each column in turn, largest first.
 
     And some `also_tried`. Not of columns that requirements need.
     """
@@ -207,7 +207,7 @@ def given_away(microdata: Microdata, policy: Policy, columns: Iterable[str]) -> 
 
 @dataclass(frozen=True)
 class Relief:
-    """What a publication would be with less required in one place."""
+    """The detail that a publication keeps with less required in one place."""
 
     place: int  # of the requirement in the policy
     line: str  # in place of the line with its key; empty where all of it is left out
@@ -215,7 +215,7 @@ class Relief:
 
 
 def reliefs(method: Any, sample: Microdata, policy: Policy, everything: KeptDetail) -> list[Relief]:
-    """What really binds: without which requirement much more would be kept, the most first.
+    """The requirements without which much more would be kept, largest gain first.
 
     After each that does, the least of some weaker ones that helps, too.
     """

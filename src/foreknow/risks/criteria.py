@@ -104,7 +104,7 @@ class Population:
 
     @property
     def name(self) -> str:
-        """What a policy file and messages call it."""
+        """Its name in policy files and messages."""
         return "a table" if self.path is None else str(self.source)
 
     def under(self, schema: Schema) -> Population:
@@ -184,7 +184,7 @@ class Population:
         )
 
     def written(self) -> Any:
-        """What a verifier can read: the file as it is, or the columns as texts."""
+        """The population for a verifier: the file as it is, or the columns as texts."""
         if self.path is not None and self.path.suffix.lower() in (".csv", ".parquet"):
             return self.path
         from foreknow.data.engines.priors import texts_of_everybody
@@ -194,7 +194,7 @@ class Population:
         return texts_of_everybody(list(zip(self.columns, points.columns, texts, strict=True)))
 
     def digest(self) -> str:
-        """What the columns hold, whatever the order of rows: a BLAKE2b digest."""
+        """A BLAKE2b digest of the columns, independent of the order of rows."""
         columns = sorted(self.columns)
         points = self._points(columns)
         keys, counts = np.unique(
@@ -310,7 +310,7 @@ class Population:
 
 
 def labels_of(counts: GroupCounts) -> GroupLabels:
-    """What the groups have in common, by column."""
+    """The labels of the groups, by column."""
     if not isinstance(counts.groups, GroupLabels):
         raise InputError(
             "a population is compared with people by their published quasi-identifiers, and this "
@@ -320,7 +320,7 @@ def labels_of(counts: GroupCounts) -> GroupLabels:
 
 
 class OfPopulation(OfGroups):
-    """What these criteria share."""
+    """The base of criteria that compare groups with a population."""
 
     population: Any
     needs: ClassVar[Needs] = frozenset(
@@ -345,7 +345,7 @@ class OfPopulation(OfGroups):
         return {**super()._settings(), "population": self.population.name}
 
     def published(self) -> dict[str, Any]:
-        """What stands for it in a certificate: the population's digest, and how it is compared."""
+        """Its entry in a certificate: the population's digest, and how it is compared."""
         population, settings = self.population, self._settings()
         settings["population"] = Path(population.name).name
         settings["digest"] = population.digest()

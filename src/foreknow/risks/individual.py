@@ -97,7 +97,7 @@ def class_of_rows(rows: Any, columns: Sequence[str]) -> IntArray:
 
 
 def expected_chances(n_rows: IntArray, in_population: FloatArray) -> FloatArray:
-    """For each class the expected value of 1 / F, for F people of whom `n_rows` are in the table.
+    """The expected value of 1 / F for each class: F people, `n_rows` of them in the table.
 
     Exact for classes of one and two rows, and close to it above, as in sdcMicro. Where weights say
     that the population has no more than the table, it is one in these rows.

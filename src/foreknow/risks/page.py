@@ -88,7 +88,7 @@ class RiskPage(Page[RiskReport]):
 
     @property
     def notes(self) -> list[str]:
-        """What the figures leave open."""
+        """Notes about what the figures leave open."""
         report, sentences = self.result, [*self.unit.notes]
         if report.person is not None:
             sentences.append(
@@ -155,7 +155,7 @@ def _adversaries(report: RiskReport) -> Table:
 
 
 def _individual(risk: IndividualRisk, report: RiskReport) -> tuple[list[str], Table]:
-    """What the weights of a survey say of the population."""
+    """The risk by survey weights: sentences and a table."""
     name, people = visible(risk.weights), number(round(risk.population))
     sentence = (
         f"By its weights ({name}), the table stands for {people} people. The risk of a person is "

@@ -37,7 +37,7 @@ ASSUMED: dict[Model, str] = {
 
 @dataclass(frozen=True)
 class UniquesEstimate(Plain):
-    """What one model says of a population; an estimate, never a verdict."""
+    """One model's estimate about a population; never a verdict."""
 
     _told = "* assumption"
 
@@ -52,7 +52,7 @@ class UniquesEstimate(Plain):
 
     @property
     def assumption(self) -> str:
-        """What the model takes for granted, beside that the table is a simple random sample."""
+        """The model's assumption, beside that the table is a simple random sample."""
         return ASSUMED[self.model]
 
 
@@ -204,7 +204,7 @@ def _theta(alpha: float, sample: Histogram) -> float:
 
 
 def _log_likelihood(theta: float, alpha: float, sample: Histogram) -> float:
-    """Of a sample, apart from a constant."""
+    """The log-likelihood of a sample, up to a constant."""
     class_term = _log_gammas(theta / alpha + 1, sample.n_classes - 1)
     class_term += (sample.n_classes - 1) * math.log(alpha)
     pairs = zip(sample.sizes.tolist(), sample.classes.tolist(), strict=True)

@@ -124,7 +124,7 @@ class ColumnSet(_WithFloats):
 
 @dataclass(frozen=True)
 class Contribution(_WithFloats):
-    """What one or two columns add to the unique people of the table."""
+    """The number of people who become unique by one or two columns."""
 
     columns: tuple[str, ...]
     without: int  # people who are unique by all other columns
@@ -393,7 +393,7 @@ class _Classes:
     weights: str | None = None  # the column that the schema names
 
     def individual_risk(self, weights: str | None, limit: Fraction) -> IndividualRisk | None:
-        """What weights say of the population; None without any."""
+        """The risk by survey weights; None without any."""
         name = weights or self.weights
         if name is None or (weights is None and self.raw is None):
             return None
@@ -515,7 +515,7 @@ def _counted(population: Any, table: _Classes, reading: Reading | None) -> Combi
 def _against(
     table: Combinations, everybody: Combinations | None, fraction: Fraction | None, limit: Fraction
 ) -> tuple[Risk | None, Marketer, PopulationUniques | None]:
-    """What comes of comparing the table with a population, counted or modelled."""
+    """The risks from comparing the table with a population, counted or modelled."""
     n_people = table.n_people
     if fraction is None:
         share = Fraction(len(table), n_people)
@@ -610,7 +610,7 @@ def _sets(table: Combinations, size: int) -> Iterator[ColumnSet]:
 
 
 def _separation(classes: IntArray, n_people: int) -> Fraction:
-    """Of all pairs of people, those in different classes."""
+    """The share of pairs of people that are in different classes."""
     pairs = n_people * (n_people - 1)
     if not pairs:
         return Fraction(1)
@@ -620,7 +620,7 @@ def _separation(classes: IntArray, n_people: int) -> Fraction:
 
 
 def _contributions(table: Combinations) -> Iterator[Contribution]:
-    """What each column, and each pair, adds to the unique people; the most first."""
+    """The contribution of each column and each pair to unique people, largest first."""
     everything = range(len(table.columns))
     uniques = int((table.people == 1).sum())
     for size in (1, 2):

@@ -165,7 +165,7 @@ def _dis(
 
 
 def _whole(n_columns: int, size: int) -> Any:
-    """What holds a score: Python's whole numbers where 64 bits might not."""
+    """The dtype of a score: Python's whole numbers where 64 bits might not do."""
     largest_score = sum(
         math.comb(n_columns, k) * math.factorial(n_columns - k) for k in range(1, size + 1)
     )

@@ -146,7 +146,7 @@ class Fit:
 
     @cached_property
     def without_own(self) -> FloatArray:
-        """By cell: the chance that all other groups teach. What a group is about is not counted."""
+        """The chance that all other groups teach, by cell; a cell's own group is not counted."""
         layout = self.layout
         chances = self.chances[layout.signature, layout.value]
         posteriors = layout.expected(chances, weighed=False).posteriors

@@ -164,7 +164,7 @@ class Learned:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Learning:
-    """What one attacker learned from a release, and how sure of everybody it makes."""
+    """The posteriors of one attacker who learned from a release."""
 
     attacker: str
     counts: GroupCounts
@@ -178,7 +178,7 @@ class Learning:
 
     @property
     def posteriors(self) -> FloatArray:
-        """By cell of the layout."""
+        """The posterior of each cell of the layout."""
         return np.asarray(self._expected.posteriors)
 
     @cached_property
@@ -188,7 +188,7 @@ class Learning:
 
     @cached_property
     def _row(self) -> IntArray:
-        """By cell: the people that it is of, those of one kind in one group, by number."""
+        """The row of each cell: people of one kind in one group share a row."""
         case_kinds = self.layout.case * len(self.kinds.labels) + self.layout.signature
         return np.asarray(np.cumsum(np.diff(case_kinds, prepend=-1) != 0) - 1)
 
@@ -199,7 +199,7 @@ class Learning:
 
     @cached_property
     def _guess(self) -> IntArray:
-        """By row the cell of the likeliest value, the first of equal ones."""
+        """The cell of each row's likeliest value, the first among equals."""
         top = np.maximum.reduceat(self.posteriors, self._first)[self._row]
         cells = np.flatnonzero(self.posteriors == top)
         return cells[np.flatnonzero(np.diff(self._row[cells], prepend=-1))]
@@ -218,7 +218,7 @@ class Learning:
         return highest
 
     def claim(self, cell: int) -> Claim:
-        """Of whom a cell is, and of what."""
+        """The claim of a cell: its people and its value."""
         layout, counts = self.layout, self.counts
         group = int(np.argmax(layout.case_of == layout.case[cell]))
         value = counts.values[int(layout.value[cell])]
@@ -236,7 +236,7 @@ class Learning:
     def trial(
         self, release: Any, truth: _Truth | None, limit: float, value_codes: IntArray
     ) -> Trial:
-        """How many are guessed right, and of how many it is surer than a limit.
+        """The share of right guesses, and the people about whom it is surer than a limit.
 
         `truth`: who has which value; None where nobody may count that. How sure it
         makes is said of the values in `value_codes`, by their codes.
@@ -306,7 +306,7 @@ class _Truth(NamedTuple):
     def of(
         cls, held_signatures: Signatures, signatures: Sequence[Signature], counts: GroupCounts
     ) -> _Truth:
-        """Of signatures that end with the value, by the code of what is before it."""
+        """Make it from signatures that end with the value."""
         place_of_signature = {label: i for i, label in enumerate(signatures)}
         code_of = {str(value): code for code, value in enumerate(counts.values)}
         signature = np.array(
@@ -335,7 +335,7 @@ def _seen_by(release: Any, by: Sequence[str], sensitive: str | None = None) -> A
 
 
 def learnings(release: HasCounts, by: Sequence[str], effort: Effort = "full") -> list[Learning]:
-    """What each attacker learns by some columns; kept with the counts of the release.
+    """The posteriors of each attacker by some columns; cached with the counts.
 
     `full` tries every smoothing, and trees. `beside` leaves trees out, and exact values that hardly
     anybody shares. `look` takes bins of numbers only, where there are numbers.
@@ -403,13 +403,13 @@ class _Way:
         return 2 * len(self.kinds.labels) <= self.counts.n_people
 
     def brief(self, smoothing: float) -> Learning:
-        """What one learns at a brief look."""
+        """The posteriors after a brief fit."""
         if smoothing not in self._brief:
             (self._brief[smoothing],) = self.learned([smoothing], brief=True)
         return self._brief[smoothing]
 
     def learned(self, smoothings: Sequence[float], brief: bool = False) -> list[Learning]:
-        """What is learned with each smoothing."""
+        """The posteriors with each smoothing."""
         learned = []
         counts, kinds = self.counts, self.kinds
         for fit in fits(self.layout, kinds, counts.n_values, smoothings, brief=brief):
@@ -422,13 +422,13 @@ class _Way:
 
 
 def _learned_by_trees(way: _Way) -> list[Learning]:
-    """What trees learn, where they can."""
+    """The posteriors of trees, where trees can be trained."""
     chances = _trees(replace(way.layout, seconds=JUDGING), way.kinds, way.counts.n_values)
     return [] if chances is None else [Learning("trees", way.counts, way.kinds, *chances)]
 
 
 def _trees(layout: CaseLayout, kinds: Kinds, n_values: int) -> tuple[CaseLayout, FloatArray] | None:
-    """What extremely randomized trees learn, of each third of the groups from the others."""
+    """Extremely randomized trees; each third of the groups is learned from the others."""
     try:
         forest = import_module("sklearn.ensemble").ExtraTreesClassifier
     except ImportError:
@@ -513,7 +513,7 @@ def learned_beside(
     limit: float = SURE,
     apart: Sequence[str] = (),
 ) -> Trial | None:
-    """What each column, the two that tell most, and both together teach; the most successful.
+    """The best trial by one column, or by the two best columns together.
 
     The same with what is said `apart`, such as the cohort, where something is.
     None where nothing is known of people beside their groups, or the groups are too few.

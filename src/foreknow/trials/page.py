@@ -1,4 +1,4 @@
-"""The page of a trial: what the most successful attacker found, of whom, and what was tried."""
+"""The page of a trial: the most successful attacker, the surest guess, all attackers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST = 12
 
 
 class TrialPage(Page[Trial]):
-    """What an attack found."""
+    """The page of a trial."""
 
     serves = Trial
     eyebrow = "A trial of"
@@ -37,7 +37,7 @@ class TrialPage(Page[Trial]):
         return f"What can be learned from the release by {columns}: {ends}"
 
     def blocks(self) -> Iterator[Block]:
-        """What was found, of whom, and by whom."""
+        """The trial in sentences, the surest guess, and a table of attackers."""
         trial = self.result
         yield from map(Sentence, trial_sentences(trial))
         yield Sentence(claim_sentence(trial))
@@ -78,7 +78,7 @@ class TrialPage(Page[Trial]):
 
 
 def claim_sentence(trial: Trial) -> str:
-    """Of whom the attacker is surest; for the owner only."""
+    """The people about whom the attacker is surest, in a sentence; for the owner only."""
     claim = trial.claim
     if claim is None:
         return "The attacker is sure of nobody."

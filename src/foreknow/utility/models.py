@@ -72,7 +72,7 @@ class Estimate(Plain):
 
     @property
     def usual(self) -> float | None:
-        """What a researcher would report of a regression: by middles, where there are some."""
+        """The figure that a researcher would report: by middles, where there are some."""
         return self.drawn if self.middles is None else self.middles
 
 
@@ -254,7 +254,7 @@ def models_of(
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What is to be explained, and by what."""
+    """The targets of models and the columns that explain them."""
 
     target_values: Sequence[tuple[str, str | None]]  # columns, each perhaps with a value
     by: tuple[str, ...]
@@ -268,7 +268,7 @@ class Question:
         targets: Sequence[str] | None = None,
         by: Sequence[str] | None = None,
     ) -> Question:
-        """What is given, or the usual; refused where the table has no such column or value."""
+        """Make it from the given columns or the usual ones; refuses columns the table lacks."""
         schema = microdata.schema
         usual_columns = [*schema.quasi_identifiers, *schema.other]
         published_columns = [*usual_columns, *schema.sensitives]
@@ -393,7 +393,7 @@ class _Table:
 
 @dataclass(frozen=True, eq=False)
 class _Variable:
-    """What the raw table says of a column: how it goes into cells and models."""
+    """A column of the raw table, as it goes into cells and models."""
 
     name: str
     numeric: bool
@@ -464,7 +464,7 @@ class _Variable:
         )
 
     def data(self, column: Coded) -> _Data:
-        """What a column of some table says, by this one's cells."""
+        """The data of a column of some table, in this variable's cells."""
         codes, values, who = column.codes, column.values, column.who
         if not self.numeric:
             cell_of_code = [self.cell_of.get(_key(value, self.reads), -1) for value in values]
@@ -480,7 +480,7 @@ class _Variable:
 
     @property
     def terms(self) -> list[str]:
-        """What its coefficients are of."""
+        """The names of its coefficients."""
         if self.numeric:
             return [f"{self.name}, per {self.scale[1]:.3g}{' days' if self.dates else ''}"]
         return [f"{self.name} = {name}" for name in self.names[1:]]
@@ -498,7 +498,7 @@ class _Variable:
 
 
 def _key(value: Any, reads: bool) -> Key:
-    """What tells a value from others, however it is written: 3, 3.0 and "3.00" are one number."""
+    """The identity of a value, however it is written: 3, 3.0 and "3.00" are one number."""
     if value is None:
         return None
     number = _number(value) if reads else np.nan
@@ -547,7 +547,7 @@ def _number(value: Any) -> float:
 
 
 def _bands(edges: FloatArray, dates: bool) -> list[str]:
-    """What bands between edges are called."""
+    """The names of the bands between edges."""
     if not len(edges):
         return ["all"]
 
@@ -685,7 +685,7 @@ def _rows(cells: FloatArray) -> tuple[tuple[float, ...], ...]:
 
 
 def _counted(table: _Table, a: _Variable, b: _Variable) -> FloatArray:
-    """How many are in each cell; the last row and column are of whom nothing tells."""
+    """The count of each cell; the last row and column are for unknown values."""
     first, second = table.columns[a.name], table.columns[b.name]
     who = first.who if first.who is not None else second.who
     first, second = (
@@ -698,7 +698,7 @@ def _counted(table: _Table, a: _Variable, b: _Variable) -> FloatArray:
 
 
 def _cramer(table: _Table, a: _Variable, b: _Variable) -> float | None:
-    """Cramér's V of those of whom both are told."""
+    """Cramér's V of those whose values are both known."""
     cells = _counted(table, a, b)[:-1, :-1]
     cells = cells[cells.sum(axis=1) > 0][:, cells.sum(axis=0) > 0]
     if min(cells.shape) < 2:
@@ -744,7 +744,7 @@ def _fits(work: _Work, seed: int | None) -> tuple[tuple[Fit, ...], str]:
 
 @dataclass(frozen=True, eq=False)
 class _Design:
-    """What models are given of one table."""
+    """The input of models from one table."""
 
     matrix: FloatArray
     varies: NDArray[np.bool_]  # of each term: whether the table tells anything by it
@@ -762,7 +762,7 @@ class _Design:
 
 
 class _Learn:
-    """What is taken of scikit-learn."""
+    """The parts of scikit-learn in use."""
 
     def __init__(self) -> None:
         linear, trees = import_module("sklearn.linear_model"), import_module("sklearn.tree")

@@ -51,7 +51,7 @@ _BLOCK, _QUERIES, _MOST_NUMBERS = 1024, 256, 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class Queries:
-    """Queries for how many people have one of some values of each of some columns."""
+    """Queries that count people by a set of values in each of some columns."""
 
     attributes: list[Attribute]
     asked_values: list[BoolArray]  # of each attribute, by value and query
@@ -287,7 +287,7 @@ def true_answers(microdata: Microdata, queries: Queries) -> FloatArray:
 
 
 def _looked_up(tables: Sequence[NDArray[Any]], codes: Sequence[NDArray[Any]]) -> list[Factor]:
-    """What the codes of a block of cells have in each table."""
+    """The entries of each table for the codes of a block of cells."""
 
     def factor(table: NDArray[Any], code: NDArray[Any]) -> Factor:
         return lambda block: table[code[block]]
@@ -325,7 +325,7 @@ def shown_by_groups(
     floors: Mapping[str, IntArray],
     styles: Mapping[str, str],
 ) -> Boxes | Buckets:
-    """What a release of these groups would show of some attributes."""
+    """A reader's view of some attributes in a release of these groups."""
     used, of_person = np.unique(given_groups(microdata, groups), return_inverse=True)
     n_groups, of_person = len(used), of_person.reshape(-1).astype(np.int64)
     counts = microdata.counts(of_person)
@@ -364,7 +364,7 @@ class ReleaseReader:
     weights: Mapping[str, float] = field(default_factory=dict)  # what columns count in the NCP
 
     def shown(self, microdata: Microdata, attributes: Sequence[Attribute]) -> Boxes | Buckets:
-        """What its reader knows about some attributes of the table that it was made of."""
+        """A reader's view of some attributes of the raw table."""
         release = self.release
         counts = _same_values(release.counts, microdata)
         if counts.n_people > microdata.n_people:

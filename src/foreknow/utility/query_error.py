@@ -296,7 +296,7 @@ def query_error_of_groups(
 
 
 def one_group(microdata: Microdata, attributes: Sequence[Attribute]) -> Boxes | Buckets:
-    """What a release of everybody in one group shows: the overall counts, the range of columns."""
+    """The view of everybody in one group: the overall counts, the range of each column."""
     everybody = np.zeros(microdata.n_people, dtype=np.int64)
     return shown_by_groups(microdata, everybody, "generalized", attributes, {}, {})
 

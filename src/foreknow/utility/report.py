@@ -23,7 +23,7 @@ from foreknow_judge.grammar import Form
 
 @dataclass(frozen=True, eq=False, repr=False)
 class UtilityReport(Result):
-    """What a release is still worth to its readers.
+    """The utility of a release to its readers.
 
     Attributes
     ----------

@@ -137,7 +137,7 @@ class ValuePositions:
         return tuple(zip(starts.tolist(), (cells[last] + 1).tolist(), strict=True))
 
     def of_meaning(self, style: Style, meaning: Codes, cells: bool = False) -> Stretches:
-        """What a label stands for: a null only if a member has one; of `cells`, each whole."""
+        """The stretches of a label: a null only if a member has one; each of `cells` as a whole."""
         if not meaning:
             return self.everything
         if style == "set":
@@ -290,7 +290,7 @@ def covers_of_groups(
     style: Style,
     floor: IntArray | None = None,
 ) -> Covers:
-    """What groups are published as; `floor` is the least level of each."""
+    """The cover of each group's label; `floor` is the least level of each."""
     if floor is not None and attribute.ancestors:
         floor = np.minimum(floor, len(attribute.ancestors))
     return Covers.of(positions, coarsened(attribute, groups, n_groups, style, floor))
@@ -303,7 +303,7 @@ def covers_of_texts(
     style: Style,
     meanings: Mapping[str | None, Codes] | None = None,
 ) -> Covers:
-    """What the published label of each group covers: as is known of it, else as it reads."""
+    """The cover of each published label: its known meaning, or else how it reads."""
     wording = wording_of(attribute, style)
 
     def meaning(text: Any) -> Codes:

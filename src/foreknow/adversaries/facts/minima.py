@@ -59,7 +59,7 @@ def theorem2_terms(cells: Profiles, k: Amount, m: Amount) -> Theorem2Terms:
 
 
 class FactsMeasure(Measure):
-    """What a ledger keeps of groups against facts (SkylineAnonymize, figure 6, corrected)."""
+    """The measure of groups against facts (SkylineAnonymize, figure 6, corrected)."""
 
     def __init__(
         self,

@@ -177,7 +177,7 @@ class Profiles:
 
     @property
     def formulas(self) -> OneValue:
-        """What these cells can do for an adversary."""
+        """The formulas for these cells."""
         return formulas_of(self.counts)
 
     def t(self, k: Amount) -> FloatArray:
@@ -224,7 +224,7 @@ class Profiles:
         return np.concatenate(self.numbers).tobytes()
 
     def exact_slack(self) -> list[Fraction]:
-        """What each has to spare, as fractions."""
+        """The slack of each profile, as fractions."""
         if self.kind is None:
             return [Fraction(slack) for slack in self.slack.tolist()]
         cells = zip(self.value.tolist(), self.group.tolist(), strict=True)
@@ -304,7 +304,7 @@ class Profiles:
     def worst_each(
         self, ratio: FloatArray, kind: IntArray
     ) -> tuple[Profiles, IntArray, FloatArray]:
-        """Of each cell the profile with the least ratio, its kind, and that."""
+        """The profile with the least ratio in each cell, its kind and its ratio."""
         cell = _classes([self.value, self.group])
         order = np.lexsort((ratio, cell))
         first = order[np.searchsorted(cell[order], np.arange(int(cell.max(initial=-1)) + 1))]
@@ -335,7 +335,7 @@ class Profiles:
 
     @property
     def score(self) -> FloatArray:
-        """By which to choose one to compare others with: any would do, the least dominates much."""
+        """A score for choosing profiles to compare with: those with the least dominate most."""
         spare = self.slack if self.able_terms is None else self.slack + self.able_terms[:, 0]
         # Profiles with none to spare are told apart, too.
         return (spare + (1.0 if self.kind is None else 1e-9)) * self.n / self.s
@@ -419,7 +419,7 @@ class OneValue:
     def slack(
         self, counts: GroupCounts, l: int, cells: Any, group: IntArray, s: IntArray
     ) -> tuple[NDArray[Any], IntArray | None]:
-        """What cells have to spare; and, where floats say it, which have exactly the same."""
+        """The slack of cells; and, where it is a float, which are exactly equal."""
         return counts.sizes[group] - self.excluded(counts, l, group, s), None
 
     def excluded(self, counts: GroupCounts, l: int, group: IntArray, s: IntArray) -> IntArray:
@@ -457,7 +457,7 @@ class OneValue:
         return kind.ravel()
 
     def bounded(self, counts: GroupCounts) -> NDArray[np.bool_]:
-        """Of which values the odds are a bound alone, shape (values,)."""
+        """True for values whose odds are only a bound, shape (values,)."""
         return np.zeros(counts.n_values, dtype=bool)
 
     # ---- the facts that attain a minimum ----------------------------------------------------
@@ -662,7 +662,7 @@ class SomeCannot(OneValue):
         return np.arange(len(counts.codes))
 
     def bounded(self, counts: GroupCounts) -> NDArray[np.bool_]:
-        """Of which values the odds are a bound alone: where values of several kinds are had."""
+        """True for values whose odds are only a bound: where a group has several kinds."""
         able: Any = counts.able
         values = np.zeros(counts.n_values, dtype=bool)
         partly, _ = _partly_had(counts)
@@ -724,7 +724,7 @@ def _by_kind(
 
 
 def formulas_of(counts: GroupCounts) -> OneValue:
-    """What cells can do for an adversary, by what people may have; refuse joint values."""
+    """The formulas for counts, by which values people may have; refuses joint values."""
     if isinstance(counts.able, JointMembers):
         raise UnsupportedError("impossible-linked", "this analysis")
     return _FORMULAS[counts.semantics] if counts.able is None else _SOME_CANNOT

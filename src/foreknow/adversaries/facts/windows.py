@@ -47,7 +47,7 @@ _PARTS = 64
 
 
 class Pieces(NamedTuple):
-    """What groups have in windows; arrays of one shape.
+    """Pieces of groups in windows; arrays of one shape.
 
     It lies at the windows `first` to `last`, by the place of the value at which they begin: there
     the group of n people has at least these s holders, and at most this slack to spare.
@@ -81,7 +81,7 @@ def every_window(counts: GroupCounts, last: IntArray, l: int) -> Pieces:
 
 
 def windows_at(counts: GroupCounts, last: IntArray, l: int, places: IntArray) -> Pieces:
-    """What each group has in some windows."""
+    """The pieces of each group in some windows."""
     group, window = (
         np.repeat(np.arange(counts.n_groups), len(places)),
         np.tile(places, counts.n_groups),
@@ -299,7 +299,7 @@ def _least_over(
 
 
 class WindowsMeasure(FactsMeasure):
-    """What a ledger keeps of groups against facts about windows: five ratios of each part.
+    """The measure of groups against facts about windows: five ratios of each part.
 
     Without relatives the worst window of a group is all there is to know. With relatives, target
     and family share one window: windows are divided into parts, one window each where there are no
@@ -321,7 +321,7 @@ class WindowsMeasure(FactsMeasure):
         return self.n_parts
 
     def refused(self, counts: GroupCounts, parts: int = 1) -> None:
-        """None can be told without its windows."""
+        """Nothing: no group can be refused without its windows."""
 
     def _profiles(self, counts: GroupCounts, groups: BoolArray | None = None) -> Profiles:
         windows = len(self.last)

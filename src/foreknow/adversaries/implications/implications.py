@@ -104,7 +104,7 @@ class Implications:
 
     @property
     def speaks(self) -> KnowledgeReach:
-        """The target may become likelier, whoever the implications begin with."""
+        """The target and k implications: the target may become likelier by any of them."""
         return KnowledgeReach(1, self.k, joined=True)
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
@@ -304,7 +304,7 @@ class Negations:
 
     @property
     def speaks(self) -> KnowledgeReach:
-        """Of other people, their values may be known as well."""
+        """The target and k others: their values may be known as well."""
         return KnowledgeReach(1 + self.k, alike=True)
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:

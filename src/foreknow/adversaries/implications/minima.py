@@ -249,7 +249,7 @@ def ratio(odds: FloatArray, spread_atoms: FloatArray) -> FloatArray:
 
 
 class ImplicationsMeasure(Measure):
-    """What a ledger keeps of groups against implications: M(h), and the least W(x) of targets."""
+    """The measure of groups against implications: M(h), and the least W(x) of targets."""
 
     def __init__(self, k: int, is_wanted: BoolArray | None) -> None:
         self.k = k
@@ -262,7 +262,7 @@ class ImplicationsMeasure(Measure):
 
     @property
     def nowhere(self) -> FloatArray:
-        """What no group has."""
+        """The measure of no groups."""
         return np.repeat([1.0, np.inf], self.k + 1)[:, None]
 
     def cells(self, counts: GroupCounts, groups: BoolArray | None = None) -> KeyedRatios:
@@ -322,7 +322,7 @@ class Attained:
         return self._exact
 
     def plan(self, k: int, cells: Targets, odds: FloatArray) -> Plan | None:
-        """Spend k atoms best on one of some targets; None where there is no cell."""
+        """The best way to spend k atoms on a target; None without a cell."""
         if not len(cells.group):
             return None
         products, parts = self._products(k)

@@ -40,7 +40,7 @@ _MOST_GAINS = 1024
 
 @dataclass(frozen=True)
 class PriorsWitness(Plain):
-    """The person of whom the adversary becomes surest."""
+    """The person about whom the adversary becomes surest."""
 
     value: Label
     group: Label  # of the person
@@ -74,7 +74,7 @@ class Gain(Plain):
 
     @property
     def witness(self) -> PriorsWitness | None:
-        """The person of whom it is so."""
+        """The person who attains it."""
         witness = self.posterior.witness
         return witness if isinstance(witness, PriorsWitness) else None
 
@@ -105,7 +105,7 @@ def judged(
 def judged_before(
     counts: GroupCounts, table: PriorTable, mode: ValueMode, amounts: Amounts
 ) -> ReleasePosteriors | None:
-    """What was worked out before, if it was."""
+    """The cached posteriors, if there are any."""
     key = ("priors", table, mode)
     return counts.memory.get((*key, amounts) if any(amounts) else key)
 
@@ -161,7 +161,7 @@ class ReleasePosteriors:
         return {v: self._gain(self._of_value(code)) for code, v in enumerate(self.counts.values)}
 
     def of_set(self, codes: Sequence[int], name: Label, *, relative: bool = False) -> Disclosure:
-        """The worst that somebody has one of some values, or the highest relative to its prior."""
+        """The highest posterior of a set of values, or the highest relative to its prior."""
         secret = self._of_value(codes[0], name) if len(codes) == 1 else self._of_set(codes, name)
         return self._gain(secret) if relative else self._worst(secret)
 
@@ -337,7 +337,7 @@ class ReleasePosteriors:
         return self._fraction_of(secret.codes, cell)
 
     def _fraction_of(self, codes: Sequence[int], cell: int) -> Fraction | None:
-        """How likely one of some values is for people of a cell; None where it is out of reach."""
+        """The posterior of a set of values for people of a cell; None where it is out of reach."""
         case, cases = int(self._cells.case[cell]), self.posteriors.cases
         signatures, bag = cases.people_of(case), cases.bag_of(case)
         place = (cell - int(self.posteriors.offsets[case])) // len(bag)

@@ -50,7 +50,7 @@ def upper_bounds(people: Sequence[int], counts: Sequence[int], chances: FloatArr
 
 
 def _least_exchanges(n: IntArray, c: IntArray, chances: FloatArray) -> FloatArray:
-    """By signature and x the least sum over others; ratios of two values are sorted once."""
+    """The least sum over others, by signature and x; ratios of two values are sorted once."""
     f, take = chances.T, c[None, :, None].astype(np.float64)
     if len(c) ** 2 * len(n) > _TWICE:
         rows = []
@@ -75,7 +75,7 @@ def _least_exchanges(n: IntArray, c: IntArray, chances: FloatArray) -> FloatArra
 def _ratios(
     f: FloatArray, n: IntArray, rows: slice
 ) -> tuple[FloatArray, FloatArray, IntArray, FloatArray]:
-    """By some x, all y, and u or t: ratios, factors, the order of ratios, and people who count."""
+    """Ratios, factors, the order of ratios and people who count, by x, y, and u or t."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = np.where(f > 0, f[rows, None, :] / f[None, :, :], np.inf)
         factor = np.where(f[rows, None, :] > 0, f[None, :, :] / f[rows, None, :], 0.0)
@@ -98,7 +98,7 @@ def _least_sums(
     next_weight: FloatArray | float,
     take: FloatArray,
 ) -> FloatArray:
-    """By x, y and t: sum of the least ratios over u, as far as `take` goes, without t."""
+    """The sum of the least ratios over u, without t, as far as `take` goes, by x, y and t."""
     sorted_ratio = np.take_along_axis(ratio, order, axis=2)
     sorted_amounts = np.take_along_axis(amounts, order, axis=2)
     ends = np.cumsum(sorted_amounts, axis=2)
@@ -173,7 +173,7 @@ def least_odds(
 def _fewest(
     sums_of_values: Sequence[Sequence[Any]], amounts: Amounts, nothing: Any, minimum: Any
 ) -> Any:
-    """By how many values are ruled out, and people known: the least sum over all others.
+    """The least sum over all others, by the numbers of values ruled out and people known.
 
     For each value, `sums_of_values` has the sums without 0, 1, ... of its holders. With nothing
     ruled out, people are known up to k + m.
@@ -223,7 +223,7 @@ def exact_odds(
 def _exact_sum(
     n: Sequence[int], take: int, f: Sequence[Sequence[Fraction]], t: int, x: int, y: int
 ) -> Fraction | float:
-    """What t's exchanges add up to with the so many holders of y with whom they weigh least."""
+    """The least sum of t's exchanges with `take` holders of y."""
     if not f[t][y]:
         return Fraction(0)
     total, people = Fraction(0), [n[u] - (u == t) for u in range(len(n))]

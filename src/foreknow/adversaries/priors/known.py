@@ -31,7 +31,7 @@ _MOST_TIES = 4096
 
 
 class Bounds(NamedTuple):
-    """By cell of the posteriors: floats that the answer is never above or below.
+    """Upper and lower bounds of the answer, by cell of the posteriors, as floats.
 
     Where it is `bounded`, the answer is an upper bound itself.
     """
@@ -66,11 +66,11 @@ class Known:
 
     @cached_property
     def of_values(self) -> Bounds:
-        """Of each value by itself."""
+        """The bounds of each value by itself."""
         return self.of_set(())
 
     def of_set(self, codes: Sequence[int]) -> Bounds:
-        """Of some values that are one secret, in each cell of theirs."""
+        """The bounds of a set of values, in each of its cells."""
         all_cases = np.arange(self.posteriors.cases.n_groups)
         if any(self.amounts[1:]):
             return self._exchanged(codes, all_cases)
@@ -85,7 +85,7 @@ class Known:
     # ---- values that the target does not have, exactly ------------------------------------
 
     def _ruled_out(self, codes: Sequence[int]) -> Bounds:
-        """What is left of the others stays as it is; the most likely of them are ruled out."""
+        """Bounds with only values ruled out: the most likely of the others."""
         upper, lower = self.posteriors.upper(), self.posteriors.lower()
         high, low, l = np.zeros_like(upper), np.zeros_like(upper), self.amounts[0]
         for shape in self._shapes(np.arange(self.posteriors.cases.n_groups)):
@@ -119,7 +119,7 @@ class Known:
         return Bounds(high, low, np.zeros(len(upper), dtype=bool))
 
     def _may_have(self, codes: Sequence[int], case: int, place: int) -> bool:
-        """True if people of one signature of a case have one of some values in some world."""
+        """True if people of one signature have a value of a set in some world of a case."""
         people, counts, rows, secret = self._part(codes, case)
         can_have = possible(np.array([[p > 0 for p in row] for row in rows]), people, counts)
         return can_have is not None and bool(can_have[place, secret].any())
@@ -153,7 +153,7 @@ class Known:
         return Bounds(np.minimum(chance * (1 + error), 1.0), lower, np.ones(len(odds), dtype=bool))
 
     def _odds(self, codes: Sequence[int], cases: IntArray) -> tuple[FloatArray, FloatArray]:
-        """By cell the odds against it; and by linked person and value the least of anybody."""
+        """The odds against each cell; and the least odds of anybody, by linked person and value."""
         odds = np.full(len(self.posteriors.probabilities), np.inf)
         links = min(self.amounts[2], int(self.posteriors.cases.sizes.max(initial=0)))
         linked = np.full((links, 1 if codes else self.matrix.chances.shape[1]), np.inf)
@@ -237,11 +237,11 @@ class Known:
 
     @cached_property
     def _linked(self) -> dict[tuple[int, ...], list[Fraction | float] | None]:
-        """What `_exact_linked` found, by the values that are asked for."""
+        """The cached results of `_exact_linked`, by values."""
         return {}
 
     def _exact_linked(self, codes: tuple[int, ...]) -> list[Fraction | float] | None:
-        """Of each linked person the least odds of anybody, as fractions; None if too many tie."""
+        """The least odds of anybody for each linked person, as fractions; None if too many tie."""
         if codes in self._linked or not self.amounts[2]:
             return self._linked.get(codes, [])
         bags = self.posteriors.cases
@@ -354,7 +354,7 @@ class Known:
 
 
 def _share(had: FloatArray, remaining: FloatArray) -> FloatArray:
-    """What somebody has of what is left; 0 where they have nothing."""
+    """The share of `had` in what is left; 0 where it is 0."""
     return had / np.where(had > 0, had + remaining, 1.0)
 
 

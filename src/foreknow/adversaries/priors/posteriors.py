@@ -90,7 +90,7 @@ def posteriors(
 
 
 class _Found(NamedTuple):
-    """What came of some cases; see `GroupPosteriors`."""
+    """The posteriors of some cases; see `GroupPosteriors`."""
 
     offsets: IntArray
     probabilities: FloatArray

@@ -304,7 +304,7 @@ class Priors:
         }
 
     def least(self, release: HasCounts, sets: Iterable[Sequence[str]]) -> Fraction | None:
-        """The least prior above 0 that anybody in a release has of one of some sets of values."""
+        """The least prior above 0 of anybody in a release, over sets of values."""
         signatures, members = signatures_of("Priors", release), [*sets]
         priors = [
             min(sum(chances, Fraction(0)), Fraction(1))
@@ -332,7 +332,7 @@ class Priors:
     def disclosure_of_set(
         self, release: HasCounts, members: Sequence[str], name: Label, *, relative: bool = False
     ) -> Disclosure:
-        """Find the highest posterior that some person has one of some values, whichever.
+        """Find the highest posterior that a person has any value of a set.
 
         Under ``joint`` it is the sum of their posteriors, since everybody has exactly one value;
         its prior is the sum of their priors. Under ``binary`` the set is one value that is had or

@@ -89,7 +89,7 @@ class SignatureGroups:
 
 
 def equal_rows(rows: IntArray) -> tuple[IntArray, IntArray]:
-    """Of a table of whole numbers from 0: one row of each kind, and the kind of each row.
+    """One row of each kind, and the kind of each row, for whole numbers from 0.
 
     >>> equal_rows(np.array([[1, 2], [0, 1], [1, 2]]))
     (array([1, 0]), array([1, 0, 1]))

@@ -87,7 +87,7 @@ def _halves(problem: ArtProblem, people: IntArray) -> list[IntArray] | None:
 
 
 class _Bounds(NamedTuple):
-    """By block: how large its smallest portion is, 0 for none; how often that holds each value."""
+    """The size of each block's smallest portion (0: none), and how often it has each value."""
 
     size: IntArray
     low: IntArray
@@ -147,7 +147,7 @@ def _padded(blocks: list[IntArray], lengths: IntArray) -> tuple[IntArray, NDArra
 def _smallest(
     problem: ArtProblem, profiles: IntArray, counts: IntArray, first: IntArray
 ) -> _Bounds:
-    """By block, the smallest portion of at least `first` people, of which the rest is safe, too."""
+    """Each block's smallest portion of at least `first` people that leaves a safe rest."""
     total = counts.sum(axis=1)
     if problem.unique:
         due = total // problem.least

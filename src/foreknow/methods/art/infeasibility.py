@@ -25,13 +25,13 @@ _SHORT = 10_000
 
 @dataclass(frozen=True)
 class ArtNames:
-    """What messages call sensitive codes, and the signatures of an attribute set."""
+    """The names of sensitive codes and signatures in messages."""
 
     value: Callable[[int], str] = "value {}".format
     signature: Callable[[int, int], str] = "signature {1} of set {0}".format
 
     def people(self, problem: ArtProblem, profile: int) -> str:
-        """What messages call people of a profile."""
+        """The name of a profile's people in messages."""
         owners = (int(table.signature_of[profile]) for table in problem.known)
         return "; ".join(self.signature(s, code) for s, code in enumerate(owners))
 
@@ -52,7 +52,7 @@ def impossible(problem: ArtProblem, names: ArtNames) -> list[str]:
 
 
 def asked(problem: ArtProblem) -> str:
-    """What a grouping should do, in words that follow "a grouping that"."""
+    """The goal of a grouping, in words that follow "a grouping that"."""
     limit, strict = problem.share or NO_LIMIT
     if problem.share is None or not limit or problem.with_facts:
         return "keeps every limit"
@@ -140,7 +140,7 @@ def _too_frequent(problem: ArtProblem, names: ArtNames, prior_table: Known) -> l
 
 
 def _short(shares: list[Share], times: list[int], needed: int) -> tuple[Fraction, bool]:
-    """What limits allow together, and whether that is too little."""
+    """The sum that limits allow together, and whether it is too small."""
     total = sum((n * limit for n, (limit, _) in zip(times, shares, strict=True)), Fraction(0))
     strict = any(strict for _, strict in shares)
     return total, total < needed or (total == needed and strict)

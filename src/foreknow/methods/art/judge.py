@@ -254,7 +254,7 @@ def _nearness(
     counts: FloatArray,
     thorough: bool = False,
 ) -> FloatArray:
-    """By option, the highest quotient of a posterior and its limit, about."""
+    """The approximate highest quotient of a posterior and its limit, by option."""
     chances = prior_table.priors.chances[cells]
     limits = np.where(chances > 0, prior_table.limits.floats[cells], np.inf)
     occurs = (people[:, :, None] > 0) & (counts[:, None, :] > 0)
@@ -273,7 +273,7 @@ def _nearness(
 
 
 def _tilted(odds: FloatArray, people: FloatArray, counts: FloatArray) -> FloatArray:
-    """By option, chances whose odds are so many times as large that they fit the counts."""
+    """Chances by option, with odds scaled so that they fit the counts."""
     low, high = np.full(counts.shape, -100.0), np.full(counts.shape, 100.0)
     for _ in range(_MANY_SCALINGS):
         middle = (low + high) / 2
@@ -285,7 +285,7 @@ def _tilted(odds: FloatArray, people: FloatArray, counts: FloatArray) -> FloatAr
 
 
 def _fitted(weights: FloatArray, people: FloatArray, counts: FloatArray, times: int) -> FloatArray:
-    """By option, the chance of each value for one of each signature (Sinkhorn's scaling)."""
+    """The chance of each value for each signature, by option (Sinkhorn's scaling)."""
     # Options run along the last axis, next to each other in memory.
     weights = np.ascontiguousarray(weights.transpose(1, 2, 0))
     people, counts = np.ascontiguousarray(people.T)[:, None], np.ascontiguousarray(counts.T)

@@ -111,7 +111,7 @@ class Limit:
     def tables(
         self, priors: PriorMatrix, labels: Sequence[str], people: IntArray
     ) -> list[LimitTable]:
-        """What it allows for each signature and value; `people` have each value.
+        """The limits for each signature and value; `people` counts who has each value.
 
         Each value of a set has its share of the limit, by how many have it.
         """
@@ -132,7 +132,7 @@ class Limit:
         return limit_tables or [replace(self, sets=None).table(priors, nobody)]
 
     def table(self, priors: PriorMatrix, about: NDArray[np.bool_]) -> LimitTable:
-        """What it allows for each signature and value."""
+        """The limits for each signature and value."""
         shares = [
             (as_fraction(limit), strict)
             for limit, strict in ((self.at_most, False), (self.below, True))
@@ -161,7 +161,7 @@ def tightness(share: Share) -> tuple[Fraction, bool]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LimitTable:
-    """By signature and value, the greatest posterior allowed, ``num / den``; 1 where none is set.
+    """The greatest posterior allowed, ``num / den``, by signature and value; 1 without a limit.
 
     >>> table = LimitTable.of_shares([[(Fraction(1, 3), False), NO_LIMIT]])
     >>> table.num.tolist(), table.den.tolist(), table.floats.round(3).tolist()

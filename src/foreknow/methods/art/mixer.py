@@ -1,4 +1,4 @@
-"""Mixed groups, for people of whom their own profiles have too many.
+"""Mixed groups, for people whose values are too frequent in their profiles.
 
 A profile can be grouped by itself if none of its values is more frequent than its limit. Where one
 is, some of those who have it join people of other, similar profiles: in small groups by a *recipe*,
@@ -75,13 +75,13 @@ class Mixer:
         return fresh
 
     def excess(self, rows: IntArray, profiles: IntArray) -> FloatArray:
-        """What stands in the way, by row: 0 if and only if a profile can be grouped by itself."""
+        """The excess of each row: 0 if and only if the profile can be grouped by itself."""
         over = self.wanted.deficit(rows, profiles).sum(axis=-1)
         total: FloatArray = over + self._weight * (rows * self._odd[profiles]).sum(axis=-1)
         return total
 
     def all_excess(self) -> FloatArray:
-        """By profile."""
+        """The excess of each profile."""
         return self.excess(self.table, np.arange(len(self.table)))
 
     def n_in_the_way(self) -> float:
@@ -154,7 +154,7 @@ class Mixer:
         return low
 
     def changes(self, rows: IntArray, profiles: IntArray, values: IntArray) -> FloatArray:
-        """By row, and each of its values: how the excess changes if one who has it leaves."""
+        """The change of each row's excess if a person with each of the values leaves."""
         leaver = np.zeros((*values.shape, rows.shape[-1]), dtype=np.int64)
         np.put_along_axis(leaver, values[..., None], 1, axis=-1)
         after = self.excess(rows[:, None] - leaver, profiles[:, None])
@@ -350,7 +350,7 @@ class _Growth:
         )
 
     def _options(self, growing: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
-        """By target and person who may be added: the worst posterior then, and what they cost."""
+        """The worst posterior and the cost after adding a person, by target and person."""
         n, problem = len(growing), self._mixer.problem
         able = growing[:, None] & self._there
         at_home = [sum(s == bag[0][0] for s, _ in bag) for bag in self._bags]
@@ -394,7 +394,7 @@ _CLOSE = (0.93, 0.97, 0.0)
 
 
 class _Cells:
-    """People by profile and value, along the curve, of whom some are taken evenly."""
+    """People by profile and value, along the curve; some are taken, evenly spread."""
 
     def __init__(self, problem: ArtProblem, people: IntArray) -> None:
         keys = problem.keys[people]

@@ -19,7 +19,7 @@ from foreknow.methods.art.limits import NO_LIMIT, LimitTable, Share, tightness
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """What one adversary knows, and how sure they may become, by signature and value."""
+    """One adversary's knowledge and limits, by signature and value."""
 
     signature_of: IntArray  # the signature of each profile
     priors: PriorMatrix
@@ -41,7 +41,7 @@ class Known:
 
 @dataclass(frozen=True, eq=False)
 class ArtProblem:
-    """What ART is asked, without a table; people of one *profile* (signatures) are alike to all."""
+    """A problem for ART; no adversary can tell people of one *profile* (signatures) apart."""
 
     profiles: IntArray  # of each person
     known: tuple[Known, ...]  # of each attribute set
@@ -138,7 +138,7 @@ class ArtProblem:
 
     @cached_property
     def limits(self) -> LimitTable:
-        """By profile and value: the tightest limit of all adversaries, for shares of a group."""
+        """The tightest limit of all adversaries on shares of a group, by profile and value."""
         tables = [
             prior_table.likely.rounded.rows(prior_table.signature_of) for prior_table in self.known
         ]
@@ -163,7 +163,7 @@ class ArtProblem:
 
     @cached_property
     def sizes(self) -> IntArray:
-        """By profile and value: how many people a group needs for one; 0 where never enough."""
+        """The people that a group needs for one value, by profile; 0 where no number is enough."""
         needed = np.stack(
             [prior_table.limits.least[prior_table.signature_of] for prior_table in self.known]
         )
@@ -172,7 +172,7 @@ class ArtProblem:
 
     @cached_property
     def sizes_of_values(self) -> IntArray:
-        """By value: how many people a safe group that holds it has at least.
+        """The least number of people in a safe group with the value, by value.
 
         For each attribute set: the posteriors of a value that occurs in a group of N people sum to
         at least 1, so someone's is 1/N or more, and within a limit L. So ``N >= 1/L`` for one
@@ -188,7 +188,7 @@ class ArtProblem:
 
     @cached_property
     def loosest(self) -> FloatArray:
-        """By value, the loosest limit of anybody for the tightest adversary."""
+        """The loosest limit on each value for the tightest adversary."""
         by_table = [
             prior_table.asked.floats[prior_table.signature_of].max(axis=0)
             for prior_table in self.known
@@ -204,7 +204,7 @@ class ArtProblem:
 
     @cached_property
     def _shares(self) -> tuple[IntArray, IntArray, NDArray[np.bool_]]:
-        """By profile and value, the share that people who have it may be of a group of theirs."""
+        """The largest allowed share of each value in a group of one profile."""
         if self.unique:
             shape = self.n_profiles, self.n_values
             return np.ones(shape, int), np.full(shape, self.least), np.zeros(shape, dtype=bool)
@@ -225,7 +225,7 @@ class ArtProblem:
 
     @cached_property
     def allowed(self) -> NDArray[np.bool_]:
-        """By profile and value: whether a group of this profile alone may hold the value.
+        """True where a group of one profile may contain the value, by profile and value.
 
         Not where its prior is 0 for some attribute set, nor, under ``binary``, where it is 1 but
         others of the profile have other values: no world of such a group has a positive weight.
@@ -244,7 +244,7 @@ class ArtProblem:
 
     @cached_property
     def _scores(self) -> FloatArray:
-        """By profile: logarithms of priors, which are alike for profiles that mix well."""
+        """Logarithms of priors, by profile; they are similar for profiles that mix well."""
         rows = []
         for prior_table in self.known:
             chances = prior_table.priors.chances[prior_table.signature_of]
@@ -258,7 +258,7 @@ class ArtProblem:
 
     @cached_property
     def _centres(self) -> FloatArray:
-        """By profile: the mean place of its people."""
+        """The mean place of each profile's people."""
         columns = self.places.T
         sums = [np.bincount(self.profiles, column, self.n_profiles) for column in columns]
         n_members = np.bincount(self.profiles, minlength=self.n_profiles)
@@ -299,7 +299,7 @@ class ArtProblem:
 
 
 def _shares_of(counts: Sequence[int], amounts: Amounts) -> list[tuple[Fraction, Fraction]]:
-    """By value, its share of the table, and what is left of it without the l most frequent."""
+    """The share of each value in the table, and in what is left without the l most frequent."""
     shares, people = [], max(sum(counts), 1)
     for value, count in enumerate(counts):
         other_counts = sorted((*counts[:value], *counts[value + 1 :]))

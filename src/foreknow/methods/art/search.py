@@ -176,7 +176,7 @@ def _first_groups(
 
 
 def _most_of(problem: ArtProblem, people: IntArray) -> IntArray:
-    """Of people of one profile, as many as can be grouped by themselves."""
+    """As many people of one profile as can be grouped by themselves."""
     values = problem.values[people]
     counts = np.bincount(values, minlength=problem.n_values)
     kept_counts, size = counts, len(people) + 1
@@ -194,7 +194,7 @@ def _most_of(problem: ArtProblem, people: IntArray) -> IntArray:
 
 
 def best_grouping(problem: ArtProblem, people: IntArray) -> list[IntArray] | None:
-    """Of all groupings of up to `EVERY` people the safe one with the least ranges, if any."""
+    """The safe grouping of up to `EVERY` people with the smallest ranges, if there is one."""
     n = len(people)
     member = (np.arange(1 << n)[:, None] >> np.arange(n)) & 1 == 1
     large_enough = member.sum(axis=1) >= problem.least

@@ -121,7 +121,7 @@ class Decoy(Grouper):
 
     @property
     def traits(self) -> Traits:
-        """What it makes holds the policy against those who know it."""
+        """Its releases hold the policy even against an adversary who knows the method."""
         return Traits(
             consults_policy=True,
             symmetric=True,

@@ -62,7 +62,7 @@ class Guard:
         return _alike(self.secret, self.speaks)
 
     def counted(self, groups: GroupCounts) -> GroupCounts:
-        """What it counts of groups; where values are alike, the most frequent is the first."""
+        """The counts of the secret; where values are alike, the most frequent comes first."""
         counts = counts_of(self.secret.again(groups))
         return _ranked(counts) if self.alike else counts
 
@@ -218,7 +218,7 @@ class Guards:
 
     @property
     def swaps(self) -> int:
-        """Of how many people's values adversaries of the policy speak, the target's among them."""
+        """The number of people whose values an adversary's knowledge names, target included."""
         return max((guard.speaks.people for guard in self.each), default=0)
 
     @cached_property
@@ -315,7 +315,7 @@ class _Padded:
 
 
 def _kept(decoys: int | None, power: int = 1) -> Fraction:
-    """What is left of odds that may fall by 1 + 1/K, so many times."""
+    """The factor that remains of odds that fall by 1 + 1/K, `power` times."""
     return Fraction(1) if decoys is None else Fraction(decoys, decoys + 1) ** power
 
 
@@ -341,7 +341,7 @@ def _near(
 
 
 def speaks_of(requirement: Requirement) -> list[KnowledgeReach]:
-    """What the knowledge of each limit speaks of; refused where that is not worked out."""
+    """The reach of each adversary's knowledge; refused where it is not known."""
     reaches = []
     for adversary in requirement.judged:
         if adversary.speaks is None:

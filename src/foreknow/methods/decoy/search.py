@@ -266,7 +266,7 @@ class Search:
         return self._judged(self.guards.exchanged, bags, owner)
 
     def _judged(self, judge: Judge, bags: IntArray, owner: IntArray) -> BoolArray:
-        """Whether each proposal is safe; asked once of bags of a kind, where each is by itself."""
+        """True for each safe proposal; bags of a kind are judged once if groups are independent."""
         if self.guards.coupled:
             return self._measured(judge, bags, owner)
         safe = np.ones(int(owner.max(initial=-1)) + 1, dtype=bool)
@@ -390,7 +390,7 @@ class Search:
     def _worth(
         self, gains: NDArray[np.float64], along: IntArray, room: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """What to expect of each cut: its gain and all later ones, if it does not fail.
+        """The expected gain of each cut and all later ones, if it does not fail.
 
         A cut that goes with the sensitive values fails, and then its group is divided no more. So
         quasi-identifiers of few values, which do so most often, are tried late: when a group is a
@@ -500,7 +500,7 @@ class Search:
     # ---- what becomes of it --------------------------------------------------------------------
 
     def left(self, cuts: TriedCuts, chosen: BoolArray) -> tuple[GroupCounts, IntArray]:
-        """What refusals of some cuts leave, and whose each group is."""
+        """The groups that remain when cuts are refused, and the owner of each."""
         cut_bags = np.add.reduceat(cuts.bags, starts_of(cuts.owner), axis=0)
         bags, owner = bags_of_deals(cut_bags[chosen], cuts.many[chosen])
         return self.counts(bags), owner

@@ -39,7 +39,7 @@ class _Box(NamedTuple):
 
 
 class BestFirst:
-    """What is known about the nodes that were judged, and how far the best is from any other.
+    """The status of judged nodes, and how far the best one is from any other.
 
     `status`, `losses` and `suppressed` are by node; `gap` is how much less a safe node might lose
     than `best`: 0 where the search was finished.

@@ -267,7 +267,7 @@ class FullDomain(Grouper):
 
     @property
     def traits(self) -> Traits:
-        """What it makes holds the policy, at the levels of one node."""
+        """Its releases hold the policy at the levels of one node."""
         is_complete = not self._share and self.seconds is None
         return Traits(
             consults_policy=True,

@@ -40,7 +40,7 @@ def levels_of(attribute: Attribute) -> list[IntArray]:
 
 
 def label_of_level(attribute: Attribute, level: int) -> Sequence[Label]:
-    """What each node of a level is called."""
+    """The labels of the nodes of a level."""
     if level == 0:
         return attribute.domain
     if attribute.labels:
@@ -271,7 +271,7 @@ class LatticeResult(Result):
         return int(self.checked.sum())
 
     def in_words(self, node: Node) -> dict[str, str]:
-        """What each quasi-identifier is coarsened to at a node."""
+        """The level of each quasi-identifier at a node, in words."""
         self._number(node)
         words = (names[level] for names, level in zip(self.names, node, strict=True))
         return dict(zip(self.attributes, words, strict=True))
@@ -302,7 +302,7 @@ class LatticeResult(Result):
         return frozenset(self.minimal)
 
     def loss_of(self, node: Node) -> float | None:
-        """What a safe node loses; None where it is not known."""
+        """The loss of a safe node; None where it is not known."""
         place = self._number(node)
         return None if place is None or np.isnan(self.losses[place]) else float(self.losses[place])
 

@@ -61,11 +61,11 @@ class Loss:
             self.each = lattice.sums(cheapest)
 
     def floor(self, node: Node) -> float:
-        """What a node loses with nobody suppressed."""
+        """The loss of a node with nobody suppressed."""
         return min(1.0, sum(float(x[level]) for x, level in zip(self.steps, node, strict=True)))
 
     def least(self, view: View, leaving: IntArray) -> list[FloatArray]:
-        """What each level up to a view's loses at least, if so many leave each group.
+        """A lower bound of the loss of each level up to a view's, if `leaving` people leave.
 
         By quasi-identifier. A lower bound: those leave who lose least by it.
         """
@@ -77,7 +77,7 @@ class Loss:
         return lowest
 
     def _least_more(self, a: int, low: int, high: int) -> FloatArray:
-        """What suppressing one person of a node of a high level adds to a low one, at least."""
+        """A lower bound of what suppressing one person at a high level adds at a low one."""
         key = a, low, high
         if key not in self._least_of:
             levels, extra_costs = self._levels[a], self._more[a]

@@ -34,7 +34,7 @@ _MOST_NODES, _MOST_ASKED = 100_000, 500
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """What one search says of those of all tables that assign the bags of its groups otherwise."""
+    """The result of one search, for tables that assign the bags of its groups otherwise."""
 
     groups: IntArray  # of each person
     decisions: list[Refusal]  # of each node that is asked about, that it is unsafe

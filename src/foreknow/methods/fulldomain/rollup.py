@@ -86,7 +86,7 @@ class ViewCache:
 
     @property
     def n_cells(self) -> int:
-        """Of all views together."""
+        """The number of cells of all views together."""
         return int(self._sizes.sum())
 
     def smallest_finer(self, node: Node) -> View:

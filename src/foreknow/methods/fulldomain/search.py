@@ -155,7 +155,7 @@ class OutOfTime(Exception):
 
 
 class LatticeSearch:
-    """What is known about the nodes of one table's lattice, and how to learn more.
+    """The status of the nodes of a lattice, and the search for more.
 
     Arrays are as in `LatticeResult`; `suppressed` is by number, and `best` the safe node that
     loses least of those whose loss is known. It stops at `until` on `time.monotonic`'s clock.
@@ -209,7 +209,7 @@ class LatticeSearch:
         return np.flatnonzero((self.status == SAFE) & (n_open_below == 1)).tolist()
 
     def least(self, numbers: list[int]) -> int:
-        """Of some nodes, the one that loses least."""
+        """The node that loses least."""
         return min(numbers, key=self._place)
 
     def _note(self, number: int, view: View, node_verdict: NodeVerdict) -> None:

@@ -25,7 +25,7 @@ _CLOSE = 1e-6
 
 
 class NodeVerdict(NamedTuple):
-    """What was found about a node; the last two count where merging never hurts."""
+    """The verdict on a node; the last two fields count where merging never hurts."""
 
     safe: bool
     outliers: BoolArray | None = None  # groups that are suppressed

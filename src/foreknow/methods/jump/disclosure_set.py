@@ -50,7 +50,7 @@ class Budget:
 
 
 class EarlierNeed(enum.Enum):
-    """What must be known of an earlier function to say whether a table gets to a later one."""
+    """The facts about an earlier function that decide whether a table reaches a later one."""
 
     NOTHING = "its permutation set cannot be safe, nor its disclosure set"
     PERMUTATION = "only whether its permutation set is safe"
@@ -73,7 +73,7 @@ class Strategy:
     distances: tuple[int, ...] = ()
 
     def need(self, j: int, i: int) -> EarlierNeed:
-        """What to know of function j to say whether a table gets to function i.
+        """The facts about function j that decide whether a table reaches function i.
 
         Every table gets to the first function, so its disclosure set is its permutation set. A
         jump that passes i, or a release, keep a table from i alike (section 4.2.1). Where the
@@ -188,7 +188,7 @@ class Exact:
         return self._verdict(i, key)
 
     def needs(self, i: int, parts: Sequence[Part]) -> Needs:
-        """What is needed of lower levels; nothing of those that cannot stop any of the tables."""
+        """The facts needed about lower levels; none about levels that cannot stop any table."""
         needs: list[EarlierNeed] = []
         for j in range(i):
             need = self.strategy.need(j, i)
@@ -433,7 +433,7 @@ class BlockTables:
         ]
 
     def _at_first(self, blocks: tuple[Below, ...], need: EarlierNeed) -> Any:
-        """What a level sees of no values at all."""
+        """The view of a level before any value."""
         if need is EarlierNeed.NOTHING:
             return None
         if need is not EarlierNeed.PERMUTATION:
@@ -446,7 +446,7 @@ class BlockTables:
     def _of_value(
         self, blocks: tuple[Below, ...], need: EarlierNeed, colour: int, cells: Sequence[int]
     ) -> Any:
-        """What a level sees of one value that occurs so often in each cell."""
+        """The view of a level of one value, with its number of occurrences in each cell."""
         if need is EarlierNeed.NOTHING:
             return None
         parts: list[Any] = []
@@ -467,7 +467,7 @@ class BlockTables:
         return True if need is EarlierNeed.PERMUTATION and self._exact.complete else tuple(parts)
 
     def _of_all(self, blocks: tuple[Below, ...], need: EarlierNeed, view: Any) -> Any:
-        """What a level sees of all values, with the verdict on its permutation set."""
+        """The view of a level of all values, with the verdict on its permutation set."""
         if view is None or view is True:
             return view
         if need is EarlierNeed.PERMUTATION:
@@ -479,7 +479,7 @@ class BlockTables:
 
 
 def _after(views: Seen, of_value: Seen) -> Seen:
-    """What is seen after one more value."""
+    """The view after one more value."""
     return tuple(
         None
         if old is None or new is None

@@ -100,7 +100,7 @@ class Function:
 
     @property
     def text(self) -> str:
-        """What may be published of it: neither names nor the order of rows."""
+        """The function in words that may be published: no names, no order of rows."""
         return self._sizes() if self.levels is None else str(self)
 
     def __str__(self) -> str:
@@ -116,7 +116,7 @@ class Function:
 
     @property
     def short(self) -> str:
-        """What messages call it: not everybody's name."""
+        """The function in words for messages: not everybody's name."""
         return _short(str(self))
 
     def _sizes(self) -> str:

@@ -232,7 +232,7 @@ class InOrder(Grouper):
                 )
 
     def _traits(self) -> Traits:
-        """What each of the three declares, in its own class."""
+        """The traits that each of the three methods declares."""
         return Traits(
             needs=ONE_COLUMN,
             symmetric=self.symmetric,
@@ -250,7 +250,7 @@ class InOrder(Grouper):
         return False
 
     def _notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
-        """What a reader of a release should know."""
+        """Notes for readers of a release."""
         if self._kind == "naive" or self._foresees(policy):
             return (self.note,)
         return (OF_ITS_OWN.format(type(self).__name__, repr(self.property)),)
@@ -258,7 +258,7 @@ class InOrder(Grouper):
 
 @dataclass(frozen=True)
 class JumpResult:
-    """What a settled method did with the rows of a table, for the owner only."""
+    """The run of a method on the rows of a table, for the owner only."""
 
     method: InOrder
     run: Run
@@ -503,7 +503,7 @@ class SecretRun:
     sets: Mapping[tuple[int, ...], DisclosureSet] = field(repr=False)
 
     def posterior(self) -> dict[Person, dict[Value, Fraction]]:
-        """What the adversary believes: every secret and every table of its set alike (Bayes)."""
+        """The posteriors if every secret, and every table of its set, is equally likely."""
         return self._mixed(lambda disclosure_set: disclosure_set.size)
 
     def averaged(self) -> dict[Person, dict[Value, Fraction]]:
@@ -576,7 +576,7 @@ class SecretChoice(Grouper):
 
     @builtins.property
     def symmetric(self) -> bool:
-        """As of `Naive`."""
+        """Same as `Naive.symmetric`."""
         return self._naive().symmetric
 
     @builtins.property

@@ -1,4 +1,4 @@
-"""What a policy requires, as a property of what an adversary who knows the method is left with."""
+"""A policy as a property of the tables that remain possible to who knows the method."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ Row: TypeAlias = Sequence[tuple[Hashable, int]]
 
 @runtime_checkable
 class Property(Protocol):
-    """What a property says about itself."""
+    """A safety property of disclosure sets."""
 
     @property
     def convex(self) -> bool:

@@ -75,7 +75,7 @@ class DisclosureSet:
 
 @dataclass(frozen=True)
 class Run:
-    """What an algorithm did with one table.
+    """The run of an algorithm on one table.
 
     Attributes
     ----------

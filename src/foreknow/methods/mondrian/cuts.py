@@ -175,7 +175,7 @@ class _Halves:
 
     @property
     def saved(self) -> NDArray[np.float64]:
-        """What the left sides gain."""
+        """The gain of the left sides."""
         return np.asarray(self.people_left * (self.wide - self.wide_left) / self.scale)
 
     def even(self) -> _Candidates:

@@ -357,7 +357,7 @@ class Level:
 
 
 def _run(starts: IntArray, groups: IntArray) -> IntArray | slice:
-    """What lies between the starts of some groups; nothing is copied where they are neighbours."""
+    """The rows of some groups, as a slice where the groups are adjacent."""
     if len(groups) and groups[-1] - groups[0] + 1 == len(groups):
         return slice(int(starts[groups[0]]), int(starts[groups[-1] + 1]))
     return ranges(starts[groups], starts[groups + 1])[0]

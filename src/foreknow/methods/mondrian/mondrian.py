@@ -301,7 +301,7 @@ def refined(
 
 
 def _losses(level: Level, choice: Choice, groups: IntArray) -> NDArray[np.float64]:
-    """What the people of each group lose, by NCP."""
+    """The loss of each group's people, by NCP."""
     n_groups = int(groups.max()) + 1
     weights = np.ones(len(level.attributes)) if choice.weights is None else choice.weights
     wide = np.zeros(n_groups)

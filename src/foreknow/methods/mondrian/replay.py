@@ -61,7 +61,7 @@ class Turn:
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """What one run says of all runs on tables that assign the bags of its groups otherwise.
+    """The result of one run, for tables that assign the bags of its groups otherwise.
 
     A cut along the borders of groups divides the same bags in every world; so as long as a run on a
     world decides as the true one did, it has the same ledger, and decides the same about such a

@@ -233,7 +233,7 @@ class Suppression:
 
 
 class _Moves:
-    """What some plans make of their groups, counted once, and the suppressed people so far."""
+    """The groups that plans would make, counted once, and the people suppressed so far."""
 
     def __init__(self, counts: GroupCounts, owner: IntArray, out: NDArray[np.bool_]) -> None:
         self._counts, self._owner, self._out = counts, owner, out

@@ -195,7 +195,7 @@ class Streamliner(WithL):
         return None if self.variant == "gda" else by_values_alone(self.l or 2, equal)
 
     def _notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
-        """What a reader of a release should know."""
+        """Notes for readers of a release."""
         if self.variant != "gda":
             return super()._notes(policy, seed)
         unsafe = (
