@@ -58,8 +58,40 @@ def test_the_owner_gets_the_rows_of_newcomers(tmp_path):
     assert not list((tmp_path / "march").glob("newcomers*"))
     fk.utility_report(tmp_path / "march", newcomers, policy=POLICY)
     fk.evidence_report(tmp_path / "march", newcomers, policy=POLICY)
-    with pytest.raises(fk.InputError):
-        fk.utility_report(tmp_path / "march", second, policy=POLICY)
+    other = write_table(tmp_path / "other.csv", [*rows[:90], *rows[91:], ["x", *rows[90][1:]]])
+    with pytest.raises(fk.InputError, match="of its owner's folder"):
+        fk.evidence_report(tmp_path / "march", other, policy=POLICY)
+
+
+def test_measures_take_the_published_table(tmp_path):
+    """Each figure is that of the newcomers' own rows."""
+    rows = drawn(400)
+    first = write_table(tmp_path / "first.csv", rows[:150])
+    second = write_table(tmp_path / "second.csv", [*rows[150:], *rows[:150]])
+    third = write_table(tmp_path / "third.csv", rows[151:])
+    fk.publish(first, POLICY, seed=1).write(tmp_path / "january")
+    made = fk.publish(second, POLICY, seed=1, after=[tmp_path / "january"])
+    made.write(tmp_path / "march")
+    march, newcomers = tmp_path / "march", tmp_path / "march.owner" / "newcomers.csv"
+
+    def measured(release, table):
+        return (
+            fk.utility_report(release, table, policy=POLICY).to_dict()["query_errors"],
+            fk.learned_report(release, ["age"], people=table, policy=POLICY).right,
+        )
+
+    by_rows = measured(march, newcomers)
+    for release in (march, made):
+        assert measured(release, second) == by_rows
+    assert fk.evidence_report(march, second, policy=POLICY).same_source
+    named = fk.named_release(march, microdata=fk.Microdata(second, fk.Schema(**SCHEMA)))
+    assert named.counts.n_people == 250
+    with pytest.raises(fk.InputError, match="is not the table"):
+        fk.learned_report(march, people=third, policy=POLICY)
+    with pytest.raises(fk.InputError, match="is not the table"):
+        fk.evidence_report(march, third, policy=POLICY)
+    fk.forget(march, "p390")
+    assert measured(march, second) == by_rows
 
 
 def test_newcomers_of_a_frame_are_parquet(tmp_path):
@@ -90,8 +122,8 @@ def test_newcomers_are_read_by_the_policy(reading, tmp_path):
     newcomers = tmp_path / "march.owner" / "newcomers.csv"
     fk.utility_report(tmp_path / "march", newcomers, policy=policy)
     assert fk.evidence_report(tmp_path / "march", newcomers, policy=policy).same_source
-    with pytest.raises(fk.InputError, match="of its owner's folder"):
-        fk.evidence_report(tmp_path / "march", tmp_path / "second.csv", policy=policy)
+    both = fk.evidence_report(tmp_path / "march", tmp_path / "second.csv", policy=policy)
+    assert both.same_source
 
 
 def test_who_is_forgotten_is_no_newcomer(tmp_path):

@@ -106,7 +106,7 @@ class AttackedRelease:
         certificate = own_release.published.certificate
         rules = _as_published(policy or certified_policy(certificate), certificate, other_method)
         source = source_of(Path(folder), own_release.path.parent) if table is None else table
-        microdata = _read(source, rules)
+        microdata = own_release.shown(_read(source, rules))
         own_release.refuse_other(microdata)
         name = own_release.published.release.name
         return cls(name, certificate.method["name"], microdata, rules, own_release.groups)

@@ -15,7 +15,7 @@ from foreknow.hints import hinted
 from foreknow.leaves import load
 from foreknow.policy.policy import Policy
 from foreknow.publishing.verification import Verification, judge, load_signed, names_population
-from foreknow.releases.members import is_source, table_schema
+from foreknow.releases.members import is_source, shown_of, table_schema
 from foreknow.releases.written import Published, open_published, refuse_other_schema, schema_of
 from foreknow.result import Result, page_of
 from foreknow_judge.certificate import (
@@ -224,6 +224,8 @@ def _before(
         rules_of_table = None if policy is None else Policy.of(policy)
         microdata = Microdata(table, table_schema(rules_of_table, certificate))
     refuse_other_schema(certificate, microdata.schema)
+    if certificate.after:
+        microdata = shown_of(folder, microdata)
     same = is_source(microdata, certificate, owners_folder(folder) / OWNER)
     if same is False:
         its_rows = f"; take {NEWCOMERS[0]} of its owner's folder" * bool(certificate.after)

@@ -33,6 +33,7 @@ from foreknow.data.engines import (
     write_csv,
     write_in_parts,
 )
+from foreknow.data.engines.columns import fetch
 from foreknow.data.engines.table import Table
 from foreknow.data.generalization import Coarsened, KnownLabels
 from foreknow.data.labels import GroupLabels, Label, Labels
@@ -93,6 +94,7 @@ from foreknow.publishing.verification import (
     write_certificate,
 )
 from foreknow.randomness import generator
+from foreknow.releases.members import rows_of_people
 from foreknow.releases.written import as_release
 from foreknow.result import page_of
 from foreknow.settings import known_keys
@@ -178,6 +180,16 @@ class Publication:
     def groups(self) -> dict[Label, int]:
         """How many people each group has, by its label."""
         return self.release.groups
+
+    def shown(self, microdata: Microdata) -> Microdata:
+        """The rows of a table that are published here, and not those of earlier releases."""
+        if self._newcomers is None or self.since is None:
+            return microdata
+        if microdata.n_rows == self._newcomers.n_rows:
+            return microdata
+        column = self.since.column
+        names = fetch(self._newcomers.source, [column]).column(column).to_pylist()
+        return rows_of_people(microdata, column, map(str, names))
 
     def to_arrow(self, table: str | None = None) -> pa.Table:
         """The table that is published; of two, the one of a name."""

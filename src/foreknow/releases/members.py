@@ -17,7 +17,7 @@ from foreknow.criteria.levels import levels_of
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import Holdings
-from foreknow.data.engines.columns import to_python
+from foreknow.data.engines.columns import fetch, to_python
 from foreknow.data.engines.group_counts import People, group_codes
 from foreknow.data.engines.write import disarm_name, read_noted, write_changed
 from foreknow.data.labels import Labels
@@ -56,6 +56,23 @@ def is_source(microdata: Microdata, certificate: Certificate, key: Path) -> bool
         microdata.digest_of_counts(digest_key) if is_of_counts else microdata.digest(digest_key)
     )
     return bool(digest == certificate.source["digest"])
+
+
+def shown_of(folder: Path, microdata: Microdata) -> Microdata:
+    """The rows of a table that a written release shows, where its owner's folder lies beside it."""
+    if not (owners_folder(folder) / MEMBERS).exists():
+        return microdata
+    return OwnRelease.open(folder).shown(microdata)
+
+
+def rows_of_people(microdata: Microdata, column: str, names: Iterable[str]) -> Microdata:
+    """The rows of some people, by how their names print; the same table if it has none of them."""
+    if column not in microdata.source.columns:
+        return microdata
+    names_of_rows = fetch(microdata.source, [column]).column(column).to_pylist()
+    people = {*names}
+    chosen = np.array([str(name) in people for name in names_of_rows], dtype=bool)
+    return microdata.only(chosen) if chosen.any() else microdata
 
 
 def named_release(
@@ -224,6 +241,19 @@ class OwnRelease:
         certificate = self.published.certificate
         return groups_of(self.rows, certificate, self.release.counts, escaped=certificate.escaped)
 
+    def shown(self, microdata: Microdata) -> Microdata:
+        """The rows of a table that are published here, and not those of earlier releases."""
+        if not self.published.certificate.after or microdata.n_rows == len(self.groups):
+            return microdata
+        column = self.column_of_people()
+        names = {str(name) for name in self.rows.column(column).to_pylist()}
+        if self.some_forgotten and column in microdata.source.columns:
+            texts = fetch(microdata.source, [column]).column(column).to_pylist()
+            as_written = [str(text) for text in texts]
+            called = zip(as_written, self.called(as_written), strict=True)
+            names = {text for text, name in called if name in names}
+        return rows_of_people(microdata, column, names)
+
     def refuse_other(self, microdata: Microdata) -> None:
         """Raise `DataError` for another table than the one that was published."""
         certified = is_source(microdata, self.published.certificate, self.path.parent / OWNER)
@@ -360,6 +390,7 @@ class OwnRelease:
                 f"{str(self.path)!r} was written by a cluster, whose rows have no order, so it is "
                 'not known who has which value; publish with engine = "memory" for that'
             )
+        microdata = self.shown(microdata)
         self.refuse_other(microdata)
         counts, holdings = self.release.counts, microdata.holdings
         who = np.full(len(self.groups), -1, dtype=np.int64)

@@ -136,7 +136,9 @@ def placed(release: Any, people: Any, policy: Any, members: Any) -> tuple[Releas
         )
         if people is None:
             raise InputError("members say who is in which group; give people=, the table, too")
-        microdata = _read(people, table_schema(loaded, own_release.published.certificate))
+        microdata = own_release.shown(
+            _read(people, table_schema(loaded, own_release.published.certificate))
+        )
         own_release.refuse_other(microdata)
         return own_release.release, microdata, own_release.groups[microdata.kept]
     if members is not None:
@@ -146,7 +148,7 @@ def placed(release: Any, people: Any, policy: Any, members: Any) -> tuple[Releas
             "give a Release, what fk.publish returned or the folder that it wrote, not "
             f"{type(release).__name__}"
         )
-    microdata = _read(people, (loaded or release.audit.policy).needed_schema)
+    microdata = release.shown(_read(people, (loaded or release.audit.policy).needed_schema))
     certificate, opened_release = release.certificate, release.release
     parts = release.placed.members()
     groups = np.concatenate(

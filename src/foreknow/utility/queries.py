@@ -25,6 +25,7 @@ from foreknow.policy.from_call import microdata_of
 from foreknow.policy.options import weights_of
 from foreknow.policy.policy import Policy
 from foreknow.publishing.publish import Publication
+from foreknow.releases.members import shown_of
 from foreknow.releases.written import Published, as_opened
 from foreknow.utility.value_positions import (
     Covers,
@@ -436,7 +437,14 @@ def opened(
         policy = release.audit.policy
     microdata = microdata_of(table, policy, rules)
     if isinstance(release, (str, Path)):
-        published = Path(release).is_dir() or Path(release).with_name(CERTIFICATE).exists()
+        path = Path(release)
+        published = path.is_dir() or path.with_name(CERTIFICATE).exists()
+        if published:
+            microdata = shown_of(path if path.is_dir() else path.parent, microdata)
+    elif isinstance(release, Publication):
+        published, microdata = True, release.shown(microdata)
+    elif isinstance(release, Published):
+        published, microdata = True, shown_of(release.folder, microdata)
     else:
         published = isinstance(getattr(release, "release", release), (Release, Microdata))
     if published:
