@@ -267,3 +267,17 @@ def test_rules_that_files_show_are_certified(tmp_path):
         for verdict in (made.audit.verdicts[0], fk.audit(folder, policy).verdicts[0]):
             assert verdict.reached == Fraction(1, 3)
         assert fk.verify(folder).findings[0].reached == Fraction(1, 3)
+
+
+def test_rules_that_files_hide_are_the_owners(tmp_path):
+    """Who cannot have x is not published: the owner's bound counts, and files keep no rule."""
+    columns = {"age": [30] * 7, "sex": [*"mfmmfff"]}
+    columns |= {"ill": [*"abbcacd"], "test": [*"yx-yyxz"]}
+    schema = {"quasi_identifiers": ["age"], "sensitive": [*COLUMNS], "impossible": [NO_X]}
+    asked = {"sensitive": "ill", "facts": {"l": 1, "k": 1}, "knowing": [], "below": "9/10"}
+    policy = fk.Policy.from_dict({"schema": schema, "require": [asked]})
+    made = written(pa.table(columns), policy, folder := tmp_path / "out")
+    (verdict,) = made.audit.verdicts
+    assert verdict.found.bounded and verdict.safe
+    assert float(verdict.found.probability) == 7 / 8
+    assert fk.verify(folder).findings[0].reached == Fraction(1, 2)

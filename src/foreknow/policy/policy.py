@@ -466,14 +466,18 @@ class Policy:
         return bool(requirement.owned(schema) or (schema.counts_people and requirement.points))
 
     def _hides_rule_columns(self, requirement: Requirement) -> bool:
-        """True if a release leaves out or changes a column by which a rule (`impossible`) goes."""
+        """True if a rule (`impossible`) on a requirement's columns asks for a hidden column."""
+        return bool(self._hidden_rules(requirement))
+
+    def _hidden_rules(self, requirement: Requirement) -> list[Rule]:
+        """The rules of a requirement with a column that a release leaves out or changes."""
         schema = self.schema
         if schema is None:
-            return False
+            return []
         shown = {*schema.other} - {*self.options.unlinked}
         if self.options.written != "generalized":
             shown |= {*schema.quasi_identifiers} - {*self.options.unlinked}
-        return any({*rule.where} - shown for rule in self._rules_on(requirement))
+        return [rule for rule in self._rules_on(requirement) if {*rule.where} - shown]
 
     def _rules_on(self, requirement: Requirement) -> list[Rule]:
         """The rules on the column of a requirement, and on those that stand beside it."""
@@ -505,8 +509,10 @@ class Policy:
     def filed(self) -> Policy:
         """The policy that files are judged by; rules of a column are left out if files hide one."""
         policy, schema = self.shown, self.needed_schema
-        unshown = filter(self._hides_rule_columns, self.requirements)
-        if columns := {required.sensitive or schema.sensitive for required in unshown}:
+        hidden_rules = [
+            rule for required in self.requirements for rule in self._hidden_rules(required)
+        ]
+        if columns := {rule.sensitive for rule in hidden_rules}:
             rules = [rule for rule in schema.impossible if rule.sensitive not in columns]
             return policy._with(
                 policy.requirements, replace(policy.needed_schema, impossible=rules)
