@@ -278,6 +278,7 @@ def test_rules_that_files_hide_are_the_owners(tmp_path):
     policy = fk.Policy.from_dict({"schema": schema, "require": [asked]})
     made = written(pa.table(columns), policy, folder := tmp_path / "out")
     (verdict,) = made.audit.verdicts
-    assert verdict.found.bounded and verdict.safe
+    assert verdict.found.bounded
+    assert verdict.safe
     assert float(verdict.found.probability) == 7 / 8
     assert fk.verify(folder).findings[0].reached == Fraction(1, 2)
