@@ -67,8 +67,8 @@ SERVES = {
 def everything_is_here():
     """Whether there is one of every kind that is registered, in their order."""
     for name, here, registered in (
-        ("KNOWLEDGE", list(map(type, KNOWLEDGE)), [*ADVERSARIES]),
-        ("RULES", list(dict.fromkeys(map(type, RULES))), [*CRITERIA]),
+        ("KNOWLEDGE", list(map(type, KNOWLEDGE)), [*ADVERSARIES.values()]),
+        ("RULES", list(dict.fromkeys(map(type, RULES))), [*CRITERIA.values()]),
         ("MAKERS", list(MAKERS), [key for key, _ in METHODS]),
     ):
         lacking = [each for each in registered if each not in here]
@@ -173,7 +173,7 @@ def rule_is_ordered(rule):
 
 def named():
     """The classes of criteria, for the page of the Python API."""
-    return "\n".join(f"::: foreknow.{kind.__name__}" for kind in OURS)
+    return "\n".join(f"::: foreknow.{kind.__name__}" for kind in map(CRITERIA.__getitem__, OURS))
 
 
 # What stands between the marks of pages.

@@ -7,10 +7,11 @@ their packages' word: `foreign` names them wherever a verdict rests on them.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from foreknow.leaves import load
 from foreknow_judge.errors import InputError
 
 _LOG = logging.getLogger(__name__)
@@ -27,19 +28,44 @@ def named(group: str, taken_names: Collection[str]) -> tuple[EntryPoint, ...]:
     return tuple(by_name.values())
 
 
-def kinds(group: str, built_in: Iterable[Any]) -> tuple[Any, ...]:
+class Registry(Mapping[str, Any]):
+    """Classes by their keys: ours, each loaded when it is first asked for, then those of others.
+
+    Parameters
+    ----------
+    group : str
+        The entry points of other packages.
+    ours : mapping of key to place
+        As `foreknow.leaves.load` takes it.
+    taken : collection of str
+        Further keys that others cannot have.
+    """
+
+    def __init__(self, group: str, ours: Mapping[str, str], taken: Collection[str] = ()) -> None:
+        self._places = ours
+        self._foreign = {kind.key: kind for kind in kinds(group, [*ours, *taken])}
+
+    def __getitem__(self, key: str) -> Any:
+        return load(self._places[key]) if key in self._places else self._foreign[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._places or key in self._foreign
+
+    def __iter__(self) -> Iterator[str]:
+        yield from (*self._places, *self._foreign)
+
+    def __len__(self) -> int:
+        return len(self._places) + len(self._foreign)
+
+
+def kinds(group: str, taken: Iterable[str]) -> tuple[Any, ...]:
     """The classes of other packages in a group; each is called by its key in a requirement."""
     # commands that read no policy do without these
     from foreknow.settings import known_keys
     from foreknow_judge.grammar import RequireTable
 
     classes = []
-    taken_names = {
-        *known_keys(RequireTable),
-        "at_level",
-        "absent",
-        *(kind.key for kind in built_in),
-    }
+    taken_names = {*known_keys(RequireTable), "at_level", "absent", *taken}
     for entry in named(group, taken_names):
         try:
             kind = entry.load()

@@ -40,11 +40,11 @@ from foreknow.needs import Need
 from foreknow.policy.ledger import Part, PolicyLedger
 from foreknow_judge.errors import InputError, UnsupportedError
 
-ADVERSARIES = registry.ADVERSARIES
+ADVERSARIES = tuple(registry.ADVERSARIES.values())
 
 
 # Those that read labels of finished groups need more than bags: see tests/criteria.
-CRITERIA = tuple(kind for kind in criteria.CRITERIA if Need.FINISHED not in kind.needs)
+CRITERIA = tuple(kind for kind in criteria.CRITERIA.values() if Need.FINISHED not in kind.needs)
 
 
 SEARCHABLE = [kind for kind in ADVERSARIES if hasattr(kind, "ledger")]

@@ -95,7 +95,7 @@ def begun(browser, own):
 
 def test_the_form_offers_each_kind_with_a_start_that_is_accepted(browser):
     kinds = offered(browser)
-    every = {kind.key for kind in (*ADVERSARIES, *CRITERIA)}
+    every = {*ADVERSARIES, *CRITERIA}
     assert kinds.keys() == every - {"levels"}  # a table of columns
     with_file = {"priors", "k_map", "delta_presence", "population_risk"}
     for key, own in kinds.items():
@@ -125,7 +125,7 @@ def test_files_outside_are_refused(key, table, tmp_path, monkeypatch):
         key = "listed_groups"
         settings = create_model("Listed", __base__=Settings, people_in=(Path, ...))
 
-    monkeypatch.setattr(registry, "CRITERIA", (*CRITERIA, Listed))
+    monkeypatch.setattr(registry, "CRITERIA", {**CRITERIA, Listed.key: Listed})
     path_keys.cache_clear()
     draft = Draft("", None, tmp_path, tmp_path)
     with pytest.raises(InputError, match="which the policy names, is not in the folder"):
@@ -134,7 +134,7 @@ def test_files_outside_are_refused(key, table, tmp_path, monkeypatch):
 
 
 def test_a_further_criterion_is_offered(monkeypatch, browser):
-    monkeypatch.setattr(registry, "CRITERIA", (*CRITERIA, EvenGroups))
+    monkeypatch.setattr(registry, "CRITERIA", {**CRITERIA, EvenGroups.key: EvenGroups})
     form.cache_clear()
     own = offered(browser)["even_groups"]
     assert (own["limited"], own["usual"]) == (False, 1)

@@ -35,7 +35,7 @@ BESIDE = {
 BAGS = st.lists(
     st.dictionaries(st.sampled_from("abcd"), st.integers(1, 6), min_size=1), min_size=1, max_size=6
 )
-of_each = pytest.mark.parametrize("kind", criteria.CRITERIA, ids=lambda kind: kind.key)
+of_each = pytest.mark.parametrize("kind", criteria.CRITERIA.values(), ids=lambda kind: kind.key)
 FORMS = pytest.mark.parametrize("form", ["generalized", "bucketized"])
 
 

@@ -490,7 +490,9 @@ def test_alike_values_change_places():
 ALIKE = [rule for rule in RULES if rule.speaks is not None and rule.speaks.alike]
 
 
-@pytest.mark.parametrize("kind", sorted({type(rule) for rule in ALIKE}, key=CRITERIA.index))
+@pytest.mark.parametrize(
+    "kind", sorted({type(rule) for rule in ALIKE}, key=[*CRITERIA.values()].index)
+)
 def test_criteria_of_alike_values(kind):
     """They fail groups whichever the values are."""
     rules = [rule for rule in ALIKE if type(rule) is kind]

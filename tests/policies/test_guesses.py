@@ -499,7 +499,7 @@ def test_names_stand_for_one_thing():
     assert {*names.COMMANDS.values()} <= {*app.commands}
     assert not {*names.COMMANDS} & {*app.commands}
     assert not {*names.ADVICE} & {*fk.__all__, *fk._ALIAS}
-    keys = {kind.key for kind in REGISTERED}
+    keys = {*REGISTERED}
     assert {*CRITERIA} < keys <= {*KEYS}  # a command line has no tables
     assert {*CRITERIA, *COLUMNS} <= {*KEYS} & {setting.name for setting in fields(Judging)}
     assert names.own_name("k", ["k", "k_anonymity"]) is None

@@ -667,8 +667,8 @@ def test_the_json_schema_names_every_key(monkeypatch):
     table = policy_schema()
     assert json.loads(json.dumps(table)) == table
     keys = table["$defs"]["Require"]["properties"].keys()
-    for kind in (*fk.adversaries.registry.ADVERSARIES, *fk.criteria.registry.CRITERIA):
-        assert kind.key in keys
+    for key in (*fk.adversaries.registry.ADVERSARIES, *fk.criteria.registry.CRITERIA):
+        assert key in keys
     assert {"values", "except", "any_of", "within", "knowing", "below"} <= keys
     for name in ("Require", "Publish", "SchemaTable", "TryTable"):
         assert table["$defs"][name]["additionalProperties"] is False

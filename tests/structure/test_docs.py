@@ -22,7 +22,7 @@ from examples import make_sample
 from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.cli.entry import app
 from foreknow.cli.options import Files
-from foreknow.criteria.registry import OURS
+from foreknow.criteria.registry import CRITERIA
 from foreknow.methods.registry import METHODS, kind_of
 from foreknow.policy.file import policy_settings
 from foreknow.sample import policy_path, table_path
@@ -94,7 +94,7 @@ def table_of(key):
         ("## `[[require]]`", table_of("require")),
         ("## `[[try]]`", table_of("try")),
         ("## `[publish]`", table_of("publish")),
-        *(("## `[[require]]`", kind.settings) for kind in ADVERSARIES),
+        *(("## `[[require]]`", kind.settings) for kind in ADVERSARIES.values()),
     ],
 )
 def test_policy_keys_are_there(heading, settings):
@@ -114,7 +114,7 @@ def test_every_public_name_is_there():
     lacking = [f"::: foreknow.{name}" for name in sorted(public - set(named))]
     assert not lacking, f"add to a page docs/reference/python-*.md: {lacking}"
     assert sorted(named) == sorted(public), "a page docs/reference/python-*.md names what is not"
-    kinds = {kind.__name__ for kind in (*ADVERSARIES, *OURS)}
+    kinds = {kind.__name__ for kind in (*ADVERSARIES.values(), *CRITERIA.values())}
     assert kinds <= {*foreknow.__all__}, "add a line for it to __init__.pyi"
 
 

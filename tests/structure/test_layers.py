@@ -296,7 +296,10 @@ def home_of(kind):
 
 
 KNOWN = [
-    *((k.key, {k.__name__, k.key} - PLAIN, home_of(k)) for k in (*ADVERSARIES, *CRITERIA)),
+    *(
+        (k.key, {k.__name__, k.key} - PLAIN, home_of(k))
+        for k in (*ADVERSARIES.values(), *CRITERIA.values())
+    ),
     *((key, {key}, SRC / "methods") for key, _ in METHODS if key not in PLAIN),
     *((part, {part}, SRC / "nowhere") for part in PARTS),
 ]

@@ -200,7 +200,7 @@ def test_names_that_are_taken(place):
     code = """
 from foreknow.criteria.registry import CRITERIA, OURS
 from foreknow.policy.policy import Policy
-assert CRITERIA == OURS
+assert [*CRITERIA] == [*OURS]
 policy = Policy.from_dict({"require": [{"facts": {"l": 1}, "below": 0.5}]})
 assert type(policy.requirements[0].adversary).__module__.startswith("foreknow.")
 """

@@ -29,7 +29,7 @@ from foreknow_judge.settings import Settings
 # ---- what is there -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", adversaries.ADVERSARIES, ids=lambda kind: kind.key)
+@pytest.mark.parametrize("kind", adversaries.ADVERSARIES.values(), ids=lambda kind: kind.key)
 def test_every_knowledge_has_a_judge(kind, tmp_path):
     """It declares the same, and the kind reads what it writes."""
     assert kind.key in VERIFIERS, "add a line to VERIFIERS in foreknow_judge/knowledge.py"
@@ -44,7 +44,9 @@ def test_every_knowledge_has_a_judge(kind, tmp_path):
     assert kind.from_settings(kind.settings.model_validate(written[kind.key]), tmp_path) == made
 
 
-@pytest.mark.parametrize("criterion", criteria.CRITERIA, ids=lambda criterion: criterion.key)
+@pytest.mark.parametrize(
+    "criterion", criteria.CRITERIA.values(), ids=lambda criterion: criterion.key
+)
 def test_every_criterion_has_a_gauge(criterion):
     assert criterion.key in GAUGES, "add a line to GAUGES in foreknow_judge/criteria.py"
     gauge = GAUGES[criterion.key]
@@ -252,7 +254,7 @@ def test_a_call_takes_every_criterion():
         if not rule.key.startswith("t_closeness") and not hasattr(rule, "population"):
             audit = fk.audit(table, **asked, **rule.to_dict())
             assert audit.policy.requirements[0].criterion.to_dict() == rule.to_dict()
-    assert {kind.key for kind in criteria.CRITERIA} <= {*KEYS}
+    assert {*criteria.CRITERIA} <= {*KEYS}
 
 
 # ---- a toy of each -----------------------------------------------------------------------------
@@ -277,12 +279,17 @@ labels = { age = "exact" }
 """
 
 
+def with_(registry, kind):
+    """A registry with one more class."""
+    return {**registry, kind.key: kind}
+
+
 @pytest.fixture
 def registered(monkeypatch):
-    """One more of each, in its tuple."""
+    """One more of each, in its registry."""
     assert fk.publish  # whose modules keep the tuple of methods that they first see
-    monkeypatch.setattr(adversaries, "ADVERSARIES", (*adversaries.ADVERSARIES, Friends))
-    monkeypatch.setattr(criteria, "CRITERIA", (*criteria.CRITERIA, EvenGroups))
+    monkeypatch.setattr(adversaries, "ADVERSARIES", with_(adversaries.ADVERSARIES, Friends))
+    monkeypatch.setattr(criteria, "CRITERIA", with_(criteria.CRITERIA, EvenGroups))
     monkeypatch.setattr(methods, "METHODS", (*methods.METHODS, ("pairs", "tests.toys:Pairs")))
 
 
@@ -433,14 +440,14 @@ def test_members_that_are_lacking(kind, name, more, how, said):
     ],
 )
 def test_what_is_registered_without(monkeypatch, registry, known, kind, name):
-    monkeypatch.setattr(registry, known, (*getattr(registry, known), without(kind, name)))
+    monkeypatch.setattr(registry, known, with_(getattr(registry, known), without(kind, name)))
     with pytest.raises(fk.InputError, match=rf"{kind.__name__} lacks {name}, which"):
         fk.Policy.from_dict({"require": [{"k_anonymity": 2}]})
 
 
 def test_kinds_without_a_gauge(monkeypatch):
     lacking = without(EvenGroups, "gauge")
-    monkeypatch.setattr(criteria, "CRITERIA", (*criteria.CRITERIA, lacking))
+    monkeypatch.setattr(criteria, "CRITERIA", with_(criteria.CRITERIA, lacking))
     with pytest.raises(fk.InputError, match=r"EvenGroups lacks gauge, a foreknow_judge Gauge$"):
         published(lacking(2))
     monkeypatch.delitem(GAUGES, "alpha_k")

@@ -5,11 +5,13 @@ Those of other packages come last.
 
 from __future__ import annotations
 
-from foreknow import plugins
-from foreknow.adversaries.facts.facts import Facts
-from foreknow.adversaries.implications.implications import Implications, Negations
-from foreknow.adversaries.priors.priors import Priors
-from foreknow.adversaries.protocol import Kind
+from foreknow.plugins import Registry
 
-OURS: tuple[type[Kind], ...] = (Facts, Implications, Negations, Priors)
-ADVERSARIES: tuple[type[Kind], ...] = (*OURS, *plugins.kinds("foreknow.adversaries", OURS))
+# What each is called, and its class: loaded when it is first asked for.
+OURS = {
+    "facts": "foreknow.adversaries.facts.facts:Facts",
+    "implications": "foreknow.adversaries.implications.implications:Implications",
+    "negations": "foreknow.adversaries.implications.implications:Negations",
+    "priors": "foreknow.adversaries.priors.priors:Priors",
+}
+ADVERSARIES = Registry("foreknow.adversaries", OURS)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby, product
 from pathlib import Path
-from typing import Any, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import numpy as np
 
@@ -36,7 +36,6 @@ from foreknow.data.release import Release
 from foreknow.data.sights import Possible, Register, Sight, seen_with
 from foreknow.data.utility import Utility, utility_of
 from foreknow.leaves import is_installed, load
-from foreknow.methods.fulldomain.lattice import LatticeResult
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.explanation import Explanation
 from foreknow.policy.from_call import Arguments, hinted_with_keys, policy_of
@@ -45,6 +44,9 @@ from foreknow.result import Result, page_of
 from foreknow_judge.errors import DataError, InputError, PolicyError, UnsupportedError, memory_for
 from foreknow_judge.scope import Scope
 from foreknow_judge.verdict import Verdict, neither
+
+if TYPE_CHECKING:
+    from foreknow.methods.fulldomain.lattice import LatticeResult
 
 
 def _told(verdict: Verdict, requirement_counts: RequirementCounts) -> dict[str, Any]:

@@ -13,9 +13,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from foreknow.adversaries.protocol import counts_of
-from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.auditing.audit_input import OwnersTable
-from foreknow.criteria.registry import CRITERIA
 from foreknow.data.arrays import IntArray, combine
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import codes_of, fetch, to_python
@@ -32,7 +30,7 @@ from foreknow.errors import InternalError
 from foreknow.needs import Need
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.explanation import Explanation
-from foreknow.policy.kinds import registered_kinds
+from foreknow.policy.kinds import keys_of_kinds, kind_of, registered_kinds
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow_judge.counted import Counted
@@ -155,7 +153,9 @@ def _refuse_alike(values: Sequence[Any]) -> None:
 
 def _is_known(kind: Any, kinds: Kinds) -> bool:
     """True if the judge knows an adversary or a criterion; else its own word is all there is."""
-    return type(kind) in {*ADVERSARIES, *CRITERIA} and kind.key in {*kinds.judges, *kinds.gauges}
+    key = getattr(kind, "key", None)
+    is_registered = key in keys_of_kinds() and type(kind) is kind_of(key)
+    return is_registered and key in {*kinds.judges, *kinds.gauges}
 
 
 def _populations(requirement: Requirement, columns: Sequence[str]) -> dict[str, Any]:

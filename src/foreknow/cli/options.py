@@ -268,7 +268,7 @@ def _in_a_policy(option: str) -> str | None:
     from foreknow.criteria.registry import CRITERIA  # after a mistake only
 
     key = option.removeprefix("--").replace("-", "_")
-    if all(kind.key != key for kind in CRITERIA):
+    if key not in CRITERIA:
         return None
     return f"a policy file says it: {key} = ... below [[require]]; then --policy FILE"
 

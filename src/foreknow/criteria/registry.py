@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from foreknow import plugins
 from foreknow.adversaries.registry import ADVERSARIES
-from foreknow.criteria.closeness import BetaLikeness, DeltaDisclosure, TCloseness
-from foreknow.criteria.diversity import AlphaK, LDiversity
-from foreknow.criteria.levels import Levels
-from foreknow.criteria.risk import Risk
-from foreknow.criteria.size import GroupSize, KAnonymity
-from foreknow.leaves import is_installed, load
+from foreknow.leaves import is_installed, leaf_of
+from foreknow.plugins import Registry
 
-# Those that compare groups with a population, where measuring risk is installed.
-_OF_POPULATIONS = load("foreknow.risks.criteria:KINDS") if is_installed("foreknow.risks") else ()
-OURS: tuple[Any, ...] = (
-    KAnonymity,
-    GroupSize,
-    LDiversity,
-    AlphaK,
-    TCloseness,
-    BetaLikeness,
-    DeltaDisclosure,
-    *_OF_POPULATIONS[:2],
-    Risk,
-    *_OF_POPULATIONS[2:],
-    Levels,
-)
-_KNOWN = (*ADVERSARIES, *OURS)
-CRITERIA: tuple[Any, ...] = (*OURS, *plugins.kinds("foreknow.criteria", _KNOWN))
+# What each is called, and its class: loaded when it is first asked for.
+_PLACES = {
+    "k_anonymity": "foreknow.criteria.size:KAnonymity",
+    "group_size": "foreknow.criteria.size:GroupSize",
+    "l_diversity": "foreknow.criteria.diversity:LDiversity",
+    "alpha_k": "foreknow.criteria.diversity:AlphaK",
+    "t_closeness": "foreknow.criteria.closeness:TCloseness",
+    "beta_likeness": "foreknow.criteria.closeness:BetaLikeness",
+    "delta_disclosure": "foreknow.criteria.closeness:DeltaDisclosure",
+    "k_map": "foreknow.risks.criteria:KMap",
+    "delta_presence": "foreknow.risks.criteria:DeltaPresence",
+    "risk": "foreknow.criteria.risk:Risk",
+    "population_risk": "foreknow.risks.criteria:PopulationRisk",
+    "levels": "foreknow.criteria.levels:Levels",
+}
+OURS = {key: place for key, place in _PLACES.items() if is_installed(leaf_of(place) or "foreknow")}
+CRITERIA = Registry("foreknow.criteria", OURS, ADVERSARIES)

@@ -259,8 +259,7 @@ def _named(text: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> st
         or first not in sensitive_after
     ):
         return text
-    keys = {kind.key for kind in ADVERSARIES}
-    keys |= {kind.key for kind in CRITERIA if not kind.of_people}
+    keys = {*ADVERSARIES, *(key for key, kind in CRITERIA.items() if not kind.of_people)}
     required = from_toml(text).get("require", ())
     for place, requirement in enumerate(required if isinstance(required, list) else ()):
         if (

@@ -6,7 +6,7 @@ of a method are checked where it is made: see `foreknow.methods.registry`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from foreknow.data.schema import Schema
 from foreknow.errors import did_you_mean
 from foreknow.leaves import is_installed, load
 from foreknow.needs import check_members
+from foreknow.policy.kinds import kind_of
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.requirement import Requirement
 from foreknow.policy.tables import PolicyTable, PublishTable, Registered, policy_table
@@ -36,21 +37,25 @@ _LEARNED = "learned"
 
 @lru_cache(64)
 def _tables(
-    kinds: tuple[Any, ...], criterion_kinds: tuple[Any, ...], makers: tuple[tuple[str, Any], ...]
+    kinds: tuple[tuple[str, Any], ...],
+    criterion_kinds: tuple[tuple[str, Any], ...],
+    makers: tuple[tuple[str, Any], ...],
 ) -> type[Settings]:
     """The model of a policy file: all registered kinds, and the methods that the file sets."""
-    for kind in kinds:
-        check_members(kind, Kind, Adversary)
-    for criterion in criterion_kinds:
-        check_members(criterion, Criterion)
+    knowledge = _settings(kinds, Kind, Adversary)
     return policy_table(
-        Registered(
-            {kind.key: kind.settings for kind in kinds},
-            {criterion.key: criterion.settings for criterion in criterion_kinds},
-            _tried(),
-            dict(makers),
-        )
+        Registered(knowledge, _settings(criterion_kinds, Criterion), _tried(), dict(makers))
     )
+
+
+def _settings(kinds: Iterable[tuple[str, Any]], *protocols: type) -> dict[str, Any]:
+    """The settings of kinds by their keys; none of those that were not loaded."""
+    settings = dict[str, Any]()
+    for key, kind in kinds:
+        if kind is not None:
+            check_members(kind, *protocols)
+        settings[key] = Settings if kind is None else kind.settings
+    return settings
 
 
 def _tried() -> dict[str, Any]:
@@ -60,9 +65,22 @@ def _tried() -> dict[str, Any]:
     return {_LEARNED: load("foreknow.trials.learned:LearnedSettings")}
 
 
-def policy_settings(methods: Mapping[str, Any]) -> type[Settings]:
-    """The model of a policy file: all registered kinds, and tables of these methods."""
-    return _tables(adversaries.ADVERSARIES, criteria.CRITERIA, tuple(methods.items()))
+def policy_settings(methods: Mapping[str, Any], required: Collection[str] = ()) -> type[Settings]:
+    """The model of a policy file: all registered kinds, and tables of these methods.
+
+    Where it is known which are `required`, others of ours are named, without their settings.
+    """
+    kinds = _loaded(adversaries.ADVERSARIES, adversaries.OURS, required)
+    criterion_kinds = _loaded(criteria.CRITERIA, criteria.OURS, required)
+    return _tables(kinds, criterion_kinds, tuple(methods.items()))
+
+
+def _loaded(
+    registry: Mapping[str, Any], ours: Container[str], required: Collection[str]
+) -> tuple[tuple[str, Any], ...]:
+    """The classes of kinds by their keys; None for our own that are not required."""
+    unneeded = {key for key in registry if key in ours and required and key not in required}
+    return tuple((key, None if key in unneeded else registry[key]) for key in registry)
 
 
 def text_of(table: Mapping[str, Any]) -> str:
@@ -106,7 +124,14 @@ def read_tables(table: Mapping[str, Any], name: str) -> Any:
         for key, settings in publish_table.items()
         if isinstance(settings, Mapping) and key not in PublishTable.model_fields
     ]
-    return read(policy_settings(dict.fromkeys(methods)), dict(table), name)
+    required = table.get("require")
+    keys = {
+        key
+        for requirement in (required if isinstance(required, list) else ())
+        if isinstance(requirement, Mapping)
+        for key in requirement
+    }
+    return read(policy_settings(dict.fromkeys(methods), keys), dict(table), name)
 
 
 def parts_of(
@@ -141,7 +166,7 @@ def _attack(by: Sequence[str]) -> Any:
 def _refuse_kinds(table: Mapping[str, Any], name: str) -> None:
     """Refuse criteria that are not installed, and `learned`, of which no limit can be proved."""
     required = table.get("require")
-    lacking = JUDGED.keys() - {kind.key for kind in criteria.CRITERIA}
+    lacking = JUDGED.keys() - {*criteria.CRITERIA}
     for place, requirement in enumerate(required if isinstance(required, list) else []):
         if isinstance(requirement, Mapping) and requirement.keys() & lacking:
             load("foreknow.risks.criteria")  # which is refused if it is not installed
@@ -155,13 +180,12 @@ def _refuse_kinds(table: Mapping[str, Any], name: str) -> None:
 
 def _requirement(table: Any, name: str, folder: Path) -> Requirement:
     """Make a requirement of its table: of one adversary or criterion, or of points with limits."""
-    class_of = {kind.key: kind for kind in (*adversaries.ADVERSARIES, *criteria.CRITERIA)}
     adversary: Any = []
     for key, settings in table.kinds.items():
         if not isinstance(settings, list):  # then it is the only one, as the grammar has checked
-            adversary = class_of[key].from_settings(settings, folder)
+            adversary = kind_of(key).from_settings(settings, folder)
             break
         for point in settings:
-            adversary.append((class_of[key].from_settings(point, folder), point.below))
+            adversary.append((kind_of(key).from_settings(point, folder), point.below))
     fields = {key: getattr(table, key) for key in PolicyTable.model_fields}
     return Requirement(adversary, **{**fields, "name": name})

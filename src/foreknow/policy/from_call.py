@@ -43,7 +43,7 @@ class Arguments(TypedDict, total=False):
 
 
 # All arguments that a call takes in place of a policy.
-KEYS = tuple(dict.fromkeys([*Arguments.__annotations__, *(kind.key for kind in CRITERIA)]))
+KEYS = tuple(dict.fromkeys([*Arguments.__annotations__, *CRITERIA]))
 _LEFT_OUT = ("identifiers", "hierarchies")
 _COLUMNS = ("quasi_identifiers", "sensitive", *_LEFT_OUT)
 # The name of requirements that apply if a call has none.
@@ -219,7 +219,7 @@ def _schema(arguments: Mapping[str, Any]) -> Schema | None:
 
 def _table(key: str, value: Any) -> dict[str, Any]:
     """The table of a policy file; a plain value of a criterion is its first setting."""
-    settings: Any = next((kind.settings for kind in CRITERIA if kind.key == key), None)
+    settings: Any = CRITERIA[key].settings if key in CRITERIA else None
     if isinstance(value, Mapping) or not hasattr(settings, "model_fields"):
         return {key: value}
     return {key: {known_keys(settings)[0]: value}}

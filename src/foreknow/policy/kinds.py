@@ -10,42 +10,54 @@ from foreknow.criteria import registry as criteria
 from foreknow.plugins import foreign, package_of
 from foreknow_judge.criteria import GAUGES, Gauge
 from foreknow_judge.errors import InputError
+from foreknow_judge.kinds import CRITERIA, KNOWLEDGE
 from foreknow_judge.knowledge import VERIFIERS, Judge
 from foreknow_judge.registry import Kinds
 
 
+def kind_of(key: str) -> Any:
+    """The class of a kind of knowledge, or of a criterion, by what a policy calls it."""
+    return (adversaries.ADVERSARIES if key in adversaries.ADVERSARIES else criteria.CRITERIA)[key]
+
+
+def keys_of_kinds() -> list[str]:
+    """What a policy calls each kind of knowledge, and each criterion."""
+    return [*adversaries.ADVERSARIES, *criteria.CRITERIA]
+
+
 def registered_kinds(needed_keys: Iterable[str] = ()) -> Kinds:
-    """All kinds, ours and those of other packages; those with `needed_keys` need a judge."""
+    """All kinds, the judge's and further ones; those with `needed_keys` need a judge."""
     asked_keys = {*needed_keys}
-    knowledge = {kind.key: kind.settings for kind in adversaries.ADVERSARIES}
-    criterion_settings = {kind.key: kind.settings for kind in criteria.CRITERIA}
-    all_kinds = (*adversaries.ADVERSARIES, *criteria.CRITERIA)
-    foreign_kinds = [kind for kind in all_kinds if kind.key not in {*VERIFIERS, *GAUGES}]
+    knowledge = _further(adversaries.ADVERSARIES, VERIFIERS)
+    criterion_kinds = _further(criteria.CRITERIA, GAUGES)
     return Kinds(
-        knowledge,
-        criterion_settings,
-        {**VERIFIERS, **_brought(adversaries.ADVERSARIES, "judge", Judge, VERIFIERS, asked_keys)},
-        {**GAUGES, **_brought(criteria.CRITERIA, "gauge", Gauge, GAUGES, asked_keys)},
-        {kind.key: name for kind in foreign_kinds for name in foreign([kind])},
+        {**KNOWLEDGE, **{key: kind.settings for key, kind in knowledge.items()}},
+        {**CRITERIA, **{key: kind.settings for key, kind in criterion_kinds.items()}},
+        {**VERIFIERS, **_brought(knowledge, "judge", Judge, asked_keys)},
+        {**GAUGES, **_brought(criterion_kinds, "gauge", Gauge, asked_keys)},
+        {
+            key: name
+            for key, kind in (*knowledge.items(), *criterion_kinds.items())
+            for name in foreign([kind])
+        },
     )
 
 
+def _further(kinds: Mapping[str, Any], judged: Mapping[str, Any]) -> dict[str, Any]:
+    """The kinds that the judge does not know."""
+    return {key: kinds[key] for key in kinds if key not in judged}
+
+
 def _brought(
-    kinds: Iterable[Any],
-    name: str,
-    judge_type: Any,
-    registered: Mapping[str, Any],
-    needed: set[str],
+    kinds: Mapping[str, Any], name: str, judge_type: Any, needed: set[str]
 ) -> dict[str, Any]:
     """The judges or gauges that further kinds bring."""
     brought = {}
-    for kind in kinds:
+    for key, kind in kinds.items():
         judge_of_kind = getattr(kind, name, None)
-        if kind.key in registered:
-            continue
         if isinstance(judge_of_kind, judge_type):
-            brought[kind.key] = judge_of_kind
-        elif kind.key in needed:
+            brought[key] = judge_of_kind
+        elif key in needed:
             lacks = f"{kind.__name__} lacks {name}, a foreknow_judge {judge_type.__name__}"
             table, file = (
                 ("GAUGES", "criteria") if judge_type is Gauge else ("VERIFIERS", "knowledge")

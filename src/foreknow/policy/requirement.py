@@ -17,13 +17,11 @@ from foreknow.adversaries.protocol import (
     check_adversary,
     counts_of,
 )
-from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.criteria.protocol import (
     Criterion,
     check_criterion,
     refuse_cases,
 )
-from foreknow.criteria.registry import CRITERIA
 from foreknow.data.counts import Semantics
 from foreknow.data.engines.households import ELSEWHERE, Shared
 from foreknow.data.hierarchy import Hierarchy
@@ -39,6 +37,7 @@ from foreknow.hints import hints
 from foreknow.names import own_name
 from foreknow.needs import Need, require
 from foreknow.policy.counted import RequirementCounts
+from foreknow.policy.kinds import keys_of_kinds, kind_of
 from foreknow.policy.people import refuse_no_sum
 from foreknow.policy.sets import TargetValues, meant, sets_of, written
 from foreknow.policy.subjects import Values, subject_of
@@ -120,13 +119,13 @@ class Point(NamedTuple):
 
 def _by_key(cls: type[Any]) -> type[Any]:
     """Let a requirement be made by the keys of a policy file: Requirement(k_anonymity=5)."""
-    make, kinds = cls.__init__, {kind.key: kind for kind in (*ADVERSARIES, *CRITERIA)}
+    make, kinds = cls.__init__, keys_of_kinds()
 
     @wraps(make)
     def made(self: Any, *args: Any, **fields: Any) -> None:
         fields = {own_name(key, kinds) or key: value for key, value in fields.items()}
         if keys := [] if args else [key for key in fields if key in kinds]:
-            value, kind = fields.pop(keys[0]), kinds[keys[0]]
+            value, kind = fields.pop(keys[0]), kind_of(keys[0])
             args = (kind(**value) if isinstance(value, Mapping) else kind(value),)
         make(self, *args, **fields)
 

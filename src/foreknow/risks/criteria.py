@@ -671,7 +671,3 @@ class PopulationRisk(Limits, OfPopulation):
             "  [[require]]",
             f"  k_anonymity = {k}",
         ]
-
-
-# What a policy can require of a population.
-KINDS = KMap, DeltaPresence, PopulationRisk

@@ -186,7 +186,7 @@ def _finding(finding: Verdict) -> str:
         divided = f" in groups divided by {_all(finding.known)}" if finding.known else ""
         who = f"who has the same {_all(finding.alike)}, which are published exactly"
         unit = who if finding.alike else "groups"
-        kind = next(kind for kind in criteria.CRITERIA if kind.key == key)
+        kind = criteria.CRITERIA[key]
         attained = f"attained is {finding.reached}"
         if kind.of_labels:
             attained = "it holds"
