@@ -100,13 +100,37 @@ _NOBODY = {
     "the sum over those of one who has several.",
 }
 _SHARED = {
-    PEOPLE: ", so none of these rows can be told to be that of one person by them.",
+    PEOPLE: ", so these columns alone identify none of these rows.",
     CASES: f". {ALL_OF_ONE}",
 }
 _NOT_LIMITED = "No requirement limits what can be inferred of a person: that was not judged."
 # How sentences about other releases begin.
 _OF_RELEASES = (OTHER_RELEASES, "Published after", "Judged together")
 _ALL = 1000
+# The titles of what was measured, by the names in `guidances.toml`.
+_TITLES = {
+    "singling_out": "People who stand alone",
+    "isolating": "A random question",
+    "linking": "Links between people and groups",
+    "inference": "People over a limit",
+    "tried": "Trials",
+    "people_said": "People",
+    "picking": "Picking one person of a group",
+    "average": "Picking one person, on average",
+    "objectives": "What is required",
+    "methods": "Methods",
+    "distinguishing": "How far each column is coarsened",
+    "transformed": "What was transformed",
+    "usefulness": "Answers to queries",
+    "verified": "Verification",
+    "documents": "Documents",
+    "owned": "What stays with the owner",
+}
+_HOLDS = "What holds, against whom, and under which assumptions"
+_ASSUMED = "What is assumed"
+_NOT_COVERED = "What this does not cover"
+_PUBLISHED = "What was published"
+_BEFORE = "Before and after"
 
 
 @dataclass(frozen=True)
@@ -168,19 +192,19 @@ class EvidencePage(Page[EvidenceReport]):
         before, mood = self._before(), self.mood or "lead"
         yield Sentence(self._afresh, mood)
         yield Sentence(_NO_CONCLUSION, "note")
-        yield Heading("What was published", "published")
-        yield Pairs("What was published", self._published(), whole=True)
-        yield Heading("What holds, against whom, and under which assumptions", "safe")
+        yield Heading(_PUBLISHED, "published")
+        yield Pairs(_PUBLISHED, self._published(), whole=True)
+        yield Heading(_HOLDS, "safe")
         for verdict, text in zip(self.result.audit.verdicts, self._safe, strict=True):
             sentence_mood = verdict_mood(self.result.audit, verdict) if mood == "safe" else mood
             yield Sentence(text, sentence_mood, whole=before is not None)
-        yield Heading("What is assumed", level=3)
+        yield Heading(_ASSUMED, level=3)
         yield Items(self._assumptions(), whole=True)
         if self._beside:
-            yield Heading("What this does not cover", level=3)
+            yield Heading(_NOT_COVERED, level=3)
             yield Items(self._beside, whole=True)
         if before is not None:
-            yield Heading("Before and after", "before")
+            yield Heading(_BEFORE, "before")
             yield before
         if self.result.utility is not None:
             yield from _for_the_page(_of_utility(self.result.utility).blocks(level=3))
@@ -200,25 +224,55 @@ class EvidencePage(Page[EvidenceReport]):
             yield from exposed_figure(exposed_by_verdict, f"people-{place}", title)
 
     def _answers(self) -> Iterator[Block]:
-        """The questions of each guidance, what was measured of them, and what is left."""
+        """Everything measured for a guidance, each once; then the questions of each guidance."""
+        title_of = self._stated()
+        yield Heading("What was measured for the guidances", "measured")
+        for title, texts in self._measured().items():
+            if fresh := [text for text in texts if text not in title_of]:
+                yield Heading(title, level=3)
+                yield Items(fresh, whole=True)
+                title_of.update(dict.fromkeys(fresh, title))
         answers = [answer for _, of_guidance in self._questions for answer in of_guidance]
         n_to_fill = sum(bool(answer.to_fill) for answer in answers)
         yield Sentence(
-            f"{number(len(answers))} questions of {number(len(self._questions))} guidances; "
-            f"{number(n_to_fill)} of them have something for the reader to fill in."
+            f"{number(len(answers))} questions of {number(len(self._questions))} guidances, in our "
+            f"words; {number(n_to_fill)} of them have something for the reader to fill in."
         )
         for place, (title, of_guidance) in enumerate(self._questions, 1):
             yield Heading(title, f"guidance-{place}")
-            yield Sentence(
-                "In our words. What is marked is for the reader to fill in.", "note", whole=True
-            )
             for question_number, answer in enumerate(of_guidance, 1):
                 yield Heading(f"{question_number}. {answer.question}", level=3)
                 if answer.measured:
-                    yield Items(answer.measured, whole=True)
+                    titles = dict.fromkeys(title_of[text] for text in answer.measured)
+                    parts = listing([f"“{name}”" for name in titles], n_shown=_ALL)
+                    yield Sentence(f"See {parts} above.", whole=True)
                 else:
                     yield Sentence("Nothing of this can be measured.", "note", whole=True)
                 yield from [Sentence(text, "fill", whole=True) for text in answer.to_fill]
+
+    def _stated(self) -> dict[str, str]:
+        """The title under which the page states each sentence before the guidances."""
+        sections = {
+            _PUBLISHED: self._roles,
+            _HOLDS: self._safe,
+            _ASSUMED: self._assumptions(),
+            _NOT_COVERED: self._beside,
+            _BEFORE: self._usefulness,
+        }
+        return {text: title for title, texts in sections.items() for text in texts}
+
+    def _measured(self) -> dict[str, list[str]]:
+        """The sentences of each name in `guidances.toml`, by title."""
+        names = [
+            name
+            for guidance in guidances()
+            for question in guidance["questions"]
+            for name in question.get("measured", ())
+        ]
+        return {
+            _TITLES.get(name, name): list(getattr(self, f"_{name}"))
+            for name in dict.fromkeys(names)
+        }
 
     # ---- facts in words -----------------------------------------------------------------------
 
@@ -501,12 +555,11 @@ class EvidencePage(Page[EvidenceReport]):
         smallest = self.result.audit.utility.smallest_group
         lone = Fraction(smallest - 1, smallest) ** (smallest - 1)
         return [
-            "A random question, to which each of the n people of a group answers yes with a chance "
-            "of 1/n, has exactly one yes with a chance of 1/e, about 37%, or more: in the smallest "
-            f"group, of {some(smallest, 'person', 'people')}, {percentage(lone, 1)}. So it "
-            "isolates "
-            "somebody, and no release in groups can be below that, however large they are (Cohen "
-            "and Nissim, 2020)."
+            "Take a random question that each of the n people of a group answers with yes with a "
+            "chance of 1/n. With a chance of at least 1/e, about 37%, exactly one person says yes "
+            f"and is isolated; in the smallest group, of {some(smallest, 'person', 'people')}, the "
+            f"chance is {percentage(lone, 1)}. No release in groups can avoid that, however large "
+            "the groups are (Cohen and Nissim, 2020)."
         ]
 
     @property
@@ -539,7 +592,7 @@ class EvidencePage(Page[EvidenceReport]):
         worth = self.result.audit.utility
         share = Fraction(worth.groups, worth.people) if worth.people else Fraction(0)
         return [
-            "On average over everybody, a member of a group is picked rightly with a chance of "
+            "On average over everybody, such a pick is right with a chance of "
             f"{significant(share, 3, 'up')} ({number(worth.groups)} groups, "
             f"{some(worth.people, 'person', 'people')})."
         ]
@@ -595,7 +648,7 @@ class EvidencePage(Page[EvidenceReport]):
     def _picking(self) -> list[str]:
         smallest = self.result.audit.utility.smallest_group
         return [
-            "Who picks one of a group at random is right with a chance of at most "
+            "Somebody who picks a member of a group at random is right with a chance of at most "
             f"{significant(1 / smallest, 3, 'up')} (1 of {number(smallest)})."
         ]
 
@@ -604,7 +657,10 @@ class EvidencePage(Page[EvidenceReport]):
         losses = {} if self.result.utility is None else self.result.utility.utility.ncp
         for name in self._known:
             if name in losses:
-                yield f"{visible(name)}: coarsened by {percentage(losses[name])} (NCP)."
+                yield (
+                    f"{visible(name)}: coarsened by {percentage(losses[name])} (0% is exact, "
+                    "100% is suppressed)."
+                )
         if not losses and self._known:
             how = "coarsened" if self._generalized else "published as they are"
             yield f"{listing(self._roles_of['Columns others may know'], n_shown=_ALL)}: {how}."
