@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate
+from math import inf
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -25,20 +26,15 @@ from foreknow_judge.facts import (
     numbers_of_cells,
     worst_case,
 )
-from foreknow_judge.named_values import in_range, values_named
+from foreknow_judge.labels import FIRST, HOUR_OF_DAY, Span, period_of, spans_of, value_of
+from foreknow_judge.named_values import range_of, values_named
 from foreknow_judge.numbers import read_number
 from foreknow_judge.text import plain_spelling
-from foreknow_judge.windows import place_of
 
-_FROM_TO = re.compile(r"(.*?[0-9])(?: to <?([-+.0-9].*))?", re.DOTALL)
 _COARSE = re.compile(
     r'.*(\*| to | \| |").*|.* or (more|less|later|earlier)|<.*|other\++|other|(.* or )?missing',
     re.DOTALL,
 )
-# A number or a date, which may be one value or a period.
-_PERIOD = re.compile(r"[0-9]{4}(-([0-9]{2}|Q[1-4])(-[0-9]{2}( [0-9]{2}h)?)?)?|[0-9]{3}0s|[0-9]{2}h")
-
-
 # A value in a group; the rules that it, or what stands beside it, falls under; how many have it.
 JointValue: TypeAlias = tuple[Any, frozenset[int], int]
 
@@ -75,24 +71,31 @@ class Rules(NamedTuple):
         return False if False in answers else None if None in answers else True
 
     def _met(self, name: str, condition: Any, label: str | None) -> bool | None:
-        if name in self.opaque:
+        if label is None or name in self.opaque:
             return None
-        if label is None or _COARSE.fullmatch(label):
-            ends_of_label = _FROM_TO.fullmatch(label or "")
-            if not isinstance(condition, Mapping) or ends_of_label is None:
-                return None
-            ends = [in_range(end, condition) for end in ends_of_label.groups() if end is not None]
-            if ends == [False, False]:  # the label is beside the range, or around it
-                return None if _around(ends_of_label[1], ends_of_label[2], condition) else False
-            return ends[0] if len({*ends}) == 1 else None
         if isinstance(condition, Mapping):
-            return in_range(label, condition)
-        if name in self.nodes:
+            return _met_by_range(label, range_of(condition))
+        if name in self.nodes or _COARSE.fullmatch(label):
             return None
         texts = [str(text) for text in condition]
         if label in texts or any(_same(label, text) for text in texts):
             return True
         return None if any(_may_hold(label, text) for text in texts) else False
+
+
+def _met_by_range(label: str, condition: Span) -> bool | None:
+    """Whether all, or none, of the numbers or days of a label lie in a range; else None."""
+    value = value_of(label)
+    if value is not None:
+        return condition.holds(value) if value.dated == condition.dated else None
+    for _, low, (last, _) in (span for span in spans_of(label) if not span.dated):
+        high = last, 1
+        if condition.dated or low == FIRST or last == inf or low >= high:
+            return None
+        if condition.low <= low and high <= condition.high:
+            return True
+        return False if high <= condition.low or condition.high <= low else None
+    return None
 
 
 def is_opaque(hierarchy: Mapping[str, Any]) -> bool:
@@ -109,25 +112,17 @@ def is_opaque(hierarchy: Mapping[str, Any]) -> bool:
 def _same(first: str, second: str) -> bool:
     """True if two texts are the same number; 07 is a code."""
     codes = [text.startswith("0") and text[1:2].isdigit() for text in (first, second)]
-    places = place_of(first), place_of(second)
-    return not any(codes) and None not in places and places[0] == places[1]
+    value = value_of(first)
+    return not any(codes) and value is not None and value == value_of(second)
 
 
 def _may_hold(label: str, value: str) -> bool:
     """True if a label that reads like a period may stand for a value that is written otherwise."""
-    if not _PERIOD.fullmatch(label):
+    if period_of(label) is None and not HOUR_OF_DAY.fullmatch(label):
         return False
     numbers = read_number(label) is not None and read_number(value) is not None
     shapes = [re.sub("[0-9]", "0", text) for text in (label, value)]
     return not numbers and shapes[0] != shapes[1]
-
-
-def _around(low: str, high: str, condition: Mapping[str, Any]) -> bool:
-    first, last = place_of(low), place_of(high)
-    ends = [place_of(str(condition[key])) for key in ("from", "to") if key in condition]
-    if first is None or last is None or None in ends:
-        return True
-    return any(end is not None and first[2] <= end[2] <= last[2] for end in ends)
 
 
 class Cannot(NamedTuple):

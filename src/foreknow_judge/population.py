@@ -9,9 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from datetime import datetime
-from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
 from operator import and_
@@ -20,7 +19,24 @@ from typing import Any, NamedTuple
 from foreknow_judge.counting import GroupBags, Measured
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.kinds import DeltaPresenceSettings, KMapSettings, PopulationSettings
+from foreknow_judge.labels import (
+    AMONG,
+    MISSING,
+    OR_MISSING,
+    TO,
+    Span,
+    between,
+    in_quotes,
+    is_everything,
+    name_and_level,
+    number_of,
+    spans_of,
+    value_of,
+)
 from foreknow_judge.numbers import as_fraction, is_code
+
+# A zone at the end of a moment; moments are compared by the clocks of their zones.
+_ZONE = re.compile(r"(?<=:[0-9]{2})(Z|[-+][0-9]{2}:[0-9]{2})\Z")
 
 # Distinct rows of some columns; at the end of each, how many people have it.
 People = Sequence[tuple[Any, ...]]
@@ -140,18 +156,10 @@ class _LabelReader:
                 self._nodes.setdefault((level, cell), set()).add(text)
         self._unlisted = sorted(texts - {None, *self._rows})
         self._known = {*self._rows, *self._order, *map(str, exact or ())}
-        self._numbers: dict[Decimal, set[Any]] = {}
-        self._moments: dict[Any, str] = {}
-        for text in texts - {None}:
-            number = _decimal(text)
-            if number is not None and not is_code(text):
-                self._numbers.setdefault(number, set()).add(text)
-            if "-" in text:
-                try:
-                    moment = datetime.fromisoformat(text).replace(tzinfo=None)
-                except ValueError:
-                    continue
-                self._moments[text] = moment.isoformat(" ")
+        values = ((text, value_of(_ZONE.sub("", text))) for text in texts - {None})
+        placed = [(value.dated, value.low, text) for text, value in values if value is not None]
+        self._line = sorted(placed)  # the numbers, then the moments
+        self._keys = [key for *key, _ in self._line]
 
     def equal(self, value: str | None) -> set[Any]:
         """The values that are equal to one that is published unchanged."""
@@ -175,80 +183,85 @@ class _LabelReader:
 
     def _of_node(self, label: str) -> set[Any] | None:
         """The values below the lowest node of that name in the tree; None if there is none."""
-        match = re.fullmatch(r"(.*) [(]level ([0-9]{1,3})[)]", label, re.DOTALL)
+        name, named_level = name_and_level(label)
         levels = range(1, len(next(iter(self._rows.values()), ())))
-        names = [(level, label) for level in levels] + (
-            [(int(match[2]), match[1])] if match else []
-        )
-        for name in names:
-            if name in self._nodes and name[0]:
-                if self._unlisted:
-                    raise CertificateError(
-                        "not-listed", "a tree of the population", value=self._unlisted[0]
-                    )
-                return self._nodes[name] & self.texts
+        nodes = [*((level, label) for level in levels), (named_level or 0, name)]
+        for node in (node for node in nodes if node[0] and node in self._nodes):
+            if self._unlisted:
+                raise CertificateError(
+                    "not-listed", "a tree of the population", value=self._unlisted[0]
+                )
+            return self._nodes[node] & self.texts
         return None
 
     def _ways(self, label: str) -> Iterator[set[Any]]:
-        if label == "missing":
+        if label == MISSING:
             yield {None} & self.texts
-        if re.fullmatch(r"[*]+( [(]level [0-9]+[)])?", label):
+        if is_everything(label):
             yield self.texts
-        yield self._number(label)
-        match = re.fullmatch(r"(.+) [(]level ([0-9]{1,3})[)]", label, re.DOTALL)
-        if match and match[1].endswith("*"):
-            yield self._beginning(match[1], int(match[2]))
-        elif match:
-            yield from self._ways(match[1])
-        for stars in range(1, len(label) - len(label.rstrip("*")) + 1):
-            yield self._beginning(label, stars)
+        name, level = name_and_level(label)
+        n_stars = len(name) - len(name.rstrip("*"))
+        if level is not None and not n_stars:
+            yield from self._ways(name)
+        for masked in range(1, n_stars + 1) if level is None else [level] * bool(n_stars):
+            yield self._beginning(name, masked)
         bare = label.rstrip("+")
-        if bare != label and bare.endswith(("*", ")", '"', " or missing")):
+        if bare != label and bare.endswith(("*", ")", '"', OR_MISSING)):
             yield self._of_node(bare) or set()
             yield from self._ways(bare)
-        if label.endswith(" or missing"):
-            bare_label = label[: -len(" or missing")]
-            labelled = self._one([{bare_label} & self.texts, *self._ways(bare_label)], label)
+        if label.endswith(OR_MISSING):
+            present = label.removesuffix(OR_MISSING)
+            labelled = self._one([{present} & self.texts, *self._ways(present)], label)
             yield labelled | self._null(label[0] == '"')
-        yield from self._sets(label)
-        for ends in (_in_quotes(label, " to "), label.split(" to ")):
+        yield from self._lists(label)
+        yield self._number(label)
+        for ends in (in_quotes(label, TO), label.split(TO)):
             if ends is not None and len(ends) == 2:
                 yield from self._between(*ends)
-        yield self._in_period(label, label)
+        if TO not in label:
+            spans = (span for span in spans_of(label) if span != number_of(label))
+            yield from map(self._within, spans)
 
     def _null(self, quoted: bool) -> set[Any]:
         null = {None} & self.texts
-        return null if quoted else self._one([null, {"missing"} & self.texts], "missing")
+        return null if quoted else self._one([null, {MISSING} & self.texts], MISSING)
 
-    def _number(self, label: str) -> set[Any]:
-        number = None if is_code(label) else _decimal(label)
-        return set() if number is None else self._numbers.get(number, set())
+    def _number(self, text: str) -> set[Any]:
+        """The values that are the same number, but no codes."""
+        number = None if is_code(text) else number_of(text)
+        values = set[Any]() if number is None else self._within(number)
+        return {value for value in values if not is_code(value)}
+
+    def _within(self, span: Span) -> set[Any]:
+        """The values that lie in a span."""
+        first, last = (bisect_left(self._keys, [span.dated, cut]) for cut in span[1:])
+        return {text for *_, text in self._line[first:last]}
 
     def _beginning(self, label: str, masked: int) -> set[Any]:
         start = label[:-masked]
         equally_long = (t for t in self.texts if t is not None and len(t) == len(label))
         return {t for t in equally_long if start and t[: len(start)] == start}
 
-    def _sets(self, label: str) -> Iterator[set[Any]]:
-        present_label = label.removeprefix("missing | ")
-        quoted = _in_quotes(present_label, " | ")
+    def _lists(self, label: str) -> Iterator[set[Any]]:
+        present_label = label.removeprefix(MISSING + AMONG)
+        quoted = in_quotes(present_label, AMONG)
         if quoted is not None and present_label != label:
-            bare = present_label.split(" | ")
+            bare = present_label.split(AMONG)
             ways = [quoted, bare if len(bare) == len(quoted) else quoted]  # quotes of the values
             occurring = [members for members in ({*way} & self.texts for way in ways) if members]
             yield from ({*members, None} & self.texts for members in occurring or [set()])
             return
         if quoted is not None:
             yield {*quoted} & self.texts
-        parts = label.split(" | ")
+        parts = label.split(AMONG)
         if len(parts) == 1:
             return
-        longer = {t for t in self.texts if t and " | " in t and t in label} - {label}
+        longer = {t for t in self.texts if t and AMONG in t and t in label} - {label}
         if longer and quoted is None:
             self._one([{label}, longer], label)  # which is refused
         union: set[Any] = set()
         for part in parts:
-            if part == "missing":
+            if part == MISSING:
                 union |= self._null(False)
             else:
                 union |= self._one([{part} & self.texts, self._number(part)], part)
@@ -260,53 +273,4 @@ class _LabelReader:
             placed_texts = ((text, self._order.get(text, -1)) for text in self.texts)
             yield {text for text, position in placed_texts if places[0] <= position <= places[1]}
             return
-        first, last, strict = _decimal(low), _decimal(high.removeprefix("<")), high[:1] == "<"
-        if first is not None and last is not None:
-            own_numbers = ((t, _decimal(t)) for t in self.texts if t is not None)
-            yield {
-                text
-                for text, number in own_numbers
-                if number is not None
-                and first <= number <= last
-                and not (strict and number == last)
-            }
-        yield self._in_period(low, high)
-
-    def _in_period(self, low: str, high: str) -> set[Any]:
-        first, last = edges_of_period(low), edges_of_period(high)
-        if first is None or last is None:
-            return set()
-        return {text for text, moment in self._moments.items() if first[0] <= moment <= last[1]}
-
-
-def _in_quotes(label: str, joint: str) -> list[str] | None:
-    """The parts of a label, without their quotes, if each part is in quotes; else None."""
-    quoted_part = r'"(?:[^"]|"")*"'
-    if not re.fullmatch(f"{quoted_part}(?:{re.escape(joint)}{quoted_part})*", label):
-        return None
-    return [part[1:-1].replace('""', '"') for part in re.findall(quoted_part, label)]
-
-
-def _decimal(text: str) -> Decimal | None:
-    digits = re.fullmatch(r"[-+]?[0-9]+([.][0-9]*)?([eE][-+]?[0-9]{1,3})?", text)
-    return None if digits is None else Decimal(text)
-
-
-def edges_of_period(text: str) -> tuple[str, str] | None:
-    """Texts that enclose the moments of a period, as ISO texts: ``~`` comes after all digits."""
-    if re.fullmatch(
-        r"[0-9]{4}|[0-9]{4}-(0[1-9]|1[0-2])|[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}h", text
-    ):
-        return text.removesuffix("h"), f"{text.removesuffix('h')}~"
-    if re.fullmatch(r"[0-9]{3}0s", text):
-        return text[:3], f"{text[:3]}~"
-    if match := re.fullmatch(r"([0-9]{4})-Q([1-4])", text):
-        last = 3 * int(match[2])
-        return f"{match[1]}-{last - 2:02}", f"{match[1]}-{last:02}~"
-    try:
-        moment = datetime.fromisoformat(text).replace(tzinfo=None).isoformat(" ")
-    except ValueError:
-        return None
-    if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
-        return text, f"{text}~"
-    return moment, moment
+        yield from map(self._within, between(low, high))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
-from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from foreknow_judge.certificate import Certificate
 from foreknow_judge.counting import GroupBags
 from foreknow_judge.errors import PolicyError, nearest
 from foreknow_judge.grammar import AskedTable, Secret
+from foreknow_judge.labels import FIRST, value_of
 from foreknow_judge.layout import Layout, multivalued_columns
 from foreknow_judge.named_values import exempt_values, values_named, values_starting
 from foreknow_judge.numbers import is_code, read_number
@@ -21,7 +21,6 @@ from foreknow_judge.registry import Kinds
 from foreknow_judge.scope import Scope
 from foreknow_judge.text import plain_spelling
 from foreknow_judge.verdicts import read_requirements
-from foreknow_judge.windows import place_of
 from foreknow_judge.written import Written, suppressed_columns
 
 NOT_JUDGED = "not judged"  # the result for an adversary who knows the method
@@ -260,8 +259,8 @@ def _extremes(tally: GroupBags) -> set[tuple[str, str, int, int]]:
     ascending order; everyone with this value belongs to it. The highest likewise, from above. A
     tenth that includes every value of the table is left out.
     """
-    places = [place_of(name) for name in tally.names]
-    positions = [Fraction(0) if place is None else place[2] for place in places]
+    values = [value_of(name) for name in tally.names]
+    positions = [FIRST if value is None else value.low for value in values]
     ascending = {number: rank for rank, number in enumerate(sorted({*positions}))}
     rank = np.array([ascending[number] for number in positions], np.int64)
     ends = set()

@@ -9,7 +9,7 @@ from typing import Any
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.grammar import ImpossibleTable, SchemaTable
 from foreknow_judge.layout import multivalued_columns
-from foreknow_judge.named_values import range_ends
+from foreknow_judge.named_values import range_of
 
 
 @dataclass(frozen=True)
@@ -89,4 +89,4 @@ class Roles:
             if column in self.sensitives:
                 raise CertificateError("sensitive-condition", name, column=column)
             if isinstance(condition, Mapping):
-                range_ends(condition)
+                range_of(condition)

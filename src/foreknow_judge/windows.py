@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from fractions import Fraction
 from itertools import pairwise
 from math import ceil, floor
@@ -29,15 +29,11 @@ from foreknow_judge.facts import (
     times,
     worst_of,
 )
+from foreknow_judge.labels import DAY, MOMENT, value_of
 
-_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE]([-+]?\d{1,4}))?", re.ASCII)
-_DATE = re.compile(r"\d{4}-\d\d-\d\d(?P<clock>[ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
 _SPAN = re.compile(r"(\d{1,12}) ?(day|hour|minute|second)s?", re.ASCII)
 _WIDTH = re.compile(r"\d{1,400}(\.\d{1,400}|/\d{1,400})?([eE][-+]?\d{1,3})?", re.ASCII)
 _SECONDS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
-# A number of more digits than this is not read.
-_DIGITS = 400
-_DAY = timedelta(days=1)
 # How many cells are processed at a time.
 _AT_ONCE = 1 << 19
 
@@ -214,44 +210,15 @@ def _others(groups: GroupBags, group: Ints, begin: Ints, end: Ints, l: int) -> I
 # ---- numbers and dates as texts -------------------------------------------------------------
 
 
-def place_of(value: str) -> tuple[bool, bool, Fraction] | None:
-    """Whether a text is a date, whether it has a time of day, and its position; else None."""
-    number, day = _NUMBER.fullmatch(value), _DATE.fullmatch(value)
-    try:
-        if number and abs(int(number[1] or 0)) <= _DIGITS and len(value) <= 3 * _DIGITS:
-            return False, False, Fraction(value)
-        if day:
-            moment = (datetime.fromisoformat(value) - datetime.min) // _MOMENT
-            return True, day["clock"] is not None, Fraction(moment)
-    except ValueError:
-        pass
-    return None
-
-
-def _line(values: set[str]) -> _Line:
-    positions: dict[str, Fraction] = {}
-    dated = clocked = False
-    for value in sorted(values):
-        place = place_of(value)
-        if place is None:
-            raise CertificateError("not-comparable", "within", value=value)
-        dated, clocked, positions[value] = dated or place[0], clocked or place[1], place[2]
-    if dated and (numbers := [value for value in positions if not _DATE.fullmatch(value)]):
-        raise CertificateError("not-comparable", "within", value=numbers[0])
-    return _Line(dated, clocked, positions)
-
-
-_MOMENT = timedelta(microseconds=1)
-
-
-def refuse_width(width: Any) -> None:
-    """Refuse a width that is neither a number above 0 nor a percentage nor a time span."""
-    text = str(width) if isinstance(width, (int, str)) and not isinstance(width, bool) else ""
-    number = text.removesuffix("%").strip()
-    if (span := _SPAN.fullmatch(text)) is not None:
-        number = span[1]
-    if not _WIDTH.fullmatch(number) or "/0" in number or not Fraction(number):
-        raise CertificateError("wrong-width", text)
+def _line(names: set[str]) -> _Line:
+    values = {name: value_of(name) for name in sorted(names)}
+    spans = [value for value in values.values() if value is not None]
+    dated = any(span.dated for span in spans)
+    for name, value in values.items():
+        if value is None or value.dated != dated:
+            raise CertificateError("not-comparable", "within", value=name)
+    at = {name: span.low[0] for name, span in zip(values, spans, strict=True)}
+    return _Line(dated, any(span.unit == "moment" for span in spans), at)
 
 
 def _end_of(width: Any, line: _Line) -> Callable[[Fraction], Fraction]:
@@ -271,15 +238,15 @@ def _end_of(width: Any, line: _Line) -> Callable[[Fraction], Fraction]:
     if share:
         times = 1 + wide / 100
         return lambda number: number * times if number >= 0 else number / times
-    step = wide * (_DAY // _MOMENT) if line.dates else wide
+    step = wide * (DAY) if line.dates else wide
     return lambda number: number + step
 
 
 def _words(number: Fraction, end: Callable[[Fraction], Fraction], line: _Line) -> str:
     if line.dates:
-        last_moment = (datetime.max - datetime.min) // _MOMENT
+        last_moment = (datetime.max - datetime.min) // MOMENT
         units = [int(number), min(last_moment, int(end(number)))]
-        moments = [datetime.min + unit * _MOMENT for unit in units]
+        moments = [datetime.min + unit * MOMENT for unit in units]
         low, high = (str(x) if line.clocks else str(x.date()) for x in moments)
     else:
         low, high = _decimal(floor(number * 10**6)), _decimal(ceil(end(number) * 10**6))

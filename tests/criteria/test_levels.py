@@ -116,7 +116,7 @@ LABELS = [
     ({"dates": ["century"]}, 1, "1900 to 1999|*", "1950 to 2049"),
     ({"dates": ["month"]}, 1, "2024-12", "2024-13"),
     ({"dates": ["decade"]}, 1, "2020s", "0005"),
-    ({"dates": ["hour", "day"]}, 1, "2024-03-05 07h", "2024-03-05 07:30"),
+    ({"dates": ["hour", "day"]}, 1, "2024-03-05 07h|07h", "2024-03-05 07:30|2024-03-05 24h|24h"),
     ({"dates": ["hour", "day"]}, 2, "2024-03-05", "2024-03-05 07h"),
     # A code that ends like a mask is masked as far as its label says.
     ({"mask": 3}, 1, "1** (level 1)", "123"),

@@ -218,6 +218,13 @@ def test_names_of_nodes_are_no_numbers(label):
     assert judge_levels.shows_more(label, LevelSettings(bottom=15))
 
 
+@pytest.mark.parametrize("label", ["2024-03-05 07h", "2024-03-06 to 2024-03-05", "2024-03-05 24h"])
+def test_hours_and_turned_ranges_are_of_the_bottom(label):
+    release = release_of("x", [label, "2025"])
+    assert not fk.Levels({"x": {"bottom": "2024-03-05"}}).holds(release)
+    assert judge_levels.shows_more(label, LevelSettings(bottom="2024-03-05"))
+
+
 def test_a_table_that_was_read_is_compared():
     table = drawn(random.Random(3))
     schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill")

@@ -311,7 +311,9 @@ def _shows_an_end(way: Any, limit: Mapping[str, Any]) -> bool:
     bottom = _exactly(limit["bottom"])
     if isinstance(limit["bottom"], date):  # all of this day, up to where the next begins
         bottom += timedelta(days=1)
-        return any(end is not None and end < bottom for end in (low, high))
+        if low is None:
+            return bool(high < bottom)
+        return low < bottom or (high is not None and high <= bottom)  # "2024-04 to 2024-03"
     if low is None:
         return bool(high < bottom or (high == bottom and way.below))
     return bool(low <= bottom or (high is not None and high <= bottom))
@@ -398,7 +400,7 @@ def _is_coarse(label: str, hierarchy: Any, level: int, are_whole: bool) -> bool:
             for cut_places in cuts
         )
     period = hierarchy.periods[level - 1]
-    if bare == "00h to 23h" or (period == "hour" and re.fullmatch("[0-9]{2}h", bare)):
+    if bare == "00h to 23h" or (period == "hour" and re.fullmatch("([01][0-9]|2[0-3])h", bare)):
         return True  # of any day
     moments = [way for way in ways if isinstance(way.lower, datetime)]
     ends = [end for way in moments for end in (way.lower, way.upper)]

@@ -25,7 +25,7 @@ from foreknow_judge.numbers import is_code, read_number
 
 # What stands for values that few people have, in labels that list values.
 OTHER = "other"
-_HOUR = re.compile("[0-9]{2}h")
+_HOUR = re.compile("([01][0-9]|2[0-3])h")
 
 
 class OneOf(tuple[str, ...]):

@@ -44,8 +44,8 @@ _ENDS_OF_NUMBERS: tuple[Any, Any] = Decimal("-Infinity"), Decimal("Infinity")
 _ENDS_OF_TIME: tuple[Any, Any] = datetime.min, datetime.max
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _PERIOD = re.compile(
-    r"(?P<year>\d{4})(?P<decade>s)?(-Q(?P<quarter>[1-4])|-(?P<month>\d\d)(-(?P<day>\d\d)"
-    r"( (?P<hour>\d\d)h)?)?)?",
+    r"(?P<year>\d{4})((?<=0)(?P<decade>s)|-Q(?P<quarter>[1-4])|-(?P<month>\d\d)"
+    r"(-(?P<day>\d\d)( (?P<hour>\d\d)h)?)?)?",
     re.ASCII,
 )
 
