@@ -57,10 +57,10 @@ SERVES = {
     Need.NO_HOUSEHOLDS: "`shared`",
     Need.NO_SETS: "`any_of`, `at_level`",
     Need.ABSOLUTE: "`at_most`, `at_most_times`",
-    Need.FINISHED: "a search asks it",
-    Need.NAMES: "a requirement",
-    Need.TRIAL: "a requirement",
-    Need.POPULATION: "without a population",
+    Need.FINISHED: "use in a search",
+    Need.NAMES: "use in a requirement",
+    Need.TRIAL: "use in a requirement",
+    Need.POPULATION: "no population",
 }
 
 
@@ -77,13 +77,12 @@ def everything_is_here():
 
 
 def table(first, rows, needs):
-    """A table of Markdown: who, and what of it is served."""
+    """A table of Markdown: who, and what of it is not served."""
     heads = list(dict.fromkeys(SERVES[need] for need in needs))
-    lines = [f"| {first} | {' | '.join(heads)} |", f"| --- |{' --- |' * len(heads)}"]
-    for name, own in rows:
-        lacking = {SERVES[need] for need in own}
-        marks = ["no" if head in lacking else "yes" for head in heads]
-        lines.append(f"| {name} | {' | '.join(marks)} |")
+    lines = [f"| {first} | does not serve |", "| --- | --- |"]
+    for name, refused_needs in rows:
+        lacking = {SERVES[need] for need in refused_needs}
+        lines.append(f"| {name} | {'; '.join(head for head in heads if head in lacking) or '–'} |")
     return "\n".join(lines)
 
 
@@ -159,10 +158,11 @@ def judged():
 
 
 def flags(first, heads, rows):
-    """A table of yes and no."""
-    lines = [f"| {first} | {' | '.join(heads)} |", f"| --- |{' --- |' * len(heads)}"]
-    for key, own in rows.items():
-        lines.append(f"| `{key}` | {' | '.join('yes' if one else 'no' for one in own)} |")
+    """A table of Markdown: who, and what of it the judge supports."""
+    lines = [f"| {first} | the judge supports |", "| --- | --- |"]
+    for key, supported in rows.items():
+        served = [head for head, one in zip(heads, supported, strict=True) if one]
+        lines.append(f"| `{key}` | {'; '.join(served) or '–'} |")
     return "\n".join(lines)
 
 
