@@ -26,7 +26,15 @@ from foreknow.criteria.size import KAnonymity
 from foreknow.data.arrays import combine
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.column_advice import doubts, nearly_all_read, separator_of
+from foreknow.data.engines.column_words import (
+    WORDS,
+    asks_for,
+    is_sentence,
+    words_meaning,
+    words_of,
+)
 from foreknow.data.engines.columns import codes_of, fetch
+from foreknow.data.engines.missing_codes import MissingCodes, missing_codes
 from foreknow.data.engines.person_numbers import (
     LEAST_NAMED,
     LEAST_PEOPLE,
@@ -39,10 +47,10 @@ from foreknow.data.engines.person_numbers import (
     may_be_trait,
     names_two_people,
     people_of,
-    words_of,
 )
 from foreknow.data.engines.personal import looks_personal
 from foreknow.data.engines.profile import Profile, looked_at
+from foreknow.data.engines.spelled import is_untyped
 from foreknow.data.engines.table import Table, require
 from foreknow.data.engines.units import agrees, is_household, largest, shared
 from foreknow.data.hierarchy import Tree
@@ -64,6 +72,7 @@ from foreknow_judge.grammar import Unit
 from foreknow_judge.printed import one_line
 from foreknow_judge.text import people_text, some
 
+_PUBLISHED = ("quasi-identifier", "sensitive")
 Role: TypeAlias = Literal["identifier", "quasi-identifier", "sensitive", "undecided"]
 
 # What an adversary is first taken to know: the strongest that leaves a limit worth having.
@@ -88,59 +97,28 @@ _LOOKS_LIKE_NAMES = "names of people"
 _NESTED = (1, 5, 10), (2, 10, 50), (5, 10, 50)  # widths
 
 
-def _vocabulary(text: str) -> dict[str, None]:
-    """Words, in their order."""
-    return dict.fromkeys(text.split())
-
-
-# Words in names of columns, in English and German.
-_NAMES_PEOPLE = _vocabulary(
-    """
-    firstname lastname forename surname fullname vorname nachname familienname email mail phone
-    telephone telefon mobile handy ssn passport iban address adresse anschrift street strasse
-    straße username login rownames rownumber rowid uuid guid
-    """
+# Words in names of columns: of a name that names people, of one that may, and of a person.
+_NAMES_PEOPLE, _WHO = WORDS["names"], WORDS["person"]
+_OFTEN_NAMES = words_meaning("name", "person") | dict.fromkeys(
+    ["id", "nr", "number", "nummer", "key", "index", "seqn", "mrn", "kennung", "identifier"]
 )
-_OFTEN_NAMES = _vocabulary(
-    """
-    name id nr number nummer key index seqn mrn kennung identifier person patient pupil schüler
-    employee mitarbeiter customer kunde client respondent participant teilnehmer proband
-    """
-)
-_WHO = _vocabulary(
-    """
-    person patient pupil schüler employee mitarbeiter customer kunde client respondent participant
-    teilnehmer proband subject insured member
-    """
-)
-_NUMBERS = "nr", "number", "nummer", "key", "kennung", "identifier"
-_KNOWN = _vocabulary(
-    """
-    age alter birth birthday birthdate dob born geburt geburtsdatum geburtsjahr sex gender
-    geschlecht zip zipcode postcode postal plz city ort wohnort stadt town state county kreis
-    region district bezirk country land native nationality nationalität race ethnicity marital
-    familienstand education bildung school schule student occupation beruf job workclass
-    employer relationship children kinder household haushalt admitted admission aufnahme visit
-    birthplace height yearsmarried
-    """
-)
-_SECRET = _vocabulary(
-    """
-    diagnosis diagnose diagnoses diagnosen hauptdiagnose diag dx disease illness sick sickness
-    krankheit befund icd icd10 cancer tumor tumour krebs
-    condition hiv income einkommen salary gehalt lohn wage wages earnings debt loan affairs crime
-    religion religiousness injury severity schwere drug medication medikament abortion result
-    ergebnis outcome death transplant cost costs charges score grade note vote rating
-    """
-)
+_NUMBERS = WORDS["number"].keys()
+# What others may know of a person, and what is nobody's business; the worst first.
+_KNOWN = words_meaning("age", "sex", "birth", "place", "people", "life")
+_SECRET = words_meaning("illness", "money", "private", "treatment", "mark")
 # A place where people are, which is hidden where nothing else could be; a mark, or a remark.
-_PLACES = _vocabulary("ward station clinic klinik hospital site center centre department unit")
+_PLACES = "ward station clinic klinik hospital site center centre department unit"
+# When something was measured, which is no secret of a person.
+_TIMES = "period time visit wave week month day days date year"
 _AMBIGUOUS = "note", "notes"
-_POSTAL = _vocabulary("zip zipcode postcode postal plz")
+_POSTAL = WORDS["postal"]
 _COUNT = re.compile(r"(number|no|num|n|count|anzahl)[\W_].*s$", re.IGNORECASE)
 _TIME, _LOOK = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d"), 1000
 _NUMERIC = re.compile(r"-?\d+([.,]\d+)?([eE][-+]?\d+)?")
 _DECIDE = "DECIDE"
+_WORDING = "its wording has"
+_FEW_VALUES_LEFT = "others might know it: it has few values"
+_NONE_LEFT = "others might know it: none is left"
 _WIDTH = 94  # of comments
 
 
@@ -203,9 +181,11 @@ class PolicySuggestion(Plain):
         Columns that give the sensitive one away, or that cost much of the others, a sentence each.
     folder : Path
         Where hierarchy files that the policy names are.
+    spellings, codes : tuple of str
+        What is read as a missing value by its looks; and numbers that may stand for one.
     """
 
-    _told = "table=name rows columns policy notes repeated? costs?"
+    _told = "table=name rows columns policy notes repeated? costs? spellings? codes?"
 
     name: str
     rows: int
@@ -215,12 +195,24 @@ class PolicySuggestion(Plain):
     repeated: tuple[str, ...] = ()
     costs: tuple[str, ...] = ()
     folder: Path = Path()
+    spellings: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
 
     @property
     def questions(self) -> tuple[str, ...]:
-        """What needs a decision, a sentence for each column."""
-        return tuple(
-            f"{column.name}: {column.question}" for column in self.columns if column.question
+        """What needs a decision, a sentence for each column, and one for missing values."""
+        asked = [f"{column.name}: {column.question}" for column in self.columns if column.question]
+        if self.spellings:
+            asked.append(f"missing: {self._spelled}")
+        return tuple(asked)
+
+    @property
+    def _spelled(self) -> str:
+        """What is to decide of spellings of what is missing."""
+        return (
+            f"{', '.join(map(toml_value, self.spellings))} "
+            f"{'are' if len(self.spellings) > 1 else 'is'} read as no value, in every column; take "
+            "out of missing, in [schema.reading], what is a value here"
         )
 
     def to_toml(self, folder: str | Path = ".") -> str:
@@ -379,7 +371,11 @@ def suggest_policy(
         _leave_out_names(opened_table, roles, profiles)
         repeated = [*_in_doubt(roles, profiles)]
     repeated += by_choice
-    schema, columns = _schema(profiles, roles, detected, folder, files, repeated, rows_are)
+    codes = MissingCodes(
+        [e for e in profiles if roles.of[e.name][0] in _PUBLISHED],
+        [e.name for e in profiles if is_untyped(opened_table, e.name)],
+    )
+    schema, columns = _schema(profiles, roles, detected, folder, files, repeated, rows_are, codes)
     rows_alone = replace(schema, unit="row", person=None)  # whoever these rows are about
     microdata = Microdata(opened_table, rows_alone)
     # Every value has its place in the hierarchies, or this says which has not.
@@ -426,6 +422,8 @@ def suggest_policy(
         tuple(repeated),
         tuple(measured.costs()),
         folder,
+        () if read_settings.missing else tuple(detected.missing),
+        codes.spellings,
     )
 
 
@@ -478,9 +476,7 @@ class _Roles:
             elif profile.name in files and files[profile.name].is_named:
                 why = "a hierarchy file for it lies beside the table"
                 self.of[profile.name] = "quasi-identifier", why
-            elif _KNOWN.keys() & words_of(profile.name) or profile.kind == "date":
-                why = "dates of a person are often known" if profile.kind == "date" else ""
-                why = why or "by its name, others may know it of a person"
+            elif why := _known_of_people(profile):
                 self.of[profile.name] = "quasi-identifier", why
         n_known = sum(role == "quasi-identifier" for role, _ in self.of.values())
         of_few_values = [
@@ -492,13 +488,9 @@ class _Roles:
         ]
         of_many_values = [e for e in free if e.name not in self.of and e not in of_few_values]
         for profile in [*of_few_values, *of_many_values]:
-            if n_known < (_LEAST_COLUMNS if profile in of_few_values else 1):
-                why = (
-                    "others might know it: it has few values"
-                    if profile in of_few_values
-                    else "none is left"
-                )
-                self.of[profile.name], n_known = ("quasi-identifier", why), n_known + 1
+            if not n_known:  # a policy has one at least
+                why = _FEW_VALUES_LEFT if profile in of_few_values else _NONE_LEFT
+                self.of[profile.name], n_known = ("quasi-identifier", why), 1
             else:
                 self.of[profile.name] = "undecided", "nothing says who may know it"
         if not n_known:
@@ -509,25 +501,44 @@ class _Roles:
             )
 
     def _sensitive(self, free: Sequence[Profile], chosen: Sequence[str] | None) -> str | None:
-        """The column that must stay hidden: by its name, or the last of few values."""
-        for word in _SECRET:
-            for profile in free:
-                if word in words_of(profile.name) and not _is_remark(word, profile):
-                    self.of[profile.name] = "sensitive", f"its name has the word {word!r}"
-                    return profile.name
-        often_known = [e for e in free if _KNOWN.keys() & words_of(e.name) or e.kind == "date"]
+        """The column that must stay hidden: by its name, or the last of few values.
+
+        A question is asked of much, and says less than a name; a date is of what was hidden.
+        """
+        ranked = sorted(free, key=lambda e: (is_sentence(e.name), e.kind == "date"))
+        for of_sentences in (False, True):
+            for word in _SECRET:
+                for profile in ranked:
+                    if is_sentence(profile.name) != of_sentences or asks_for(profile.name):
+                        continue
+                    if word in words_of(profile.name) and not _is_remark(word, profile):
+                        named = _WORDING if of_sentences else "its name has"
+                        self.of[profile.name] = "sensitive", f"{named} the word {word!r}"
+                        return profile.name
+        often_known = [e for e in free if _known_of_people(e)]
         rarely_known = [e for e in free if e not in often_known]
         of_few_values = [e for e in rarely_known if e.distinct <= 5 * _FEW]
         people = [
             e
             for e in of_few_values
-            if not (_PLACES.keys() & words_of(e.name) or is_household(e.name))
+            if not ({*f"{_PLACES} {_TIMES}".split()} & words_of(e.name) or is_household(e.name))
         ]
         for part in (people, of_few_values, rarely_known, often_known):
             if part and (len(free) > 1 or chosen):
                 self.of[part[-1].name] = "sensitive", "the last column that may be"
                 return part[-1].name
         return None
+
+
+def _known_of_people(profile: Profile) -> str:
+    """Why others may know a column of a person; empty where nothing speaks for that."""
+    if profile.kind == "date":
+        return "dates of a person are often known"
+    if is_sentence(profile.name):
+        word = asks_for(profile.name)
+        return f"by its question for {word!r}, others may know it of a person" if word else ""
+    known = not _KNOWN.keys().isdisjoint(words_of(profile.name))
+    return "by its name, others may know it of a person" if known else ""
 
 
 def _repeats(profile: Profile) -> bool:
@@ -709,7 +720,7 @@ def _has_name_of_people(profile: Profile) -> bool:
 
 def _has_number_of_person(profile: Profile) -> bool:
     words = words_of(profile.name)
-    numbered = bool(_WHO.keys() & words and {"id", *_NUMBERS} & words) and not _is_count(profile)
+    numbered = bool(_WHO.keys() & words and _NUMBERS & words) and not _is_count(profile)
     return profile.distinct >= 2 * _K and (numbered or _is_named_number(profile))
 
 
@@ -767,6 +778,7 @@ def _schema(
     files: Mapping[str, _File],
     repeated: Sequence[str],
     rows_are: _Rows,
+    codes: MissingCodes,
 ) -> tuple[Schema, list[ColumnSuggestion]]:
     """The schema, and what is said of each column."""
     columns, types = [], {}
@@ -774,6 +786,10 @@ def _schema(
     unique = [e for e in unique if not (_SECRET | _KNOWN).keys() & words_of(e.name)]
     unique.sort(key=lambda e: not is_of_rows(e.name))
     apart = [e.name for e in unique if roles.of[e.name][0] in ("identifier", "undecided")]
+    hidden = next(e for e in profiles if roles.of[e.name][0] == "sensitive")
+    separator = _separator_of(hidden)
+    if any(_repeats_a_part(text, separator) for text in hidden.domain if separator):
+        separator = ""  # of which no set is made; what is judged says so
     for described in profiles:
         role, reason = roles.of[described.name]
         hierarchy, question = None, ""
@@ -787,11 +803,15 @@ def _schema(
                     if hierarchy_file.hierarchy
                     else (hierarchy, kind)
                 )
+            if reason in (_FEW_VALUES_LEFT, _NONE_LEFT):
+                question = _and(_KNOWN_AT_ALL, question)
             if kind is not None:
                 types[described.name] = kind
         elif role == "sensitive":
             if reason.startswith("the last"):
                 question = "is this what must stay hidden? No name of a column says so"
+            elif reason.startswith(_WORDING):
+                question = "is this what must stay hidden? Only a word of a question says so"
             elif any(f"word {word!r}" in reason for word in _AMBIGUOUS):
                 question = "marks that must stay hidden, or remarks? Its name says both"
         elif described.name == rows_are.name:
@@ -815,8 +835,10 @@ def _schema(
                 "it looks like the number of a person who has several rows. If it is, list it "
                 'under identifiers alone, and add unit = "row" and person'
             )
-        if role in ("quasi-identifier", "sensitive"):
-            question = question or _unread(described, reading)
+        if role in _PUBLISHED:
+            is_set = bool(separator) and described is hidden
+            of_cells = codes.question(described) or _of_cells(described, is_set)
+            question = _and(question or _unread(described, reading), of_cells)
         columns.append(
             ColumnSuggestion(described.name, role, described.said, reason, hierarchy, question)
         )
@@ -824,20 +846,11 @@ def _schema(
         role: [profile.name for profile in columns if profile.role == role]
         for role in ("identifier", "quasi-identifier", "sensitive")
     }
-    (hidden,) = by["sensitive"]
-    profile = next(profile for profile in profiles if profile.name == hidden)
-    people = [] if profile.people is None else profile.people.tolist()
-    separator = separator_of(profile.domain, people) if profile.kind == "text" else ""
-    if any(_repeats_a_part(text, separator) for text in profile.domain if separator):
-        separator = ""  # of which no set is made; what is judged says so
     if separator:
-        reading = replace(reading, separators={hidden: separator})
-        columns = [
-            replace(c, question=_several(c, separator)) if c.name == hidden else c for c in columns
-        ]
+        reading = replace(reading, separators={hidden.name: separator})
     missing: Any = "error"
-    if profile.nulls and not separator:
-        label, labels = "missing", set(map(str, profile.domain))
+    if (hidden.nulls or missing_codes(hidden)) and not separator:
+        label, labels = "missing", set(map(str, hidden.domain))
         while label in labels:
             label += "?"
         missing = {"label": label}
@@ -847,7 +860,7 @@ def _schema(
     schema = Schema(
         identifiers=by["identifier"],
         quasi_identifiers=by["quasi-identifier"],
-        sensitive=hidden,
+        sensitive=hidden.name,
         semantics="set" if separator else "single",
         types=types,
         hierarchies=hierarchies,
@@ -860,18 +873,39 @@ def _schema(
     return schema, columns
 
 
+_KNOWN_AT_ALL = (
+    "does anybody know this of a person? Nothing says so; name what they know in its place"
+)
+
+
 def _repeats_a_part(text: str, separator: str) -> bool:
     parts = [part.strip(BLANKS) for part in text.split(separator)]
     return len(set(filter(None, parts))) < len([*filter(None, parts)])
 
 
-def _several(hidden: ColumnSuggestion, separator: str) -> str:
-    """What is to decide of a sensitive column whose cells hold several answers."""
-    question = (
-        f"cells hold several answers, with {toml_value(separator)} between, and are read as sets; "
-        "if each is one value, take out semantics and separators"
-    )
-    return f"{hidden.question}. {question}" if hidden.question else question
+def _and(question: str, further: str) -> str:
+    """Two questions, of which one may be empty."""
+    if not question or not further:
+        return question or further
+    return f"{question}. {further[0].upper()}{further[1:]}"
+
+
+def _of_cells(profile: Profile, is_set: bool) -> str:
+    """What is to decide of several answers in one cell."""
+    separator = _separator_of(profile)
+    if not separator:
+        return ""
+    several = f"cells hold several answers, with {toml_value(separator)} between, and "
+    if is_set:
+        return f"{several}are read as sets; if each is one value, take out semantics and separators"
+    return f"{several}each cell is one value here: write one answer in each, or leave it out"
+
+
+def _separator_of(profile: Profile) -> str:
+    """What stands between several answers in the cells of a column; empty where each has one."""
+    if profile.kind != "text" or profile.people is None:
+        return ""
+    return separator_of(profile.domain, profile.people.tolist())
 
 
 def _unread(profile: Profile, reading: Reading) -> str:
@@ -1300,15 +1334,16 @@ def _lines(suggestion: PolicySuggestion, folder: Path) -> Iterator[str]:
     }
     not_taken = [e for e in suggestion.columns if e.left_out]
     for name in ("reading", "types", "hierarchies"):
-        if (entries := table.get(name) or {}) or (name == "hierarchies" and not_taken):
+        may_be = (name == "hierarchies" and not_taken) or (name == "reading" and suggestion.codes)
+        if (entries := table.get(name) or {}) or may_be:
             yield from ("", *_ABOUT.get(name, ()), f"[schema.{name}]")
-            if "missing" in entries and name == "reading":
-                yield "# `missing`: texts that stand for no value. Take out what is a value here."
             if "latest_year" in entries and name == "reading":
                 yield "# `latest_year`: the latest that two digits of a year may mean."
             yield from (
                 f"{toml_key(key)} = {toml_value(setting)}" for key, setting in entries.items()
             )
+            if name == "reading":
+                yield from _of_missing(suggestion, entries.get("missing", []))
     for column in not_taken:
         line = f"{toml_key(column.name)} = {toml_value(_from(folder, suggestion, column.left_out))}"
         yield f"# {_said(line)}  # {column.left_out_why}"
@@ -1335,6 +1370,18 @@ def _lines(suggestion: PolicySuggestion, folder: Path) -> Iterator[str]:
             "against them, too; it keeps less"
         )
     yield f'method = "{policy.options.method}"'
+
+
+def _of_missing(suggestion: PolicySuggestion, missing: Sequence[str]) -> Iterator[str]:
+    """What stands for no value by its looks, and the line of what may."""
+    if suggestion.spellings:
+        yield from _wrapped(f"{_DECIDE}: {suggestion._spelled}")
+    if suggestion.codes:
+        instead = ", in place of the other" if missing else ""
+        yield from _wrapped(
+            f"If these numbers stand for no value, in every column, uncomment this{instead}"
+        )
+        yield f"# missing = {toml_value([*missing, *suggestion.codes])}"
 
 
 def _limit_table(requirement: Requirement) -> dict[str, Any]:

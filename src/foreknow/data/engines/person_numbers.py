@@ -8,10 +8,9 @@ changes of a person (sex, birth, age at entry) is constant, as chance would not 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray
+from foreknow.data.engines.column_words import WORDS, split, words_meaning, words_of
 from foreknow.data.engines.columns import codes_of
 
 # So many values tell people apart at least: by a name, and where that may be a count, or none says
@@ -32,32 +32,29 @@ _NEAR_AGES = 0.5
 _LOOK, _FIRST_ROWS, _LOOKED_AT, _SHORT_TEXT, _LONGEST = 1000, 20_000, 64, 3, 40
 
 # Words for one person; several (`students`) are a count. Short ones need a word for a number.
-_PERSON = """
-    person patient pupil schüler student individual individu subject subjekt subj sujet sujeto
-    paciente respondent respond resp participant participante teilnehmer volunteer proband employee
-    mitarbeiter worker customer kunde client member mitglied insured user donor voter player athlete
-    driver inmate prisoner applicant candidate defendant
-"""
 _PERSON_OR_COUNT = "child kid infant baby mother woman"
 _SHORT = """
     personen personal patienten pat pt studenten stud indiv usubj sub emp cust kunden probanden
     versicherten versicherter matrikel staff
 """
-_NUMBER = "id nr no num number nummer key code kennung identifier ident"
+# Where the number stands before: `codigo_del_paciente`.
+_NUMBER_OF = "id numero codigo codice cod номер код رقم"
 
 
-def _any(words: str) -> str:
-    return "|".join(sorted(words.split(), key=len, reverse=True))
+def _any(words: Iterable[str]) -> str:
+    return "|".join(sorted(words, key=len, reverse=True))
 
 
+_PERSON = _any([*WORDS["person"], *_PERSON_OR_COUNT.split()])
 _NUMBER_OF_PERSON = re.compile(
-    rf"(?:{_any(_PERSON + _PERSON_OR_COUNT + _SHORT)})(?:{_any(_NUMBER)})"
-    rf"|id(?:{_any(_PERSON + _PERSON_OR_COUNT)})"
+    rf"(?:{_PERSON}|{_any(_SHORT.split())})(?:{_any(WORDS['number'])})"
+    rf"|(?:{_any(_NUMBER_OF.split())})(?:d[aeo]l?|du)?(?:ال)?(?:{_PERSON})"
 )
-_ONE_PERSON, _MAY_BE_COUNT = re.compile(_any(_PERSON)), re.compile(_any(_PERSON_OR_COUNT) + "|pid")
+_ONE_PERSON = re.compile(_any(WORDS["person"]))
+_MAY_BE_COUNT = re.compile(_any(_PERSON_OR_COUNT.split()) + "|pid")
 # The number of whatever rows are about; and that of something, if more is constant within it.
 _OF_ROWS = re.compile("id|id(?:code|no|nr|num|number)|[up]id|mrn|seqn|newid|pidp|ssn")
-_PLAIN_NUMBER = re.compile("nr|no|num|number|nummer|lfdnr|serial")
+_PLAIN_NUMBER = re.compile("nr|no|num|number|nummer|lfdnr|serial|numero|номер|رقم|编号|番号")
 # What a number of this name tells apart is a group of people, or no person at all.
 _GROUPS = """
     stratum strata set sets pair pairs match matched group groups block cluster team class site
@@ -67,11 +64,9 @@ _GROUPS = """
 """
 # What never changes of a person; what does not, and a place or group may have alike; what does
 # slowly.
-_OF_ONE = """
-    sex gender geschlecht sexo sexe female male birthday birthdate birthyear birthyr birthmonth
-    yearbirth datebirth dob yob born geburtsdatum geburtsjahr geburtstag
-"""
-_OF_MANY, _AGE = "race ethnicity ethnic", "age alter edad âge"
+_OF_ONE = {word: None for word in words_meaning("sex", "birth") if word != "birth"}
+_OF_MANY = dict.fromkeys(["race", "ethnicity", "ethnic"])
+_AGE = WORDS["age"]
 _CODE, _WHOLE = re.compile(r"\S*\d\S*"), re.compile(r"\d+([.,]0*)?")
 # Numbers with a sign or a fraction; dates; times.
 _MEASURE = re.compile(
@@ -79,43 +74,31 @@ _MEASURE = re.compile(
 )
 
 
-def words_of(name: str) -> set[str]:
-    """The words of a name, also without digits behind, and their pairs: first_name, firstname."""
-    split = _split(name)
-    words = [*split, *(bare for word in split if (bare := word.rstrip("0123456789")))]
-    return {*words, *(a + b for a, b in pairwise(split)), "".join(split)}
-
-
-def _split(name: str) -> list[str]:
-    split = re.sub(r"(?<=[a-zäöüß])(?=[A-Z])", " ", name)
-    return [word for word in re.split(r"[\W_]+", split.lower()) if word]
-
-
 def is_number_of_person(name: str) -> bool:
     """True if a name says that a column is the number of a person: `patient_id`."""
-    return _NUMBER_OF_PERSON.fullmatch("".join(_split(name))) is not None
+    return _NUMBER_OF_PERSON.fullmatch("".join(split(name))) is not None
 
 
 def is_of_person(name: str) -> bool:
     """True if a name is that of a person, or of the number of one: `subject`, `patient_id`."""
-    joined = "".join(_split(name))
+    joined = "".join(split(name))
     of_one = _ONE_PERSON.fullmatch(joined) or _MAY_BE_COUNT.fullmatch(joined)
     return of_one is not None or is_number_of_person(name)
 
 
 def is_of_rows(name: str) -> bool:
     """True if a name is that of a number of whatever the rows are about: `id`, `idcode`."""
-    return _OF_ROWS.fullmatch("".join(_split(name))) is not None
+    return _OF_ROWS.fullmatch("".join(split(name))) is not None
 
 
 def is_plain_number(name: str) -> bool:
     """True if a name says that a column is a number, and not of what: `nr`."""
-    return _PLAIN_NUMBER.fullmatch("".join(_split(name))) is not None
+    return _PLAIN_NUMBER.fullmatch("".join(split(name))) is not None
 
 
 def may_be_trait(name: str) -> bool:
     """True if a name is that of what is constant of a person, or nearly: sex, birth, age."""
-    return not {*f"{_OF_ONE} {_OF_MANY} {_AGE}".split()}.isdisjoint(words_of(name))
+    return not (_OF_ONE | _OF_MANY | _AGE).keys().isdisjoint(words_of(name))
 
 
 def coded_values(
@@ -180,8 +163,8 @@ def traits(columns: Sequence[Coded]) -> list[Coded]:
     return [column for column in columns if may_be_trait(column.name) and column.n > 1]
 
 
-def _is(column: Coded, vocabulary: str) -> bool:
-    return not {*vocabulary.split()}.isdisjoint(words_of(column.name))
+def _is(column: Coded, vocabulary: Mapping[str, None]) -> bool:
+    return not vocabulary.keys().isdisjoint(words_of(column.name))
 
 
 def evidence(column: Coded, columns: Sequence[Coded]) -> str:
@@ -212,7 +195,7 @@ def may_repeat(column: Coded) -> bool:
 
 def is_contradicted(column: Coded, columns: Sequence[Coded]) -> bool:
     """True if rows of one value differ in what never changes of a person."""
-    fixed = [c for c in traits(columns) if _is(c, f"{_OF_ONE} {_OF_MANY}") and c is not column]
+    fixed = [c for c in traits(columns) if _is(c, _OF_ONE | _OF_MANY) and c is not column]
     return any(agreement(column, trait) is False for trait in fixed)
 
 
@@ -231,7 +214,7 @@ def names_two_people(column: Coded, columns: Sequence[Coded]) -> bool:
 
 def _by_name(column: Coded) -> str:
     """What the name says, where the values may be what it says."""
-    codes, joined = are_codes(column.some), "".join(_split(column.name))
+    codes, joined = are_codes(column.some), "".join(split(column.name))
     if _MAY_BE_COUNT.fullmatch(joined) and (column.n < LEAST_PEOPLE or not codes):
         return ""
     if is_number_of_person(column.name) or is_of_rows(column.name):
@@ -246,7 +229,7 @@ def _by_rows(column: Coded, columns: Sequence[Coded]) -> str:
     """What is constant within a number, whatever its name: sex, birth, or an age."""
     if not _may_number_people(column):
         return ""
-    of_one = [c for c in traits(columns) if _is(c, f"{_OF_ONE} {_AGE}") and c is not column]
+    of_one = [c for c in traits(columns) if _is(c, _OF_ONE | _AGE) and c is not column]
     agreements = [(trait, agreement(column, trait)) for trait in of_one]
     agreeing = [
         t for t, agrees in agreements if agrees and not (_is(t, _AGE) and _follows(column, t))
@@ -272,7 +255,11 @@ def _by_all_columns(column: Coded, columns: Sequence[Coded]) -> str:
 
 def _may_number_people(column: Coded) -> bool:
     """True if values are numbers of something that is no group by its name."""
-    return column.n >= LEAST_PEOPLE and not _is(column, _GROUPS) and are_codes(column.some)
+    return (
+        column.n >= LEAST_PEOPLE
+        and not _is(column, dict.fromkeys(_GROUPS.split()))
+        and are_codes(column.some)
+    )
 
 
 def _is_even(column: Coded) -> bool:

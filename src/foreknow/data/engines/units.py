@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray
+from foreknow.data.engines.column_words import WORDS, split
 from foreknow.data.engines.columns import codes_of, fetch
 from foreknow.data.engines.duckdb_table import Distinct, DuckTable
 from foreknow.data.engines.group_counts import first_rows
@@ -207,18 +208,13 @@ _LEAST, _MOST, _SEVERAL = 2, 9, 20
 _MOST_EACH = 18
 # Of a table that is larger than so many rows, or bytes, one of so many values is looked at.
 _LARGE, _OF_LARGE = 1 << 18, 64
-_LIVE_TOGETHER = """
-    household households hh hhid hid hhno hhnr haushalt haushalte haushaltsnummer family families
-    famid familyid familie famille familia couple couples paar address addresses adresse anschrift
-    street strasse straße dwelling apartment flat wohnung home hogar foyer ménage menage
-"""
 # What is measured of a household or a home, and names none.
 _MEASURED = """
-    income einkommen revenu size größe members personen score value wert wage rent miete price preis
-    team type typ count goals status
+    income einkommen revenu size grosse members personen score value wert wage rent miete price
+    preis team type typ count goals status
 """
 _OFTEN_SHARED = "lastname surname nachname familienname"
-_MANY_SHARE = "firstname vorname forename givenname prénom prenom"
+_MANY_SHARE = "firstname vorname forename givenname prenom"
 _HEAD, _LOOK = 20_000, 1000
 # Numbers with a fraction; dates with letters of their months or times.
 _FRACTION, _DATE = (
@@ -310,12 +306,13 @@ def _is_named_so(name: str) -> bool:
 def is_household(name: str) -> bool:
     """True if the name of a column says that people who live together share its values."""
     words = _words(name)
-    return bool(words & {*_LIVE_TOGETHER.split()}) and words.isdisjoint(_MEASURED.split())
+    return bool(words & WORDS["household"].keys()) and words.isdisjoint(_MEASURED.split())
 
 
 def _words(name: str) -> set[str]:
-    split = [word for word in re.split(r"[\W_\d]+", name.lower()) if word]
-    return {*split, "".join(split)}
+    """The words of a name, and all of them as one."""
+    split_name = split(re.sub(r"\d", " ", name))
+    return {*split_name, "".join(split_name)}
 
 
 def _may_be(head: pa.ChunkedArray, is_named: bool) -> bool:

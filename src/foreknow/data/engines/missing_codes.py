@@ -1,0 +1,109 @@
+"""Missing codes: numbers that may stand for no value, such as 99 or -1, by what can be counted.
+
+A guess, which is asked and never taken: 99 may be an age.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from foreknow.data.engines.profile import Profile
+from foreknow_judge.text import some
+
+# Codes that surveys use: of a negative number, and of one beyond the others.
+_NEGATIVE = re.compile(r"-([1-9]|(\d)\2+|9+[5-8])")
+_BEYOND = re.compile(r"[7-9]|7{2,}|8{2,}|9+|9+[5-8]")
+# One of one digit is a code where there are so few values; how many may be codes, and how many no
+# codes at least, and how far these are below.
+_FEW_OF_ONE_DIGIT, _MOST_CODES, _LEAST_OTHERS, _LEAST_GAP = 10, 4, 2, 4
+
+
+def missing_codes(profile: Profile) -> list[str]:
+    """The numbers of a column that may stand for no value, as texts.
+
+    Those below 0 where all others are not, and those that lie farther beyond the others than these
+    lie apart; they must be numbers that surveys use so.
+    """
+    if profile.kind != "number" or profile.distinct <= _LEAST_OTHERS:
+        return []
+    domain = list(profile.domain)
+    below = [value for value in domain if value < 0]
+    others = domain[len(below) :]
+    if len(below) > _MOST_CODES or not all(_NEGATIVE.fullmatch(_text(v)) for v in below):
+        below, others = [], domain
+    beyond = _beyond(others)
+    if len(others) - len(beyond) < _LEAST_OTHERS:
+        return []
+    return [_text(value) for value in (*below, *beyond)]
+
+
+def _beyond(values: Sequence[Any]) -> list[Any]:
+    """The last values, where they are codes and farther from the others than these apart."""
+    for number in range(1, min(_MOST_CODES, len(values) - _LEAST_OTHERS) + 1):
+        codes, others = values[-number:], values[:-number]
+        if not _BEYOND.fullmatch(_text(codes[0])):
+            break
+        far = codes[0] - others[-1] >= max(others[-1] - others[0], _LEAST_GAP)
+        if codes[0] < 10:  # answers are numbered from 0 or 1
+            far = far and others[0] in (0, 1) and len(values) <= _FEW_OF_ONE_DIGIT
+        else:
+            far = far and others[0] >= 0 and 2 * others[-1] < codes[0]
+        if far and all(value == value // 1 for value in others):
+            return list(codes)
+    return []
+
+
+def _text(value: Any) -> str:
+    """A whole number without decimals, as the code that it is."""
+    return str(int(value)) if value == value // 1 else str(value)
+
+
+@dataclass(frozen=True)
+class MissingCodes:
+    """The codes of the columns that are published, of one table.
+
+    A spelling that a reading declares is missing in every column of texts: one that is a value of
+    another column is not declared, nor is one of a column that is typed.
+    """
+
+    columns: Sequence[Profile]
+    read: Collection[str]  # the columns that are read from texts
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """The codes that a reading may declare."""
+        codes = dict.fromkeys(code for column in self.columns for code in missing_codes(column))
+        return tuple(code for code in codes if not self._in_the_way(code))
+
+    def question(self, profile: Profile) -> str:
+        """What is to decide of a column; empty where it has no code."""
+        codes = missing_codes(profile)
+        if not codes:
+            return ""
+        people = [] if profile.people is None else profile.people.tolist()
+        counts = dict(zip(map(_text, profile.domain), people, strict=False))
+        others = [_text(value) for value in profile.domain if _text(value) not in codes]
+        shown = " and ".join(f"{code} in {some(counts[code], 'row', 'rows')}" for code in codes)
+        asked = f"does {shown} stand for no value? The others are {others[0]} to {others[-1]}. "
+        for reason in map(self._in_the_way, codes):
+            if reason:
+                return f"{asked}If so, empty these cells in the table: {reason}"
+        return f"{asked}If so, uncomment missing in [schema.reading]"
+
+    def _in_the_way(self, code: str) -> str:
+        """Why a code is not declared; empty where it may be."""
+        for column in self.columns:
+            if code in missing_codes(column):
+                if column.name not in self.read:
+                    return f"{column.name!r} holds numbers, and no texts that could be declared"
+            elif code in map(_spelled, column.domain):
+                return f"it is a value of {column.name!r}"
+        return ""
+
+
+def _spelled(value: Any) -> str:
+    return _text(value) if isinstance(value, (int, float, Decimal)) else str(value)

@@ -1,0 +1,235 @@
+"""Tables as they come: what `init` says of each, and a release by what it wrote, counted again.
+
+Each table beside this file is made up, of sixty rows at most. Its row below says which roles the
+first policy has, what it leaves to decide, and the one edit, if any, that a person would make.
+"""
+
+import csv
+import tomllib
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import foreknow as fk
+
+HERE = Path(__file__).parent
+DAYS = "dates of a person are often known"
+REPEATS = "it repeats, so rows are cases of people"
+SEVERAL = "cells hold several answers, with "
+
+
+@dataclass
+class Told:
+    """What a first policy must say of a table."""
+
+    known: list[str]
+    sensitive: str
+    identifiers: list[str] = field(default_factory=list)
+    person: str | None = None
+    decide: dict[str, str] = field(default_factory=dict)  # a part of what is asked of a column
+    reading: dict[str, object] = field(default_factory=dict)
+    edit: tuple[str, str] = ("", "")  # a text of the policy, and what a person writes in its place
+    separator: str | None = None
+    delimiter: str = ","
+    homes: str = ""
+
+
+SURVEY = {
+    "german": ("Alter (Jahre)", "Geschlecht", "Wohnort", "Krankheit"),
+    "french": ("Âge", "Sexe", "Commune", "Maladie"),
+    "portuguese": ("idade_anos", "sexo", "município", "doença"),
+    "italian": ("Età", "Sesso", "Provincia", "Diagnosi"),
+    "dutch": ("Leeftijd", "Geslacht", "Gemeente", "Ziekte"),
+    "polish": ("Wiek", "Płeć", "Województwo", "Choroba"),
+    "russian": ("Возраст", "Пол", "Регион", "Диагноз"),
+    "chinese": ("年龄", "性别", "所在城市", "诊断结果"),
+    "japanese": ("年齢", "性別", "都道府県", "傷病名"),
+    "arabic": ("العمر", "الجنس", "المدينة", "التشخيص"),
+    "hindi": ("आयु", "लिंग", "ज़िला", "बीमारी"),
+}
+TABLES = {
+    "id_of_many_rows": Told(
+        ["sex"], "test", ["id"], "id", {"id": REPEATS, "test": "is this what must stay hidden?"}
+    ),
+    "subject_of_periods": Told(
+        ["age"],
+        "seizure.rate",
+        ["subject"],
+        "subject",
+        {"subject": REPEATS, "seizure.rate": "is this what must stay hidden?"},
+    ),
+    "number_without_a_word": Told(["sex", "yob"], "dx", ["zper"], "zper", {"zper": REPEATS}),
+    "two_digit_years_and_dollars": Told(
+        ["HireDate"],
+        "AnnualSalary",
+        ["Name"],
+        reading={"date_format": "%m/%d/%y", "currency": "$", "thousands": ","},
+    ),
+    "thousands_with_blanks": Told(
+        ["alter", "geschlecht"], "gehalt", reading={"currency": "EUR", "thousands": " "}
+    ),
+    "several_answers": Told(
+        ["age", "state"],
+        "conditions",
+        decide={"conditions": f'{SEVERAL}"|" between, and are read as sets'},
+        separator="|",
+    ),
+    "several_answers_semicolon": Told(
+        ["age", "sex", "race"],
+        "diagnosis",
+        decide={
+            "race": f'{SEVERAL}";" between, and each cell is one value here',
+            "diagnosis": f'{SEVERAL}";" between, and are read as sets',
+        },
+        separator=";",
+    ),
+    "encuesta": Told(["C1_Edad", "C2_Sexo"], "Ingresos", ["ID"]),
+    "questions": Told(
+        ["What is your age?", "What is your gender?"],
+        sensitive := "Have you been diagnosed with a mental health disorder?",
+        decide={sensitive: "Only a word of a question says so"},
+    ),
+    "measures_of_days": Told(
+        ["age", "male"], "credit", decide={"credit": "is this what must stay hidden?"}
+    ),
+    "times_of_zulu": Told(["seen", "sex"], "dx"),
+    "months_by_name": Told(["dob", "seen", "sex"], "diagnosis", reading={"date_format": "%d%b%Y"}),
+    "two_of_one_name": Told(["age", "sex"], "diagnosis", ["patient_id", "name"]),
+    "ward_beside_dx": Told(["age", "sex"], "primary_dx"),
+    "decimal_commas": Told(["alter", "ort"], "lohn", reading={"decimal": ","}, delimiter=";"),
+    "codes_for_no_answer": Told(
+        ["age", "children", "state"],
+        "income",
+        decide={
+            "age": "does -1 in 3 rows stand for no value? The others are 20 to 77",
+            "children": "Does 99 in 3 rows stand for no value? The others are 0 to 4",
+            "missing": '"?" is read as no value, in every column',
+        },
+        reading={"missing": ["?"]},
+        edit=(
+            'missing = ["?"]\n',
+            'missing = ["?", "-1", "99"]\n',
+        ),
+    ),
+    "households": Told(["edad", "sexo"], "enfermedad", homes="hogar"),
+    **{
+        name: Told([age, sex, place], ill, decide={sex: "number or code?"})
+        for name, (age, sex, place, ill) in SURVEY.items()
+    },
+    "nothing_says": Told(
+        ["u"],
+        "w",
+        decide={
+            "u": "does anybody know this of a person?",
+            "w": "is this what must stay hidden? No name",
+        },
+    ),
+}
+ROWS = [pytest.param(name, told, id=name) for name, told in TABLES.items()]
+
+
+def test_each_table_has_a_row():
+    assert {path.stem for path in HERE.glob("*.csv")} == {*TABLES}
+    assert all(len(raw(name, ",")) <= 60 for name in TABLES)
+
+
+@pytest.mark.parametrize(("name", "told"), ROWS)
+def test_what_init_says(name, told):
+    found = fk.suggest_policy(HERE / f"{name}.csv")
+    schema = found.policy.schema
+    assert [*schema.quasi_identifiers] == told.known
+    assert schema.sensitive == told.sensitive
+    assert [*schema.identifiers] == told.identifiers
+    assert (schema.person, schema.unit) == (told.person, "row" if told.person else "person")
+    assert told.reading.items() <= schema.reading.to_dict().items()
+    asked = dict(question.split(": ", 1) for question in found.questions)
+    for column, part in told.decide.items():
+        assert part in asked[column]
+    codes = {column for column in asked if "number or code?" in asked[column]}
+    assert {*asked} - codes <= {*told.decide}  # nothing else is asked
+    notes = " ".join(found.notes)
+    assert (f"share a value of {told.homes}" in notes) == bool(told.homes)
+    assert ("share a value" in notes) == bool(told.homes)
+
+
+@pytest.mark.parametrize(("name", "told"), ROWS)
+def test_what_is_published(name, told, tmp_path):
+    table, policy, out = HERE / f"{name}.csv", tmp_path / "policy.toml", tmp_path / "out"
+    text = fk.suggest_policy(table).to_toml()
+    before, after = told.edit
+    assert text.count(before) == 1 or not before
+    assert not after or f"\n# {after}" in text  # the edit is the line that is printed
+    policy.write_text(text.replace(before, after) if before else text, encoding="utf-8")
+    made = fk.publish(table, policy, out=str(out), seed=1)
+    assert made.audit.safe
+    counted_again(raw(name, told.delimiter), told, tomllib.loads(policy.read_text("utf-8")), out)
+    assert fk.verify(out).people == len(raw(name, told.delimiter))
+
+
+def raw(name, delimiter):
+    with (HERE / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter=delimiter))
+
+
+def counted_again(people, told, policy, out):
+    """Groups from the owner's list of who is where, values from the raw table and the release."""
+    members = pq.read_table(f"{out}.owner/members.parquet").to_pylist()
+    groups = defaultdict(list)
+    for member in members:
+        labels = tuple(str(member[name]) for name in told.known)
+        groups[labels].append(people[member["row"] - 1])
+    assert sorted(member["row"] for member in members) == [*range(1, len(people) + 1)]
+    limited, sized = policy["require"]
+    k = sized["k_anonymity"]
+    allowed, excluded = Fraction(str(limited["below"])), limited.get("except", [])
+    for labels, rows in groups.items():
+        who = {row[told.person] for row in rows} if told.person else rows
+        assert len(who) >= (k["k"] if isinstance(k, dict) else k)
+        for value, times in Counter(v for row in rows for v in values(row, told)).items():
+            assert value in excluded or Fraction(times, len(rows)) < allowed
+        assert shown(out, labels, told) == Counter(v for row in rows for v in values(row, told))
+
+
+def values(row, told):
+    cell = row[told.sensitive]
+    return (
+        [part.strip() for part in cell.split(told.separator)] if told.separator else [as_one(cell)]
+    )
+
+
+def as_one(text):
+    """A text, or the amount that it is however it is written."""
+    bare = text.strip().removeprefix("$").removesuffix("EUR").strip()
+    digits = bare.replace(".", "").replace(",", "").replace(" ", "")
+    if not digits.isdigit():
+        return text
+    whole = bare.replace(" ", "")
+    if "," in whole[-3:]:
+        whole = whole.replace(".", "").replace(",", ".")
+    return str(float(whole.replace(",", "")))
+
+
+def shown(out, labels, told):
+    """How often a group shows each value, from the files of the release alone."""
+    if told.separator:
+        with (out / "sensitive.csv").open(encoding="utf-8", newline="") as file:
+            lines = list(csv.DictReader(file))
+        return Counter(
+            {
+                line[told.sensitive]: int(line["count"])
+                for line in lines
+                if tuple(line[name] for name in told.known) == labels
+            }
+        )
+    with (out / "release.csv").open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file, delimiter=told.delimiter))
+    assert {*lines[0]} == {*told.known, told.sensitive}
+    return Counter(
+        as_one(line[told.sensitive])
+        for line in lines
+        if tuple(line[name] for name in told.known) == labels
+    )
