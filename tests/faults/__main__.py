@@ -2,12 +2,14 @@
 
 python -m tests.faults             all of them, two at a time
 python -m tests.faults NAME ...    some of them
+python -m tests.faults drawn ...   faults that are drawn at random: see drawn.py
 """
 
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+from tests.faults import drawn
 from tests.faults.faults import FAULTS
 from tests.faults.runner import noticed
 
@@ -27,4 +29,5 @@ def main(names):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]) > 0)
+    words = sys.argv[1:]
+    sys.exit(drawn.main(words[1:]) if words[:1] == ["drawn"] else main(words) > 0)
