@@ -948,6 +948,14 @@ _ROWS = [
         "audits/test_scope judge/test_certificate",
     ),
     (
+        "trial-stops-beside-others",
+        "foreknow.publishing.publish:_stop",
+        "trial.limit == float(limit) < trial.surest",
+        "policy.tries[0].limit is not None and trial.limit == float(limit) < trial.surest",
+        "a trial stops nothing beside another that is only reported",
+        "trials/test_near",
+    ),
+    (
         "people-certified",
         "foreknow_judge.verify:_judge_files",
         "if (people, n_groups) != (certificate.people, certificate.n_groups):",

@@ -603,12 +603,15 @@ def _asked_trials(
 ) -> tuple[Trial, ...]:
     """What the policy tries, on each sensitive column."""
     learned, cohort, trials = load("foreknow.trials.learned"), _cohort_of(sight), list[Trial]()
-    for attempt, column in product(policy.tries, sensitives):
+    subjects = [(column, width) for column in sensitives for width in policy.widths_of(column)]
+    for attempt, (column, width) in product(policy.tries, subjects):
+        if attempt.sensitive not in (None, column):
+            continue
         limit = learned.SURE if attempt.limit is None else float(attempt.limit)
         columns = attempt.attack.by
         with suppress(DataError, UnsupportedError):  # said as not run
             tried = [
-                learned.learned_trial(sight, by, limit=limit, sensitive=column)
+                learned.learned_trial(sight, by, limit=limit, sensitive=column, width=width)
                 for by in dict.fromkeys([(*columns,), (*columns, *cohort)])
             ]
             surest = max(tried, key=lambda trial: trial.surest)
@@ -623,8 +626,12 @@ def _unasked_trial(
     free = set(unprotected_codes(sight.counts, policy.requirements).tolist())
     limited_values = [value for code, value in enumerate(sight.counts.values) if code not in free]
     learned_beside = load("foreknow.trials.learned:learned_beside")
-    trial = learned_beside(sight, columns, limited_values or None, apart=_cohort_of(sight))
-    return () if trial is None else (replace(trial, required=policy.least_limit()),)
+    trials = [
+        learned_beside(sight, columns, limited_values or None, apart=_cohort_of(sight), width=width)
+        for width in policy.widths_of(sight.sensitive)
+    ]
+    required = policy.least_limit()
+    return tuple(replace(trial, required=required) for trial in trials if trial is not None)
 
 
 def _cohort_of(sight: Release | Sight) -> tuple[str, ...]:

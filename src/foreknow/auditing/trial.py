@@ -126,6 +126,8 @@ class Trial(Result):
         All attackers.
     in_cases : bool
         Whether rows are cases, of which a person may have several.
+    near : str or None
+        How near a guess is to be, where numbers or dates are guessed to within so much.
     required : Fraction or None
         The policy's least limit on how sure somebody who knows facts may be, if that is known.
     """
@@ -133,7 +135,7 @@ class Trial(Result):
     format = "foreknow trial"
     _told = (
         "kind release=name sensitive by attacker right baseline surest limit sure sure_and_right "
-        "measured people whole about claim shares tried required?"
+        "measured people whole about claim shares tried near? required?"
     )
 
     kind: str
@@ -155,6 +157,7 @@ class Trial(Result):
     shares: dict[str, Share] = field(default_factory=dict)
     tried: tuple[Tried, ...] = ()
     in_cases: bool = False
+    near: str | None = None
     required: Fraction | None = None
 
     @property

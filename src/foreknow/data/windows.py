@@ -314,6 +314,16 @@ class Line:
         starts, upto = unit_places[: len(self.units)], unit_places[len(self.units) :]
         return np.searchsorted(starts, upto, side="right").astype(np.int64) - 1
 
+    def parted(self, width: Width) -> tuple[IntArray, Labels]:
+        """Windows one after another, from the least number on: that of each label, and names."""
+        last, firsts = self.reach(width), [0]
+        while last[firsts[-1]] + 1 < len(self.units):
+            firsts.append(int(last[firsts[-1]]) + 1)
+        windows = [Window(self.name(place, width), place) for place in firsts]
+        if len({*windows}) < len(windows):  # which are nearer to each other than words say
+            windows = [Window(f"from {self.labels[place]} on", place) for place in firsts]
+        return np.searchsorted(firsts, self.place, "right") - 1, Labels(windows)
+
     def end(self, unit: int, width: Width) -> Fraction | int:
         """Where the window ends that begins at a unit, in units."""
         if width.measure == "share":

@@ -154,7 +154,7 @@ def parts_of(
         requirements,
         schema,
         options,
-        [Try(_attack(trial.learned.by), trial.stop) for trial in tables.try_],
+        [Try(_attack(trial.learned.by), trial.stop, trial.sensitive) for trial in tables.try_],
     )
 
 

@@ -23,6 +23,7 @@ from foreknow.data.levels import Level
 from foreknow.data.microdata import Microdata
 from foreknow.data.people import CASES
 from foreknow.data.schema import Schema
+from foreknow.data.windows import Width
 from foreknow.errors import SchemaError, did_you_mean
 from foreknow.hints import hints
 from foreknow.needs import Need
@@ -236,6 +237,11 @@ class Policy:
             raise PolicyError(
                 f"try: learning takes one value per person, and semantics is {schema.semantics!r}; "
                 "leave [[try]] out"
+            )
+        if trial.sensitive is not None and trial.sensitive not in schema.sensitives:
+            raise PolicyError(
+                f"try: {trial.sensitive!r} is no sensitive column of the schema"
+                f"{did_you_mean(trial.sensitive, schema.sensitives)}"
             )
         columns = (*schema.quasi_identifiers, *schema.other)
         for name in trial.attack.by:
@@ -553,6 +559,16 @@ class Policy:
             if not point.relative and "priors" not in point.adversary.to_dict()
         ]
         return min(limits, default=None)
+
+    def widths_of(self, sensitive: str) -> tuple[Width | None, ...]:
+        """How near is near, in each way that limits on a sensitive column say it; None: exactly."""
+        main = None if self.schema is None else self.schema.sensitive
+        widths = [
+            requirement.width
+            for requirement in self.requirements
+            if requirement.points and (requirement.sensitive or main) in (None, sensitive)
+        ]
+        return tuple(dict.fromkeys(widths)) or (None,)
 
     @property
     def least_listed(self) -> int:

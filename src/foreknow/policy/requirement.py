@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, wraps
 from itertools import combinations, product
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from foreknow.adversaries.disclosure import Disclosure, worst, worst_by_prior
 from foreknow.adversaries.protocol import (
@@ -386,6 +386,11 @@ class Requirement:
     def about_sets(self) -> bool:
         """True if its secrets are sets of values, such as one illness of several codes."""
         return self.secret.as_one
+
+    @property
+    def width(self) -> Width | None:
+        """How near is near."""
+        return cast("Width | None", self.within)
 
     @property
     def of_windows(self) -> bool:

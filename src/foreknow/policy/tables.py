@@ -254,6 +254,7 @@ class TryTable(Settings):
     """A ``[[try]]`` table, without its attack."""
 
     stop: Any = None
+    sensitive: str | None = None
 
 
 class Registered(NamedTuple):

@@ -26,6 +26,8 @@ class Try:
     stop : number, optional
         Nothing is published if the most successful attacker becomes surer than this of somebody's
         value.
+    sensitive : str, optional
+        The column that is guessed; default: each sensitive column, by itself.
 
     Examples
     --------
@@ -36,6 +38,7 @@ class Try:
 
     attack: Any
     stop: Number | None = None
+    sensitive: str | None = None
 
     def __post_init__(self) -> None:
         check_adversary(self.attack, "a try")
@@ -54,5 +57,9 @@ class Try:
 
     def to_dict(self) -> dict[str, Any]:
         """The ``[[try]]`` table of a policy file."""
-        stop = {} if self.stop is None else {"stop": str(self.stop)}
-        return {**self.attack.to_dict(), **stop}
+        settings = {
+            "stop": None if self.stop is None else str(self.stop),
+            "sensitive": self.sensitive,
+        }
+        given = {key: value for key, value in settings.items() if value is not None}
+        return {**self.attack.to_dict(), **given}

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import wraps
 from html import escape
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
@@ -908,12 +909,14 @@ def _is_beyond_search(verdict: Verdict) -> bool:
 
 def _stop(policy: Policy, trials: Sequence[Trial], before: Sequence[str] = ()) -> None:
     """Stop where an attacker whom the policy tries becomes too sure."""
-    limits = [attempt.limit for attempt in policy.tries]
-    for trial in trials if policy.tries else ():
-        limit = next(
-            stop_at for stop_at in limits if stop_at is None or float(stop_at) == trial.limit
-        )
-        if limit is not None and trial.surest > limit:
+    for attempt, trial in product(policy.tries, trials):
+        limit = attempt.limit
+        if (
+            limit is not None
+            and trial.limit == float(limit) < trial.surest
+            and trial.sensitive == (attempt.sensitive or trial.sensitive)
+            and {*trial.by} >= {*attempt.attack.by}
+        ):
             rightly = (
                 ""
                 if trial.sure_and_right is None

@@ -46,10 +46,12 @@ def trial_sentences(trial: Trial) -> list[str]:
     right, by_groups = (_share(trial, key) for key in ("right", "baseline"))
     limit = percentage(trial.limit, 0)
     certainty = f"up to {percentage(trial.surest, 0, 'down')} sure"
+    near = "" if trial.near is None else f" to within {visible(trial.near)}"
     if not trial.measured:
         if trial.about is None:
             claim = (
-                f"be {certainty} of a person's {noun}, and to guess it right for {right} of people."
+                f"be {certainty} of a person's {noun}{near}, and to guess it right for {right} of "
+                "people."
             )
         else:
             claim = f"guess a person's {noun} right for {right} of people."
@@ -58,10 +60,11 @@ def trial_sentences(trial: Trial) -> list[str]:
             f"{who} would claim to {claim} That is the attacker's claim: who has which is not "
             f"known here. By the groups alone, it is guessed right for {by_groups}.{_surest(trial)}"
         ]
-    guessed = f"{who} guesses at least {right} of people's values right; by the groups alone, "
+    guessed = f"{who} guesses at least {right} of people's values right{near}; "
+    guessed += "by the groups alone, "
     surer = f"and surer than {limit} of {_rightly(trial)}."
     if trial.about is None:
-        sure = f"The attacker is {certainty} of a person's {noun}, {surer}"
+        sure = f"The attacker is {certainty} of a person's {noun}{near}, {surer}"
         return [f"{guessed}{by_groups}.", f"{sure}{_surest(trial)}"]
     sure = f"{_of_those(trial)} the attacker is {certainty}, {surer} {_OF_OTHERS}"
     return [f"{guessed}{by_groups}.", f"{sure}{_surest(trial)}"]

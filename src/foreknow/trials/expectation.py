@@ -73,6 +73,11 @@ class CaseLayout:
         times = np.bincount(case_of, minlength=len(first)).astype(np.float64)
         return cls(groups.take(first), times, case_of, seconds)
 
+    def times_over(self, n_copies: int) -> CaseLayout:
+        """The same cases several times, one copy after another, each for chances of its own."""
+        cases = self.cases.take(np.tile(np.arange(self.cases.n_groups), n_copies))
+        return CaseLayout(cases, np.tile(self.times, n_copies), self.case_of, self.seconds)
+
     @cached_property
     def offsets(self) -> IntArray:
         """Where the cells of each case begin."""

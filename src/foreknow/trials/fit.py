@@ -144,12 +144,19 @@ class Fit:
         """True if steps had come to an end."""
         return self.change <= TOLERANCE
 
+    @property
+    def of_cells(self) -> FloatArray:
+        """By cell: the chance of its value for its people."""
+        return np.asarray(self.chances[self.layout.signature, self.layout.value])
+
     @cached_property
     def without_own(self) -> FloatArray:
         """The chance that all other groups teach, by cell; a cell's own group is not counted."""
+        return self.taught_by_others(self.layout.expected(self.of_cells, weighed=False).posteriors)
+
+    def taught_by_others(self, posteriors: FloatArray) -> FloatArray:
+        """The same, by the posteriors of the chances of cells."""
         layout = self.layout
-        chances = self.chances[layout.signature, layout.value]
-        posteriors = layout.expected(chances, weighed=False).posteriors
         others_amount = self.amounts[layout.signature, layout.value] - layout.people * posteriors
         n_others = np.maximum(self.people[layout.signature] - layout.people, 0)
         amount = n_others + self.smoothing

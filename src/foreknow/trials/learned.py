@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from foreknow.adversaries.disclosure import Disclosure, of_value
@@ -26,8 +27,9 @@ from foreknow.data.labels import Label
 from foreknow.data.people import Signature, Signatures
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight
+from foreknow.data.windows import Line, Width
 from foreknow.needs import Need, Needs
-from foreknow.trials.expectation import JUDGING, LEARNING, CaseLayout
+from foreknow.trials.expectation import JUDGING, LEARNING, CaseLayout, Expected
 from foreknow.trials.fit import SMOOTHINGS, Kinds, fits, numbers_among
 from foreknow_judge.errors import DataError, InputError, UnsupportedError
 from foreknow_judge.frozen import set_fields
@@ -51,6 +53,8 @@ _SMOOTHINGS: Mapping[Effort, Sequence[float]] = {
 _FOLDS = 3
 # The trees: how many, and how many people a leaf has at least; how often bags are spread again.
 _TREES, _LEAF, _ROUNDS = 50, 20, 2
+# Values that fewer people have are one to trees; more kinds times values they do not learn.
+_RARE, _MOST_CELLS = 5, 1 << 24
 # A column of more labels than this is known to trees by their order alone.
 _MOST_LABELS = 32
 # So much of what everybody has is mixed into what trees say: nothing is impossible.
@@ -170,21 +174,17 @@ class Learning:
     counts: GroupCounts
     kinds: Kinds
     layout: CaseLayout
-    statistics: FloatArray  # by cell, what all other groups teach
-
-    @cached_property
-    def _expected(self) -> Any:
-        return self.layout.expected(self.statistics)
+    expected: Expected  # by what all other groups teach
 
     @property
     def posteriors(self) -> FloatArray:
         """The posterior of each cell of the layout."""
-        return np.asarray(self._expected.posteriors)
+        return self.expected.posteriors
 
     @cached_property
     def predicts(self) -> float:
         """How likely the bags of the groups are, by what all others teach; its logarithm."""
-        return float(self.layout.times @ self._expected.weights)
+        return float(self.layout.times @ self.expected.weights)
 
     @cached_property
     def _row(self) -> IntArray:
@@ -284,6 +284,7 @@ class Learning:
             claim=self.claim(top) if heights[top] else None,
             shares=shares,
             in_cases=release.cases,
+            near=release.near,
         )
 
     def _row_of(self, truth: _Truth) -> IntArray:
@@ -304,11 +305,11 @@ class _Truth(NamedTuple):
 
     @classmethod
     def of(
-        cls, held_signatures: Signatures, signatures: Sequence[Signature], counts: GroupCounts
+        cls, held_signatures: Signatures, signatures: Sequence[Signature], sample: _Some
     ) -> _Truth:
         """Make it from signatures that end with the value."""
         place_of_signature = {label: i for i, label in enumerate(signatures)}
-        code_of = {str(value): code for code, value in enumerate(counts.values)}
+        code_of, counts = sample.code_of, sample.counts
         signature = np.array(
             [place_of_signature[label[:-1]] for label in held_signatures.labels], dtype=np.int64
         )
@@ -410,12 +411,19 @@ class _Way:
 
     def learned(self, smoothings: Sequence[float], brief: bool = False) -> list[Learning]:
         """The posteriors with each smoothing."""
-        learned = []
-        counts, kinds = self.counts, self.kinds
-        for fit in fits(self.layout, kinds, counts.n_values, smoothings, brief=brief):
-            name = f"EM, {self.what}, smoothing {fit.smoothing:g}"
-            learned.append(Learning(name, counts, kinds, fit.layout, fit.without_own))
-        return learned
+        counts, kinds, n = self.counts, self.kinds, len(smoothings)
+        fitted = [*fits(self.layout, kinds, counts.n_values, smoothings, brief=brief)]
+        layout = fitted[0].layout
+        copies = layout if n == 1 else layout.times_over(n)
+        chances = np.concatenate([fit.of_cells for fit in fitted])
+        own = np.split(copies.expected(chances, weighed=False).posteriors, n)
+        statistics = [fit.taught_by_others(part) for fit, part in zip(fitted, own, strict=True)]
+        expected = copies.expected(np.concatenate(statistics))
+        parts = (np.split(expected.posteriors, n), np.split(expected.weights, n))
+        return [
+            Learning(f"EM, {self.what}, smoothing {fit.smoothing:g}", counts, kinds, layout, part)
+            for fit, part in zip(fitted, map(Expected, *parts), strict=True)
+        ]
 
 
 # ---- trees ----------------------------------------------------------------------------------
@@ -423,40 +431,72 @@ class _Way:
 
 def _learned_by_trees(way: _Way) -> list[Learning]:
     """The posteriors of trees, where trees can be trained."""
-    chances = _trees(replace(way.layout, seconds=JUDGING), way.kinds, way.counts.n_values)
-    return [] if chances is None else [Learning("trees", way.counts, way.kinds, *chances)]
+    chances = _trees(way.layout, way.kinds, way.counts.n_values)
+    if chances is None:
+        return []
+    layout = replace(way.layout, seconds=JUDGING)
+    return [Learning("trees", way.counts, way.kinds, layout, layout.expected(chances))]
 
 
-def _trees(layout: CaseLayout, kinds: Kinds, n_values: int) -> tuple[CaseLayout, FloatArray] | None:
+def _trees(layout: CaseLayout, kinds: Kinds, n_values: int) -> FloatArray | None:
     """Extremely randomized trees; each third of the groups is learned from the others."""
     try:
-        forest = import_module("sklearn.ensemble").ExtraTreesClassifier
+        tree = import_module("sklearn.tree").ExtraTreeRegressor
     except ImportError:
         return None
-    if layout.cases.n_groups < 2 * _FOLDS or len(kinds.labels) < 2:
+    n_kinds = len(kinds.labels)
+    if layout.cases.n_groups < 2 * _FOLDS or n_kinds < 2:
         return None
     features = np.hstack([_features(column) for column in zip(*kinds.labels, strict=True)])
     weight = layout.times[layout.case] * layout.people
+    class_of, share = _classes(np.bincount(layout.value, weight * layout.alone, n_values))
+    shape = n_kinds, int(class_of.max()) + 1
+    if shape[0] * shape[1] > _MOST_CELLS:
+        return None
+    at = layout.signature * shape[1] + class_of[layout.value]
     part = (np.random.default_rng(0).permutation(layout.cases.n_groups) % _FOLDS)[layout.case]
+    folds = [np.flatnonzero(part == fold) for fold in range(_FOLDS)]
     chances = layout.alone
     for _ in range(1 + _ROUNDS):
-        spread = weight * layout.expected(chances).posteriors
+        spread = weight * layout.expected(chances, weighed=False).posteriors
+        by_fold = [np.bincount(at[cells], spread[cells], shape[0] * shape[1]) for cells in folds]
         chances = np.empty(len(part))
-        for fold in range(_FOLDS):
-            other_cells, fold_cells = np.flatnonzero(part != fold), np.flatnonzero(part == fold)
-            if not len(fold_cells) or not len(other_cells):
+        for fold, cells in enumerate(folds):
+            others = np.add.reduce([by_fold[i] for i in range(_FOLDS) if i != fold]).reshape(shape)
+            if not len(cells) or not others.any():
                 return None
-            leaf = min(_LEAF / spread[other_cells].sum(), 0.5)
-            model = forest(_TREES, min_weight_fraction_leaf=leaf, random_state=0)
-            rows = other_cells[spread[other_cells] > 0]
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of values that are nearly as many as people, say
-                model.fit(features[layout.signature[rows]], layout.value[rows], spread[rows])
-            overall = np.bincount(layout.value[rows], spread[rows], minlength=n_values)
-            table = np.tile(_MIXED * overall / overall.sum(), (len(features), 1))
-            table[:, model.classes_] += (1 - _MIXED) * model.predict_proba(features)
-            chances[fold_cells] = table[layout.signature[fold_cells], layout.value[fold_cells]]
-    return layout, chances
+            overall = others.sum(axis=0) / others.sum()
+            table = _MIXED * overall + (1 - _MIXED) * _forest(tree, features, others)
+            chances[cells] = table.ravel()[at[cells]] * share[layout.value[cells]]
+    return chances
+
+
+def _classes(people: NDArray[Any]) -> tuple[IntArray, FloatArray]:
+    """The class of each value for trees, and its share of that: hardly anybody's are one."""
+    is_rare = people < _RARE
+    n_frequent = int((~is_rare).sum())
+    class_of = np.where(is_rare, n_frequent, np.cumsum(~is_rare) - 1)
+    return class_of, people / np.bincount(class_of, people)[class_of]
+
+
+def _forest(tree: Any, features: FloatArray, amounts: FloatArray) -> FloatArray:
+    """By kind and value the shares that trees learn of how many people have which value.
+
+    The squared error of the shares of kinds is the Gini impurity of their people.
+    """
+    people = amounts.sum(axis=1)
+    has_people = people > 0
+    inside, people = features[has_people].astype(np.float32), people[has_people]
+    shares = amounts[has_people] / people[:, None]
+    leaf = min(_LEAF / people.sum(), 0.5)
+    everybody, total = features.astype(np.float32), np.zeros(amounts.shape)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for seed in range(_TREES):
+            model = tree(max_features="sqrt", min_weight_fraction_leaf=leaf, random_state=seed)
+            model.fit(inside, shares, people, check_input=False)
+            total += model.predict(everybody, check_input=False).reshape(total.shape)
+    return total / _TREES
 
 
 def _features(labels: Sequence[str | None]) -> FloatArray:
@@ -482,6 +522,7 @@ def learned_trial(
     limit: float = SURE,
     secret_values: Sequence[Label] | None = None,
     sensitive: str | None = None,
+    width: Width | None = None,
 ) -> Trial:
     """Let every attacker learn by some columns, and say what the most successful one finds.
 
@@ -499,9 +540,11 @@ def learned_trial(
         The values of which it is said how sure it makes; default: all.
     sensitive : str, optional
         The column that is guessed; default: that of the release.
+    width : Width, optional
+        Numbers or dates are guessed to within so much, by windows one after another.
     """
     undivided, sight = (_seen_by(release, columns, sensitive) for columns in ((), by))
-    sample = _Some(sight, MOST_PEOPLE, undivided)
+    sample = _Some(sight, MOST_PEOPLE, undivided, width)
     return _trial(sample, by, limit, secret_values, sample.held(by))
 
 
@@ -512,6 +555,7 @@ def learned_beside(
     *,
     limit: float = SURE,
     apart: Sequence[str] = (),
+    width: Width | None = None,
 ) -> Trial | None:
     """The best trial by one column, or by the two best columns together.
 
@@ -525,7 +569,7 @@ def learned_beside(
     if not known_names:
         return None
     undivided = _seen_by(release, ())
-    some_of = cache(lambda sight: _Some(sight, MOST_BESIDE, undivided))
+    some_of = cache(lambda sight: _Some(sight, MOST_BESIDE, undivided, width))
     held_signatures = cache(lambda by: some_of(_seen_by(release, by)).held(by))
 
     def tried(by: tuple[str, ...], effort: Effort) -> Trial:
@@ -558,9 +602,8 @@ def _trial(
     effort: Effort = "full",
 ) -> Trial:
     values = sample.counts.values
-    stated_values = (
-        None if secret_values is None or {*values} <= {*secret_values} else tuple(secret_values)
-    )
+    of_all = secret_values is None or sample.near or {*values} <= {*secret_values}
+    stated_values = None if of_all else tuple(secret_values or ())
     codes = (
         np.arange(len(values))
         if stated_values is None
@@ -568,9 +611,7 @@ def _trial(
     )
     attackers = learnings(sample, by, effort)
     signatures = attackers[0].kinds.signatures
-    truth = (
-        None if held_signatures is None else _Truth.of(held_signatures, signatures, sample.counts)
-    )
+    truth = None if held_signatures is None else _Truth.of(held_signatures, signatures, sample)
     trials = [learning.trial(sample, truth, limit, codes) for learning in attackers]
     if truth is None:
         place = max(range(len(attackers)), key=lambda i: attackers[i].predicts)
@@ -586,14 +627,20 @@ def known_columns(release: Any) -> tuple[str, ...]:
     if isinstance(release, Sight):
         return release.attributes
     if isinstance(release, Release):
-        return tuple(n for n in release.people_columns if n not in release.group_columns)
+        others = {*release.group_columns, release.sensitive}
+        return tuple(name for name in release.people_columns if name not in others)
     return ()
 
 
 class _Some:
-    """The groups of a release; of a large one some, drawn at random."""
+    """The groups of a release; of a large one some, drawn at random.
 
-    def __init__(self, release: Any, most_people: int, undivided: Any) -> None:
+    Numbers or dates that lie within so much of each other are one value where a width says so.
+    """
+
+    def __init__(
+        self, release: Any, most_people: int, undivided: Any, width: Width | None = None
+    ) -> None:
         counts = counts_of(release)
         order = np.random.default_rng(0).permutation(counts.n_groups)
         enough = int(np.searchsorted(np.cumsum(counts.sizes[order]), most_people)) + 1
@@ -605,6 +652,16 @@ class _Some:
         self.counts = counts if self.whole else counts.take(self._groups)
         # what is guessed right by groups alone is of those that no column beside divides
         self.groups_alone = self.counts if release is undivided else counts_of(undivided)
+        self.code_of = {str(value): code for code, value in enumerate(self.counts.values)}
+        self.near = None
+        if width is not None:
+            line = Line.of(counts.values)
+            window_of, windows = line.parted(width)
+            self.near = width.words(line.kind)
+            self.code_of = {text: int(window_of[code]) for text, code in self.code_of.items()}
+            self.counts = self.counts.recoded(window_of, windows)
+            alone_of, windows = Line.of(self.groups_alone.values).parted(width)
+            self.groups_alone = self.groups_alone.recoded(alone_of, windows)
         self.sensitive, self.name = release.sensitive, release.name
         self.cases = bool(getattr(release, "cases", False))
         self.sight = getattr(release, "sight", None)

@@ -14,6 +14,7 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Sight, seen_with
+from foreknow.data.windows import Width
 from foreknow.hints import hinted
 from foreknow.policy.policy import Policy
 from foreknow.releases.members import OwnRelease, groups_of, table_schema
@@ -32,6 +33,7 @@ def learned_report(
     policy: Policy | Mapping[str, Any] | str | Path | None = None,
     members: str | Path | None = None,
     limit: Number = SURE,
+    within: Number | None = None,
     name: str | None = None,
 ) -> Trial:
     """Attack a release by learning from it, and say what the most successful attacker finds.
@@ -55,6 +57,9 @@ def learned_report(
         ``FOLDER.owner`` when left out.
     limit : number
         What counts as sure.
+    within : number or text, optional
+        Numbers or dates are guessed to within so much, such as "10%"; as the policy of the release
+        requires it where it is left out.
     name : str, optional
         What to call the release.
 
@@ -78,21 +83,24 @@ def learned_report(
     (False, True)
     """
     sure = float(as_threshold(limit))
+    loaded = getattr(getattr(release, "audit", None), "policy", None)  # of a publication
+    if policy is not None:
+        loaded = Policy.of(policy)
     sight = _seen(release, people, policy, members, by or ())
+    width = None if within is None else Width.of(within)
+    if width is None and loaded is not None:
+        width = loaded.widths_of(sight.sensitive)[0]
     if by is None:
         schema = getattr(sight, "schema", None)
         columns = schema.quasi_identifiers if schema else known_columns(sight)
-        trial = learned_beside(sight, columns, limit=sure)
+        trial = learned_beside(sight, columns, limit=sure, width=width)
         if trial is None:
             raise UnsupportedError(
                 "nothing can be learned: it takes one value per person, the columns of everybody "
                 "(people=), and 50 groups; name columns by by= to try with fewer"
             )
     else:
-        trial = learned_trial(sight, by, limit=sure)
-    loaded = getattr(getattr(release, "audit", None), "policy", None)  # of a publication
-    if policy is not None:
-        loaded = Policy.of(policy)
+        trial = learned_trial(sight, by, limit=sure, width=width)
     if loaded is not None:
         trial = replace(trial, required=loaded.least_limit(trial.sensitive))
     return replace(trial, name=name) if name is not None else trial
