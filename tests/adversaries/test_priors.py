@@ -19,6 +19,8 @@ import foreknow as fk
 from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.priors import disclosure as priors_judged
 from foreknow.certificates import Certificate
+from foreknow.data.engines import open_table
+from foreknow.data.engines.renamed import Rearmed
 from foreknow.report.pages.audit import verdict_sentence
 from foreknow_judge.errors import CertificateError, DataError
 from foreknow_judge.verdict import Limit
@@ -351,7 +353,7 @@ def test_floats_are_not_whole():
 def test_values_as_they_print():
     frame = pa.table({"gid": [1, 1], "sex": ["'=m", "f"], "disease": ["'+a", "b"]})
     priors = fk.Priors(by_sex(f="+a 0.003 b 0.997", **{"=m": "+a 0.1 b 0.9"}))
-    found = priors.disclosure(grouped(frame).rearmed(), "+a")
+    found = priors.disclosure(grouped(Rearmed(open_table(frame))), "+a")
     assert (found.exact, found.witness.signature) == (Fraction(997, 1024), {"sex": "=m"})
     frame = pa.table({"gid": [1, 1], "sex": ["m", "f"], "disease": [7, 8]})
     priors = fk.Priors(by_sex(m="7 0.1 8 0.9", f="7 0.003 8 0.997"))

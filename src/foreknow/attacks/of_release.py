@@ -88,7 +88,7 @@ class AttackedRelease:
         source = release.placed.entries.rows if table is None else table
         microdata = _read(source, rules)
         counts, parts = release.release.counts, release.placed.members()
-        groups = [groups_of(p, release.certificate, counts, escaped=False) for p in parts]
+        groups = [groups_of(p, release.certificate, counts) for p in parts]
         made_by = release.certificate.method["name"]
         return cls("the release", made_by, microdata, rules, np.concatenate(groups))
 

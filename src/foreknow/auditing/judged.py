@@ -20,7 +20,6 @@ from foreknow.data.engines.columns import codes_of, fetch, to_python
 from foreknow.data.engines.group_counts import TallyTable, ValuesTable, changed, tallied
 from foreknow.data.engines.table import free_name
 from foreknow.data.engines.tally import amounts_of
-from foreknow.data.engines.write import rearmed
 from foreknow.data.labels import GroupLabels, Labels
 from foreknow.data.layout import Layout
 from foreknow.data.microdata import Microdata
@@ -316,7 +315,7 @@ def _of_release(
         anything = free_name(_ANYTHING, {*tables.table.columns})
         secret = anything if requirement.of_people and tables.missing != "error" else secret
         parts = dict.fromkeys((*release.sensitives, secret), "release")
-        rows: Any = _TableRows(release, cast("ValuesTable", sight.tables), anything)
+        rows: Any = _TableRows(cast("ValuesTable", sight.tables), anything)
         form = "bucketized" if exact else "generalized"
     else:
         number: dict[int, str] = {}
@@ -329,7 +328,7 @@ def _of_release(
     names = ("release",) if isinstance(tables, ValuesTable) else ("people", *parts.values())
     return Counted(
         form,
-        release.bare_groups,
+        release.group_columns,
         secret,
         dict.fromkeys(names),
         semantics="single" if isinstance(tables, ValuesTable) else release.semantics,
@@ -343,16 +342,13 @@ def _of_release(
     )
 
 
-def _columns(release: Release, rows: Any, names: Sequence[str]) -> list[Column]:
-    """Columns of a table as they print, without what escapes formulas."""
-    return [_column(release, name, *codes_of(rows.column(name))) for name in names]
+def _columns(rows: Any, names: Sequence[str]) -> list[Column]:
+    """Columns of a table as they print."""
+    return [_column(name, *codes_of(rows.column(name))) for name in names]
 
 
-def _column(release: Release, name: str, codes: Any, distinct: Any) -> Column:
-    labels = to_python(name, distinct)
-    if release.escaped:
-        labels = [rearmed(label) if isinstance(label, str) else label for label in labels]
-    return _texts(codes, labels)
+def _column(name: str, codes: Any, distinct: Any) -> Column:
+    return _texts(codes, to_python(name, distinct))
 
 
 # What people are counted by whose values do not matter.
@@ -363,7 +359,6 @@ _ANYTHING = "anything"
 class _TableRows:
     """Rows of a table with one row for each person; people without a value are left out."""
 
-    release: Release
     sight: ValuesTable
     anything: str
 
@@ -376,22 +371,19 @@ class _TableRows:
 
     def __call__(self, table: str, names: Sequence[str]) -> Rows:
         sight, anything = self.sight, self.anything
-        written_names = [self.release.written_name(name) for name in names if name != anything]
-        rows, weights = sight.prepared(written_names)
-        encoded = [codes_of(rows.column(name)) for name in written_names]
+        counted_names = [name for name in names if name != anything]
+        rows, weights = sight.prepared(counted_names)
+        encoded = [codes_of(rows.column(name)) for name in counted_names]
         # Equal rows are counted here, since most tables have few different ones.
         codes = [of_row for of_row, _ in encoded]
         kind, first = combine(codes, [len(distinct) for _, distinct in encoded])
         times = np.bincount(kind, weights, len(first)).astype(np.int64)
         columns = {
-            name: _column(self.release, name, of_row[first], distinct)
-            for name, (of_row, distinct) in zip(written_names, encoded, strict=True)
+            name: _column(name, of_row[first], distinct)
+            for name, (of_row, distinct) in zip(counted_names, encoded, strict=True)
         }
         columns[anything] = _texts(np.zeros(len(first), np.int64), ["a value"])
-        names_of_columns = [
-            column if column == anything else self.release.written_name(column) for column in names
-        ]
-        return [columns[name] for name in names_of_columns], times
+        return [columns[name] for name in names], times
 
 
 @dataclass(frozen=True, eq=False)
@@ -405,17 +397,16 @@ class _TallyRows:
         release = self.release
         if table in self.column_of:
             tally = cast("TallyTable", release.table_of(self.column_of[table]))
-            written_names = [tally.amount if n == COUNT else release.written_name(n) for n in names]
-            rows = fetch(tally.table, written_names, tally.groups)
-            return _columns(release, rows, written_names), _ones(None, len(rows))
+            headers = [tally.amount if name == COUNT else name for name in names]
+            rows = fetch(tally.table, headers, tally.groups)
+            return _columns(rows, headers), _ones(None, len(rows))
         tally = cast("TallyTable", release.tables)
-        written_names = [release.written_name(name) for name in names]
         if tally.people is not None:
-            rows, weights = tallied(tally.people.table, written_names, tally.groups)
-            return _columns(release, rows, written_names), _ones(weights, len(rows))
-        rows = fetch(tally.table, [*written_names, tally.amount], tally.groups)
+            rows, weights = tallied(tally.people.table, [*names], tally.groups)
+            return _columns(rows, names), _ones(weights, len(rows))
+        rows = fetch(tally.table, [*names, tally.amount], tally.groups)
         amounts = amounts_of(tally.table, tally.amount, rows.column(tally.amount))
-        return _columns(release, rows, written_names), amounts.astype(np.int64)
+        return _columns(rows, names), amounts.astype(np.int64)
 
 
 # ---- what only the owner has --------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
@@ -15,7 +15,7 @@ import numpy as np
 
 from foreknow.data.arrays import IntArray, combine
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.engines import Holdings, Table, open_table
+from foreknow.data.engines import Holdings, open_table
 from foreknow.data.engines.column_advice import described
 from foreknow.data.engines.columns import (
     Missing,
@@ -32,15 +32,15 @@ from foreknow.data.engines.group_counts import (
 )
 from foreknow.data.engines.missing import LeftOut, Shown
 from foreknow.data.engines.person_numbers import coded_values, people_of
+from foreknow.data.engines.renamed import Renamed
 from foreknow.data.engines.stacked import bare_rows
 from foreknow.data.engines.table import require, settled
 from foreknow.data.engines.tally import Tally
 from foreknow.data.engines.units import shared
-from foreknow.data.engines.write import disarm_name, rearmed
-from foreknow.data.labels import GroupLabels, Label, Labels, in_order
+from foreknow.data.labels import GroupLabels, Label, in_order
 from foreknow.data.layout import Layout
 from foreknow.data.people import Members, Signatures
-from foreknow.data.prepare import SHUFFLED, Prepared, header_of_shuffled, prepare
+from foreknow.data.prepare import Prepared, header_of_shuffled, prepare
 from foreknow.data.reading import Reading
 from foreknow.data.schema import Schema, check_semantics, semantics_of_each
 from foreknow.errors import SchemaError, did_you_mean
@@ -128,13 +128,11 @@ class Release(Plain):
         self,
         tables: ValuesTable | TallyTable,
         *,
-        escaped: bool = False,
         sensitives: Sequence[str] = (),
         beside: Sequence[str] = (),
         unlinked: Sequence[str] = (),
         apart: Mapping[str, ValuesTable | TallyTable] | None = None,
         recognized: Sequence[str] = (),
-        shuffled: Collection[str] = (),
         other: Sequence[str] = (),
         group_counts: GroupCounts | None = None,
         schema: Schema | None = None,
@@ -150,8 +148,7 @@ class Release(Plain):
         self.tables = tables
         # the table with a row for each person, where there is one
         self._people = tables if isinstance(tables, ValuesTable) else tables.people
-        self.escaped, self._shuffled = escaped, frozenset(shuffled)
-        self._apart = {self._bare(name): table for name, table in (apart or {}).items()}
+        self._apart = dict(apart or {})
         self._seen: dict[tuple[str, ...], Release] = {}
         self._owner: Members | None = None
         # What is found out once, on first use.
@@ -161,11 +158,9 @@ class Release(Plain):
         self._whole = whole_release  # the release that this is a sight of
         self._by_policy: Release | None = None
         self.schema, self.cohort, self.knows = schema, cohort, tuple(knows)
-        self.sensitives = tuple(map(self._bare, sensitives or [tables.sensitive]))
-        self.beside = tuple(map(self._bare, beside))
-        self.unlinked = tuple(map(self._bare, unlinked))
-        self.other = tuple(map(self._bare, other))
-        self.recognized = tuple(map(self._bare, recognized))
+        self.sensitives = tuple(sensitives or [tables.sensitive])
+        self.beside, self.unlinked = tuple(beside), tuple(unlinked)
+        self.other, self.recognized = tuple(other), tuple(recognized)
         self.group_columns = tuple(tables.groups)
         self.semantics: Any = tables.semantics
         if self._apart:
@@ -476,11 +471,6 @@ class Release(Plain):
         """The same for the table of one sensitive column."""
         return self._apart.get(sensitive, self.tables)
 
-    @property
-    def bare_groups(self) -> list[str]:
-        """The columns that make groups, by their names without what escapes formulas."""
-        return [*map(self._bare, self.group_columns)]
-
     @cached_property
     def shared(self) -> tuple[str, ...]:
         """Columns of a table, read by a schema, in which a few rows each share a value."""
@@ -503,7 +493,7 @@ class Release(Plain):
         if self.by_values:
             parts = self._group_labels.parts
             for name, (labels, codes) in zip(self.group_columns, parts, strict=False):
-                columns.append(coded_values(self._bare(name), codes[group], labels, counts.counts))
+                columns.append(coded_values(name, codes[group], labels, counts.counts))
         return tuple(people_of(columns))
 
     @classmethod
@@ -533,21 +523,21 @@ class Release(Plain):
     ) -> Release:
         schema, columns = prepared.schema, prepared.source.columns
         headers = {name: header_of_shuffled(name, columns) for name in unlinked}
-        sensitives, other_columns, unlinked = (
-            [headers.get(name, name) for name in names]
-            for names in (schema.sensitives, other_columns, unlinked)
-        )
-        several = {headers.get(name, name): how for name, how in schema.several.items()}
+        sensitives, several = schema.sensitives, schema.several
         judged_columns = [*groups, *sensitives, *other_columns]
-        require(prepared.source, [*judged_columns, *prepared.persons])
+        read_columns = [headers.get(name, name) for name in judged_columns]
+        read_columns += prepared.persons
+        require(prepared.source, read_columns)
         _refuse_two_roles(groups, sensitives, other_columns, prepared.persons)
         for name in unlinked:
             if name not in (*sensitives, *other_columns):
                 hint = did_you_mean(str(name), [*sensitives, *other_columns])
                 raise SchemaError(f"unlinked: {name!r} is no sensitive or other column{hint}")
         linked_columns = [name for name in (*sensitives, *other_columns) if name not in unlinked]
-        people = prepared.of_people([*judged_columns, *prepared.persons])
+        people = prepared.of_people(read_columns)
         table, person = people.table, people.person
+        if names := {header: name for name, header in headers.items() if header != name}:
+            table = Renamed(table, names)
         apart = {
             name: ValuesTable(
                 PersonRows(table, person, several, name)
@@ -568,7 +558,6 @@ class Release(Plain):
             beside=linked_columns if len(linked_columns) > 1 else (),
             unlinked=unlinked,
             apart=apart if several else None,
-            shuffled=[header for name, header in headers.items() if header != name],
             other=other_columns,
         )
 
@@ -582,7 +571,8 @@ class Release(Plain):
                     "with others; give counts, or what publish wrote"
                 )
             has_counts = self.tallied
-            rows = self._bare_rows(tables.table, tables.table.columns)
+            lists = tables.sensitive if self.linked else None
+            rows = bare_rows(tables.table, tables.table.columns, COUNT, lists=lists)
             return Parts(None, {self.sensitives: rows}, has_counts, tables.person)
         people = None if tables.people is None else tables.people.table
         columns_of_table: dict[int, list[str]] = {}
@@ -592,20 +582,13 @@ class Release(Plain):
             columns_of_table.setdefault(id(tally.table), []).append(name)
             tallies[id(tally.table)] = tally
         values = {
-            tuple(names): self._bare_rows(
-                tallies[key].table,
-                [*tables.groups, *map(self.written_name, names)],
-                tallies[key].amount,
+            tuple(names): bare_rows(
+                tallies[key].table, [*tables.groups, *names], COUNT, tallies[key].amount
             )
             for key, names in columns_of_table.items()
         }
-        rows = None if people is None else self._bare_rows(people, people.columns)
+        rows = None if people is None else bare_rows(people, people.columns, COUNT)
         return Parts(rows, values, has_counts=True)
-
-    def _bare_rows(self, table: Table, columns: Sequence[str], amount: str | None = None) -> Any:
-        how: Any = {"bare": self._bare, "escaped": self.escaped}
-        how["lists"] = self.tables.sensitive if self.linked else None
-        return bare_rows(table, columns, COUNT, amount, **how)
 
     def joined(self, releases: Sequence[Release], names: Sequence[str]) -> Release:
         """The same with tables of other sensitive columns, of the same groups.
@@ -674,7 +657,7 @@ class Release(Plain):
                 )
         key = ("", *knowing)
         if key not in self._seen:
-            tables, columns = self.tables, [*map(self.written_name, (*self.recognized, *knowing))]
+            tables, columns = self.tables, [*self.recognized, *knowing]
             if isinstance(tables, TallyTable):
                 people = tables.people
                 assert people is not None
@@ -685,15 +668,10 @@ class Release(Plain):
                     self._counting_anybody(tables), groups=columns, null_groups=True
                 )
             counts = by_person.count()
-            groups: Any = counts.groups
-            if self.escaped:
-                groups = [tuple(x and rearmed(x) for x in label) for label in groups]
-            group_labels = GroupLabels.of(groups, (*self.recognized, *knowing), exact=True)
-            counts = replace(counts, groups=group_labels)
+            groups = GroupLabels.of(counts.groups or (), columns, exact=True)
             self._seen[key] = Release(
                 by_person,
-                escaped=self.escaped,
-                group_counts=counts,
+                group_counts=replace(counts, groups=groups),
                 schema=self.schema,
                 cohort=self.cohort,
             )
@@ -763,20 +741,14 @@ class Release(Plain):
             ):
                 rows = PersonRows.of_texts(tables.table, tables.person, name, tables.semantics)
                 tables = replace(tables, table=rows, semantics="single")  # people are counted
-            header, *known_headers = map(self.written_name, (name, *known_columns))
-            if known_columns or header != tables.sensitive:
-                tables = tables.seen_as(header, known_headers)
+            if known_columns or name != tables.sensitive:
+                tables = tables.seen_as(name, known_columns)
             if anybody:
                 tables = self._counting_anybody(tables)
-            unlinked_headers = [
-                self.written_name(column) for column in self.unlinked if column != name
-            ]
             sight = Release(
                 tables,
-                escaped=self.escaped,
-                unlinked=unlinked_headers,
+                unlinked=[column for column in self.unlinked if column != name],
                 recognized=self.recognized,
-                shuffled=self._shuffled,
                 schema=self.schema,
                 cohort=self.cohort,
                 knows=known_columns,
@@ -805,8 +777,7 @@ class Release(Plain):
 
     def _counting_anybody(self, tables: Any) -> Any:
         """A table by whoever has a value of any sensitive column, where these may be missing."""
-        names = [*map(self.written_name, self.sensitives)]
-        return tables.of_anybody(names) if self._leaves_out else tables
+        return tables.of_anybody(self.sensitives) if self._leaves_out else tables
 
     def seen_by(self, columns: Iterable[str], sensitive: str | None = None) -> Release:
         """The release as somebody sees it who knows some columns, of which some may be unpublished.
@@ -818,7 +789,7 @@ class Release(Plain):
         in_rows = {*self.layout.linked} if main in self.layout.linked else set()
         if self.by_values and self.layout.of_people:
             in_rows |= {*self.people_columns}
-        apart = {main, *self.unlinked, *map(self._bare, self.group_columns)}
+        apart = {main, *self.unlinked, *self.group_columns}
         return self.seen(main, [name for name in columns if name in in_rows - apart])
 
     @contextmanager
@@ -831,7 +802,7 @@ class Release(Plain):
         if not isinstance(tables, ValuesTable) or tables.semantics != "single":
             yield
             return
-        columns_read = dict.fromkeys((*tables.groups, *map(self.written_name, columns)))
+        columns_read = dict.fromkeys((*tables.groups, *columns))
         tables.read_once.columns = [name for name in columns_read if name in tables.table.columns]
         tables.read_once.groups = [name for name in columns_read if name != tables.sensitive]
         sees_all = {*tables.read_once.columns} <= {*tables.seen}  # what it sees itself
@@ -856,7 +827,7 @@ class Release(Plain):
     def layout(self) -> Layout:
         """Which columns stand beside each other."""
         of_people = self._people is self.tables
-        judged_columns = (*map(self._bare, self.group_columns), *self.recognized, *self.sensitives)
+        judged_columns = (*self.group_columns, *self.recognized, *self.sensitives)
         other_columns = tuple(name for name in self.people_columns if name not in judged_columns)
         people = other_columns if self.recognized else None
         if of_people:
@@ -865,18 +836,13 @@ class Release(Plain):
             other_columns = tuple(name for name in other_columns if name != self.person)
         return Layout(self.sensitive, self.beside, self.unlinked, of_people, people, other_columns)
 
-    def written_name(self, name: str) -> str:
-        """What its tables call a column."""
-        name = disarm_name(name) if self.escaped else name
-        return header_of_shuffled(name, self._shuffled)
-
     def _refuse_unknown(self, column: str, sensitive: str | None) -> None:
         if column == sensitive:
             raise SchemaError(
                 f"{self.name}: {column!r} cannot be both known and what must stay hidden"
             )
         published = dict.fromkeys((*self.beside, *self.sensitives, *self._published))
-        if column in map(self._bare, self.group_columns):
+        if column in self.group_columns:
             raise SchemaError(
                 f"{self.name}: {column!r} makes its groups, so it is known of everybody anyway; "
                 "leave it out"
@@ -891,7 +857,7 @@ class Release(Plain):
     @property
     def _published(self) -> tuple[str, ...]:
         """All columns that are published."""
-        return *map(self._bare, self.tables.table.columns), *self.people_columns
+        return *self.tables.table.columns, *self.people_columns
 
     def read_as(self) -> dict[str, str]:
         """What the labels of each column of the groups, and the sensitive values, look like."""
@@ -899,23 +865,6 @@ class Release(Plain):
         columns = dict(zip(self.group_columns, zip(*groups, strict=True), strict=False))
         columns[self.tables.sensitive] = tuple(self.counts.values)
         return {name: described(in_order(list(set(labels)))) for name, labels in columns.items()}
-
-    def rearmed(self) -> Release:
-        """The same release with the apostrophes off that `escape_formulas` put before texts."""
-        return Release(
-            self.tables,
-            escaped=True,
-            sensitives=self.sensitives,
-            beside=self.beside,
-            unlinked=self.unlinked,
-            apart=self._apart,
-            recognized=self.recognized,
-            shuffled=self._shuffled,
-            other=self.other,
-            group_counts=self._counted,
-            schema=self.schema,
-            cohort=self.cohort,
-        )
 
     def naming(self, members: Members, holdings: Holdings | None = None) -> Release:
         """The same release for its owner, who knows who is in which group, and who has what."""
@@ -945,9 +894,6 @@ class Release(Plain):
         counts = self._counted
         if isinstance(counts.groups, GroupLabels):
             counts.groups.cohort = self.cohort
-        if self.escaped:
-            labels = [rearmed(v) if isinstance(v, str) else v for v in counts.values]
-            counts = replace(counts, values=Labels(labels))
         return counts if self.schema is None else counts.of_rows(self.schema, self.sensitive)
 
     @property
@@ -992,11 +938,7 @@ class Release(Plain):
         InputError
             If the release has no such table: one of counts alone, or people with several values.
         """
-        signatures = self.tables.signatures(self._counted, attributes)
-        if not self.escaped:
-            return signatures
-        labels = [tuple(part and rearmed(part) for part in label) for label in signatures.labels]
-        return replace(signatures, labels=labels)
+        return self.tables.signatures(self._counted, attributes)
 
     def combinations(self, person: str | None = None) -> Combinations:
         """How many people share each combination by which they look `alike`; one GROUP BY.
@@ -1011,8 +953,7 @@ class Release(Plain):
             )
             coded_columns = [(codes[first], distinct) for codes, distinct in encoded[:-1]]
             return Combinations.of(self.group_columns, coded_columns)
-        combinations = self.alike().tables.combinations()
-        return combinations.rearmed() if self.escaped else combinations
+        return self.alike().tables.combinations()
 
     @property
     def by_values(self) -> bool:
@@ -1041,7 +982,7 @@ class Release(Plain):
     @property
     def sensitive(self) -> str:
         """The column of sensitive values."""
-        return self._bare(self.tables.sensitive)
+        return self.tables.sensitive
 
     def unseen(
         self, known_columns: Sequence[str] = (), quasi_identifiers: Sequence[str] | None = None
@@ -1053,17 +994,17 @@ class Release(Plain):
         not said, none of its columns is named.
         """
         tables = self.tables
-        judged_columns = {*map(self._bare, tables.seen), *self.sensitives, *self.unlinked}
-        unjudged = [n for n in map(self._bare, tables.table.columns) if n not in judged_columns]
+        judged_columns = {*tables.seen, *self.sensitives, *self.unlinked}
+        unjudged = [name for name in tables.table.columns if name not in judged_columns]
         if quasi_identifiers is not None and self._people is not tables:
-            led = (*self.bare_groups, *quasi_identifiers)
+            led = (*self.group_columns, *quasi_identifiers)
             unjudged += [name for name in self.people_columns if name not in led]
         return [name for name in unjudged if name not in (*known_columns, self.cohort)]
 
     @property
     def people_columns(self) -> tuple[str, ...]:
         """The columns of the table with a row for each person; none where there is none."""
-        return () if self._people is None else tuple(map(self._bare, self._people.table.columns))
+        return () if self._people is None else tuple(self._people.table.columns)
 
     @property
     def left_out(self) -> int:
@@ -1076,13 +1017,12 @@ class Release(Plain):
         tables = self.tables
         if not isinstance(tables, ValuesTable) or not tables.needed:
             return None
-        return tables.values_shown([*map(self.written_name, self.sensitives)])
+        return tables.values_shown(self.sensitives)
 
     @property
     def rows_left_out(self) -> tuple[LeftOut, ...]:
         """Rows that show no value of a sensitive column, for which they are not counted."""
-        left_out = () if self.values_shown is None else self.values_shown.left_out
-        return tuple(replace(omission, column=self._bare(omission.column)) for omission in left_out)
+        return () if self.values_shown is None else self.values_shown.left_out
 
     @property
     def partly_left_out(self) -> bool:
@@ -1112,14 +1052,10 @@ class Release(Plain):
             return ()
         parts = self._group_labels.parts
         return tuple(
-            self._bare(name)
+            name
             for name, (labels, _) in zip(self.group_columns, parts, strict=False)
             if all(isinstance(label, str) and label and not label.strip("*") for label in labels)
         )
-
-    def _bare(self, name: str) -> str:
-        name = name.removesuffix(SHUFFLED) if name in self._shuffled else name
-        return rearmed(name) if self.escaped else name
 
     @property
     def name(self) -> str:

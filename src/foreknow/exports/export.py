@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from foreknow.atomic_files import replaced
+from foreknow.data.engines import disarmed
 from foreknow.errors import OutputError, did_you_mean
 from foreknow.exports.writers import LONGEST_TITLE, write_statistics, write_workbook
 from foreknow.hints import hinted
@@ -84,6 +85,8 @@ def export(folder: str | Path, to: str = "xlsx", out: str | Path | None = None) 
     certificate, _ = load_signed(certified)
     published = open_published(place, certificate=certificate)
     tables = {part: table.arrow(table.columns) for part, table in published.tables.items()}
+    if certificate.escaped:
+        tables = {part: disarmed(rows) for part, rows in tables.items()}
     titles = _titles_of(published)
     if to == "xlsx":
         with replaced(target, private=False) as aside:

@@ -14,12 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from foreknow.data.arrays import IntArray
+from foreknow.data.engines.renamed import rearmed
 from foreknow.data.engines.typed import type_of
-from foreknow.data.engines.write import rearmed
 from foreknow.data.prepare import SHUFFLED, header_of_shuffled
 from foreknow.data.release import COUNT
 from foreknow.publishing.extents import About, Extents
-from foreknow.releases.written import header_of, hints_of, is_text
+from foreknow.releases.written import hints_of, is_text
 from foreknow.wording import unit_counted
 from foreknow_judge.certificate import Certificate
 from foreknow_judge.documents import decode_utf8, from_json, read_bytes
@@ -158,7 +158,7 @@ def _field(
     titles: Mapping[str, str],
 ) -> dict[str, Any]:
     """A column: its type, and what its labels mean."""
-    bare = header_of(certificate, rearmed)(name)
+    bare = rearmed(name) if certificate.escaped else name
     details: dict[str, Any] = {}
     if part == "release" and bare.removesuffix(SHUFFLED) in certificate.unlinked:
         bare, details = bare.removesuffix(SHUFFLED), {"shuffled": True}

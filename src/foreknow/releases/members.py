@@ -19,7 +19,7 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import Holdings
 from foreknow.data.engines.columns import fetch, to_python
 from foreknow.data.engines.group_counts import People, group_codes
-from foreknow.data.engines.write import disarm_name, read_noted, write_changed
+from foreknow.data.engines.write import read_noted, write_changed
 from foreknow.data.labels import Labels
 from foreknow.data.levels import Level
 from foreknow.data.microdata import Microdata
@@ -239,7 +239,7 @@ class OwnRelease:
     def groups(self) -> IntArray:
         """The group of each row of the source, by its position in the counts; -1 if left out."""
         certificate = self.published.certificate
-        return groups_of(self.rows, certificate, self.release.counts, escaped=certificate.escaped)
+        return groups_of(self.rows, certificate, self.release.counts)
 
     def shown(self, microdata: Microdata) -> Microdata:
         """The rows of a table that are published here, and not those of earlier releases."""
@@ -406,14 +406,12 @@ class OwnRelease:
         )
 
 
-def groups_of(
-    rows: Any, certificate: Certificate, counts: GroupCounts, *, escaped: bool
-) -> IntArray:
+def groups_of(rows: Any, certificate: Certificate, counts: GroupCounts) -> IntArray:
     """The group of each row of the source, by its position in the counts; -1 if left out."""
     columns, several = list(certificate.groups), certificate.form == "generalized"
     of_row, labels = group_codes(rows, columns, as_tuples=several)
     place = {_text(label): i for i, label in enumerate(counts.groups or ())}
-    group_of_label = [place.get(_text(label, escaped), -1) for label in labels]
+    group_of_label = [place.get(_text(label), -1) for label in labels]
     group_of_row: IntArray = np.array(group_of_label, dtype=np.int64)[of_row]
     return group_of_row
 
@@ -438,8 +436,8 @@ def table_schema(policy: Policy | None, certificate: Certificate) -> Schema:
     return replace(schema_read, levels=levels, rounding=rounding)
 
 
-def _text(label: Any, escaped: bool = False) -> Any:
-    """A group's label as the files have it; formulas may be escaped there."""
+def _text(label: Any) -> Any:
+    """A group's label as the files have it."""
     if isinstance(label, tuple):
-        return tuple(_text(part, escaped) for part in label)
-    return None if label is None else disarm_name(str(label)) if escaped else str(label)
+        return tuple(map(_text, label))
+    return None if label is None else str(label)

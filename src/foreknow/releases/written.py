@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,8 +10,9 @@ from typing import Any
 
 from foreknow.certificates import Certificate
 from foreknow.data.engines import Table, bare, open_table
+from foreknow.data.engines.renamed import Rearmed
 from foreknow.data.engines.stacked import bare_rows
-from foreknow.data.engines.write import disarm_name, rearmed, with_commas
+from foreknow.data.engines.write import with_commas
 from foreknow.data.hierarchy import Ordered, Tree, hierarchy_from
 from foreknow.data.labels import text_of
 from foreknow.data.prepare import header_of_shuffled
@@ -44,10 +45,8 @@ class Published:
 
     def rows(self) -> dict[str, Any]:
         """The tables as they are read."""
-        escaped = self.certificate.escaped
-        name = header_of(self.certificate, rearmed)
         return {
-            part: bare(bare_rows(table, table.columns, COUNT, bare=name, escaped=escaped))
+            part: bare(bare_rows(table, table.columns, COUNT))
             for part, table in self.tables.items()
         }
 
@@ -90,26 +89,16 @@ def open_published(
         tables[part] = _as_certified(table, certificate)
     if schema is not None:
         refuse_other_schema(certificate, schema)
-    header_name = header_of(certificate)
-    schema = _schema_of(certificate, header_name)
-    release = as_release(
-        tables,
-        certificate.form,
-        schema.quasi_identifiers,
-        schema,
-        [*map(header_name, certificate.unlinked)],
-        [*map(header_name, certificate.exact)],
+    schema = Schema(
+        quasi_identifiers=certificate.groups,
+        sensitive=certificate.sensitives,
+        other=certificate.beside,
+        semantics=certificate.semantics,
     )
-    release = release.rearmed() if certificate.escaped else release
+    columns = certificate.groups, schema, certificate.unlinked, certificate.exact
+    release = as_release(tables, certificate.form, *columns)
     release = release.described(schema=schema_of(certificate))
     return Published(release, certificate, folder, tables)
-
-
-def header_of(
-    certificate: CertificateRead, change: Callable[[str], str] = disarm_name
-) -> Callable[[str], str]:
-    """The function from a column to its header in the files."""
-    return change if certificate.escaped else str
 
 
 def schema_of(certificate: Certificate) -> Schema:
@@ -118,26 +107,15 @@ def schema_of(certificate: Certificate) -> Schema:
     return Schema(**{**certificate.policy["schema"], **changes})
 
 
-def _schema_of(certificate: Certificate, header_name: Callable[[str], str]) -> Schema:
-    """The columns of a release by a certificate, as they are `header_name`."""
-    semantics = certificate.semantics
-    return Schema(
-        quasi_identifiers=[*map(header_name, certificate.groups)],
-        sensitive=[*map(header_name, certificate.sensitives)],
-        other=[*map(header_name, certificate.beside)],
-        semantics=semantics
-        if isinstance(semantics, str)
-        else {header_name(name): semantics[name] for name in semantics},
-    )
-
-
 def _as_certified(table: Table, certificate: Certificate) -> Table:
-    """A table as CSV would have it: of other programs' files, and with points in decimals."""
+    """A table without marks of formulas, and with points in decimals."""
+    if certificate.escaped:
+        table = Rearmed(table)
     if not certificate.commas:
         return table
     rows = table.arrow(table.columns)
     names = [*certificate.commas, *map(header_of_shuffled, certificate.commas)]
-    rows = with_commas(rows, [*map(header_of(certificate), names)])
+    rows = with_commas(rows, names)
     changed_table = open_table(rows)
     changed_table.name = table.name
     return changed_table

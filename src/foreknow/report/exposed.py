@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from io import StringIO
 
 from foreknow.auditing.exposed import Exposed, ExposedGroup, Tally
-from foreknow.data.engines.write import disarm_name
+from foreknow.data.engines.renamed import disarm_name
 from foreknow.report.blocks import Block, Cell, Figure, Heading, Sentence, Table, mood_of
 from foreknow.report.chart import LIMIT, OWN, Axis, Bar, Chart, Rule, amounts, bar_table
 from foreknow.report.words import (

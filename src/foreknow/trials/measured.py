@@ -159,9 +159,7 @@ def placed(release: Any, people: Any, policy: Any, members: Any) -> tuple[Releas
     microdata = release.shown(_read(people, (loaded or release.audit.policy).needed_schema))
     certificate, opened_release = release.certificate, release.release
     parts = release.placed.members()
-    groups = np.concatenate(
-        [groups_of(p, certificate, opened_release.counts, escaped=False) for p in parts]
-    )
+    groups = np.concatenate([groups_of(p, certificate, opened_release.counts) for p in parts])
     if len(groups) != microdata.n_rows:
         raise DataError(
             f"{microdata.name}, read as the policy says, is not the table that the release was "

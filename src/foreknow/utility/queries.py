@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray, combine, count_pairs
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.write import disarm_name, rearmed
 from foreknow.data.generalization import KnownLabels, style_of, wording_of
 from foreknow.data.labels import text_of
 from foreknow.data.microdata import Attribute, Microdata, printed
@@ -359,7 +358,6 @@ class ReleaseReader:
 
     release: Release
     styles: Mapping[str, str]
-    armed: bool = False  # its texts may have an apostrophe before them that is not theirs
     labels: Mapping[str, KnownLabels] = field(default_factory=dict)  # what is known beside the text
     exact: frozenset[str] = frozenset()  # columns that are known not to be rounded
     weights: Mapping[str, float] = field(default_factory=dict)  # what columns count in the NCP
@@ -374,8 +372,6 @@ class ReleaseReader:
                 f"only {microdata.n_people}; give the table that the release was made of"
             )
         names = [attribute.name for attribute in attributes]
-        if self.armed:
-            names = [disarm_name(name) for name in names]
         if set(names) <= set(release.group_columns):
             return Boxes(self._covers(names, microdata, attributes), counts)
         signatures = release.signatures(names)
@@ -405,8 +401,6 @@ class ReleaseReader:
         ):
             place = columns.index(name)
             texts: list[Any] = [label[place] for label in labels]  # type: ignore[index]
-            if self.armed:
-                texts = [rearmed(text) if isinstance(text, str) else text for text in texts]
             style = style_of(attribute, self.styles.get(attribute.name))
             label_meanings = self.labels.get(name)
             cells = None if attribute.cells else (in_cells := rounded[attribute.name]).cells
@@ -466,15 +460,14 @@ def reading_of(release: Any, styles: Mapping[str, str] | None = None) -> Release
         return ReleaseReader(table, dict(styles or {}))
     certificate = release.certificate
     options = certificate.policy.get("publish", {})
-    # Only what is read back from a file has apostrophes in it, and no meanings beside its texts.
-    armed = isinstance(release, Published) and certificate.escaped
+    # What is read back from a file has no meanings beside its texts.
     meanings = release.labels if isinstance(release, Publication) and styles is None else {}
     if styles is None:
         styles = options.get("labels", {})
     exact = frozenset(certificate.groups) - set(certificate.grids)
     styles = {**dict.fromkeys(certificate.grids, "range"), **styles}
     weights = weights_of(options.get("weights", {}))
-    return ReleaseReader(table, styles, armed, meanings, exact, weights)
+    return ReleaseReader(table, styles, meanings, exact, weights)
 
 
 def _same_values(counts: GroupCounts, microdata: Microdata) -> GroupCounts:

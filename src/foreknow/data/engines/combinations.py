@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray, combine
 from foreknow.data.engines.columns import codes_of, to_python
-from foreknow.data.engines.write import rearmed
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,16 +64,6 @@ class Combinations:
             place = pc.rank(texts, tiebreaker="dense").to_numpy().astype(np.int64)
             column_ranks.append(place[codes[rows]])
         return column_ranks
-
-    def rearmed(self) -> Combinations:
-        """The same without the apostrophes that `escape_formulas` put before texts and names."""
-        domains = [
-            pa.array([v and rearmed(v) for v in domain.to_pylist()], domain.type)
-            if pa.types.is_string(domain.type)
-            else domain
-            for domain in self.domains
-        ]
-        return Combinations(tuple(map(rearmed, self.columns)), self.codes, domains, self.people)
 
     def values(self, row: int) -> tuple[Any, ...]:
         """The values of one combination."""

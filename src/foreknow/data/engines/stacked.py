@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from foreknow.data.engines.columns import fetch
 from foreknow.data.engines.group_counts import tallied
 from foreknow.data.engines.table import Table
 from foreknow.data.engines.tally import Tally
-from foreknow.data.engines.write import rearmed
 
 
 def bare_rows(
@@ -22,11 +21,9 @@ def bare_rows(
     count: str,
     amount: str | None = None,
     *,
-    bare: Callable[[str], str],
-    escaped: bool,
     lists: str | None = None,
 ) -> pa.Table:
-    """Some columns as they are read, called by their `bare` names; texts that are `escaped`, too.
+    """Some columns as they are read.
 
     Where each row counts so many, by the column `amount` or as a tally says, this is called
     `count`. One column may hold `lists`.
@@ -39,14 +36,7 @@ def bare_rows(
         rows, arrays[count] = tallied(table, columns)
     else:
         rows = fetch(table, columns, lists=lists)
-    for name in columns:
-        column = rows.column(name).combine_chunks()
-        if escaped and pa.types.is_string(column.type):
-            column = column.dictionary_encode()
-        if escaped and pa.types.is_dictionary(column.type):
-            texts = [text and rearmed(text) for text in column.dictionary.to_pylist()]
-            column = pa.array(texts, pa.string()).take(column.indices)
-        arrays[bare(name)] = column
+    arrays |= {name: rows.column(name).combine_chunks() for name in columns}
     return pa.table(arrays)
 
 

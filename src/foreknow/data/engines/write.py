@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from codecs import BOM_UTF8
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack
@@ -18,15 +17,13 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from foreknow.atomic_files import replaced
+from foreknow.data.engines import renamed
 from foreknow.data.engines.columns import plain
 from foreknow.errors import did_you_mean
 from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.parquet_layout import write
 
-# Texts that a spreadsheet runs; with apostrophes before, so that one more can be taken off again.
-_FORMULA = r"^('*[=+\-@\t\r])"
 _NOTE = b"foreknow"
-_REARM = re.compile(r"'('*[=+\-@\t\r])")
 
 
 def write_csv(
@@ -57,8 +54,8 @@ def write_csv(
 
 def disarmed(table: pa.Table) -> pa.Table:
     """A table in which an apostrophe marks texts, and names, that a spreadsheet would run."""
-    columns = [_disarmed(c) if pa.types.is_string(c.type) else c for c in simple(table)]
-    return pa.table(columns, _disarmed(pa.array(table.column_names, pa.string())).to_pylist())
+    columns = [renamed.disarmed(c) if pa.types.is_string(c.type) else c for c in simple(table)]
+    return pa.table(columns, [*map(renamed.disarm_name, table.column_names)])
 
 
 def with_commas(table: pa.Table, columns: Collection[str]) -> pa.Table:
@@ -214,21 +211,3 @@ def simple(table: pa.Table) -> list[pa.ChunkedArray]:
             array = array.cast(array.type.value_type)
         simple.append(array.cast(pa.string()) if pa.types.is_large_string(array.type) else array)
     return simple
-
-
-def disarm_name(name: str) -> str:
-    """Write a column's name as `write_csv` does when formulas are escaped."""
-    return str(_disarmed(pa.scalar(name)).as_py())
-
-
-def rearmed(text: str) -> str:
-    """Take off the apostrophe that `write_csv` put before a text.
-
-    >>> rearmed("'=1+1"), rearmed("plain")
-    ('=1+1', 'plain')
-    """
-    return text[1:] if _REARM.match(text) else text
-
-
-def _disarmed(texts: Any) -> Any:
-    return pc.replace_substring_regex(texts, _FORMULA, r"'\1")
