@@ -197,7 +197,7 @@ def _written(
         sight = release.seen(
             requirement.sensitive, requirement.taken, of_people=requirement.of_people
         )
-        if isinstance(release.tables, TallyTable) or sight.semantics == "single":
+        if not sight.linked:
             domains = {name: release.seen(name, []).counts.values for name in release.sensitives}
             return _of_release(release, sight, policy, requirement), domains, release.layout
     counts, name = counts_of(sight_counts), requirement.sensitive or "value"
@@ -309,33 +309,31 @@ def _of_release(
     release: Release, sight: Release, policy: Policy, requirement: Requirement
 ) -> Counted:
     """A release by its own tables, for one sight of it."""
-    tables, exact = release.tables, tuple(release.recognized)
-    secret = sight.sensitive
+    tables, secret = release.tables, sight.sensitive
     if isinstance(tables, ValuesTable):
         anything = free_name(_ANYTHING, {*tables.table.columns})
         secret = anything if requirement.of_people and tables.missing != "error" else secret
         parts = dict.fromkeys((*release.sensitives, secret), "release")
         rows: Any = _TableRows(cast("ValuesTable", sight.tables), anything)
-        form = "bucketized" if exact else "generalized"
+        names, semantics, beside = ["release"], "single", release.other
     else:
         number: dict[int, str] = {}
         for name in release.sensitives:
             number.setdefault(id(release.table_of(name)), f"sensitive{len(number) + 1}")
         parts = {name: number[id(release.table_of(name))] for name in release.sensitives}
         rows = _TallyRows(release, {part: name for name, part in parts.items()})
-        form = "generalized" if release.by_values or not exact else "bucketized"
-    schema = None if policy.schema is None else policy.to_dict()["schema"]
-    names = ("release",) if isinstance(tables, ValuesTable) else ("people", *parts.values())
+        names, semantics = ["people", *number.values()], release.semantics
+        beside = release.people_columns
     return Counted(
-        form,
+        "bucketized" if release.recognized and not release.by_values else "generalized",
         release.group_columns,
         secret,
         dict.fromkeys(names),
-        semantics="single" if isinstance(tables, ValuesTable) else release.semantics,
+        semantics=semantics,
         parts=parts,
-        exact=exact,
-        beside=release.other if isinstance(tables, ValuesTable) else release.people_columns,
-        rules=rules_of(schema or {}),
+        exact=tuple(release.recognized),
+        beside=beside,
+        rules=rules_of({} if policy.schema is None else policy.to_dict()["schema"]),
         shuffled=release.unlinked,
         cohort=release.cohort,
         rows=rows,

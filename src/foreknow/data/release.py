@@ -146,8 +146,8 @@ class Release(Plain):
                 "sensitive=...), or Release.from_groups(table, group=..., sensitive=...)"
             )
         self.tables = tables
-        # the table with a row for each person, where there is one
-        self._people = tables if isinstance(tables, ValuesTable) else tables.people
+        # the table with a row for each person, where there is one; values may stand in these rows
+        self._people, self.in_rows = tables.by_person, tables.by_person is tables
         self._apart = dict(apart or {})
         self._seen: dict[tuple[str, ...], Release] = {}
         self._owner: Members | None = None
@@ -168,7 +168,7 @@ class Release(Plain):
                 name: self._apart.get(name, tables).semantics for name in self.sensitives
             }
             self.semantics = semantics_of_each(semantics_of_column, self.sensitives)
-        self.linked = isinstance(tables, ValuesTable) and self.semantics != "single"
+        self.linked = self.in_rows and self.semantics != "single"
 
     @classmethod
     @hinted
@@ -658,8 +658,8 @@ class Release(Plain):
         key = ("", *knowing)
         if key not in self._seen:
             tables, columns = self.tables, [*self.recognized, *knowing]
-            if isinstance(tables, TallyTable):
-                people = tables.people
+            if not self.in_rows:
+                people = self._people
                 assert people is not None
                 ids = people.groups[0]
                 by_person = ValuesTable(people.table, columns, True, None, ids, "single", "error")
@@ -734,11 +734,7 @@ class Release(Plain):
         if key not in self._seen:
             if known_columns and not tables.null_groups:
                 self._counted  # noqa: B018  # which refuses a row without a group
-            if (
-                name in known_columns
-                and isinstance(tables, ValuesTable)
-                and tables.semantics != "single"
-            ):
+            if name in known_columns and isinstance(tables, ValuesTable) and tables.linked:
                 rows = PersonRows.of_texts(tables.table, tables.person, name, tables.semantics)
                 tables = replace(tables, table=rows, semantics="single")  # people are counted
             if known_columns or name != tables.sensitive:
@@ -767,8 +763,7 @@ class Release(Plain):
     @property
     def _leaves_out(self) -> bool:
         """True if rows that lack one of several sensitive values are not counted for that one."""
-        tables = self.tables
-        return len(self.sensitives) > 1 and isinstance(tables, ValuesTable) and bool(tables.needed)
+        return len(self.sensitives) > 1 and bool(self.tables.needed)
 
     @property
     def of_anybody(self) -> Release:
@@ -799,7 +794,7 @@ class Release(Plain):
         What was counted before is refused if it is not what these rows tell.
         """
         tables = self.tables
-        if not isinstance(tables, ValuesTable) or tables.semantics != "single":
+        if tables.linked or not isinstance(tables, ValuesTable):
             yield
             return
         columns_read = dict.fromkeys((*tables.groups, *columns))
@@ -826,15 +821,16 @@ class Release(Plain):
     @property
     def layout(self) -> Layout:
         """Which columns stand beside each other."""
-        of_people = self._people is self.tables
         judged_columns = (*self.group_columns, *self.recognized, *self.sensitives)
         other_columns = tuple(name for name in self.people_columns if name not in judged_columns)
         people = other_columns if self.recognized else None
-        if of_people:
+        if self.in_rows:
             other_columns = tuple(name for name in self.other if name not in self.unlinked)
         else:
             other_columns = tuple(name for name in other_columns if name != self.person)
-        return Layout(self.sensitive, self.beside, self.unlinked, of_people, people, other_columns)
+        return Layout(
+            self.sensitive, self.beside, self.unlinked, self.in_rows, people, other_columns
+        )
 
     def _refuse_unknown(self, column: str, sensitive: str | None) -> None:
         if column == sensitive:
@@ -996,7 +992,7 @@ class Release(Plain):
         tables = self.tables
         judged_columns = {*tables.seen, *self.sensitives, *self.unlinked}
         unjudged = [name for name in tables.table.columns if name not in judged_columns]
-        if quasi_identifiers is not None and self._people is not tables:
+        if quasi_identifiers is not None and not self.in_rows:
             led = (*self.group_columns, *quasi_identifiers)
             unjudged += [name for name in self.people_columns if name not in led]
         return [name for name in unjudged if name not in (*known_columns, self.cohort)]
@@ -1014,10 +1010,7 @@ class Release(Plain):
     @cached_property
     def values_shown(self) -> Shown | None:
         """Which rows show a value of which sensitive column; None where no row is left out."""
-        tables = self.tables
-        if not isinstance(tables, ValuesTable) or not tables.needed:
-            return None
-        return tables.values_shown(self.sensitives)
+        return self.tables.values_shown(self.sensitives)
 
     @property
     def rows_left_out(self) -> tuple[LeftOut, ...]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -383,6 +383,11 @@ class PeopleTable:
         """Columns: without a value of any, people are left out; nobody is, where there are none."""
         return ()
 
+    @property
+    def by_person(self) -> PeopleTable | None:
+        """The table with rows about people: itself."""
+        return self
+
     def members(self, counts: GroupCounts) -> Members:
         """Find the group of everybody."""
         person = named(self.table, self.person)
@@ -492,6 +497,11 @@ class ValuesTable(PeopleTable):
         return (self.sensitive, *self.or_else) if drops(self.missing) else ()
 
     @property
+    def linked(self) -> bool:
+        """True if rows show which of several values are of one person."""
+        return self.semantics != "single"
+
+    @property
     def seen(self) -> list[str]:
         """Columns that are judged."""
         return [*self.groups, self.sensitive, *self.or_else]
@@ -549,8 +559,10 @@ class ValuesTable(PeopleTable):
         if recount != counts or not _same_labels(recount.groups, counts.groups):
             raise changed(self.table)
 
-    def values_shown(self, sensitives: Sequence[str]) -> Shown:
-        """Which rows, or equal rows, show a value of which of some sensitive columns."""
+    def values_shown(self, sensitives: Sequence[str]) -> Shown | None:
+        """Which rows show a value of which of some columns; None where no row is left out."""
+        if not self.needed:
+            return None
         if [*sensitives] == [self.sensitive]:
             return self._found[1]
         rows, weights = self.rows_of(sensitives)
@@ -558,7 +570,7 @@ class ValuesTable(PeopleTable):
 
     @cached_property
     def _found(self) -> tuple[GroupCounts, Shown]:
-        if self.semantics == "single":
+        if not self.linked:
             return self._count_rows()
         return self._count_held(), Shown({}, 0, None, numbered=True)
 
@@ -640,7 +652,7 @@ class ValuesTable(PeopleTable):
 
     def combinations(self) -> Combinations:
         """Count people by the columns of their groups."""
-        if self.semantics == "single":
+        if not self.linked:
             return super().combinations()
         person_values = self._held(self.groups)
         if not self.null_groups:
@@ -653,7 +665,7 @@ class ValuesTable(PeopleTable):
     def holdings(self, counts: GroupCounts) -> Holdings:
         """Find who has what."""
         person = named(self.table, self.person)
-        if self.semantics == "single":
+        if not self.linked:
             rows = fetch(self.table, [person, self.sensitive])
             rows = settle(self.table.name, rows, [self.sensitive], self.missing).rows
             holders = People.named(self.table.name, person, rows.column(person)).of_row
@@ -668,7 +680,7 @@ class ValuesTable(PeopleTable):
 
     def signatures(self, counts: GroupCounts, attributes: Sequence[str]) -> Signatures:
         """Count people by group and signature; not where some have several values."""
-        if self.semantics != "single":
+        if self.linked:
             raise no_signatures(self.table, attributes)
         return super().signatures(counts, attributes)
 
@@ -684,6 +696,13 @@ class TallyTable:
     amount: str  # the column of counts
     semantics: Semantics
     people: PeopleTable | None
+    linked = False  # whether rows show which of several values are of one person
+    needed: ClassVar[Sequence[str]] = ()
+
+    @property
+    def by_person(self) -> PeopleTable | None:
+        """The table with rows about people, where there is one."""
+        return self.people
 
     @property
     def seen(self) -> list[str]:
@@ -696,6 +715,9 @@ class TallyTable:
             return replace(self, sensitive=sensitive)
         groups = [*self.groups, *known_columns]
         return replace(self, groups=groups, null_groups=True, sensitive=sensitive, people=None)
+
+    def values_shown(self, sensitives: Sequence[str]) -> None:
+        """No row is left out."""
 
     def count(self) -> GroupCounts:
         """Read how often each value occurs in each group; how many people it has, if they say."""
