@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import foreknow as fk
-from foreknow.data.engines import open_table
+from foreknow.data.engines.sources import open_table
 from foreknow.data.reading import with_part
 from foreknow.errors import OutputError
 from foreknow_judge.errors import CertificateError

@@ -33,10 +33,10 @@ from tests.frames.backends import (
 from tests.frames.workbooks import write_workbook
 
 import foreknow as fk
-from foreknow.data.engines import open_table
 from foreknow.data.engines import parquet_table as parquet
 from foreknow.data.engines import table as tables
 from foreknow.data.engines.columns import Relabel
+from foreknow.data.engines.sources import open_table
 from foreknow.data.labels import Labels, text_of
 from foreknow.data.people import Members
 from foreknow.errors import SchemaError

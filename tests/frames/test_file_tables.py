@@ -14,7 +14,7 @@ from tests.frames.workbooks import COMPUTED, ERROR, UNCOMPUTED, write_workbook
 
 import foreknow as fk
 from foreknow.cli.entry import app
-from foreknow.data.engines import open_table
+from foreknow.data.engines.sources import open_table
 from foreknow_judge.errors import DataError
 
 PEOPLE = [

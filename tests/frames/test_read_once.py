@@ -15,8 +15,7 @@ import pytest
 from tests.examples import NIGHTLY
 
 import foreknow as fk
-from foreknow.data.engines import open_table
-from foreknow.data.engines.sources import counted_where_it_lives
+from foreknow.data.engines.sources import counted_where_it_lives, open_table
 from foreknow.data.engines.table import Selected
 from foreknow.releases.written import open_published
 from foreknow_judge.duckdb_files import CsvFile

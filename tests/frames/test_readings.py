@@ -17,7 +17,7 @@ import pytest
 from tests.frames.backends import bags, write
 
 import foreknow as fk
-from foreknow.data.engines import open_table
+from foreknow.data.engines.sources import open_table
 from foreknow_judge.duckdb_files import scratch
 from foreknow_judge.scratch import CONTENT
 

@@ -25,8 +25,11 @@ from tests.frames.backends import bags, csv_file, parquet_folder, write
 from tests.frames.workbooks import write_workbook
 
 import foreknow as fk
-from foreknow.data.engines import bare, open_table, workbook_bounds, write_csv, write_in_parts
+from foreknow.data.engines import workbook_bounds
+from foreknow.data.engines.bare import bare
+from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.table import require
+from foreknow.data.engines.write import write_csv, write_in_parts
 from foreknow_judge import bounds
 from foreknow_judge.errors import DataError, ForeknowError, InputError
 

@@ -27,7 +27,7 @@ from foreknow.auditing.judged import judged
 from foreknow.auditing.scope import scope_of, unprotected_codes
 from foreknow.auditing.trial import Trial
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines import frame_of
+from foreknow.data.engines.bare import frame_of
 from foreknow.data.engines.column_advice import refuse_misread
 from foreknow.data.labels import GroupLabels, Label
 from foreknow.data.microdata import Microdata

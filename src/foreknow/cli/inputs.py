@@ -177,7 +177,7 @@ class Columns(Files):
 
     def tally(self, path: Path, rules: Policy, count: str | None) -> Release:
         """Open a table of counts as a policy with a schema says, or options beside one without."""
-        from foreknow.data.engines import open_table
+        from foreknow.data.engines.sources import open_table
         from foreknow.data.release import COUNT, Release
 
         if is_published(path):
@@ -256,7 +256,7 @@ class Columns(Files):
 
     def _table(self, path: Path, *, with_people: bool = False) -> Release:
         """Open a table by its columns; with `with_people`, one of which names people."""
-        from foreknow.data.engines import open_table
+        from foreknow.data.engines.sources import open_table
         from foreknow.data.engines.table import require
         from foreknow.data.release import Release
         from foreknow.data.schema import Schema, check_semantics
@@ -304,7 +304,7 @@ class Judging(Columns):
 
     def rules(self, table: Path) -> Policy:
         """The policy for a table."""
-        from foreknow.data.engines import open_table
+        from foreknow.data.engines.sources import open_table
         from foreknow.data.reading import STDIN, is_address
         from foreknow.policy.from_call import policy_of
 

@@ -111,7 +111,7 @@ def priors(
         A CSV file to write.
     """
     from foreknow.adversaries.priors.priors import Priors
-    from foreknow.data.engines import open_table
+    from foreknow.data.engines.sources import open_table
 
     Output(json=out).refuse(table)
     with progress("Counting", quiet):

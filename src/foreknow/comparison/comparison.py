@@ -17,7 +17,7 @@ import numpy as np
 from foreknow.auditing.audit import Audit, audit
 from foreknow.auditing.named_values import refuse_misspelt
 from foreknow.auditing.trial import Trial
-from foreknow.data.engines import frame_of
+from foreknow.data.engines.bare import frame_of
 from foreknow.data.microdata import Microdata
 from foreknow.errors import NoSafeRelease, did_you_mean
 from foreknow.hints import Plain

@@ -12,8 +12,8 @@ from foreknow.criteria.closeness import BetaLikeness, DeltaDisclosure, TClosenes
 from foreknow.criteria.diversity import LDiversity
 from foreknow.criteria.protocol import classes_of
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines import open_table
 from foreknow.data.engines.group_counts import combinations_of
+from foreknow.data.engines.sources import open_table
 from foreknow.data.labels import Label
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release

@@ -23,7 +23,7 @@ from foreknow_judge.errors import PolicyError
 from foreknow_judge.numbers import exact
 
 if TYPE_CHECKING:
-    from foreknow.data.engines import Column
+    from foreknow.data.engines.columns import Column
     from foreknow.data.microdata import Attribute
 
 
@@ -64,7 +64,7 @@ class Level(NamedTuple):
 def coded_at_ends(column: Column, level: Level) -> tuple[Column, Level]:
     """A column with its highest and lowest values as one each; and these two values.
 
-    >>> from foreknow.data.engines import Column
+    >>> from foreknow.data.engines.columns import Column
     >>> ages = Column("age", np.array([0, 1, 2, 3]), [17, 18, 60, 95], "number", True)
     >>> coded_at_ends(ages, Level(top=90, bottom=20))[0].domain
     [20, 60, 90]

@@ -19,22 +19,23 @@ from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray, Keys, blocks, combine, nearly_all_differ
 from foreknow.data.counts import GroupCounts, Semantics, bags_of
-from foreknow.data.engines import Column, Holdings, Table, encode
 from foreknow.data.engines.column_advice import described, doubts, refuse_dates, refuse_misread
 from foreknow.data.engines.columns import (
     Codes,
+    Column,
     Kind,
     Missing,
     codes_of,
     dictionary_of,
+    encode,
     fetch,
     narrowest,
 )
-from foreknow.data.engines.group_counts import People, held_beside
+from foreknow.data.engines.group_counts import Holdings, People, held_beside
 from foreknow.data.engines.missing import LeftOut, settle
 from foreknow.data.engines.person_numbers import Coded, coded_values, people_of
 from foreknow.data.engines.spelled import is_untyped
-from foreknow.data.engines.table import Snapshot, require
+from foreknow.data.engines.table import Snapshot, Table, require
 from foreknow.data.engines.typed import read_as
 from foreknow.data.engines.units import look_beside, shared
 from foreknow.data.grids import Grid, ends_of, grid_of, words_of

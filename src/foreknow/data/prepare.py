@@ -11,12 +11,12 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.engines import open_table
 from foreknow.data.engines.columns import Kind, Relabel, alike_texts, fetch
 from foreknow.data.engines.group_counts import refuse_repeats, require_person
 from foreknow.data.engines.households import Shared, ShownOnce
 from foreknow.data.engines.missing import Shown
 from foreknow.data.engines.read_values import ReadValues, read_otherwise
+from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.table import (
     Selected,
     Snapshot,

@@ -15,7 +15,6 @@ import numpy as np
 
 from foreknow.data.arrays import IntArray, combine
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.engines import Holdings, open_table
 from foreknow.data.engines.column_advice import described
 from foreknow.data.engines.columns import (
     Missing,
@@ -24,6 +23,7 @@ from foreknow.data.engines.columns import (
 )
 from foreknow.data.engines.combinations import Combinations
 from foreknow.data.engines.group_counts import (
+    Holdings,
     PeopleTable,
     PersonRows,
     TallyTable,
@@ -33,6 +33,7 @@ from foreknow.data.engines.group_counts import (
 from foreknow.data.engines.missing import LeftOut, Shown
 from foreknow.data.engines.person_numbers import coded_values, people_of
 from foreknow.data.engines.renamed import Renamed
+from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.stacked import bare_rows
 from foreknow.data.engines.table import require, settled
 from foreknow.data.engines.tally import Tally

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray, combine, count_pairs
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines import open_table
+from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.table import require
 from foreknow.data.generalization import style_of, wording_of
 from foreknow.data.impossible import Fired, about_of, fired

@@ -10,8 +10,8 @@ import numpy as np
 
 from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.criteria.registry import CRITERIA
-from foreknow.data.engines import open_table
 from foreknow.data.engines.profile import Profile, profiles, reading_of
+from foreknow.data.engines.sources import open_table
 from foreknow.data.hierarchy import hierarchy_from
 from foreknow.data.reading import Reading
 from foreknow.errors import HierarchyError, SchemaError

@@ -17,7 +17,7 @@ from typing import Any
 from foreknow.atomic_files import name_both, scratch_folder, write_whole
 from foreknow.auditing.audit import Audit
 from foreknow.certificates import Certificate
-from foreknow.data.engines import open_table
+from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.write import read_noted
 from foreknow.data.microdata import Microdata
 from foreknow.errors import NoSafeRelease, OutputError, did_you_mean

@@ -14,7 +14,7 @@ from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.audit import audit
 from foreknow.auditing.exposed import Exposed, exposed_by
-from foreknow.data.engines import open_table
+from foreknow.data.engines.sources import open_table
 from foreknow.data.reading import Reading
 from foreknow.data.release import Release
 from foreknow.explore.session import Dial, Looked

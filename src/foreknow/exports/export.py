@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from foreknow.atomic_files import replaced
-from foreknow.data.engines import disarmed
+from foreknow.data.engines.write import disarmed
 from foreknow.errors import OutputError, did_you_mean
 from foreknow.exports.writers import LONGEST_TITLE, write_statistics, write_workbook
 from foreknow.hints import hinted

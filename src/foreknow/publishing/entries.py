@@ -24,13 +24,12 @@ import pyarrow as pa
 from foreknow.certificates import Certificate
 from foreknow.data.arrays import IntArray, combine
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines import Table, open_table
 from foreknow.data.engines.columns import codes_of, plain_table
 from foreknow.data.engines.databases import machine_memory, memory_limit
 from foreknow.data.engines.drawn import Drawing
 from foreknow.data.engines.duckdb_table import DuckTable, OutOfOrder
-from foreknow.data.engines.sources import Source, counted_where_it_lives
-from foreknow.data.engines.table import free_name
+from foreknow.data.engines.sources import Source, counted_where_it_lives, open_table
+from foreknow.data.engines.table import Table, free_name
 from foreknow.data.engines.write import parts_of_parquet, write_in_parts, write_parts
 from foreknow.data.microdata import Microdata
 from foreknow.errors import InternalError, OutputError, did_you_mean

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from foreknow.atomic_files import replaced
 from foreknow.data.arrays import IntArray, combine
-from foreknow.data.engines import frame_of, write_csv
+from foreknow.data.engines.bare import frame_of
 from foreknow.data.engines.columns import codes_of
 from foreknow.data.engines.table import free_name
 from foreknow.data.engines.typed import typed
-from foreknow.data.engines.write import write_parts
+from foreknow.data.engines.write import write_csv, write_parts
 from foreknow.data.meaning import AMONG, quote
 from foreknow.data.prepare import SHUFFLED, header_of_shuffled
 from foreknow.data.release import COUNT

@@ -28,14 +28,10 @@ from foreknow.auditing.trial import Trial
 from foreknow.certificates import Certificate
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines import (
-    bare,
-    frame_of,
-    write_csv,
-    write_in_parts,
-)
+from foreknow.data.engines.bare import bare, frame_of
 from foreknow.data.engines.columns import fetch
 from foreknow.data.engines.table import Table
+from foreknow.data.engines.write import write_csv, write_in_parts
 from foreknow.data.generalization import Coarsened, KnownLabels
 from foreknow.data.labels import GroupLabels, Label, Labels
 from foreknow.data.microdata import Microdata

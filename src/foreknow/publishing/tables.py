@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from foreknow.adversaries.priors.table import PriorTable
 from foreknow.data.arrays import IntArray, combine, count_pairs, order_of
-from foreknow.data.engines import Column
-from foreknow.data.engines.columns import codes_of
+from foreknow.data.engines.columns import Column, codes_of
 from foreknow.data.engines.drawn import Bag, Drawing, Run
 from foreknow.data.generalization import Coarsened, coarsened, exact_labels, style_of
 from foreknow.data.microdata import Attribute, Microdata

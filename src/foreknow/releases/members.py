@@ -16,9 +16,8 @@ from foreknow.certificates import Certificate
 from foreknow.criteria.levels import levels_of
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines import Holdings
 from foreknow.data.engines.columns import fetch, to_python
-from foreknow.data.engines.group_counts import People, group_codes
+from foreknow.data.engines.group_counts import Holdings, People, group_codes
 from foreknow.data.engines.write import read_noted, write_changed
 from foreknow.data.labels import Labels
 from foreknow.data.levels import Level

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from foreknow.certificates import Certificate
-from foreknow.data.engines import Table, bare, open_table
+from foreknow.data.engines.bare import bare, with_commas
 from foreknow.data.engines.renamed import Rearmed
+from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.stacked import bare_rows
-from foreknow.data.engines.write import with_commas
+from foreknow.data.engines.table import Table
 from foreknow.data.hierarchy import Ordered, Tree, hierarchy_from
 from foreknow.data.labels import text_of
 from foreknow.data.prepare import header_of_shuffled

@@ -21,9 +21,9 @@ from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.audit_input import release_of
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts, RowCounts
-from foreknow.data.engines import open_table
 from foreknow.data.engines.combinations import Combinations
 from foreknow.data.engines.group_counts import combinations_of
+from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.table import Table, require
 from foreknow.data.microdata import Microdata
 from foreknow.data.reading import Reading

@@ -18,9 +18,9 @@ import numpy as np
 
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines import open_table
 from foreknow.data.engines.combinations import Combinations
 from foreknow.data.engines.group_counts import TallyTable
+from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.stacked import called, codes_of_names, joined
 from foreknow.data.engines.table import free_name
 from foreknow.data.labels import Labels

@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from foreknow.data.engines.bare import bare, frame_of
 from foreknow.data.engines.sources import open_table
-from foreknow.data.engines.write import bare, frame_of
 from foreknow.data.reading import Reading
 from foreknow.hints import hinted
 

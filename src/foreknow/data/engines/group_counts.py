@@ -468,16 +468,28 @@ class ReadOnce:
     groups: Sequence[str] = ()
     read: tuple[pa.Table, IntArray | None] | None = None
 
-    def rows(self, table: Table) -> tuple[pa.Table, IntArray | None]:
-        """Equal rows and how often each occurs, or all; columns of groups as codes."""
+    def rows(self, table: Table, columns: Sequence[str]) -> tuple[pa.Table, IntArray | None] | None:
+        """Equal rows and how often each occurs, or all; columns of groups as codes.
+
+        None where the columns are not among these, or some other column is refused.
+        """
+        if not set(columns) <= set(self.columns):
+            return None
         if self.read is None:
-            rows, weights = tallied(table, self.columns, self.groups)
+            try:
+                rows, weights = tallied(table, self.columns, self.groups)
+            except DataError:
+                if not table.settled:
+                    raise
+                self.columns = ()  # each sight reads its own, and says what is wrong with them
+                return None
             for place, name in enumerate(self.columns):
                 column = rows.column(place)
                 if name in self.groups or pa.types.is_string(column.type):
                     rows = rows.set_column(place, name, coded(column))
             self.read = rows, weights
-        return self.read
+        rows, weights = self.read
+        return rows.select(columns), weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -508,10 +520,8 @@ class ValuesTable(PeopleTable):
 
     def rows_of(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray | None]:
         """Equal rows of some columns and how often each occurs; those that were read at once."""
-        if self.read_once.read is None or not set(columns) <= set(self.read_once.columns):
-            return tallied(self.table, columns, self.groups)
-        rows, weights = self.read_once.read
-        return rows.select(columns), weights
+        read = self.read_once.read and self.read_once.rows(self.table, columns)
+        return read or tallied(self.table, columns, self.groups)
 
     def prepared(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray | None]:
         """The same without people who are left out, and with a label for what is missing."""
@@ -576,11 +586,8 @@ class ValuesTable(PeopleTable):
 
     def _count_rows(self) -> tuple[GroupCounts, Shown]:
         name, columns = self.table.name, list(dict.fromkeys(self.seen))
-        if set(columns) <= set(self.read_once.columns):
-            rows, weights = self.read_once.rows(self.table)
-            rows = rows.select(columns)
-        else:
-            rows, weights = tallied(self.table, columns, self.groups)
+        read = self.read_once.rows(self.table, columns)
+        rows, weights = read or tallied(self.table, columns, self.groups)
         refused = [*self.groups] if not self.null_groups else []
         refused += [self.sensitive] if self.missing == "error" else []
         in_order = self._in_order(weights)

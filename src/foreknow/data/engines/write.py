@@ -5,22 +5,18 @@ from __future__ import annotations
 from codecs import BOM_UTF8
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from importlib import import_module
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
 from foreknow.atomic_files import replaced
 from foreknow.data.engines import renamed
-from foreknow.data.engines.columns import plain
-from foreknow.errors import did_you_mean
-from foreknow_judge.errors import DataError, InputError
+from foreknow.data.engines.bare import simple, with_commas
+from foreknow_judge.errors import DataError
 from foreknow_judge.parquet_layout import write
 
 _NOTE = b"foreknow"
@@ -56,26 +52,6 @@ def disarmed(table: pa.Table) -> pa.Table:
     """A table in which an apostrophe marks texts, and names, that a spreadsheet would run."""
     columns = [renamed.disarmed(c) if pa.types.is_string(c.type) else c for c in simple(table)]
     return pa.table(columns, [*map(renamed.disarm_name, table.column_names)])
-
-
-def with_commas(table: pa.Table, columns: Collection[str]) -> pa.Table:
-    """A table with commas and points exchanged in some columns, which undoes itself."""
-    for name in set(columns) & set(table.column_names):
-        (texts,) = as_texts(table.select([name]), [name]).columns
-        for old, new in ((".", "\0"), (",", "."), ("\0", ",")):
-            texts = pc.replace_substring(texts, old, new)
-        table = table.set_column(table.column_names.index(name), name, texts)
-    return table
-
-
-def as_texts(table: pa.Table, columns: Collection[str]) -> pa.Table:
-    """A table with some columns as the texts that `write_csv` makes of them."""
-    for name in columns:
-        if name in table.column_names:
-            (column,) = simple(table.select([name]))
-            plain_text = column if pa.types.is_null(column.type) else column.cast(pa.string())
-            table = table.set_column(table.column_names.index(name), name, plain_text)
-    return table
 
 
 def write_parts(parts: Iterable[pa.Table], path: Path, note: str | None = None) -> None:
@@ -159,34 +135,6 @@ def parts_of_parquet(path: Path) -> Iterator[pa.Table]:
             yield parquet.read_row_group(i)
 
 
-def bare(table: pa.Table) -> pa.Table:
-    """The columns of a table and nothing else.
-
-    Dictionaries are undone: they would tell of values that are not published, and of the order of
-    rows before.
-    """
-    return pa.table(simple(table), names=table.column_names)
-
-
-def frame_of(table: pa.Table | list[dict[str, Any]], library: str) -> Any:
-    """A table as a frame of "pandas", "polars" or "arrow"; rows may be given as mappings."""
-    if not isinstance(table, pa.Table):
-        names = list(dict.fromkeys(name for row in table for name in row))
-        table = pa.table({name: [row.get(name) for row in table] for name in names})
-    if library in ("arrow", "pyarrow"):
-        return table
-    if library not in ("pandas", "polars"):
-        libraries = "pandas", "polars", "arrow"
-        raise InputError(f"there is no library {library!r}{did_you_mean(str(library), libraries)}")
-    try:
-        module = import_module(library)
-    except ImportError:
-        raise InputError(
-            f'{library} is not installed: pip install {library}, or ask for "arrow"'
-        ) from None
-    return table.to_pandas() if library == "pandas" else module.from_arrow(table)
-
-
 def read_noted(path: Path) -> tuple[pa.Table, str | None]:
     """Read a Parquet file, or a folder of its parts, and its note, if it has one."""
     parts = sorted(path.iterdir()) if path.is_dir() else [path]
@@ -200,14 +148,3 @@ def read_noted(path: Path) -> tuple[pa.Table, str | None]:
         raise DataError(f"{str(path)!r} cannot be read as Parquet: {error}") from None
     note = (table.schema.metadata or {}).get(_NOTE)
     return table, None if note is None else note.decode("utf-8", "replace")
-
-
-def simple(table: pa.Table) -> list[pa.ChunkedArray]:
-    """Columns of a table as they are written: plain, and without dictionaries."""
-    simple = []
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        array = plain(name, column)
-        if pa.types.is_dictionary(array.type):
-            array = array.cast(array.type.value_type)
-        simple.append(array.cast(pa.string()) if pa.types.is_large_string(array.type) else array)
-    return simple
