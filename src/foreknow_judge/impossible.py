@@ -46,6 +46,19 @@ class Rules(NamedTuple):
     nodes: Collection[str] = ()  # columns whose labels are nodes of a hierarchy
     opaque: Collection[str] = ()  # those of them whose labels may read like other values
 
+    @classmethod
+    def of(cls, schema: Mapping[str, Any]) -> Rules:
+        """The rules in the ``[schema]`` table of a policy."""
+        sensitive = schema.get("sensitive")
+        main = sensitive if isinstance(sensitive, str) or not sensitive else sensitive[0]
+        tables = [
+            {**table, "sensitive": table.get("sensitive") or main}
+            for table in schema.get("impossible", ())
+        ]
+        hierarchies = schema.get("hierarchies") or {}
+        opaque = [name for name, hierarchy in hierarchies.items() if is_opaque(hierarchy)]
+        return cls(tables, tuple(hierarchies), opaque)
+
     def positions_for(self, sensitive: str) -> list[int]:
         """Positions of the rules on values of a column; a rule that names no column counts."""
         numbered = enumerate(self.tables)

@@ -41,7 +41,7 @@ from foreknow_judge.folder import (
     uncertified,
     wrong_companions,
 )
-from foreknow_judge.impossible import Rules, is_opaque
+from foreknow_judge.impossible import Rules
 from foreknow_judge.json_values import Plain
 from foreknow_judge.kept_priors import KeptPriors
 from foreknow_judge.registry import OURS, Kinds
@@ -581,23 +581,10 @@ def written_of(
         exact=certificate.exact,
         shuffled=certificate.unlinked if certificate.parts == ("release",) else (),
         beside=certificate.beside,
-        rules=rules_of(certificate.schema),
+        rules=Rules.of(certificate.schema),
         delimiter=certificate.delimiter,
         commas=certificate.commas,
     )
-
-
-def rules_of(schema: Table) -> Rules:
-    """The rules of impossible values in the ``[schema]`` table of a policy."""
-    sensitive = schema.get("sensitive")
-    main = sensitive if isinstance(sensitive, str) or not sensitive else sensitive[0]
-    tables = [
-        {**table, "sensitive": table.get("sensitive") or main}
-        for table in schema.get("impossible", ())
-    ]
-    hierarchies = schema.get("hierarchies") or {}
-    opaque = [name for name, hierarchy in hierarchies.items() if is_opaque(hierarchy)]
-    return Rules(tables, tuple(hierarchies), opaque)
 
 
 def _claims(certified: Table) -> Scope:

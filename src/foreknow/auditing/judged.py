@@ -36,10 +36,10 @@ from foreknow_judge.counted import Counted
 from foreknow_judge.counting import Column
 from foreknow_judge.errors import CertificateError, DataError
 from foreknow_judge.explained import explained, unjudged
+from foreknow_judge.impossible import Rules
 from foreknow_judge.registry import Kinds
 from foreknow_judge.verdict import Verdict
 from foreknow_judge.verdicts import verdicts
-from foreknow_judge.verify import rules_of
 
 # Columns of the rows that are handed over, and how often each row occurs.
 Rows: TypeAlias = "tuple[list[Column], IntArray]"
@@ -333,7 +333,7 @@ def _of_release(
         parts=parts,
         exact=tuple(release.recognized),
         beside=beside,
-        rules=rules_of({} if policy.schema is None else policy.to_dict()["schema"]),
+        rules=Rules.of({} if policy.schema is None else policy.to_dict()["schema"]),
         shuffled=release.unlinked,
         cohort=release.cohort,
         rows=rows,
@@ -422,7 +422,7 @@ def _of_owner(
     group, unit = free_name(_GROUP, column_names), free_name(_UNIT, column_names)
     by_unit = requirement.unit is not None
     schema_settings = policy.to_dict()["schema"]
-    rules = rules_of(
+    rules = Rules.of(
         schema_settings
         if people.times is None
         else {**schema_settings, "impossible": _by_class(schema)}
@@ -443,7 +443,7 @@ def _of_owner(
         {"release": None},
         parts=dict.fromkeys((unit,) if by_unit else schema.sensitives, "release"),
         beside=other_columns,
-        rules=rules_of({}) if by_unit else rules,
+        rules=Rules() if by_unit else rules,
         shuffled={*schema.sensitives} - {*layout.linked},
         rows=_OwnersRows(people, groups, group, unit, requirement.unit),
         person=str(schema.person) if counts_people else "",
