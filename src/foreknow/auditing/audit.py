@@ -29,7 +29,7 @@ from foreknow.auditing.trial import Trial
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.bare import frame_of
 from foreknow.data.engines.column_advice import refuse_misread
-from foreknow.data.labels import GroupLabels, Label
+from foreknow.data.labels import Label
 from foreknow.data.microdata import Microdata
 from foreknow.data.reading import BLANKS, Reading
 from foreknow.data.release import Release
@@ -663,10 +663,7 @@ def _refuse_misread(release: Release, counts: GroupCounts, policy: Policy) -> No
     if schema is None or not set(columns) <= set(schema.quasi_identifiers):
         return
     spellings = cast("Reading", schema.reading).missing
-    labels: Any = counts.groups or ()
-    if not isinstance(labels, GroupLabels):
-        labels = GroupLabels.of((x if isinstance(x, tuple) else (x,) for x in labels), columns)
-    for name, (names, of_group) in zip(columns, labels.parts, strict=False):
+    for name, (names, of_group) in zip(columns, release.group_labels.parts, strict=False):
         if name in schema.types or name in schema.hierarchies:
             continue
         people = np.bincount(of_group, counts.sizes, len(names)).astype(np.int64).tolist()

@@ -492,7 +492,7 @@ class Release(Plain):
             coded_values(self.sensitive, counts.codes, list(map(str, counts.values)), counts.counts)
         ]
         if self.by_values:
-            parts = self._group_labels.parts
+            parts = self.group_labels.parts
             for name, (labels, codes) in zip(self.group_columns, parts, strict=False):
                 columns.append(coded_values(name, codes[group], labels, counts.counts))
         return tuple(people_of(columns))
@@ -1032,19 +1032,20 @@ class Release(Plain):
             )
 
     @property
-    def _group_labels(self) -> GroupLabels:
+    def group_labels(self) -> GroupLabels:
         """The labels of its groups, column by column."""
-        labels: Any = self._counted.groups
+        labels: Any = self._counted.groups or ()
         if isinstance(labels, GroupLabels):
             return labels
-        return GroupLabels.of(labels, self.group_columns)
+        tuples = (label if isinstance(label, tuple) else (label,) for label in labels)
+        return GroupLabels.of(tuples, self.group_columns)
 
     @property
     def suppressed(self) -> tuple[str, ...]:
         """Columns that make groups, of which nothing is published: ``*`` or ``***`` everywhere."""
         if not self.tables.null_groups:
             return ()
-        parts = self._group_labels.parts
+        parts = self.group_labels.parts
         return tuple(
             name
             for name, (labels, _) in zip(self.group_columns, parts, strict=False)

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from foreknow.data.arrays import IntArray
 from foreknow.data.engines.column_words import WORDS, split
 from foreknow.data.engines.columns import codes_of, fetch
-from foreknow.data.engines.duckdb_table import Distinct, DuckTable
 from foreknow.data.engines.group_counts import first_rows
 from foreknow.data.engines.person_numbers import (
     are_codes,
@@ -28,6 +27,7 @@ from foreknow_judge.errors import DataError
 from foreknow_judge.text import number
 
 if TYPE_CHECKING:
+    from foreknow.data.engines.duckdb_table import Distinct, DuckTable
     from foreknow.data.schema import Schema
 
 # ---- in the reading of a file that is made anyway -----------------------------------------------
@@ -60,9 +60,9 @@ def _unique(table: Table) -> set[str]:
 
 
 def _file_of(table: Table) -> DuckTable | None:
-    """The CSV file that a table is."""
-    inner = getattr(table, "as_written", table)
-    return inner if isinstance(inner, DuckTable) and inner.untyped else None
+    """The CSV file that a table is; its reading can gather hashes."""
+    inner: Any = getattr(table, "as_written", table)
+    return inner if inner.untyped and "hashes" in vars(inner) else None
 
 
 # ---- whoever stands in two rows -----------------------------------------------------------------
