@@ -426,10 +426,10 @@ def _counting(release: Release, policy: Policy, people: Any) -> Iterator[_Asked]
         policy = of_people
     if policy.schema is not None:
         policy = policy.for_layout(release.layout)
-    if people is None and policy.owned and not has_owner(release, policy, release):
+    if people is None and not has_owner(release, policy, release):
         _refuse_unshown(policy)  # before anything is counted
     table = read_at_once(release, policy)
-    shown_policy = policy.shown if policy.owned else policy
+    shown_policy = policy.shown
     with _counted_at_once(table, shown_policy) as counts:
         _refuse_uncounted(policy, table.semantics, counts)
         _refuse_misread(table, counts, policy)
@@ -441,7 +441,7 @@ def _counting(release: Release, policy: Policy, people: Any) -> Iterator[_Asked]
         sight = _seen(table, policy, people)
         owned = owned_of_each(table, policy, sight)
         word = policy.word if any(owned) else ()
-        if policy.owned and not word:
+        if not word:
             _refuse_unshown(policy)
             policy, word = shown_policy, shown_policy.filed.word
         possible = Possible(table, policy.needed_schema) if _rules(policy) else None
@@ -464,9 +464,8 @@ def _counts_at_hand(counts: GroupCounts, policy: Policy, people: Any) -> Iterato
     """Take bare counts, which do not say who is in which group."""
     if people is not None:
         raise InputError("people is for a Release, not GroupCounts, which has no labels")
-    if policy.owned:
-        _refuse_unshown(policy)
-        policy = policy.shown
+    _refuse_unshown(policy)
+    policy = policy.shown
     _refuse_uncounted(policy, counts.semantics, counts)
     _refuse_other_columns(policy)
     if counts.able is not None or _rules(policy):
@@ -533,6 +532,8 @@ def _of_cases(explanation: Explanation) -> Explanation:
 
 def _refuse_unshown(policy: Policy) -> None:
     """Refuse to judge by columns that a release does not show, or of people by their cases."""
+    if not policy.owned:
+        return
     schema = policy.needed_schema
     if schema.counts_people:
         raise PolicyError(

@@ -192,7 +192,9 @@ def _owned_by(policy: Policy) -> set[str]:
 
 
 def has_owner(release: Release, policy: Policy, sight: Release | Sight) -> bool:
-    """True if a table is at hand with all columns that only the owner has."""
+    """True if a table is at hand with all columns that only the owner has, where some are asked."""
+    if not policy.owned:
+        return True
     owned_columns = _owned_by(policy)
     if (owners := _owners_rows(release, sight)) is not None:
         people, _ = owners
@@ -221,8 +223,7 @@ def owned_of_each(release: Release, policy: Policy, sight: Release | Sight) -> l
     at hand.
     """
     nothing: list[Owned | None] = [None] * len(policy.requirements)
-    tables = _owners_tables(release, policy, sight) if policy.owned else {}
-    if not tables:
+    if not policy.owned or not (tables := _owners_tables(release, policy, sight)):
         return nothing
     schema, counts_of_tables = (
         policy.needed_schema,

@@ -514,6 +514,8 @@ class Policy:
     @property
     def filed(self) -> Policy:
         """The policy that files are judged by; rules of a column are left out if files hide one."""
+        if not self.owned:
+            return self
         policy, schema = self.shown, self.needed_schema
         hidden_rules = [
             rule for required in self.requirements for rule in self._hidden_rules(required)
@@ -538,6 +540,8 @@ class Policy:
     @property
     def shown(self) -> Policy:
         """The part of the policy that a release can show: about cases and published columns."""
+        if not self.owned:
+            return self
         schema = self.needed_schema
         requirements = tuple(requirement.filed(schema) for requirement in self.requirements)
         without = replace(schema, person=None) if schema.counts_people else schema

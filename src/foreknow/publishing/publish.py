@@ -936,7 +936,7 @@ def _certified(
     Sets are made of some `values`, of those of the table where none are given.
     """
     task, audit, release = draft.task, draft.audit, draft.release
-    policy = task.policy.filed if task.policy.owned else task.policy
+    policy = task.policy.filed
     policy_tables = policy.published(values or policy.combined(task.microdata).values)
     required, learned = policy_tables["require"], learned_tables(policy)
     kept_priors = keep(secrets.token_bytes(32), learned) if learned else None
