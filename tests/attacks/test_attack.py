@@ -346,7 +346,7 @@ def test_nothing_published_can_tell():
     assert found.worst.share == Fraction(2, 5)
     page = found._repr_html_()
     assert "nothing is published of 5 people" in page
-    assert "known how often each value occurs in all" in page
+    assert "know how often each value occurs in the whole" in page
     assert "6 could have led to nothing being published" in page
     assert found.to_dict()["seen"] == "nothing"
 

@@ -101,7 +101,7 @@ def attacking(desk):
         (PLAIN + "--method own.py:silent --nothing", 1, "nothing is published of 5 people"),
         (PLAIN + "--method own.py:silent --nothing", 1, "row 2 hiv 100%"),
         # Secret lots, a seed that everybody knows, and seeds of which the adversary knows none.
-        (LOTS, 0, "Nobody is found out any further"),
+        (LOTS, 0, "reveals nothing beyond the release"),
         (LOTS + "--seeds 0", 1, "certain to an adversary who knows the algorithm"),
         (LOTS + "--seeds 0-2,5", 0, "Of 4 worlds"),
         (GROUPS + "made", 1, "3 people are certain"),

@@ -449,7 +449,7 @@ def test_the_command_prints_and_writes_the_table_and_nothing_else(desk):
 def test_it_exits_with_one_where_nothing_is_safe(desk):
     code, out, _ = desk.run(*CALL, "--methods", "art")
     assert code == 1
-    assert "No release of these holds the policy" in out
+    assert "None of these releases holds the policy" in out
     assert desk.run(*CALL, "--methods", "art", "--quiet")[:2] == (1, "")
 
 

@@ -324,8 +324,8 @@ def test_what_counting_leaves_open():
         (
             fk.Requirement(fk.KAnonymity(4)),
             *("Mondrian", False),
-            "Nobody is certain because of the algorithm; no requirement says how sure somebody may "
-            "become",
+            "Nobody is certain because of the algorithm; no requirement limits how sure somebody "
+            "may become",
         ),
         (
             fk.Requirement(fk.Facts(), below=1),
@@ -334,7 +334,7 @@ def test_what_counting_leaves_open():
         # Closeness limits inference, though not how sure of a value somebody may become.
         (
             fk.Requirement(fk.TCloseness("0.6")),
-            *("Decoy", False, "none of them says how sure of a value somebody may become"),
+            *("Decoy", False, "none of them limits how sure somebody may become of a value"),
         ),
     ],
 )

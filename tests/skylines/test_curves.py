@@ -165,7 +165,7 @@ def test_every_point_is_on_the_page():
     curves = made_curves()
     page = render(curves).html()
     text = Reader(page).text
-    assert "What pieces of knowledge disclose: any diagnosis" in text
+    assert "How much pieces of knowledge disclose: any diagnosis" in text
     assert key_sentence(curves) in text
     for k, worst, mild in zip(curves.ks, curves.implications, curves.negations, strict=True):
         assert f" {k} {sure_text(worst)} {sure_text(mild)} " in text

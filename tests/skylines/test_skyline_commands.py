@@ -69,7 +69,7 @@ def ward(desk):
             [
                 "AIDS at 90%: 2 points",
                 "0 1 0 an adversary who knows one other",
-                "Too much already: an adversary who knows 2 other people's diseases",
+                "Too much: an adversary who knows 2 other people's diseases",
                 "l=0, k=2, m=0 is not withstood: the breach probability is 1.",
                 "Known people: in group 2: Cold × 1 and Flu × 1",
                 "!Bob",
@@ -124,7 +124,7 @@ def ward(desk):
                 "6 generalizations: entropy and worst disclosure – table.csv",
                 "8 people; generalized: age, sex",
                 "* * 1 1.000 50.0% 100%",
-                "by so many implications",
+                "by the number of implications",
             ],
         ),
         ("skyline gaps.csv -p gaps.toml -c 0.9", ["2 rows have no illness and were left out"]),
@@ -160,7 +160,7 @@ def test_what_is_written(ward):
     assert [point["implications"]["exact"] for point in read["points"]] == ["1/3", "1/2"]
     ward.says(*shlex.split(RAW + "--levels age=1,sex=* --html p.html"))
     assert "age 20 to 39, sex *" in (ward.folder / "p.html").read_text("utf-8")
-    assert "by so many negations" in ward.says(
+    assert "by the number of negations" in ward.says(
         *shlex.split(SURVEY + "-k 1 --negations --json s.json")
     )
     assert ward.json("s.json")["kind"] == "negations"

@@ -189,7 +189,7 @@ def test_very_many_values_by_class(monkeypatch):
     with pytest.raises(fk.InputError, match="not about 'nobody'"):
         report.points("nobody")
     # Where there are too many classes, too, a few examples have parts, and no value has a line.
-    most = "The most of one kind of knowledge alone that stays"
+    most = "The largest amount of one kind of knowledge alone that stays"
     assert most in said
     monkeypatch.setattr("foreknow.skylines.skyline_page._MOST_LISTED", 2)
     page = report.to_html()
@@ -203,7 +203,7 @@ def test_where_one_value_is_unsafe():
     bags = [["alone"], *([f"v{2 * i}", f"v{2 * i + 1}"] for i in range(510))]
     report = fk.skyline_report(fk.GroupCounts.from_bags(bags), confidence="0.9")
     assert report.skylines.of_all == []
-    assert "Of some value, not even an adversary who knows nothing" in report.summary()
+    assert "For at least one value, the release alone is too much" in report.summary()
     told = json.loads(report.to_json())
     assert told["classes"][0] == {"values": ["alone"], "most_alone": dict.fromkeys("lkm")}
 
@@ -262,7 +262,7 @@ def test_values_have_parts_and_cuts(monkeypatch):
     assert f"And {left} others, which are in the JSON" in Reader(render(report).html()).text
     monkeypatch.setattr("foreknow.skylines.skyline_page._MOST_VALUES", 2)
     text = Reader(render(three_values()).html()).text
-    assert "And one other value without a part here; ask for" in text
+    assert "And one other value without a section here; ask" in text
 
 
 @pytest.mark.parametrize("make", [case_study, many_points, of_sets])

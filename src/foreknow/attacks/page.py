@@ -16,24 +16,24 @@ _PAGE, _BRIEF = 200, 10
 _HEAD = ("who", "value", "posterior", "group says", "limit")
 # What is said of the people that an attack lists.
 _WHO = {
-    "certain": "certain because of the algorithm: in every possible world they have the same "
-    "value.",
+    "certain": "certain because of the algorithm: they have the same value in every possible "
+    "world.",
     "certain_by_release": "certain from the release itself, with or without the algorithm: "
     "everybody in their group has the same value. An audit reports them; they are not counted "
     "here.",
-    "left_out": "left out of the release. Their values are taken to be known as one more bag, as "
-    "they are if it is known how often each value occurs in all; of them the release says no more "
-    "than the whole table does.",
+    "left_out": "left out of the release. The adversary is assumed to know their values as one "
+    "more bag, as anyone does who knows how often each value occurs in the whole "
+    "table.",
 }
 
 
 class AttackPage(Page[Attack]):
-    """Who is found out further, the worst first; `names` are what to call the rows."""
+    """A table of people about whom the algorithm reveals more; `names` are those of rows."""
 
     serves = Attack
     eyebrow = "Attack by an adversary who knows the algorithm on"
     promise = "Rows are those of the original table."
-    kept = "it names rows of the original table, and what they have"
+    kept = "it names rows of the original table and their values"
 
     def __init__(self, result: Attack, names: Sequence[object] | None = None) -> None:
         super().__init__(result)
@@ -67,7 +67,7 @@ class AttackPage(Page[Attack]):
         yield from map(Sentence, _sentences(self.result))
         rows = [_row(case, self.names) for case in self.result.cases]
         if rows:
-            yield Heading("Who is found out further, the worst first", "cases")
+            yield Heading("People about whom the algorithm reveals more, the worst first", "cases")
             where = ", which are in the JSON"
             yield Table(_HEAD, rows, (0, 1), brief=_BRIEF, where=where).cut(_PAGE)
 
@@ -89,9 +89,9 @@ class _Words(NamedTuple):
 
     mood: Mood = ""
     doubt: str = ", by estimates"
-    nobody: str = "was found to be certain so far"
-    unreached: str = "No limit was found to be reached; that is no proof"
-    unseen: str = "Nobody was seen to be found out any further; more runs may find more."
+    nobody: str = "was found with certainty so far"
+    unreached: str = "No limit was reached, which is no proof"
+    unseen: str = "The algorithm revealed nothing more about anybody; more runs may find more."
 
 
 _NEVER = "is certain because of the algorithm"
@@ -100,7 +100,7 @@ _EXACTLY = _Words(
     "",
     _NEVER,
     "Knowing the algorithm reaches no limit here",
-    "Nobody is found out any further than the release itself allows.",
+    "The algorithm reveals nothing beyond the release itself.",
 )
 _IN_PART = {
     "parts": _Words(
@@ -126,12 +126,12 @@ def _title(attack: Attack) -> str:
         return f"{some(count, 'posterior', 'posteriors')} {verb} a limit of the policy{doubt}"
     if attack.unsettled:
         bound = attack.how == "bound"
-        why = "a limit is below the bound" if bound else "too few possible worlds were met"
+        why = "a limit is below the bound" if bound else "too few possible worlds were drawn"
         return f"{_are(len(attack.unsettled))} unsettled: {why}"
     if attack.kept and not attack.limited:
         return (
-            "By a proof, the requirements hold; none of them says how sure of a value somebody may "
-            "become"
+            "By a proof, the requirements hold; none of them limits how sure somebody may become "
+            "of a value"
         )
     if attack.kept:
         return "By a proof, no posterior reaches a limit of the policy"
@@ -142,7 +142,7 @@ def _title(attack: Attack) -> str:
         return f"Knowing the algorithm adds nothing; {_are(count).lower()} certain without it"
     if not attack.limited:
         nobody = _words_of(attack).nobody
-        return f"Nobody {nobody}; no requirement says how sure somebody may become"
+        return f"Nobody {nobody}; no requirement limits how sure somebody may become"
     return _words_of(attack).unreached
 
 
@@ -167,8 +167,8 @@ def _worlds_sentence(attack: Attack) -> str:
     because = f" The proof: {attack.proof}." if attack.proof else ""
     if attack.how == "proof":
         return (
-            f"{proof} method believes of everybody what their group says, as long as the seed is "
-            f"secret.{because}"
+            f"{proof} method learns about everybody only what their group says, as long as the "
+            f"seed is secret.{because}"
         )
     if attack.kept and not attack.limited:
         return (
@@ -178,9 +178,9 @@ def _worlds_sentence(attack: Attack) -> str:
         )
     if attack.kept:
         return (
-            f"{proof} method reaches no limit of the policy, not even with the facts that the "
-            "policy lets them know, as long as the seed is secret. Of values without a limit "
-            f"nothing is said.{because}"
+            f"{proof} method reaches no limit of the policy, even with the facts that the policy "
+            "allows, as long as the seed is secret. Values without a limit are not "
+            f"covered.{because}"
         )
     if attack.how == "bound":
         return (
@@ -192,11 +192,11 @@ def _worlds_sentence(attack: Attack) -> str:
         return _parts_sentences(attack, worlds, led)
     if attack.exact:
         return (
-            f"Of {worlds}, {number(attack.consistent)} {led}. All were looked at, in {runs} of the "
+            f"Of {worlds}, {number(attack.consistent)} {led}. All were examined, in {runs} of the "
             "method: the posteriors are exact."
         )
     return (
-        f"There are {worlds}, too many to look at. Of {looked} that were drawn, "
+        f"There are {worlds}, too many to examine. Of {looked} that were drawn, "
         f"{number(attack.consistent)} {led}: the posteriors are estimates."
     )
 
@@ -209,7 +209,7 @@ def _parts_sentences(attack: Attack, worlds: str, led: str) -> str:
         "decision looks at two. "
     )
     if attack.exact:
-        return f"{text}All parts were looked at completely: the posteriors are exact."
+        return f"{text}All parts were examined completely: the posteriors are exact."
     remaining_people = "them"
     if attack.n_settled:
         settled_people, remaining_people = (
@@ -217,12 +217,12 @@ def _parts_sentences(attack: Attack, worlds: str, led: str) -> str:
             "the other parts",
         )
         text += (
-            f"Of {settled_people} the part was looked at completely: their posteriors are exact. "
+            f"For {settled_people}, the part was examined completely: their posteriors are exact. "
         )
     if not attack.looked:
-        return f"{text}There was no time to draw assignments of {remaining_people}."
+        return f"{text}There was no time to draw assignments for {remaining_people}."
     return (
-        f"{text}Of {remaining_people}, {number(attack.looked)} assignments were drawn; "
+        f"{text}For {remaining_people}, {number(attack.looked)} assignments were drawn; "
         f"{number(attack.consistent)} of these {led}, and give estimates."
     )
 
@@ -232,8 +232,8 @@ def _sentences(attack: Attack) -> list[str]:
     sentences = [_worlds_sentence(attack)]
     if attack.what != "groups":
         sentences.append(
-            "It is taken to be known how often each value occurs in all; what the group says is "
-            "that, for everybody."
+            "The adversary is assumed to know how often each value occurs in the whole table; "
+            "for everybody, the group says the same."
         )
     for name, what in _WHO.items():
         rows = getattr(attack, name)
@@ -275,7 +275,7 @@ def _unsettled_sentences(attack: Attack) -> list[str]:
     if n_unsettled > n_perhaps_certain:
         sentences.append(
             f"{_are(n_unsettled - n_perhaps_certain)} unsettled: not certain, but too few "
-            "possible worlds were met to say how sure the adversary is of them."
+            "possible worlds were drawn to say how sure the adversary is."
         )
     if attack.beyond:
         sentences.append(
@@ -284,8 +284,8 @@ def _unsettled_sentences(attack: Attack) -> list[str]:
         )
     if n_perhaps_certain:
         sentences.append(
-            f"{_are(n_perhaps_certain)} unsettled, perhaps certain: in the possible worlds that "
-            "were met they had one value."
+            f"{_are(n_perhaps_certain)} unsettled, perhaps certain: they had one value in all "
+            "possible worlds that were drawn."
         )
     return sentences
 

@@ -20,7 +20,7 @@ from foreknow_judge.verdict import NOTHING_JUDGED
 
 _NOTHING = "–"
 _ALL = Fraction(1)
-_STARRED = "* No other one is better in both error and how sure somebody can become."
+_STARRED = "* No other run is better in both error and how sure an adversary can become."
 _WORDS = {"no safe release": "none", "out of time": "time up"}
 
 
@@ -30,7 +30,9 @@ class ComparisonPage(Page[Comparison]):
     serves = Comparison
     eyebrow = "Methods compared on"
     wide = True
-    kept = "it measures releases that are not published, and says how far each is off the raw table"
+    kept = (
+        "it measures releases that are not published, and shows how far each is from the raw table"
+    )
 
     @property
     def headline(self) -> str:
@@ -146,9 +148,9 @@ class ComparisonPage(Page[Comparison]):
         )
         words = "" if people is None else f"{some(people, 'person', 'people')}; "
         if result.processes:
-            words += f"{some(result.processes, 'run', 'runs')} at once"
+            words += f"{some(result.processes, 'run', 'runs')} at a time"
         else:
-            words += "one run after the other"
+            words += "one run at a time"
         if result.seconds is not None:
             words += f", each for at most {result.seconds:g} seconds"
         return f"{words}; seed {result.seed}"
@@ -168,7 +170,7 @@ class ComparisonPage(Page[Comparison]):
             key=lambda candidate: (candidate.query_error, candidate.risk or 0),
         )
         if not ranked:
-            yield "No release of these holds the policy as it is."
+            yield "None of these releases holds the policy as it is."
             yield from self._slow()
             return
         hidden = [candidate for candidate in ranked if candidate.form != "bucketized"]
@@ -176,8 +178,9 @@ class ComparisonPage(Page[Comparison]):
         if hidden:
             also = ", and show no exact columns" if recognizable else ""
             yield (
-                f"Of those that hold the policy as it is{also}, {_run(hidden[0])} answers queries "
-                f"best: typically off by {share_or_none(hidden[0].query_error)}."
+                f"Among the releases that hold the policy as it is{also}, {_run(hidden[0])} "
+                "answers queries best, with a median error of "
+                f"{share_or_none(hidden[0].query_error)}."
             )
         if recognizable and ranked[0] is recognizable[0]:
             yield (
@@ -208,20 +211,18 @@ def _learned(candidate: Candidate) -> str:
         return ""
     return (
         f", and an attacker who learns from it guesses {percentage(candidate.trial.right)} of "
-        "people's "
-        f"values right, by the groups alone {percentage(candidate.trial.baseline)}"
+        f"people's values right, or {percentage(candidate.trial.baseline)} by the groups alone"
     )
 
 
 _CAPTION = (
-    "Each mark is a release that {} at its limit; the lower and the further to the left, the "
-    "better. The line goes through those that no other one beats in both. Point at a mark to read "
-    "what it is."
+    "Each mark is a release that {} at its limit. Lower, and further to the left, is better. The "
+    "line connects releases that no other one beats in both. Point at a mark to read what it is."
 )
 
 
 _NOT_LOOKED_AT = (
-    "Values and columns without a requirement, and other releases, were not looked at: see the "
+    "Values and columns without a requirement, and other releases, are not covered: see the "
     "audit of the release that you make."
 )
 
@@ -381,7 +382,7 @@ def frontier_figure(comparison: Comparison) -> Chart:
         )
     widest = max((candidate.query_error or 0.0 for candidate in drawn), default=1.0)
     across = shares("median error of count queries", widest)
-    up = shares("how sure somebody can become of what is required, at worst")
+    up = shares("how sure an adversary can become, at worst")
     return Chart(across, up, [line, *clouds], height=360)
 
 

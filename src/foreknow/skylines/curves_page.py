@@ -47,15 +47,15 @@ class CurvesPage(CountsPage[DisclosureCurves]):
 
     serves = DisclosureCurves
     eyebrow = "Disclosure curves of"
-    promise = "Every point is attained: some such knowledge discloses just so much."
-    kept = "it says who is found out first, and by which knowledge"
+    promise = "Every point is exact: some knowledge of that amount discloses exactly this."
+    kept = "it shows who can be found out first, and by which knowledge"
 
     @property
     def headline(self) -> str:
         """Say what the page is about."""
         value = self.result.value
         what = f"any {_noun(self.result)}" if value is None else named(value)
-        return f"What pieces of knowledge disclose: {what}"
+        return f"How much pieces of knowledge disclose: {what}"
 
     @property
     def notes(self) -> list[str]:
@@ -70,8 +70,9 @@ class CurvesPage(CountsPage[DisclosureCurves]):
         yield Sentence(key_sentence(curves), "lead")
         yield Sentence(
             f"An implication says: if this person has this {noun}, then that person has that "
-            f"{noun}. A negation says that a person does not have some {noun}; it is the weaker "
-            "kind. Nobody can tell which of them an adversary knows, so the worst are taken.",
+            f"{noun}. A negation says that a person does not have a certain {noun}; it reveals "
+            "less. Nobody can predict which of them an adversary knows, so the figures are for "
+            "the worst ones.",
             "note",
             whole=True,
         )
@@ -188,8 +189,8 @@ def _hover(k: int, kind: str, disclosure: Disclosure) -> str:
 
 
 def _figure(curves: DisclosureCurves) -> Figure:
-    title = "How sure, for so many pieces of knowledge"
-    caption = "Point at a mark to read what the adversary knows there; the table says it, too."
+    title = "How sure an adversary becomes, by pieces of knowledge"
+    caption = "Point at a mark to read what the adversary knows there; the table has it, too."
     return Figure("curves", title, curves_figure(curves), caption, level=3)
 
 

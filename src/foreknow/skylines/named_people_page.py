@@ -18,14 +18,14 @@ from foreknow.report.words import is_certain, listing, named, percent, visible
 from foreknow.skylines.named_people import NamedWitness
 from foreknow_judge.errors import InputError
 
-_WARNING = "What follows names people and what they have. It is for the owner of the data only."
+_WARNING = "This page names people and their values. It is for the owner of the data only."
 
 
 class NamedPeoplePage(Page[NamedWitness]):
     """A worst case in which everybody has a name."""
 
     serves = NamedWitness
-    kept = "it names people and what they have"
+    kept = "it names people and their values"
 
     @property
     def headline(self) -> str:

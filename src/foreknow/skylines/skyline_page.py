@@ -52,7 +52,7 @@ class SkylinePage(CountsPage[SkylineReport]):
     """The skylines of some values."""
 
     serves = SkylineReport
-    kept = "it says how little knowledge finds people out, and in which groups"
+    kept = "it shows how little knowledge is enough to find people out, and in which groups"
 
     @property
     def headline(self) -> str:
@@ -68,10 +68,10 @@ class SkylinePage(CountsPage[SkylineReport]):
         value = named(report.values[0]) if len(report.values) == 1 else "the value"
         sure = "certain" if report.confidence == 1 else f"{limit_text(report.confidence)} sure"
         return (
-            "The release withstands an amount of knowledge if nobody who knows that much about the "
-            f"people in it, whatever it is exactly, can be {sure} that a particular person has "
-            f"{value}. A knowledge skyline lists the largest such amounts: with one fact more of "
-            "any kind, an adversary could be, in the worst case."
+            "The release withstands an amount of knowledge if nobody with that amount, whichever "
+            f"facts they are, can be {sure} that a particular person has {value}. A knowledge "
+            "skyline lists the largest such amounts: with one more fact of any kind, an "
+            "adversary could be, in the worst case."
         )
 
     @property
@@ -83,7 +83,7 @@ class SkylinePage(CountsPage[SkylineReport]):
     def promise(self) -> str:  # type: ignore[override]
         """The meaning of "withstood", in a sentence."""
         limit = limit_text(self.result.confidence)
-        return f"Withstood means strictly below {limit}, settled exactly."
+        return f"Withstood means strictly below {limit}, decided with exact fractions."
 
     @property
     def notes(self) -> list[str]:
@@ -127,14 +127,14 @@ def _together(report: SkylineReport, skylines: Skylines) -> Iterator[Block]:
     )
     if not points:
         yield Sentence(
-            "Of some value, not even an adversary who knows nothing but the release is withstood.",
+            "For at least one value, the release alone is too much.",
             "unsafe",
         )
         return
     fewest_facts = fewest_beyond(points, report.most_l)
     yield Sentence(
-        f"Whichever value is asked about, these amounts are withstood. Too much already, for some "
-        f"value: {adversary(terms, fewest_facts)}.",
+        "The release withstands these amounts for every value. Too much for at least one value: "
+        f"{adversary(terms, fewest_facts)}.",
         "lead",
     )
     notable = [points[place] for place in notable_places(points)]
@@ -155,9 +155,9 @@ def _classes(report: SkylineReport, skylines: Skylines) -> Iterator[Block]:
         f"Values by class: {some(len(classes), 'class', 'classes')}", "classes", whole=False
     )
     yield Sentence(
-        "The values of a class are had alike in the groups that matter, and have the same skyline. "
-        "The last columns say the most of one kind of knowledge alone that is withstood; classes "
-        "of which these are the same share a row."
+        "The values of a class are equally frequent in the groups that matter, so they have the "
+        "same skyline. The last columns show how much of one kind of knowledge alone the release "
+        "withstands; classes with the same amounts share a row."
     )
     classes_by_amounts: dict[tuple[int, ...], list[ValueClass]] = {}
     for value_class in classes:
@@ -174,18 +174,18 @@ def _classes(report: SkylineReport, skylines: Skylines) -> Iterator[Block]:
     yield Table(("values", "classes", "such as", *terms.axes), rows, left=(2,))
     if len(classes_by_amounts) > len(rows):
         yield Sentence(
-            f"These withstand least; {number(len(classes_by_amounts) - len(rows))} more rows are "
+            f"These are the weakest; {number(len(classes_by_amounts) - len(rows))} more rows are "
             "left out."
         )
     yield Sentence(
-        "Ask for a value by name for all of its points; the JSON says who is in a class."
+        "Ask for a value by name to see all of its points; the JSON lists the values of each class."
     )
 
 
 def _overview(report: SkylineReport) -> Iterator[Block]:
     """A table of values, with the most of each kind of knowledge alone."""
     limit, terms = limit_text(report.confidence), terms_of(report)
-    title = f"The most of one kind of knowledge alone that stays below {limit}"
+    title = f"The largest amount of one kind of knowledge alone that stays below {limit}"
     yield Heading(title, "values", whole=False)
     amounts = {value: _most_alone(report, value) for value in report.values}
     left_out = len(amounts) - _MOST_LISTED
@@ -204,14 +204,16 @@ def _overview(report: SkylineReport) -> Iterator[Block]:
     yield Table(head, rows, roomy=(1,))
     if left_out > 0:
         yield Sentence(
-            f"These withstand least, all three together; {number(left_out)} more values are left "
-            "out. Ask for them by name."
+            f"These are the weakest by all three together; {number(left_out)} more values are "
+            "left out. Ask for them by name."
         )
     elif len(amounts) > _MOST_VALUES:
         other_values = some(len(amounts) - _MOST_VALUES, "other value", "other values")
-        yield Sentence(f"And {other_values} without a part here; ask for them by name.", whole=True)
+        yield Sentence(
+            f"And {other_values} without a section here; ask for them by name.", whole=True
+        )
     if not all(amounts.values()):
-        yield Sentence("Where there is no point, not even knowing nothing else is withstood.")
+        yield Sentence("A value without a point is too likely by the release alone.")
 
 
 # ---- one value, as the command line and the explorer show it, too --------------------------------
@@ -249,7 +251,10 @@ def _every(report: SkylineReport, value: Label, corners: Sequence[Corner]) -> Fo
 
 def heat_figure(report: SkylineReport, value: Label, anchor: str) -> Figure:
     """The heat map of a value."""
-    title, heat = "How sure somebody can be who knows so much", skyline_heat(report, value)
+    title, heat = (
+        "How sure an adversary with that much knowledge can be",
+        skyline_heat(report, value),
+    )
     return Figure(anchor, title, heat, heat_caption(report, value), level=3)
 
 
@@ -267,7 +272,7 @@ def _points(report: SkylineReport, value: Label, corners: Sequence[Corner]) -> T
         for corner in corners
     ]
     head = (*"lkm", "withstands", "beyond", "at most this sure")
-    title = "Points of the skyline, and how sure somebody could be who knows so much"
+    title = "Points of the skyline, and how sure an adversary with that much knowledge could be"
     return Table(head, rows, left=(3, 4), style="points", roomy=(4,), title=title)
 
 
@@ -308,7 +313,7 @@ def beyond_sentence(terms: Terms, corner: Corner, limit: Fraction) -> str:
         if disclosure is not None
     ]
     if len({sure for _, sure in reached}) == 1:
-        return f"One fact more of any kind: {reached[0][1]}."
+        return f"One more fact of any kind: {reached[0][1]}."
     return f"One more {'; one more '.join(f'{kind}: {sure}' for kind, sure in reached)}."
 
 
@@ -324,12 +329,12 @@ def least_sentence(report: SkylineReport, value: Label) -> str:
     )
     if not any(point):
         return (
-            "Not even an adversary who knows nothing but the release is withstood: they can be "
-            f"{sure} {terms.value}."
+            f"The release alone is too much: an adversary who knows nothing else can be {sure} "
+            f"{terms.value}."
         )
     return (
-        f"Too much already: an adversary who knows {terms.known(*point)}, and nothing else, can be "
-        f"{sure} {terms.value} in the worst case."
+        f"Too much: an adversary who knows {terms.known(*point)} can be {sure} {terms.value} in "
+        "the worst case."
     )
 
 
@@ -439,7 +444,7 @@ def heat_caption(report: SkylineReport, value: Label) -> str:
     """Say how to read the heat map."""
     terms, limit = terms_of(report, value), limit_text(report.confidence)
     return (
-        f"Up: {terms.axes[0]}. The darker, the surer somebody can be; inside the line they "
+        f"Upwards: {terms.axes[0]}. Darker squares mean a surer adversary; inside the line they "
         f"stay below {limit}. Point at a square to read how sure."
     )
 

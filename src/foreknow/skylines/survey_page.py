@@ -21,7 +21,7 @@ class SurveyPage(Page[LatticeSurvey]):
     serves = LatticeSurvey
     eyebrow = "Survey of"
     wide = True
-    promise = "Every disclosure is attained: some such knowledge discloses just so much."
+    promise = "Every disclosure is exact: some knowledge of that amount discloses exactly this."
     kept = "it is about the raw table, and about generalizations of it that are not published"
 
     @property
@@ -39,11 +39,11 @@ class SurveyPage(Page[LatticeSurvey]):
         yield Pairs("The levels of each column", _level_lines(survey), whole=True)
         if even := _by_entropy(survey):
             yield Heading("The generalizations, the most even first", "nodes")
-            knowledge = f"so many {survey.kind} (k)"
-            yield Sentence(f"The level of each column, and the worst disclosure by {knowledge}:")
+            knowledge = f"the number of {survey.kind} (k)"
+            yield Sentence(f"The level of each column, and the worst disclosure, by {knowledge}:")
             yield _nodes(survey, even)
         if plain := [node for node in survey.nodes if node.entropy == 0]:
-            yield Heading("With a group of one value", "plain")
+            yield Heading("Generalizations with a group of one value", "plain")
             yield Folded("Show them", [_nodes(survey, plain)])
 
     @property
@@ -91,7 +91,7 @@ def plain_sentence(survey: LatticeSurvey) -> str:
     noun, plain = noun_of(survey.sensitive), survey.n_plain
     whose = f"a group whose members all have the same {noun}"
     if plain == survey.n_nodes:
-        return f"Every generalization has {whose}: that discloses it without any knowledge."
+        return f"Every generalization has {whose}, which discloses it without any knowledge."
     if not plain:
         return f"No generalization has {whose}."
     verb, they = ("has", "it is") if plain == 1 else ("have", "they are")
@@ -105,11 +105,10 @@ def _explanation(survey: LatticeSurvey) -> str:
     """Say what is listed, to a reader who has never heard of it."""
     nouns = plural(noun_of(survey.sensitive))
     return (
-        "A generalization writes every value of a column at one level of its hierarchy. The more "
-        f"even the {nouns} of its groups are, the higher the entropy; the least even group counts. "
-        "It is in bits: 1 bit is the entropy of two equally frequent values. Even groups tend to "
-        f"disclose less, whichever {survey.kind} the adversary knows. It is a tendency only: of "
-        "two generalizations, the more even one can disclose more."
+        "A generalization publishes every value of a column at one level of its hierarchy. The "
+        f"entropy is that of the group with the least even {nouns}, in bits: two equally frequent "
+        f"values have 1 bit. Even groups tend to disclose less, whichever {survey.kind} the "
+        "adversary knows, but the more even of two generalizations can still disclose more."
     )
 
 
