@@ -99,7 +99,9 @@ _ADVICE = {
     "reidentification_risk individual_risk global_risk equivalence_classes": "fk.risk(table, "
     'quasi_identifiers=["age", "zip"])',
     "suda suda2 dis": "fk.risk(table, quasi_identifiers=[...]).suda",
-    "localSuppression local_suppression globalRecode microaggregation pram addNoise add_noise "
+    "localSuppression kAnon": "fk.publish(table, policy, method=fk.FullDomain(suppression=0.05, "
+    "local_suppression=True))",
+    "globalRecode microaggregation pram addNoise add_noise "
     "noise": "Foreknow generalizes and suppresses by groups: fk.publish(table, policy)",
     "information_loss loss ncp discernibility average_ecsize": "fk.utility(release, table, "
     "policy=policy)",
@@ -130,6 +132,8 @@ _OPTIONS = {
 _ELSEWHERE = {
     "suppression suppression_limit max_suppression supp_level": "; it is for a method: "
     "method=fk.FullDomain(suppression=0.05)",
+    "local_suppression localSuppression": "; it is for a method: "
+    "method=fk.FullDomain(suppression=0.05, local_suppression=True)",
     "r": "; it is for a method: method=fk.ART(r=4)",
 }
 

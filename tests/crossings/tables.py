@@ -84,7 +84,7 @@ OTHERS = {
     "form": {"bucketized": 0.25},
     "labels": {"mask": 0.15, "tree": 0.15, "intervals": 0.15, "dates": 0.12, "range": 0.15},
     "method": {"fulldomain": 0.2, "anatomy": 0.05},
-    "suppression": {"some": 0.15},
+    "suppression": {"some": 0.12, "cells": 0.12},
     "format": {"parquet": 0.2},
     "releases": {"after": 0.06, "three": 0.04},
 }
@@ -210,7 +210,7 @@ def complete(of):
         of["method"] = "art"
     if of["method"] in ("art", "anatomy") and of["labels"] == "exact":
         of["form"] = "bucketized"
-    if of["suppression"] == "some" and of["method"] not in ("mondrian", "fulldomain"):
+    if of["suppression"] != "none" and of["method"] not in ("mondrian", "fulldomain"):
         of["suppression"] = "none"
 
 
@@ -670,8 +670,10 @@ def options(rng, of, schema):
         ]
         style = "range" if of["labels"] == "range" else "exact"
         publish["labels"] = {name: style if name == "age" else "exact" for name in lists}
-    if of["suppression"] == "some" and of["method"] in ("mondrian", "fulldomain"):
+    if of["suppression"] != "none" and of["method"] in ("mondrian", "fulldomain"):
         publish[of["method"]] = {"suppression": rng.choice([0.2, 0.4])}
+        if of["suppression"] == "cells":
+            publish[of["method"]]["local_suppression"] = True
     return publish
 
 

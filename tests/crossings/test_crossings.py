@@ -78,7 +78,7 @@ REFUSED = {
         "labels": ["mask", "dates"],
         "releases": ["after", "three"],
     },
-    ("suppression", "some"): {"adversary": PRIORS},
+    ("suppression", "some", "cells"): {"adversary": PRIORS},
     ("adversary", "implications"): {"unit": ["shared"]},  # an open fault
 }
 

@@ -827,6 +827,22 @@ _ROWS = [
         "adversaries/test_ledgers methods/test_mondrian adversaries/test_ties",
     ),
     (
+        "cells-apart",
+        "foreknow.methods.fulldomain.suppression:numbered",
+        "np.where(cells, -1, codes)",
+        "codes",
+        "people whose cells are suppressed are in groups apart that a reader takes for one",
+        "methods/test_local_suppression",
+    ),
+    (
+        "cells-unasked",
+        "foreknow.methods.fulldomain.suppression:Judge._cells",
+        "cells if self._safe(view.counts.merge(number)) else None",
+        "np.where(outliers[:, None], np.eye(*codes.shape, dtype=bool), False)",
+        "one cell of each is suppressed, whatever the policy says of the groups",
+        "methods/test_local_suppression",
+    ),
+    (
         "read-twice",
         "foreknow.auditing.audit_input:read_at_once",
         "raw is None or raw.source.settled or",

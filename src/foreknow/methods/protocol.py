@@ -154,6 +154,17 @@ def share_of_people(name: str, value: Any) -> Fraction:
     return share
 
 
+def check_local_suppression(name: str, local: Any, share: Fraction) -> None:
+    """Refuse cells to be suppressed where nobody may be."""
+    if not isinstance(local, bool):
+        raise InputError(f"{name}: local_suppression is true or false, not {local!r}")
+    if local and not share:
+        raise InputError(
+            f"{name}: local_suppression is about people who may be suppressed, and these are none; "
+            "say which share they may be, too, such as suppression = 0.05"
+        )
+
+
 def check_needs(method: Any, policy: Policy) -> None:
     """Refuse a table, by the schema of its policy, that has not got what a method needs.
 

@@ -74,8 +74,8 @@ class BestFirst:
                 self._refute(node)
             if node_verdict.safe:
                 if node_verdict.outliers is not None:
-                    self.suppressed[node] = int(view.people[node_verdict.outliers].sum())
-                self.losses[node] = self._loss.of(view, node_verdict.outliers)
+                    self.suppressed[node] = node_verdict.n_suppressed(view)
+                self.losses[node] = self._loss.of(view, node_verdict.lost)
                 if self.best is None or self._place(node) < self._place(self.best):
                     self.best = node
         return self.status.get(node) == SAFE

@@ -14,7 +14,6 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from foreknow.data.arrays import IntArray
 from foreknow.data.microdata import Microdata
 from foreknow.errors import InternalError, NoSafeRelease, did_you_mean
 from foreknow.hints import hints
@@ -23,13 +22,14 @@ from foreknow.methods.fulldomain.lattice import SAFE, Lattice, LatticeResult, le
 from foreknow.methods.fulldomain.losses import OBJECTIVES, Loss
 from foreknow.methods.fulldomain.rollup import Rollup, View
 from foreknow.methods.fulldomain.search import LatticeSearch, OutOfTime
-from foreknow.methods.fulldomain.suppression import Judge, NodeVerdict
+from foreknow.methods.fulldomain.suppression import Judge, NodeVerdict, numbered
 from foreknow.methods.protocol import (
     ADVICE,
     Grouper,
     Grouping,
     Traits,
     asked_policy,
+    check_local_suppression,
     nothing_safe,
     share_of_people,
 )
@@ -54,6 +54,7 @@ class FullDomainSettings(Settings):
     objective: Literal["ncp", "height"] = "ncp"
     find: Literal["best", "minimal", "chain"] = "best"
     suppression: Annotated[NumberSetting, Field(ge=0, lt=1)] = Decimal(0)
+    local_suppression: bool = False
     seconds: Annotated[NumberSetting, Field(gt=0)] | None = None
 
 
@@ -81,6 +82,9 @@ class FullDomain(Grouper):
     suppression : float
         The share of people who may be suppressed, so that the others need less generalization:
         they are put together in one group, published with nothing of their quasi-identifiers.
+    local_suppression : bool
+        Whether these people keep what they can: single cells are suppressed, as few as make groups
+        that are safe, and everything only where that does not help.
     seconds : float, optional
         Time budget: the best node found so far is taken when it is used up.
 
@@ -108,6 +112,7 @@ class FullDomain(Grouper):
     find: str = "best"
     suppression: Number = 0.0
     seconds: float | None = None
+    local_suppression: bool = False
     key: ClassVar[str] = "fulldomain"
     settings: ClassVar[type[Settings]] = FullDomainSettings
 
@@ -121,7 +126,8 @@ class FullDomain(Grouper):
             raise InputError(
                 f"FullDomain: cannot find {self.find!r}{did_you_mean(str(self.find), _FINDS)}"
             )
-        share_of_people("FullDomain: suppression", self.suppression)
+        share = share_of_people("FullDomain: suppression", self.suppression)
+        check_local_suppression("FullDomain", self.local_suppression, share)
         if self.seconds is not None and not (is_real(self.seconds) and self.seconds > 0):
             raise InputError(f"FullDomain: seconds must be above 0, not {self.seconds!r}")
 
@@ -170,9 +176,10 @@ class FullDomain(Grouper):
         lattice = None if by_boxes else Lattice(rollup.tops)
         most_suppressed = int(self._share * rollup.n_people)
         everyone = microdata.everyone()
-        judge = Judge(policy, everyone, most_suppressed)
         weights = policy.options.weights_of(attribute.name for attribute in rollup.attributes)
-        loss = Loss(rollup, lattice, self.objective, weights)
+        by_cell = self.local_suppression
+        loss = Loss(rollup, lattice, self.objective, weights, by_cell=by_cell)
+        judge = Judge(policy, everyone, most_suppressed, loss if by_cell else None)
         if lattice is None:
             return self._by_boxes(microdata, rollup, BestFirst(rollup, judge, loss, until), judge)
         search = LatticeSearch(lattice, rollup, judge, loss, until)
@@ -248,7 +255,12 @@ class FullDomain(Grouper):
         **fields: Any,
     ) -> LatticeResult:
         """The result of a search that chose the node of a view."""
-        number, outlier_group = _numbered(view.counts.n_groups, node_verdict.outliers)
+        codes, cells = np.stack(view.codes, axis=1), node_verdict.cells
+        number, outlier_group = numbered(codes, node_verdict.outliers, cells)
+        hidden = None
+        if cells is not None:
+            hidden = np.zeros((int(number.max()) + 1, codes.shape[1]), dtype=bool)
+            hidden[number] = cells
         attributes = tuple(attribute.name for attribute in rollup.attributes)
         return LatticeResult(
             attributes=attributes,
@@ -259,6 +271,7 @@ class FullDomain(Grouper):
             tops=rollup.tops,
             chosen=view.levels,
             outlier_group=outlier_group,
+            hidden=hidden,
             objective=self.objective,
             find=self.find,
             **fields,
@@ -294,6 +307,7 @@ class FullDomain(Grouper):
             "objective": self.objective,
             "find": self.find,
             "suppression": float(self._share),
+            **({"local_suppression": True} if self.local_suppression else {}),
             "seconds": self.seconds,
         }
 
@@ -329,12 +343,3 @@ class FullDomain(Grouper):
             f"; and none of the {checked} nodes of the lattice that were judged{in_time} is safe, "
             f"of {n_nodes}"
         )
-
-
-def _numbered(n_groups: int, outliers: Any) -> tuple[IntArray, int | None]:
-    """The published group of each group of a node: suppressed ones are one, the last."""
-    if outliers is None:
-        return np.arange(n_groups), None
-    is_kept = ~outliers
-    last = int(np.count_nonzero(is_kept))
-    return np.where(is_kept, np.cumsum(is_kept) - 1, last), last

@@ -133,6 +133,13 @@ class Lattice:
             total = (total[:, None] + part).reshape(-1)
         return total
 
+    def least(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """The least that the level of a quasi-identifier contributes that is not its highest."""
+        least: NDArray[Any] = np.full(1, np.inf)
+        for part in parts:
+            least = np.minimum(least[:, None], np.append(part[:-1], np.inf)).reshape(-1)
+        return np.where(np.isinf(least), 0.0, least)
+
     def children(self, number: int) -> Iterator[int]:
         """Nodes directly below."""
         for level, step in zip(self.node(number), self._strides, strict=True):
@@ -202,7 +209,9 @@ class LatticeResult(Result):
         The safe nodes below which all are known to be unsafe.
     chosen : Node
     outlier_group : int or None
-        The group of the people who are suppressed at the chosen node.
+        The group of the people of whom everything is suppressed at the chosen node.
+    hidden : bool array, shape (groups, attributes), or None
+        Of each group of the chosen node which cells are suppressed, where single cells are.
     objective, find : str
         What was asked for.
     complete : bool
@@ -235,6 +244,7 @@ class LatticeResult(Result):
     find: str
     complete: bool
     _spread: Callable[[], IntArray] = field(repr=False)
+    hidden: NDArray[np.bool_] | None = field(default=None, repr=False)
     gap: float | None = None
     listed: tuple[Node, ...] | None = None
     limits_inference: bool = True
@@ -246,13 +256,16 @@ class LatticeResult(Result):
 
     @property
     def floors(self) -> dict[str, IntArray]:
-        """Level of each group along each quasi-identifier; the highest for suppressed people."""
+        """Level of each group along each quasi-identifier; the highest where it is suppressed."""
         n_groups = int(self.groups.max()) + 1
         floors = {}
-        for name, level, top in zip(self.attributes, self.chosen, self.tops, strict=True):
+        columns = zip(self.attributes, self.chosen, self.tops, strict=True)
+        for place, (name, level, top) in enumerate(columns):
             floors[name] = np.full(n_groups, level)
             if self.outlier_group is not None:
                 floors[name][self.outlier_group] = top
+            if self.hidden is not None:
+                floors[name][self.hidden[:, place]] = top
         return floors
 
     @property

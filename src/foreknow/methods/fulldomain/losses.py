@@ -20,7 +20,7 @@ class Loss:
 
     "ncp", normalized certainty penalty: how much of the domain the published node covers.
     "height": levels that were climbed. Averaged over people, relative to suppressing everything. Of
-    suppressed people, everything is lost.
+    suppressed people, everything is lost; or if cells are suppressed (`by_cell`), one at least.
     """
 
     def __init__(
@@ -29,6 +29,8 @@ class Loss:
         lattice: Lattice | None,
         kind: str,
         weights: FloatArray | None = None,
+        *,
+        by_cell: bool = False,
     ) -> None:
         finest, totals, costs_by_column = rollup.finest, [], []
         of_columns = np.ones(len(rollup.levels)) if weights is None else weights
@@ -48,7 +50,7 @@ class Loss:
         self._more = [
             [(costs[-1][0] - cost) / worst for cost in costs] for costs in costs_by_column
         ]
-        self._levels = rollup.levels
+        self._levels, self._by_cell = rollup.levels, by_cell
         self._least_of: dict[tuple[int, int, int], FloatArray] = {}
         # By node: what is lost with nobody suppressed; what suppressing one person adds, at least.
         # Without a lattice nothing is kept of its nodes.
@@ -58,7 +60,7 @@ class Loss:
             cheapest = [
                 np.array([cost.min() for cost in extra_costs]) for extra_costs in self._more
             ]
-            self.each = lattice.sums(cheapest)
+            self.each = lattice.least(cheapest) if by_cell else lattice.sums(cheapest)
 
     def floor(self, node: Node) -> float:
         """The loss of a node with nobody suppressed."""
@@ -69,6 +71,8 @@ class Loss:
 
         By quasi-identifier. A lower bound: those leave who lose least by it.
         """
+        if self._by_cell:  # in one column, and it is not known in which
+            return [steps[: top + 1] for steps, top in zip(self.steps, view.levels, strict=True)]
         leaving_groups, lowest = np.flatnonzero(leaving), []
         for a, (top, codes) in enumerate(zip(view.levels, view.codes, strict=True)):
             people = np.bincount(codes[leaving_groups], leaving[leaving_groups])
@@ -86,15 +90,21 @@ class Loss:
             self._least_of[key] = lowest
         return self._least_of[key]
 
-    def of(self, view: View, outliers: BoolArray | None) -> float:
-        """Loss of a node."""
+    def of(self, view: View, lost: BoolArray | None) -> float:
+        """Loss of a node, of whose groups some are lost, or some cells: (groups, attributes)."""
         loss = self.floor(view.levels)
-        if outliers is None:
+        if lost is None:
             return loss
-        people = view.people[outliers]
-        for extra_costs, level, codes in zip(self._more, view.levels, view.codes, strict=True):
-            loss += float((people * extra_costs[level][codes[outliers]]).sum())
-        return loss
+        groups = np.flatnonzero(lost if lost.ndim == 1 else lost.any(axis=1))
+        costs = self.of_cells(view, groups)
+        if lost.ndim == 2:
+            costs = costs * lost[groups]
+        return loss + float((view.people[groups] * costs.T).sum(axis=1).sum())
+
+    def of_cells(self, view: View, groups: IntArray) -> FloatArray:
+        """What suppressing each cell of one person of some groups adds; (groups, attributes)."""
+        columns = zip(self._more, view.levels, view.codes, strict=True)
+        return np.stack([extra[level][codes[groups]] for extra, level, codes in columns], axis=1)
 
 
 def _penalties(levels: list[IntArray], people: FloatArray) -> list[FloatArray]:

@@ -219,11 +219,11 @@ class LatticeSearch:
         if node_verdict.safe:
             self.status[number] = SAFE
             if node_verdict.outliers is not None:
-                self.suppressed[number] = int(view.people[node_verdict.outliers].sum())
+                self.suppressed[number] = node_verdict.n_suppressed(view)
             elif monotone:
                 lattice.above(self.status, number)[...] = SAFE
             lattice.above(self._covered, number)[...] = True
-            self._measure(number, view, node_verdict.outliers)
+            self._measure(number, view, node_verdict.lost)
         elif monotone and node_verdict.hopeless:
             lattice.below(self.status, number)[...] = UNSAFE
         else:
@@ -232,8 +232,8 @@ class LatticeSearch:
             below = lattice.below(self._fewest, number)
             np.maximum(below, node_verdict.fewest, out=below)
 
-    def _measure(self, number: int, view: View, outliers: BoolArray | None) -> None:
-        self.losses[number] = self._loss.of(view, outliers)
+    def _measure(self, number: int, view: View, lost: BoolArray | None) -> None:
+        self.losses[number] = self._loss.of(view, lost)
         if self.best is None or self._place(number) < self._place(self.best):
             self.best = number
 

@@ -1,7 +1,8 @@
 """Outliers: whether a node of the lattice is safe, perhaps with some people suppressed.
 
-Suppressed people are put together in one group that keeps nothing of their quasi-identifiers. It is
-a group like the others: it is judged with them, and published.
+Suppressed people are put together in one group that keeps nothing of their quasi-identifiers; or
+they are divided by the cells that each must hide. These are groups like the others: they are judged
+with them, and published.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import numpy as np
 from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.errors import NoSafeRelease
-from foreknow.methods.fulldomain.losses import joined, together
+from foreknow.methods.fulldomain.local_suppression import LocalSuppression
+from foreknow.methods.fulldomain.losses import Loss, joined, together
 from foreknow.methods.fulldomain.rollup import View
 from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.policy import Policy
@@ -31,19 +33,39 @@ class NodeVerdict(NamedTuple):
     outliers: BoolArray | None = None  # groups that are suppressed
     hopeless: bool = False  # nodes below are unsafe, too
     fewest: int = 0  # people suppressed at this node and any below, at least
+    cells: BoolArray | None = None  # of each group what is suppressed, where it is not everything
+
+    @property
+    def lost(self) -> BoolArray | None:
+        """What is suppressed: groups, or cells; see `Loss.of`."""
+        return self.outliers if self.cells is None else self.cells
+
+    def n_suppressed(self, view: View) -> int:
+        """How many people lose something."""
+        if self.lost is None:
+            return 0
+        return int(view.people[self.lost if self.cells is None else self.cells.any(axis=1)].sum())
 
 
 class Judge:
     """Asks a policy about whole releases, in which up to `most` people may be suppressed.
 
+    Single cells of these are suppressed where the loss of each is given.
+
     A part of a release never reveals more than the whole. So what is unsafe by itself makes any
     release unsafe that it is a part of; most unsafe nodes show by their smallest groups.
     """
 
-    def __init__(self, policy: Policy, everyone: GroupCounts, most_suppressed: int) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        everyone: GroupCounts,
+        most_suppressed: int,
+        loss_of_cells: Loss | None = None,
+    ) -> None:
         self.monotone = policy.monotone()
         self.limits_inference = policy.limits_inference_of(everyone)
-        self.most, self._policy = most_suppressed, policy
+        self.most, self._policy, self._loss = most_suppressed, policy, loss_of_cells
         # Nothing is committed to it: for it, every release is the first one.
         self._ledger: PolicyLedger = policy.ledger(everyone.values, everyone)
         self._settled: dict[bytes, bool] = {}
@@ -151,7 +173,25 @@ class Judge:
         if n_joining is None:
             return NodeVerdict(False, fewest=fewest_leaving)
         unsafe[joining[:n_joining]] = True
-        return NodeVerdict(True, outliers=unsafe, fewest=fewest_leaving)
+        cells = None if self._loss is None else self._cells(view, unsafe, self._loss)
+        return NodeVerdict(True, outliers=unsafe, fewest=fewest_leaving, cells=cells)
+
+    def _cells(self, view: View, outliers: BoolArray, loss: Loss) -> BoolArray | None:
+        """What each group must hide, if not everything; None where only that is safe."""
+        members, codes = np.flatnonzero(outliers), np.stack(view.codes, axis=1)
+        sizes = [size for block in view.sizes for size in block]
+        columns = [a for a, size in enumerate(sizes) if size > 1]
+        ledger = self._ledger.copy()
+        if len(members) < view.counts.n_groups:
+            ledger.commit(None, view.counts.take(~outliers))
+        counts, costs = view.counts.take(members), loss.of_cells(view, members)
+        hidden = LocalSuppression(codes[members], costs, counts, columns, ledger).hidden()
+        if hidden is None:
+            return None
+        cells = np.zeros(codes.shape, dtype=bool)
+        cells[members] = hidden
+        number = numbered(codes, outliers, cells)[0]
+        return cells if self._safe(view.counts.merge(number)) else None
 
     def _fewest(self, counts: GroupCounts, unsafe: BoolArray, candidates: IntArray) -> int | None:
         """How many other groups, in order, must join the unsafe ones; None where all do not help.
@@ -185,3 +225,18 @@ class Judge:
             return self._safe(counts)
         united = counts.take(members).merge(np.zeros(len(members), dtype=np.int64))
         return self._safe(united) and self._safe(together(counts, outliers))
+
+
+def numbered(
+    codes: IntArray, outliers: BoolArray | None, cells: BoolArray | None
+) -> tuple[IntArray, int | None]:
+    """The published group of each group of a node; and of those who hide everything, the last."""
+    if outliers is None:
+        return np.arange(len(codes)), None
+    hides_all = outliers if cells is None else cells.all(axis=1)
+    if cells is None:
+        last = int(np.count_nonzero(~hides_all))
+        return np.where(hides_all, last, np.cumsum(~hides_all) - 1), last
+    rows = np.column_stack((hides_all, np.where(cells, -1, codes)))
+    number = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return number, int(number.max()) if hides_all.any() else None

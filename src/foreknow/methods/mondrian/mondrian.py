@@ -24,6 +24,7 @@ from foreknow.data.microdata import Microdata
 from foreknow.hints import hints
 from foreknow.methods.mondrian.cuts import widths
 from foreknow.methods.mondrian.levels import Choice, Level
+from foreknow.methods.mondrian.local_suppression import LocalSuppression
 from foreknow.methods.mondrian.suppression import Suppression
 from foreknow.methods.points import Points
 from foreknow.methods.protocol import (
@@ -32,6 +33,7 @@ from foreknow.methods.protocol import (
     Grouping,
     Traits,
     asked_policy,
+    check_local_suppression,
     notes_of_seed,
     nothing_safe,
     share_of_people,
@@ -75,6 +77,7 @@ class MondrianSettings(Settings):
 
     cuts: FromOne = 5
     suppression: Annotated[NumberSetting, Field(ge=0, lt=1)] = Decimal(0)
+    local_suppression: bool = False
     refine: Annotated[Any, BeforeValidator(lambda value: seconds_of(value) and value)] = None
 
 
@@ -104,6 +107,9 @@ class Mondrian(Grouper):
         The share of people who may be suppressed, so that the others need less generalization:
         they are put together in one group, published with nothing of their quasi-identifiers.
         It is done where all people together gain by it, and the result need not be minimal.
+    local_suppression : bool
+        Whether these people are divided, too: into groups of their own, which keep what their
+        members have in common, so that single cells are suppressed.
     refine : str or number, optional
         How long groups are divided anew afterwards, some near each other at a time, in other ways:
         ``"5 seconds"``, ``"2 minutes"``, or a number of seconds. What is kept has no fewer groups,
@@ -127,13 +133,15 @@ class Mondrian(Grouper):
     cuts: int = 5
     suppression: Number = 0.0
     refine: str | float | None = None
+    local_suppression: bool = False
     key: ClassVar[str] = "mondrian"
     settings: ClassVar[type[Settings]] = MondrianSettings
 
     def __post_init__(self) -> None:
         if isinstance(self.cuts, bool) or not isinstance(self.cuts, int) or self.cuts < 1:
             raise InputError(f"Mondrian: cuts must be a whole number from 1, not {self.cuts!r}")
-        share_of_people("Mondrian: suppression", self.suppression)
+        share = share_of_people("Mondrian: suppression", self.suppression)
+        check_local_suppression("Mondrian", self.local_suppression, share)
         try:
             seconds_of(self.refine)
         except ValueError as error:
@@ -180,8 +188,18 @@ class Mondrian(Grouper):
             ledger.commit(None, Level(points, microdata, choice).counts_of(groups))
         if not most_suppressed:
             return Grouping(microdata.rows_of(points.spread(groups)))
+        before = ledger.copy() if self.local_suppression else ledger
         suppression = Suppression(points, microdata, choice, groups, most_suppressed)
         suppression.search(ledger)
+        if self.local_suppression:
+            local = LocalSuppression(
+                points, microdata, choice, policy.options, most_suppressed, start
+            )
+            whole = local.whole(suppression.groups, suppression.out)
+            division = local.better(groups, whole, before)
+            if division is not whole:
+                of_row = microdata.rows_of(points.spread(division.groups))
+                return Grouping(of_row, division.floors)
         groups = suppression.groups
         if suppression.n_people:
             of_last = np.arange(int(groups.max()) + 1) == groups.max()
@@ -217,6 +235,8 @@ class Mondrian(Grouper):
         """Plain values for JSON."""
         share = share_of_people("suppression", self.suppression)
         settings: dict[str, Any] = {"cuts": self.cuts, "suppression": float(share)}
+        if self.local_suppression:
+            settings["local_suppression"] = True
         return settings if self.refine is None else {**settings, "refine": self.refine}
 
     def _replay(self, microdata: Microdata, policy: Policy) -> Any:

@@ -7,6 +7,9 @@ that gain most for each person who is suppressed come first, and the policy's le
 with the suppressed people as one group, which is a group of the release like any other. Where
 that is not safe, whole groups join it that lose least by it, while all together gain. What is kept
 is divided further, as in the search before.
+
+With local suppression, the suppressed people are divided in the same way. Then each loses less than
+everything (see `foreknow.methods.mondrian.local_suppression`).
 """
 
 from __future__ import annotations
@@ -32,17 +35,26 @@ _TRIES = 100
 
 
 class Suppression:
-    """Groups of points, of which up to `limit` people are suppressed, each perhaps with a plan."""
+    """Groups of points, of which up to `limit` people are suppressed, each perhaps with a plan.
+
+    What a suppressed person loses is taken to be this share of everything, `lost`.
+    """
 
     def __init__(
-        self, points: Points, microdata: Microdata, choice: Choice, groups: IntArray, limit: int
+        self,
+        points: Points,
+        microdata: Microdata,
+        choice: Choice,
+        groups: IntArray,
+        limit: int,
+        lost: float = 1.0,
     ) -> None:
         self._points, self._microdata, self._choice, self._most = points, microdata, choice, limit
         self._all = Level(points, microdata, choice)
         attributes, weights = microdata.attributes, choice.weights
         self._weights = np.ones(len(attributes)) if weights is None else weights
         # A column of one value is published of everybody; nothing of it is lost.
-        self._columns = float(self._weights[[len(a.domain) > 1 for a in attributes]].sum())
+        self._columns = float(self._weights[[len(a.domain) > 1 for a in attributes]].sum()) * lost
         self._groups, self.out = groups.copy(), np.zeros(len(points), dtype=bool)
         self._side = np.full(len(points), -1, dtype=np.int64)
         n_groups = int(groups.max()) + 1
@@ -87,6 +99,15 @@ class Suppression:
                 return
             fresh = self._carry_out(chosen, ledger)
             self._divide(fresh, ledger)
+
+    def divided(self, ledger: PolicyLedger) -> IntArray:
+        """The group of each point, if suppressed people are divided as far as the policy allows."""
+        groups = self.groups
+        level = Level(self._points, self._microdata, self._choice, groups).only(self.out)
+        while level.n_groups:
+            level.divide(ledger)
+        groups[self.out] = groups.max() + level.final[self.out]
+        return groups
 
     def _level(self, is_included: NDArray[np.bool_]) -> Level:
         """The groups of some points, and no others."""

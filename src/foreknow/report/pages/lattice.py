@@ -102,10 +102,14 @@ def chosen_sentence(result: LatticeResult, form: Form) -> str:
     if form == "bucketized":
         start = f"Grouped by {levels}; the columns themselves are published exactly"
         people = some(suppressed, "person who stands out is", "people who stand out are")
-        return f"{start}; {people} in one group." if suppressed else f"{start}."
+        where = "one group" if result.hidden is None else "groups that differ more"
+        return f"{start}; {people} in {where}." if suppressed else f"{start}."
     people = some(suppressed, "person is", "people are")
     if not suppressed:
         return f"Levels: {levels}."
+    if result.hidden is not None:
+        people = some(suppressed, "person has", "people have")
+        return f"Levels: {levels}; {people} * in a column or more, where that made groups safe."
     return f"Levels: {levels}; {people} suppressed: in one group, with * in every column."
 
 

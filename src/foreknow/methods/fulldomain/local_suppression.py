@@ -1,0 +1,165 @@
+"""Local suppression: which cells of suppressed people stay, so that they form groups of their own.
+
+People who hide the same columns and have equal values in the others are a group, like any other.
+The columns are chosen greedily: first none, then one, then two, and so on. Of the choices with as
+many columns, the one that keeps most of the rest comes first. A group is kept if the ledger accepts
+it beside all others; whoever is left hides everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from foreknow.data.arrays import BoolArray, FloatArray, IntArray, combine
+from foreknow.data.counts import GroupCounts
+from foreknow.methods.fulldomain.losses import joined
+from foreknow.policy.ledger import PolicyLedger
+
+# Of how many choices of columns all are tried; else those of few columns, and of all but few.
+_MOST_CHOICES = 128
+
+
+class LocalGroup(NamedTuple):
+    """Some suppressed classes that are one group, and the columns that they hide."""
+
+    hidden: tuple[int, ...]
+    members: IntArray
+
+
+class LocalSuppression:
+    """Divides the suppressed classes of a node, of which each loses so much by each cell.
+
+    `codes` and `costs` have the shape (classes, attributes); `columns` are the attributes that
+    can be hidden. The ledger has all groups that keep everything.
+    """
+
+    def __init__(
+        self,
+        codes: IntArray,
+        costs: FloatArray,
+        counts: GroupCounts,
+        columns: Sequence[int],
+        ledger: PolicyLedger,
+    ) -> None:
+        self._codes, self._costs, self._counts = codes, costs, counts
+        self._columns, self._ledger = tuple(columns), ledger
+        self._rest = np.arange(len(codes))
+        self._groups: list[LocalGroup] = []
+
+    def hidden(self) -> BoolArray | None:
+        """Which cells are hidden, shape (classes, attributes); None where no division is safe."""
+        for choices in self._choices():
+            while self._keep_most(choices):
+                pass
+        if self._groups:
+            self._join()
+        cells = np.ones(self._codes.shape, dtype=bool)
+        n_returned = self._returned()
+        if n_returned is None:
+            return None
+        for group in self._groups[n_returned:]:
+            cells[group.members] = False
+            for a in group.hidden:
+                cells[group.members, a] = True
+        return cells
+
+    def _choices(self) -> Iterator[list[tuple[int, ...]]]:
+        """Columns to hide: all choices of as many, the fewest first."""
+        n = len(self._columns)
+        sizes = range(n) if 2**n <= _MOST_CHOICES else sorted({0, 1, 2, n - 2, n - 1})
+        for size in sizes:
+            yield list(combinations(self._columns, size))
+
+    def _divided(self, hidden: tuple[int, ...], classes: IntArray) -> IntArray:
+        """The group of each of some classes, if these columns are hidden."""
+        shown = [self._codes[classes, a] for a in self._columns if a not in hidden]
+        return combine(shown, [int(codes.max()) + 1 for codes in shown])[0].astype(np.int64)
+
+    def _saved(self, hidden: tuple[int, ...], classes: IntArray) -> FloatArray:
+        """What classes lose less if they hide these columns alone."""
+        shown = [a for a in self._columns if a not in hidden]
+        return np.asarray(self._costs[classes][:, shown].sum(axis=1))
+
+    def _keep_most(self, choices: list[tuple[int, ...]]) -> bool:
+        """Make groups by the choice of columns that keeps most; whether there is one."""
+        if not len(self._rest):
+            return False
+        counts = self._counts.take(self._rest)
+        divisions = [self._divided(hidden, self._rest) for hidden in choices]
+        merged = [counts.merge(of_class) for of_class in divisions]
+        all_merged = joined(merged)
+        weighed = self._ledger.evaluate(None, all_merged, np.arange(all_merged.n_groups))
+        ends = np.cumsum([of_choice.n_groups for of_choice in merged])[:-1]
+        safe_each = np.split(weighed.safe_each(), ends)
+        saved = [
+            float(self._saved(hidden, self._rest)[safe[of_class]].sum())
+            for hidden, of_class, safe in zip(choices, divisions, safe_each, strict=True)
+        ]
+        best = int(np.argmax(saved))
+        if not saved[best] > 0:
+            return False
+        safe = np.flatnonzero(safe_each[best])
+        proposed = merged[best].take(safe)
+        accepted = self._ledger.evaluate(None, proposed, np.arange(len(safe))).accept_greedily()
+        numbers = safe[accepted]
+        self._groups += [
+            LocalGroup(choices[best], self._rest[divisions[best] == number]) for number in numbers
+        ]
+        self._rest = self._rest[~np.isin(divisions[best], numbers)]
+        return len(numbers) > 0
+
+    def _join(self) -> None:
+        """Let classes that are left join a group that hides what they must hide, too."""
+        hidden_columns = sorted({group.hidden for group in self._groups}, key=len)
+        for hidden in hidden_columns:
+            places = [i for i, group in enumerate(self._groups) if group.hidden == hidden]
+            firsts = np.array([self._groups[i].members[0] for i in places])
+            division = self._divided(hidden, np.concatenate((firsts, self._rest)))
+            of_group, of_rest = division[: len(firsts)], division[len(firsts) :]
+            for place, number in zip(places, of_group.tolist(), strict=True):
+                joining = self._rest[of_rest == number]
+                if not len(joining):
+                    continue
+                group = self._groups[place]
+                members = np.concatenate((group.members, joining))
+                if self._replace([group], members):
+                    self._groups[place] = LocalGroup(hidden, members)
+                    is_left = of_rest != number
+                    self._rest, of_rest = self._rest[is_left], of_rest[is_left]
+
+    def _returned(self) -> int | None:
+        """How many groups hide everything after all, so that whoever is left may be a group.
+
+        The first ones of all, which are put in order: those go first that lose least by it.
+        """
+        if not len(self._rest):
+            return 0
+        self._groups.sort(key=lambda group: (self._loss(group), group.members.tolist()))
+        for n in (0, *(1 << i for i in range(len(self._groups).bit_length())), len(self._groups)):
+            returned = self._groups[:n]
+            members = np.concatenate([self._rest, *(group.members for group in returned)])
+            if self._replace(returned, members):
+                return n
+        return None
+
+    def _loss(self, group: LocalGroup) -> float:
+        """What the people of a group lose more if they hide everything."""
+        people = self._counts.sizes[group.members]
+        return float((people * self._saved(group.hidden, group.members)).sum())
+
+    def _replace(self, groups: Sequence[LocalGroup], members: IntArray) -> bool:
+        """Put classes into one group in place of some groups, if the ledger accepts it."""
+        added = self._counts.take(members).merge(np.zeros(len(members), dtype=np.int64))
+        removed = None
+        if groups and (self._ledger.looks_back or not self._ledger.monotone):
+            parts = [group.members for group in groups]
+            of_class = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+            removed = self._counts.take(np.concatenate(parts)).merge(of_class)
+        if not self._ledger.admits(removed, added):
+            return False
+        self._ledger.commit(removed, added)
+        return True
