@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import atexit
 import csv
-import gzip
 import os
 import re
 import shutil
@@ -30,7 +29,6 @@ from numpy.typing import NDArray
 from foreknow_judge.bounds import (
     check_columns,
     check_parquet,
-    check_unpacked,
     header_lines,
     short_lines,
     sql_with_length_check,
@@ -255,7 +253,6 @@ def _status(path: Path) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-DELIMITERS = ",;\t|"
 _BLOCK = 1 << 22
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 
@@ -263,37 +260,30 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class CsvFile:
-    """A CSV file with a header line; its delimiter is the one that gives the most columns."""
+    """A CSV file with a header line."""
 
-    def __init__(self, path: Path, delimiters: str = DELIMITERS, name: str | None = None) -> None:
-        self.path = path
+    compression = "none"  # by DuckDB's name
+
+    def __init__(self, path: Path, delimiter: str = ",", name: str | None = None) -> None:
+        self.path, self.delimiter = path, delimiter
         self.name = name or path.name
         self.stamp = Stamp([path])
-        self._gzip = path.suffix.lower() == ".gz"
         self._beside: Thread | None = None
-        headers = self._headers(delimiters)
-        self.delimiter = max(headers, key=lambda delimiter: len(headers[delimiter]))
-        self.header = headers[self.delimiter]
+        try:
+            self.header = self.header_by(delimiter)
+        except csv.Error as error:
+            raise DataError("no-header", self.name, problem=f"cannot be read: {error}") from None
         check_columns(len(self.header), self.name)
 
-    def _headers(self, delimiters: str) -> dict[str, list[str]]:
-        """The header as read with each delimiter that works; an error if none does."""
-        headers: dict[str, list[str]] = {}
-        wrong = None
-        for delimiter in delimiters:
-            try:
-                headers[delimiter] = self._header(delimiter)
-            except csv.Error as error:
-                wrong = error
-        if not headers:
-            raise DataError("no-header", self.name, problem=f"cannot be read: {wrong}") from None
-        return headers
+    def opened(self, mode: str, **how: Any) -> Any:
+        """The file, open for reading."""
+        return open(self.path, mode, **how)
 
-    def _header(self, delimiter: str) -> list[str]:
+    def header_by(self, delimiter: str) -> list[str]:
+        """The names of the columns, between delimiters."""
         name = self.name
-        opener = gzip.open if self._gzip else open
         try:
-            with opener(self.path, "rt", encoding="utf-8-sig", newline="") as file:
+            with self.opened("rt", encoding="utf-8-sig", newline="") as file:
                 lines = header_lines(file, name)
                 header = next(csv.reader(lines, delimiter=delimiter), None)
         except UnicodeDecodeError as error:
@@ -320,7 +310,7 @@ class CsvFile:
             allow_quoted_nulls=False,
             ignore_errors=False,
             hive_partitioning=False,
-            compression="gzip" if self._gzip else "none",
+            compression=self.compression,
         )
 
     def check(self, n_rows: int) -> None:
@@ -339,8 +329,7 @@ class CsvFile:
 
     def _odd_line(self) -> tuple[int, int]:
         """The first line with too many or too few fields, and its number of fields."""
-        opener = gzip.open if self._gzip else open
-        with opener(self.path, "rt", encoding="utf-8-sig", newline="") as file:
+        with self.opened("rt", encoding="utf-8-sig", newline="") as file:
             rows = csv.reader(short_lines(file, self.name), delimiter=self.delimiter)
             try:
                 for row in rows:
@@ -371,7 +360,7 @@ class CsvFile:
         is_beside[[ord(self.delimiter), _QUOTE, _NEWLINE, _RETURN]] = True
         records = fields = blank = 0
         line, quoted, last = 1, False, _NEWLINE
-        for before, block, after in self._blocks():
+        for before, block, after in self.blocks():
             around = np.frombuffer(before + block + after, np.uint8)
             previous, text = around[:-2], around[1:-1]
             ends, after_end = text == _NEWLINE, previous == _NEWLINE
@@ -405,17 +394,12 @@ class CsvFile:
         unfinished = last not in (_NEWLINE, _RETURN)
         return _Shape(records + unfinished, fields + unfinished, blank)
 
-    def _blocks(self) -> Iterator[tuple[bytes, bytes, bytes]]:
+    def blocks(self) -> Iterator[tuple[bytes, bytes, bytes]]:
         """The bytes of the file in blocks, each with the byte before and the one after it."""
-        opener: Any = gzip.open if self._gzip else open
         try:
-            with opener(self.path, "rb") as file:
+            with self.opened("rb") as file:
                 before, block = b"\n", file.read(_BLOCK).removeprefix(_BOM)
-                size, done = os.fstat(file.fileno()).st_size, 0
                 while block and not _ending.is_set():
-                    if self._gzip:
-                        done += len(block)
-                        check_unpacked(self.name, size, done)
                     later = file.read(_BLOCK)
                     yield before, block, later[:1] or b"\n"
                     before, block = block[-1:], later

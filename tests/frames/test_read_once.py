@@ -15,10 +15,10 @@ import pytest
 from tests.examples import NIGHTLY
 
 import foreknow as fk
+from foreknow.data.engines.csv_files import RawCsvFile
 from foreknow.data.engines.sources import counted_where_it_lives, open_table
 from foreknow.data.engines.table import Selected
 from foreknow.releases.written import open_published
-from foreknow_judge.duckdb_files import CsvFile
 from foreknow_judge.errors import DataError
 
 N = 40
@@ -157,7 +157,7 @@ def test_folders_and_releases_that_change_are_refused(tmp_path):
         _ = opened.release.counts
     path = tmp_path / "people.csv"
     path.write_text("age,disease\n" + "30,flu\n" * 40)
-    file = CsvFile(path)
+    file = RawCsvFile(path)
     path.write_text("")  # as somebody who writes it anew, when its lines are counted
     with pytest.raises(DataError, match=r"people\.csv changed while it was read"):
         file.check(40)

@@ -16,6 +16,7 @@ from urllib.parse import quote
 from foreknow.errors import SchemaError, did_you_mean
 
 UTF8 = "utf-8"
+DELIMITERS = ",;\t|"
 STDIN = "-"
 BLANKS = " \t\n\r\v\f\u00a0"  # around a spelling of what is missing, these do not count
 _PART = re.compile(r"(?P<file>.+)\?(?P<key>table|sheet)=(?P<name>.+)", re.DOTALL)

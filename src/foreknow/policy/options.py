@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.prepare import header_of_shuffled
-from foreknow.data.reading import Dialect
+from foreknow.data.reading import DELIMITERS, Dialect
 from foreknow.data.schema import Schema
 from foreknow.errors import did_you_mean
 from foreknow.hints import hints
 from foreknow.numbers import nearest_multiple, whole_number
 from foreknow.policy.tables import PublishTable, Style
-from foreknow_judge.duckdb_files import DELIMITERS
 from foreknow_judge.errors import InputError, PolicyError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.grammar import FileFormat, Form

@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from foreknow.data.arrays import IntArray
+from foreknow.data.engines.csv_files import RawCsvFile
 from foreknow.data.engines.databases import connect_to
 from foreknow.data.engines.spelled import is_spelled
 from foreknow.data.engines.table import (
@@ -31,8 +32,8 @@ from foreknow.data.engines.table import (
     sql_name,
     with_signs,
 )
-from foreknow.data.reading import Dialect, to_add
-from foreknow_judge.duckdb_files import DELIMITERS, CsvFile, bounded, connect, read_parquet
+from foreknow.data.reading import DELIMITERS, Dialect, to_add
+from foreknow_judge.duckdb_files import CsvFile, bounded, connect, read_parquet
 from foreknow_judge.errors import DataError, NotEnoughMemory, short_of_memory
 
 # Of each column: how many rows have a value, and how many values there are.
@@ -128,7 +129,7 @@ class DuckTable:
         quoted field and its delimiters, such as a space; a quote in a field that has none around
         it; a line with a field too many.
         """
-        file = CsvFile(path, delimiter or DELIMITERS, name)
+        file = RawCsvFile(path, delimiter or DELIMITERS, name)
         name = file.name
         columns = check_columns([column.strip() for column in file.header], name)
         with clear_errors(name):

@@ -17,14 +17,24 @@ import pyarrow as pa
 
 from foreknow.data.address import spoken
 from foreknow.data.engines.arrow_table import ArrowTable
+from foreknow.data.engines.csv_files import RawCsvFile
 from foreknow.data.engines.databases import new_file
 from foreknow.data.engines.divided import Divided
 from foreknow.data.engines.spelled import Spelled
 from foreknow.data.engines.table import Snapshot, Table
-from foreknow.data.reading import STDIN, UTF8, Dialect, Reading, is_address, named_part, to_add
+from foreknow.data.reading import (
+    DELIMITERS,
+    STDIN,
+    UTF8,
+    Dialect,
+    Reading,
+    is_address,
+    named_part,
+    to_add,
+)
 from foreknow.leaves import load
 from foreknow_judge.documents import is_named_pipe
-from foreknow_judge.duckdb_files import DELIMITERS, CsvFile, Stamp
+from foreknow_judge.duckdb_files import Stamp
 from foreknow_judge.errors import DataError
 
 if TYPE_CHECKING:
@@ -173,7 +183,7 @@ def _open_csv(path: Path, name: str, reading: Reading) -> Table:
     try:
         table = DuckTable.of_csv(readable, name, reading.delimiter)
         if reading.delimiter is not None and len(table.columns) == 1:
-            guessed_file = CsvFile(readable, name=name)
+            guessed_file = RawCsvFile(readable, name=name)
             if len(guessed_file.header) > 1:
                 better = guessed_file.delimiter.replace("\t", "tab")
                 raise DataError(
