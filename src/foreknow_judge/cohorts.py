@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -65,9 +65,11 @@ class Cohorts(Written):
         sizes = [len(rows.times) for rows in releases]
         which = np.repeat(np.arange(len(releases)), sizes)
         labels = {self.release: Column.of([*self.releases], which)}
-        labels |= {name: _stacked([rows.column(name) for rows in releases]) for name in groups}
+        labels |= {
+            name: Column.stacked([rows.column(name) for rows in releases]) for name in groups
+        }
         columns_beside = {
-            name: _stacked([rows.column(name) for rows in releases]) for name in columns
+            name: Column.stacked([rows.column(name) for rows in releases]) for name in columns
         }
         times: Ints = np.concatenate([rows.times for rows in releases])
         return DistinctRows.of({name: labels[name] for name in self.groups}, columns_beside, times)
@@ -79,10 +81,7 @@ class Cohorts(Written):
         release = self.releases[name]
         if [*release.groups] == groups:
             return release.count_rows(table, columns)
-        # for people who look alike
-        regrouped = replace(release, groups=groups, sensitive=self.sensitive, parts=None)
-        regrouped.memory.files = release.files
-        return regrouped.count_rows(table, columns)
+        return release.regrouped(groups, self.sensitive).count_rows(table, columns)
 
 
 def _shape(release: Written) -> tuple[object, ...]:
@@ -96,13 +95,3 @@ def _shape(release: Written) -> tuple[object, ...]:
         {*release.shuffled},
         {*release.tables},
     )
-
-
-def _stacked(columns: Sequence[Column]) -> Column:
-    """Columns concatenated into one."""
-    starts = np.cumsum([0, *(len(column.texts) for column in columns)])
-    codes = [
-        column.codes.astype(np.int64) + start
-        for column, start in zip(columns, starts, strict=False)
-    ]
-    return Column.of([text for column in columns for text in column.texts], np.concatenate(codes))

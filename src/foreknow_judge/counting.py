@@ -62,6 +62,16 @@ class Column(NamedTuple):
         place = {text: i for i, text in enumerate(distinct_texts)}
         return cls(distinct_texts, np.array([place[text] for text in texts], np.int32)[codes])
 
+    @classmethod
+    def stacked(cls, columns: Sequence[Column]) -> Column:
+        """Columns one after the other."""
+        starts = np.cumsum([0, *(len(column.texts) for column in columns)]).tolist()
+        codes = [
+            column.codes.astype(np.int64) + start
+            for column, start in zip(columns, starts, strict=False)
+        ]
+        return cls.of([text for column in columns for text in column.texts], np.concatenate(codes))
+
 
 class DistinctRows(NamedTuple):
     """Rows of some columns, and how many rows of the table each of them stands for."""

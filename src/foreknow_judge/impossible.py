@@ -27,7 +27,7 @@ from foreknow_judge.facts import (
     worst_case,
 )
 from foreknow_judge.labels import FIRST, HOUR_OF_DAY, Span, period_of, spans_of, value_of
-from foreknow_judge.named_values import range_of, values_named
+from foreknow_judge.named_values import range_of, same_values, values_named
 from foreknow_judge.numbers import read_number
 from foreknow_judge.text import plain_spelling
 
@@ -91,7 +91,7 @@ class Rules(NamedTuple):
         if name in self.nodes or _COARSE.fullmatch(label):
             return None
         texts = [str(text) for text in condition]
-        if label in texts or any(_same(label, text) for text in texts):
+        if label in texts or any(same_values(label, texts)):
             return True
         return None if any(_may_hold(label, text) for text in texts) else False
 
@@ -120,13 +120,6 @@ def is_opaque(hierarchy: Mapping[str, Any]) -> bool:
     if "mask" in hierarchy:
         return bool(hierarchy.get("character", "*") != "*")
     return not hierarchy.keys() & {"intervals", "dates"}
-
-
-def _same(first: str, second: str) -> bool:
-    """True if two texts are the same number; 07 is a code."""
-    codes = [text.startswith("0") and text[1:2].isdigit() for text in (first, second)]
-    value = value_of(first)
-    return not any(codes) and value is not None and value == value_of(second)
 
 
 def _may_hold(label: str, value: str) -> bool:
@@ -166,7 +159,8 @@ def rules_of_values(
 def _refuse_other_spelling(text: str, present: Collection[str]) -> None:
     """Refuse a value of a rule that nobody has, if somebody has it in another spelling."""
     plain = plain_spelling(text)
-    same = [value for value in present if _same(text, value) or plain_spelling(value) == plain]
+    same = {value for value in present if plain_spelling(value) == plain}
+    same.update(same_values(text, present))
     if same and text not in present:
         raise CertificateError("spelt-otherwise", "impossible", value=text, same=min(same))
 
@@ -185,7 +179,7 @@ def people_by_rules(
         )
         present = {label for label in labels_there if label is not None}
         for text in rules.texts_of(name, positions):
-            if not any(_same(text, label) for label in present):  # which meets a condition
+            if not any(same_values(text, present)):  # which meets a condition
                 _refuse_other_spelling(text, present)
     cannot: dict[Any, Cannot] = {}
     people_of_groups = {}

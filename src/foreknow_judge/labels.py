@@ -56,7 +56,10 @@ class Span(NamedTuple):
 def number_of(text: str) -> Span | None:
     """A number; None for any other text."""
     number = read_number(text)
-    return None if number is None else Span("number", (Fraction(number), 0), (Fraction(number), 1))
+    if number is None:
+        return None
+    at = Fraction(number)
+    return Span("number", (at, 0), (at, 1))
 
 
 def period_of(text: str) -> Span | None:

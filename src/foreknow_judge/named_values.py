@@ -6,11 +6,12 @@ so. A range names the numbers or dates between its two ends, which are included.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.labels import FIRST, LAST, Span, value_of
+from foreknow_judge.numbers import is_code
 
 
 def values_named(named_values: Any, names: Collection[str]) -> list[str]:
@@ -46,6 +47,13 @@ def exempt_values(exempt: Iterable[Any], names: Collection[str]) -> set[str]:
         pattern = text.endswith("*") and text not in names
         values |= values_starting(text, names) if pattern else {text}
     return values
+
+
+def same_values(text: str, names: Iterable[str]) -> Iterator[str]:
+    """The values that are the same number or moment as a text, which may be spelt otherwise."""
+    value = None if is_code(text) else value_of(text)
+    if value is not None:
+        yield from (name for name in names if not is_code(name) and value_of(name) == value)
 
 
 def values_starting(text: str, names: Iterable[str]) -> set[str]:

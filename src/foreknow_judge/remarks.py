@@ -15,7 +15,7 @@ from foreknow_judge.errors import PolicyError, nearest
 from foreknow_judge.grammar import AskedTable, Secret
 from foreknow_judge.labels import FIRST, value_of
 from foreknow_judge.layout import Layout, multivalued_columns
-from foreknow_judge.named_values import exempt_values, values_named, values_starting
+from foreknow_judge.named_values import exempt_values, same_values, values_named, values_starting
 from foreknow_judge.numbers import is_code, read_number
 from foreknow_judge.registry import Kinds
 from foreknow_judge.scope import Scope
@@ -227,13 +227,9 @@ def _named_values(groups: GroupBags, questions: Iterable[Question]) -> dict[str,
 
 
 def _refuse_other_spelling(name: str, text: str, values: Iterable[str]) -> None:
-    """Refuse a number that nobody has in this spelling, if somebody has it in another."""
-    number = None if is_code(text) else read_number(text)
-    if number is None:
-        return
-    for value in values:
-        if not is_code(value) and read_number(value) == number:
-            raise PolicyError("spelt-otherwise", name, value=text, same=value)
+    """Refuse a number or moment that nobody has in this spelling, if somebody has it in another."""
+    for value in same_values(text, values):
+        raise PolicyError("spelt-otherwise", name, value=text, same=value)
 
 
 def _begin_alike(stems: set[str], outsiders: Iterable[str]) -> set[tuple[str, str]]:

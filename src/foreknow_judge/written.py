@@ -130,6 +130,12 @@ class Written:
         object.__setattr__(changed_release, "memory", self.memory)
         return changed_release
 
+    def regrouped(self, groups: Sequence[str], sensitive: str) -> Written:
+        """The same files with groups by other columns, by which they are counted again."""
+        release = replace(self, groups=groups, sensitive=sensitive, semantics="single", parts=None)
+        release.memory.files, release.memory.rows_alone = self.files, self.memory.rows_alone
+        return release
+
     def groups_of(self, sensitive: str, known_columns: Sequence[str]) -> GroupBags:
         """The counts of one sensitive column, in groups that the `known_columns` columns divide."""
         key = (sensitive, *known_columns)
@@ -142,10 +148,7 @@ class Written:
         if not self.exact:
             raise CertificateError("no-exact-columns")
         columns, ids = list(dict.fromkeys([*self.exact, *known_columns])), self.groups[-1]
-        regrouped = replace(self, groups=columns, sensitive=ids, semantics="single", parts=None)
-        # and no more, as its groups are others
-        regrouped.memory.files, regrouped.memory.rows_alone = self.files, self.memory.rows_alone
-        rows = regrouped.count_rows("people", [ids])
+        rows = self.regrouped(columns, ids).count_rows("people", [ids])
         return rows.counts((), rows.column(ids), rows.times)
 
     def prepare(self, required: Sequence[AskedTable]) -> None:
@@ -318,14 +321,10 @@ def _together(
     first_labels: Sequence[Column], second_labels: Sequence[Column]
 ) -> tuple[list[Column], Ints, Ints]:
     """The groups of two tables together: labels, and where each table's groups are among them."""
-    n_groups, columns = len(first_labels[0].codes), []
-    for mine, theirs in zip(first_labels, second_labels, strict=True):
-        texts = [*mine.texts, *theirs.texts]
-        codes = np.concatenate([mine.codes, len(mine.texts) + theirs.codes])
-        columns.append(Column.of(texts, codes))
+    n_groups = len(first_labels[0].codes)
+    columns = [*map(Column.stacked, zip(first_labels, second_labels, strict=True))]
     first, place = distinct(*(column.codes for column in columns))
-    labels = [column.take(first) for column in columns]
-    return labels, place[:n_groups], place[n_groups:]
+    return [column.take(first) for column in columns], place[:n_groups], place[n_groups:]
 
 
 def _read_rows(release: Written, sensitive: str, known_columns: Sequence[str]) -> GroupBags:
