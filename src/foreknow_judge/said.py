@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 # What a verdict assumes that limits inference.
 ASSUMED = "What is assumed:"
 ASSUMPTIONS = (
-    "Every assignment of a group's values to its people that fits what the adversary knows is "
-    "taken as equally likely, unless the requirement has priors.",
-    "Statistics known from elsewhere, or learned from the release, are outside the verdict, unless "
-    "the requirement has priors.",
-    "Who is in the table, and in which group, is taken as known: limits on values do not hide it.",
+    "Every way to give a group's values to its people that fits the adversary's knowledge is "
+    "equally likely, unless the requirement has priors.",
+    "Nobody knows statistics from elsewhere, or learns them from the release, unless the "
+    "requirement has priors.",
+    "Everybody may know who is in the table, and in which group.",
 )
 # The end of a headline if all that is required counts people, or is about labels.
 UNLIMITED = ", but nothing limits inference"
@@ -95,7 +95,6 @@ def judged_apart(scope: Scope, way: str = "") -> Iterator[str]:
         listed = [quoted(value) for value in scope.apart[: -1 if scope.more_apart else None]]
         ending = f" and {number(scope.more_apart + 1)} more" if scope.more_apart else ""
         yield (
-            f"Judged each by itself: {', '.join(listed)}{ending}. How sure somebody can be of any "
-            "one "
-            f"of several was not judged{way}."
+            f"Judged one by one: {', '.join(listed)}{ending}. How sure somebody can be of any "
+            f"one of several was not judged{way}."
         )

@@ -37,7 +37,7 @@ NOT_JUDGED = (
     "Knowledge of the method was not judged: an adversary who knows it may be surer. See "
     '"foreknow attack --help".'
 )
-NOT_MEASURED = "No trial was run of what can be learned from the release itself: it takes "
+NOT_MEASURED = "No trial was run of what can be learned from the release: it takes "
 NOBODY_KNOWS = "A requirement on illness assumes that nobody knows the job of anybody."
 EVERY = fk.Policy([fk.Requirement(fk.Facts(), 1)])
 
@@ -141,10 +141,10 @@ def test_nothing_is_said_needlessly():
     assert list(fk.audit(table, replace(EVERY, schema=roles)).notes) == [
         NOT_JUDGED,
         "The smallest group has 6 people.",
-        "Judged each by itself: cold, flu. How sure somebody can be of any one of several was not "
+        "Judged one by one: cold, flu. How sure somebody can be of any one of several was not "
         "judged: a set of values can be judged as one secret, by any_of in the policy.",
-        "Other releases of the same people: whoever combines this one with them, earlier or later "
-        "ones of the same register too, may find out more.",
+        "Other releases of the same people, earlier or later, were not judged: together with this "
+        "one they may reveal more.",
         NOT_MEASURED + "50 groups instead of 1; see foreknow learned FOLDER TABLE --policy FILE.",
     ]
 
@@ -562,9 +562,9 @@ def test_codes_of_one_illness_are_judged_apart():
     )
     assert (single.safe, either.safe) == (True, False)
     assert either.verdicts[0].reached == Fraction(10, 13)
-    said = "Judged each by itself: B20, Z21. How sure somebody can be of any one of several was not"
+    said = "Judged one by one: B20, Z21. How sure somebody can be of any one of several was not"
     assert any(note.startswith(said) for note in single.notes)
-    assert not any("Judged each by itself" in note for note in either.notes)
+    assert not any("Judged one by one" in note for note in either.notes)
 
 
 def test_nearly_as_many_values_as_people(tmp_path):

@@ -436,7 +436,7 @@ def test_the_nearest_case_is_no_worst(relative):
     assert RELATIVE in [block.text for block in texts_of(page, Sentence)]
     text = Reader(page.html()).text
     assert "The case nearest to its limit of every value" in text
-    assert "it is not the highest probability" in text
+    assert "It is not the highest probability" in text
     assert "worst case" not in text
     assert page_of(evidence)._safe[0].endswith(RELATIVE)
     rows = [str(row[0]) for row in page_of(evidence)._before().rows]
@@ -525,7 +525,7 @@ def test_cases_without_persons(tmp_path, capsys):
         fk.verify(tmp_path / "out", mine)
     out = said_by_the_judge(tmp_path / "out", capsys)
     assert f"- {SEVERAL_CASES}" in out
-    assert any("of a group's values to its cases that fits" in line for line in out)
+    assert any("a group's values to its cases that fits" in line for line in out)
 
 
 def test_criteria_of_cases_are_not_safe(tmp_path):
@@ -666,7 +666,7 @@ def test_the_judge_alone(cases, tmp_path, capsys):
         assert f"- The publisher notes, which is not verified: {left}" in out
         assert ("pay: facts" in out) == ("about every value to within 10%: at most" in out)
         if sensitive == "ill":
-            assert "- Judged each by itself: " in out
+            assert "- Judged one by one: " in out
 
 
 def test_the_judge_alone_of_two_releases(tmp_path, capsys):

@@ -457,7 +457,7 @@ def test_groups_in_a_tenth_are_said_and_verified(tmp_path):
         assert [end for _, end, *_ in extremes] == ["highest", "lowest"]
         _, _, value, groups, people = extremes[1]
         said = (
-            "Near values are hidden, and not that they are all low: in "
+            "Near values are hidden, but not that they are all low: in "
             f"{groups} groups ({people} people) everybody's value is at most {value}, in the "
             "lowest tenth of the table."
         )

@@ -160,7 +160,7 @@ def test_sections_and_figures():
     found = small()  # generalization is shown where it is known
     assert "NCP" not in render(found).html()
     worth = replace(found.utility, ncp={"age": 0.25, "<zip>": 0.5})
-    assert "NCP of <zip> 50.0%" in page_text(replace(found, utility=worth))
+    assert "detail lost: <zip> 50.0%" in page_text(replace(found, utility=worth))
 
 
 def test_values_without_a_requirement():

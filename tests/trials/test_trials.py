@@ -234,7 +234,7 @@ def test_without_the_truth_it_is_a_claim(written, run):
     code, said = run("learned", written / "out", "--by", "code")
     assert code == 0
     assert "would claim to be up to" in said
-    assert "That is the attacker's claim" in said
+    assert "That is a claim" in said
     assert "of them rightly" not in said
     tried = learnings(open_published(written / "out").release, ["code"])
     assert found.attacker == max(tried, key=lambda one: one.predicts).attacker
@@ -548,7 +548,7 @@ def test_few_attackers_are_tried_beside_a_verdict_and_fewer_at_a_look():
 
 
 REGISTER = fk.Policy.from_dict(policy_of_diagnoses())
-OTHERS = "Of other values they may be surer; that is not said here."
+OTHERS = "They may be surer of other values."
 
 
 @pytest.fixture(scope="module")
@@ -589,7 +589,7 @@ def test_it_is_said_which_values_the_attacker_is_not_sure_of(judged):
         assert "up to 32% sure" in sure
         by = "EM, exact values, smoothing 4, by age and sex."
         assert f"The surest of those that were tried {are} up to 41% sure: {by}" in sure
-        assert f"{by} That is above a limit of the policy, 35%, and no contradiction: " in sure
+        assert f"{by} That is above a limit of the policy, 35%. The limit is " in sure
 
 
 @pytest.mark.complete

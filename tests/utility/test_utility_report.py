@@ -234,8 +234,8 @@ def test_the_command_says_and_writes_what_python_finds(released):
     said, found = released.says(*UTILITY, "--delta", "0.2"), measured(released)
     assert "What the generalized release is still worth – release.csv" in said
     assert f"groups {found.utility.groups} of " in said
-    assert f"discernibility {found.utility.discernibility} " in said
-    assert f"NCP {shown(found.utility.average_ncp)}" in said
+    assert f"sum of squared group sizes {found.utility.discernibility} " in said
+    assert f"detail lost {shown(found.utility.average_ncp)}" in said
     assert f"age {shown(found.utility.ncp['age'])}" in said
     assert "or to 20.0% of the people where that is more (1,000 queries each)" in said
     one, two = found.errors
@@ -269,9 +269,9 @@ def test_a_table_with_groups_is_a_release_too(desk):
     said = desk.says("utility", "grouped.csv", *UTILITY[2:], "--group", "g")
     assert "What the bucketized release is still worth – grouped.csv" in said
     assert "groups 4 of 2 to 2 people" in said
-    least = "the sum of squared group sizes; 1.00 times the least for groups of 2 or more"
-    assert f"discernibility 16 {least}" in said
-    assert "NCP 0% quasi-identifiers are exact" in said
+    least = "1.00 times the least for groups of 2 or more (discernibility)"
+    assert f"sum of squared group sizes 16 {least}" in said
+    assert "detail lost 0% quasi-identifiers are exact" in said
 
 
 def test_models_are_shown_where_they_are_asked_for(released):

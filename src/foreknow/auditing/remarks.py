@@ -44,8 +44,8 @@ CASES_OF_PEOPLE = (
 )
 SIZES_OF_PEOPLE = CASES_OF_PEOPLE.replace(_ADDED_UP, "")
 OTHER_RELEASES = (
-    "Other releases of the same people: whoever combines this one with them, earlier or later ones "
-    "of the same register too, may find out more."
+    "Other releases of the same people, earlier or later, were not judged: together with this one "
+    "they may reveal more."
 )
 FURTHER_RELEASES = (
     "A person is taken to have the same value in all these releases. Somebody who has further "
@@ -291,7 +291,7 @@ def _say_numbers(columns: Sequence[str], reader: Reader) -> Iterator[str]:
     for name in columns[:_MOST]:
         yield (
             f"{visible(name)} is published, and looks like the number of a person who has several "
-            "rows: then all that is said here is about rows, and not about people. If it is, list "
+            "rows: then the verdict is about rows, and not about people. If it is, list "
             'it under identifiers alone, and add unit = "row" and person = '
             f"{json.dumps(name, ensure_ascii=False)} to [schema]."
         )
@@ -389,7 +389,7 @@ def _say_extremes(ends: Iterable[tuple[str, str, str, int, int]], reader: Reader
     for column, end, value, groups, people in ends:
         tenth, bound = _ENDS[end]
         yield (
-            f"Near values are hidden, and not that they are all {tenth}: in "
+            f"Near values are hidden, but not that they are all {tenth}: in "
             f"{some(groups, 'group', 'groups')} ({some(people, 'person', 'people')}) everybody's "
             f"{visible(column) or 'value'} is at {bound} {visible(value)}, in the {end} tenth of "
             f"the table.{way_out}"
@@ -624,7 +624,7 @@ REMARKS = (
         "tallied",
         _always(
             "Judged by a tally, as if each row that it counts were one person, and the table had "
-            "no further columns: whether somebody has several rows, it does not tell."
+            "no further columns. A tally does not show whether somebody has several rows."
         ),
         of_table=_shown("tallied"),
     ),

@@ -24,11 +24,10 @@ from foreknow.report.words import (
 )
 
 MEANING = (
-    "Everybody is looked at in turn, with the worst facts about them. Counted are the people who "
-    "could be found out: of a value that they do have, somebody could be as sure as the limit. "
-    "Suspected are those of whom somebody could be as sure of some value, whether they have it or "
-    "not: facts that are believed of them need not be true. Who could be found out with certainty "
-    "is so whatever the limit is. Of a criterion, the people of groups that fail it are counted."
+    "Everybody is taken in turn, with the worst facts about them. People: they have the value, and "
+    "somebody could be as sure of it as the limit. Suspected: somebody could be as sure, whether "
+    "they have the value or not. Certain: somebody could be certain, whatever the limit is. For a "
+    "criterion, people are those of groups that fail it."
 )
 HEAD = ("requirement", "people", "groups", "suspected", "certain")
 COLUMNS = (

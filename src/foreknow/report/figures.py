@@ -183,8 +183,8 @@ def more_known_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Ite
         table=Table(("kind of facts", "more", "how sure"), rows, left=(0,)),
     )
     caption = (
-        "Each line adds facts of one kind to what the requirement allows. Of people who are known, "
-        "and of links, nobody can be surer than it says; that somebody can be so sure is not said."
+        "Each line adds facts of one kind to what the requirement allows. For known people and "
+        "links it is an upper bound."
     )
     yield Figure(anchor, "If more were known", chart, caption, level=3)
 
@@ -193,9 +193,7 @@ def measures(utility: Utility) -> Table:
     """Each measure: its name, its value, and what to compare it with."""
     smallest = number(utility.smallest_group)
     optimum = optimal_discernibility(utility.people, utility.smallest_group)
-    times = (
-        f"{utility.discernibility / optimum:,.2f} times the least for groups of {smallest} or more"
-    )
+    times = f"{utility.discernibility / optimum:,.2f} times the least"
     rows: list[Row] = [
         ("people", number(utility.people), ""),
         (
@@ -205,14 +203,14 @@ def measures(utility: Utility) -> Table:
         ),
         ("average group size", average_text(utility.average_group_size), ""),
         (
-            "discernibility",
+            "sum of squared group sizes",
             number(utility.discernibility),
-            f"the sum of squared group sizes; {times}",
+            f"{times} for groups of {smallest} or more (discernibility)",
         ),
     ]
     if utility.average_ncp is not None:
-        wide = "how wide labels are: 0% is exact, 100% is suppressed"
-        rows.append(("NCP", measure_text(utility.average_ncp), wide))
+        wide = "how wide labels are: 0% is exact, 100% is suppressed (NCP)"
+        rows.append(("detail lost", measure_text(utility.average_ncp), wide))
         for name, loss in utility.ncp.items():
-            rows.append((f"NCP of {visible(name)}", bar_cell(measure_text(loss), loss), ""))
+            rows.append((f"detail lost: {visible(name)}", bar_cell(measure_text(loss), loss), ""))
     return Table(("measure", "value", ""), rows, left=(0, 2))

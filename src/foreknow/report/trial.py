@@ -22,20 +22,18 @@ WHAT_IT_IS = (
     "A trial, and no verdict: at least this can be found out. Another attacker may find more, and "
     "no figure here makes a release safe."
 )
-_NOT_RUN = "No trial was run of what can be learned from the release itself"
+_NOT_RUN = "No trial was run of what can be learned from the release"
 _SEE = "see foreknow learned FOLDER TABLE --policy FILE"
 _KEPT = (
     "An attacker who learns from {} was tried. How often they guess right is counted with the "
-    "table, and stays with the owner: foreknow learned FOLDER TABLE --policy FILE."
+    "table, and stays with the owner."
 )
-_CLAIMED = (
-    "A trial, and no verdict: how much of what an attacker claims is right is not known here."
-)
+_CLAIMED = "A trial, and no verdict: nobody here knows how much of the claim is right."
 _NO_CONTRADICTION = (
-    "That is above a limit of the policy, {}, and no contradiction: the limit is about facts "
-    "within a group, and a trial learns statistics over all groups."
+    "That is above a limit of the policy, {}. The limit is about facts within a group, and a "
+    "trial learns statistics over all groups."
 )
-_OF_OTHERS = "Of other values they may be surer; that is not said here."
+_OF_OTHERS = "They may be surer of other values."
 
 
 def trial_sentences(trial: Trial) -> list[str]:
@@ -57,12 +55,12 @@ def trial_sentences(trial: Trial) -> list[str]:
             claim = f"guess a person's {noun} right for {right} of people."
             claim += f" {_of_those(trial)} they would claim to be {certainty}. {_OF_OTHERS}"
         return [
-            f"{who} would claim to {claim} That is the attacker's claim: who has which is not "
-            f"known here. By the groups alone, it is guessed right for {by_groups}.{_surest(trial)}"
+            f"{who} would claim to {claim} That is a claim: nobody here knows who has which. By "
+            f"the groups alone, it is guessed right for {by_groups}.{_surest(trial)}"
         ]
     guessed = f"{who} guesses at least {right} of people's values right{near}; "
     guessed += "by the groups alone, "
-    surer = f"and surer than {limit} of {_rightly(trial)}."
+    surer = f"and more than {limit} sure about {_rightly(trial)}."
     if trial.about is None:
         sure = f"The attacker is {certainty} of a person's {noun}{near}, {surer}"
         return [f"{guessed}{by_groups}.", f"{sure}{_surest(trial)}"]
@@ -127,7 +125,8 @@ def trials_beside(audit: Audit, *, published: bool = False) -> list[str]:
     if not audit.trials and audit.tried_together:
         return [_KEPT.format("this release and earlier ones together")]
     if not audit.trials:
-        return [f"{_NOT_RUN}: it takes {lacking_for_trial(audit)}; {_SEE}."]
+        how = "" if published else f"; {_SEE}"
+        return [f"{_NOT_RUN}: it takes {lacking_for_trial(audit)}{how}."]
     if published:
         return [_KEPT.format("the release itself")]
     sentences = []

@@ -53,7 +53,7 @@ class UtilityPage(Page[UtilityReport]):
     @property
     def measures(self) -> Table:
         """Each measure; where quasi-identifiers are exact, that they are."""
-        exact = [("NCP", measure_text(0), "quasi-identifiers are exact")]
+        exact = [("detail lost", measure_text(0), "quasi-identifiers are exact")]
         table = measures(self.result.utility)
         return table if self.result.utility.ncp else replace(table, rows=[*table.rows, *exact])
 

@@ -409,12 +409,12 @@ def _beyond_the_judge(requirement: str) -> str:
 
 _UNCHOSEN = "No policy was given: the requirements are Foreknow's default, which nobody chose."
 _WORST = (
-    "The worst case is how sure an adversary can become who knows the most telling facts that the "
-    "requirement allows, whichever they are."
+    "Worst is how sure an adversary can become by the most damaging facts that the requirement "
+    "allows."
 )
 _NEAREST = (
-    f"What is {NEAREST} is how sure an adversary can become, of the person and value of which the "
-    "limit leaves least; it is not the highest probability."
+    f"What is {NEAREST} is how sure an adversary can become of the person and value for which the "
+    "limit leaves least. It is not the highest probability."
 )
 
 
@@ -641,7 +641,7 @@ def utility_line(utility: Utility) -> str:
     elif groups > 1:
         line += f" of {smallest} each"
     if utility.average_ncp is not None:
-        line += f"; values generalized by {percentage(utility.average_ncp)} on average (NCP)"
+        line += f"; {percentage(utility.average_ncp)} of the detail is lost on average (NCP)"
     return " ".join([f"{line}.", *grids_sentence(utility.grids)])
 
 
