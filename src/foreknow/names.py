@@ -46,8 +46,9 @@ _COMMANDS = {
     "publish": "anonymize anonymise deidentify de-identify protect release transform make run "
     "generalize generalise",
     "evidence": "report evidence-report document show",
-    "init": "suggest suggest-policy first-policy profile infer new start",
-    "risk": "risk-report risks reidentification k-anonymity kanonymity uniques uniqueness measure",
+    "init": "suggest suggest-policy first-policy profile infer new start detect configure",
+    "risk": "risk-report risks reidentification k-anonymity kanonymity uniques uniqueness measure "
+    "suda indiv-risk",
     "learned": "learned-report learn",
     "curves": "disclosure-curves curve",
     "skyline": "skyline-report knowledge-skyline",
@@ -66,8 +67,80 @@ COMMANDS = {
     for foreign_name in foreign_names.split()
 }
 
+# What no command does, and what to type.
+_TO_TYPE = {
+    "diff difference": "what a release keeps of its table: foreknow utility FOLDER TABLE; what "
+    "methods keep: foreknow compare TABLE --policy policy.toml",
+    "methods algorithms list ls": "a method is an option: foreknow publish TABLE --method NAME; "
+    "each is described by foreknow publish --help, each command by foreknow --help",
+    "columns roles info describe summary head count schema-of debug dtypes": "what each column is "
+    "taken for: foreknow init TABLE; how many people share each combination: foreknow risk TABLE "
+    "--quasi-identifiers age,sex",
+    "config settings set login profiles": "all settings are in a policy file, which foreknow init "
+    "TABLE writes; foreknow schema prints what it may hold",
+    "drop exclude remove select columns-drop": "a column without a role in the policy is not "
+    "published",
+    "mask hash encrypt pseudonymize pseudonymise tokenize redact bin round noise pram "
+    "microaggregate microaggregation local-suppression recode global-recode top-code topcode "
+    "suppress suppression": "it is done by groups, as a policy says: foreknow publish TABLE "
+    "--policy policy.toml --out FOLDER",
+    "docs doc doctor guide tutorial man": "foreknow COMMAND --help says what a command takes; "
+    "foreknow demo shows all of it on a sample",
+    "merge concat join append union combine": "one table is published at a time, and people who "
+    "come later by foreknow publish TABLE --policy policy.toml --out FOLDER --after FOLDER",
+    "build compile deps snapshot test-all ci checkpoint suite datasource expectation expect "
+    "validate-all": "in a pipeline: foreknow audit FOLDER --policy policy.toml ends with 0 where "
+    "all requirements hold, and with 1 where one fails",
+    "plot chart graph dashboard": "pages with figures: foreknow evidence FOLDER, foreknow compare "
+    "TABLE --policy policy.toml, or foreknow explore",
+    "hierarchy hierarchies": "a policy has them, in [schema.hierarchies]: foreknow init TABLE "
+    "suggests some",
+    "k l t delta epsilon dp": "a criterion is an option: foreknow audit TABLE --quasi-identifiers "
+    "age,sex --sensitive diagnosis --k-anonymity 5",
+    "update upgrade install": "it is a package: pip install --upgrade foreknow",
+    "undo delete rm clean": "a release is a folder, removed as any other; one person is forgotten "
+    "by foreknow forget FOLDER",
+}
+
 # What is looked for, and what to type; in Python.
 _ADVICE = {
+    "is_safe is_private is_anonymous passes": "fk.audit(release, policy).safe",
+    "is_k_anonymous is_kanonymous check_k_anonymity check_k": 'fk.k_anonymity(table, ["age", '
+    '"zip"]) >= 5',
+    "set_seed seed random_state": "randomness is a parameter: fk.publish(table, policy, seed=1)",
+    "diff difference": "what a release keeps: fk.utility(release, table, policy=policy); what "
+    "methods keep: fk.compare(table, policy)",
+    "methods list_methods algorithms available_methods": "a method is given by its name or as an "
+    'object: fk.publish(table, policy, method="mondrian"), method=fk.Mondrian(), '
+    "fk.FullDomain(), fk.Anatomy(l=2)",
+    "mask hash pseudonymize pseudonymise encrypt tokenize redact drop bin cut qcut round top_code "
+    "topcode topBotCoding shuffle swap": "a policy says how columns coarsen and which are "
+    "published: fk.publish(table, policy)",
+    "plot show_plot chart": "fk.audit(release, policy).to_html(path); fk.compare(table, policy)",
+    "config options set_option get_option settings set_options configure": "settings are those of "
+    'a policy: fk.Policy("policy.toml"), and parameters of calls',
+    "help docs": "help(fk.publish)",
+    "policy": 'fk.Policy("policy.toml")',
+    "version VERSION": "fk.__version__",
+    "synthesize synthetic generate": 'of a release: fk.draw("folder", seed=1)',
+    "to_csv to_parquet to_excel save write dump": "fk.publish(table, policy).to_csv(path), or "
+    ".save(folder)",
+    "concat merge join": "people who come later are published after the others: "
+    'fk.publish(later, policy, after=["folder"])',
+    "kanon k_anon ldiversity l_div tcloseness": "fk.k_anonymity(release), fk.l_diversity, "
+    "fk.t_closeness",
+    "dRisk dUtility extractManipData risk_score": "fk.risk(release), fk.utility(release, table, "
+    "policy=policy), and .to_pandas() of what fk.publish returned",
+    "ARXConfiguration ARXResult AttributeType DataHandle DataType Config Configuration": "roles of "
+    "columns are fk.Schema(quasi_identifiers=[...], sensitive=...), limits fk.Requirement("
+    "k_anonymity=5)",
+    "DistinctLDiversity EntropyLDiversity RecursiveCLDiversity LDiversityDistinct": "fk.LDiversity("
+    '3, kind="distinct"), kind="entropy" or kind="recursive"',
+    "EqualDistanceTCloseness OrderedDistanceTCloseness HierarchicalDistanceTCloseness": "fk."
+    'TCloseness(0.2, distance="equal"), "ordered" or "hierarchical"',
+    "HierarchyBuilder HierarchyBuilderIntervalBased IntervalHierarchy generate_intervals": "fk."
+    "Intervals([5, 10]), in fk.Schema(hierarchies={...})",
+    "get_context ExpectationSuite Checkpoint expect Validator": "fk.audit(release, policy).safe",
     "Table DataFrame from_pandas load open": "a table is given as "
     'it is, a path or a frame: fk.audit("table.csv", "policy.toml"); a release that was written is '
     'read by fk.read_release("folder")',
@@ -122,19 +195,53 @@ _OPTIONS = {
     "-v": "--verbose says what columns were taken for; foreknow --version prints the version",
     "-i --input": "the table is named without an option: foreknow COMMAND TABLE",
     "--sep": "the separator of a CSV file is --delimiter",
+    "files": "one table is read at a time; people who come later are published with --after FOLDER",
     "extra": "columns are named with commas between: --quasi-identifiers age,zip",
+    "-n --n --rows --size --limit --head --nrows": "all people of a table or release are taken: "
+    "give a file with fewer rows",
+    "--drop --exclude --ignore --remove --keep --select --usecols": "a column without a role in "
+    "the policy is not published: leave it out of quasi_identifiers and other",
+    "--mask --hash --suppress --suppression --generalize --recode --hierarchy --hierarchies": "a "
+    "policy says how columns coarsen, in [schema.hierarchies]; foreknow init TABLE writes one",
+    "--progress --debug --log-level --log": "--quiet prints nothing but errors",
+    "--epsilon --delta --noise --dp": "Foreknow has no differential privacy; a policy limits how "
+    "sure adversaries become",
+    "--vars --profiles-dir --project-dir --target-path --profile --env": "all settings are in a "
+    "policy file: --policy policy.toml",
+    "--yes -y --no-input --interactive": "nothing is asked; what exists is not written over",
+    "--header --index --index-col --dtype --parse-dates --na-values --missing --na": "a policy "
+    "says how a file is read, in [schema.reading] and [schema.types]; foreknow init TABLE writes "
+    "one",
     "--html": "--out FILE names the page of a release; foreknow audit RELEASE --html FILE writes "
     "that of a verdict",
     "--dry-run": "foreknow compare TABLE shows what methods would keep, and writes no release",
 }
 
+# Flags of one option only.
+FLAGS = {
+    foreign_name: f"--{ours}"
+    for ours, foreign_names in {"table": "sheet sheet-name sheet_name worksheet tab"}.items()
+    for foreign_name in foreign_names.split()
+}
+
 # Parameters that belong elsewhere, and where.
 _ELSEWHERE = {
-    "suppression suppression_limit max_suppression supp_level": "; it is for a method: "
-    "method=fk.FullDomain(suppression=0.05)",
+    "drop exclude drop_columns ignore remove keep usecols": "; a column without a role is not "
+    "published: leave it out of quasi_identifiers and other of the schema",
+    "overwrite force exist_ok replace inplace": "; nothing is written over: name a new folder",
+    "n_rows n_samples sample_size nrows num_rows": "; all people are taken: of a frame, "
+    ".sample(n) takes some rows",
+    "verbose quiet progress debug": "; nothing is printed: see .summary() of what it returns",
+    "out output path": "; what it returns is written by its .save(path), .write(path) or "
+    ".to_html(path)",
+    "epsilon dp noise": "; Foreknow has no differential privacy; a policy limits how sure "
+    "adversaries become",
+    "suppression suppression_limit max_suppression supp_level suppress max_suppressed": "; it is "
+    "for a method: method=fk.FullDomain(suppression=0.05)",
     "local_suppression localSuppression": "; it is for a method: "
     "method=fk.FullDomain(suppression=0.05, local_suppression=True)",
-    "r": "; it is for a method: method=fk.ART(r=4)",
+    "r": '; it is for a method: method=fk.ART(r=4, priors=fk.Priors.learn(table, ["sex"], '
+    '"diagnosis"))',
 }
 
 # What objects are asked for that they do not have.
@@ -144,14 +251,24 @@ _OF_OBJECTS = {
     ),
     "to_json json dict asdict as_dict": "see .to_dict()",
     "to_dataframe": "see .to_frame()",
-    "failed violations failures": "see .verdicts, each with .safe",
+    "failed violations failures failing": "see .verdicts, each with .safe",
+    "groups n_groups smallest_group equivalence_classes": "of an audit see .counts.n_groups; of a "
+    "publication, .groups has the size of each",
+    "n_people n rows shape": "of an audit see .people",
+    "check verify evaluate apply holds measure satisfied test validate judge": "fk.audit(release, "
+    "policy) judges; a criterion has .holds(release), a folder "
+    'fk.verify("folder")',
+    "to_txt to_md to_markdown to_latex": "see .summary()",
+    "loc iloc columns shape_of groupby describe info sample": "of a frame: .to_pandas() of what "
+    "fk.publish returned",
     "to_toml": "see .save(path)",
     "plot show draw figure html report save": "see .summary() and .to_html(path)",
     "fit fit_transform transform anonymize get_params": "it is given to fk.publish(table, policy, "
     "method=...)",
     "is_safe passed ok result": "see .safe",
     "k": "see fk.k_anonymity(release)",
-    "score risk value values unique uniqueness highest average max mean": "see .to_dict()",
+    "score risk value values unique uniqueness highest average max mean probability": "see "
+    ".to_dict()",
 }
 
 
@@ -163,6 +280,7 @@ def _by_name(table: Mapping[str, str]) -> dict[str, str]:
 # Of a name that is not in `foreknow`, and of what an object does not have.
 ADVICE, OF_OBJECTS = _by_name(_ADVICE), _by_name(_OF_OBJECTS)
 OPTIONS, ELSEWHERE = _by_name(_OPTIONS), _by_name(_ELSEWHERE)
+TO_TYPE = _by_name(_TO_TYPE)  # of a command that is none
 
 
 class CallableModule(ModuleType):

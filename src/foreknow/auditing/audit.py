@@ -132,6 +132,16 @@ class Audit(Result):
         return all(verdict.idle for verdict in self.verdicts)
 
     @property
+    def people(self) -> int:
+        """How many people, or cases, were counted."""
+        return self.counts.n_people
+
+    @property
+    def worst(self) -> Verdict:
+        """The verdict that fails, or that is nearest to its limit; the first of several."""
+        return max(self.verdicts, key=lambda verdict: (not verdict.safe, _nearness(verdict)))
+
+    @property
     def limits_inference(self) -> bool:
         """True if any requirement limits what is inferred, and not only who looks alike."""
         return any(map(self.limits_people, self.verdicts))
@@ -618,6 +628,12 @@ def _asked_trials(
             surest = max(tried, key=lambda trial: trial.surest)
             trials.append(replace(surest, required=policy.least_limit(column)))
     return tuple(trials)
+
+
+def _nearness(verdict: Verdict) -> float:
+    """How near a verdict on inference is to its limit; of groups, 0."""
+    limited = not verdict.of_groups and not verdict.idle
+    return verdict.probability / float(verdict.limit) if limited else 0.0
 
 
 def _unasked_trial(

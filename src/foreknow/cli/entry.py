@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import MutableMapping
+from os.path import exists, isfile
+from pathlib import Path
 from typing import Any
 
 import click
@@ -17,12 +20,16 @@ from foreknow.data.address import hidden
 from foreknow.errors import InternalError, NoSafeRelease, NotSettled, StatementError, did_you_mean
 from foreknow.leaves import LEAVES, is_installed, leaf_of, load
 from foreknow.names import COMMANDS as COMMON
+from foreknow.names import TO_TYPE
 from foreknow_judge._version import __version__
 from foreknow_judge.errors import ForeknowError, InputError, NotEnoughMemory, short_of_memory
-from foreknow_judge.printed import one_line
+from foreknow_judge.file_names import CERTIFICATE
+from foreknow_judge.printed import one_line, visible
 
 # Set free where memory has run out, so that this can be said.
 _SPARE = 4 << 20
+
+_TOML = ".toml"
 
 # The commands by what they are for, and where each is: loaded when it is first called.
 COMMANDS: dict[str, dict[str, str]] = {
@@ -87,8 +94,14 @@ class _Foreknow(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """The command that is called, or the one that is most like it."""
-        if self.get_command(ctx, args[0]) is None:
-            ctx.fail(f"No such command {args[0]!r}{did_you_mean(args[0], [*_PLACES, *COMMON])}")
+        word = args[0]
+        command = self.get_command(ctx, word)
+        if command is None:
+            advice = TO_TYPE.get(word.lower()) or _about_file(Path(word))
+            hint = f"; {advice}" if advice else did_you_mean(word, [*_PLACES, *COMMON])
+            ctx.fail(f"No such command {word!r}{hint}")
+        if command.name in ("audit", "verify") and _is_policy_alone(args[1:]):
+            return word, click.Command(word, callback=lambda: _check_policy(Path(args[1]))), []
         return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -101,6 +114,44 @@ class _Foreknow(click.Group):
         for purpose, places in COMMANDS.items():
             with formatter.section(purpose):
                 formatter.write_dl([(name, _first_line(name)) for name in places])
+
+
+def _about_file(path: Path) -> str:
+    """What to do with a file or folder that is named in place of a command."""
+    name = shlex.quote(str(path))
+    if path.suffix.lower() == _TOML and isfile(path):
+        return (
+            f"{path.name} is a policy: foreknow publish TABLE --policy {name} --out FOLDER, or "
+            f"foreknow audit TABLE --policy {name}"
+        )
+    if isfile(path / CERTIFICATE):
+        return (
+            f"{path.name} is a release: foreknow verify {name} proves it again, foreknow evidence "
+            f"{name} writes a page about it"
+        )
+    if exists(path):
+        return (
+            f"{path.name} is no command; if it is a table, foreknow init {name} writes a first "
+            "policy for it"
+        )
+    return ""
+
+
+def _is_policy_alone(words: list[str]) -> bool:
+    """True if a policy file is all that is named."""
+    return len(words) == 1 and words[0].lower().endswith(_TOML) and isfile(words[0])
+
+
+def _check_policy(path: Path) -> None:
+    """Say that a policy file can be read, and what reads it; another is refused."""
+    from foreknow.policy.policy import Policy
+
+    policy = Policy.load(path)
+    name = visible(shlex.quote(str(path)))
+    click.echo(
+        f"{visible(path.name)} is a policy: {visible(str(policy))}. Whether a table keeps it: "
+        f"foreknow audit TABLE --policy {name}"
+    )
 
 
 def _is_there(place: str) -> bool:

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
-from itertools import chain
+from itertools import chain, pairwise
+from os.path import isfile  # a name that is too long is that of no file
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
@@ -18,7 +19,7 @@ from foreknow.cli.process import address_space
 from foreknow.cli.sources import Source
 from foreknow.data.reading import Reading, named_part, with_part
 from foreknow.errors import OutputError
-from foreknow.names import OPTIONS, own_name
+from foreknow.names import FLAGS, OPTIONS, own_name
 from foreknow_judge.errors import InputError
 from foreknow_judge.numbers import MOST_DIGITS
 from foreknow_judge.printed import visible
@@ -155,14 +156,23 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read options by the names that they have elsewhere, too."""
         names = [str(option.name) for option in self.params if isinstance(option, click.Option)]
-        words = _in_our_names(args, names)
+        words = _with_policy(_in_our_names(args, names), names)
+        n_files = sum(map(isfile, words))
         try:
             return super().parse_args(ctx, words)
+        except click.MissingParameter as error:
+            if error.param is None or error.param.name != "out":
+                raise
+            message = (
+                f"{error.format_message().rstrip('.')}; name what is to be written: --out NAME"
+            )
+            raise click.UsageError(message, error.ctx) from None
         except click.UsageError as error:
             option = getattr(error, "option_name", None)
             option = option or next((word for word in ("-q", "-k") if word in args), None)
             if option is None and "extra argument" in error.format_message():
                 option = "extra" if "quasi_identifiers" in names else option
+                option = "files" if n_files > 1 else option
             advice = OPTIONS.get(str(option)) or _in_a_policy(str(option))
             if advice is None:
                 raise
@@ -253,6 +263,8 @@ def _in_our_names(args: list[str], names: list[str]) -> list[str]:
             renamed[place] = "--quasi-identifiers"
         name, equals, value = word.partition("=")
         ours = own_name(name[2:].replace("-", "_"), names) if name[:2] == "--" else None
+        if "part" in names and name[2:] in FLAGS:
+            renamed[place] = f"{FLAGS[name[2:]]}{equals}{value}"
         if ours is not None:
             renamed[place] = f"--{ours.replace('_', '-')}{equals}{value}"
     if "json" in names and "file_format" not in names:
@@ -261,6 +273,17 @@ def _in_our_names(args: list[str], names: list[str]) -> list[str]:
                 if renamed[place : place + len(words)] == words:
                     renamed[place : place + len(words)] = ["--json=-"]
     return renamed
+
+
+def _with_policy(words: list[str], names: list[str]) -> list[str]:
+    """Words of the command line; a policy file that is named without its option, with it."""
+    given = [word for word in words if word == "-p" or word.startswith("--policy")]
+    if "policy" not in names or given or len(words) < 2:
+        return words
+    for place, (before, word) in enumerate(pairwise(["", *words])):
+        if word.lower().endswith(".toml") and before[:1] != "-" and isfile(word):
+            return [*words[:place], "--policy", *words[place:]]
+    return words
 
 
 def _in_a_policy(option: str) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 from foreknow.cli.options import (
@@ -18,6 +20,7 @@ from foreknow.cli.options import (
     progress,
 )
 from foreknow.data.address import spoken
+from foreknow.data.reading import STDIN
 from foreknow_judge.printed import visible
 from foreknow_judge.text import some
 
@@ -41,7 +44,7 @@ def init(
     Parameters
     ----------
     out
-        A policy file that does not exist yet.
+        A policy file that does not exist yet; - is standard output.
     force
         Write over one that exists.
     """
@@ -49,6 +52,11 @@ def init(
     from foreknow.errors import OutputError
     from foreknow.planning.suggestion import suggest_policy
 
+    if str(out) == STDIN or _is_standard_output(out):  # `foreknow init table.csv > policy.toml`
+        with progress("Looking at the columns", quiet):
+            suggestion = suggest_policy(table, reading=files.reading, **given)
+        sys.stdout.write(suggestion.to_toml())
+        return
     if not force and (out.exists() or out.is_symlink()):
         raise OutputError(
             f"{str(out)!r} exists already; name a new file with --out, or write over it with "
@@ -84,6 +92,14 @@ def init(
         print_plain(f"  and {len(suggestion.questions) - 10} more, in the file.")
     line = f"Written to {visible(out)}; read it, then: foreknow publish {visible(spoken(table))} "
     print_plain(f"{line}--policy {visible(out)} --out FOLDER", soft_wrap=True)
+
+
+def _is_standard_output(path: Path) -> bool:
+    """True if what is printed goes to this file."""
+    try:
+        return path.is_file() and os.path.samestat(path.stat(), os.fstat(sys.stdout.fileno()))
+    except (OSError, ValueError):  # of a test or a notebook
+        return False
 
 
 @command()

@@ -22,7 +22,7 @@ from foreknow_judge.certificate import (
     has_kept_priors,
     map_prior_tables,
 )
-from foreknow_judge.errors import CertificateError, DataError
+from foreknow_judge.errors import CertificateError, DataError, InputError
 from foreknow_judge.file_names import CERTIFICATE, NEWCOMERS, OWNER, PRIORS, owners_folder
 from foreknow_judge.kept_priors import KeptPriors
 from foreknow_judge.verify import populations_of
@@ -153,6 +153,11 @@ def evidence_report(
     >>> found.same_source, found.audit.safe, found.before.safe
     (True, True, False)
     """
+    if not isinstance(folder, (str, Path)):
+        raise InputError(
+            f"expected a folder that publish wrote, not {type(folder).__name__}; "
+            "made.write(folder) writes one"
+        )
     path = Path(folder)
     path = path / CERTIFICATE if path.is_dir() else path
     certificate, digest = load_signed(path, key)

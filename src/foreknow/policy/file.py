@@ -97,11 +97,17 @@ def text_of(table: Mapping[str, Any]) -> str:
 
 def tables_of(path: Path) -> dict[str, Any]:
     """The tables of a policy file, unchecked."""
+    if path.is_dir():
+        raise PolicyError(
+            f"{str(path)!r} is a folder, and no policy; several releases are one list, before the "
+            'policy: ["january", "march"]'
+        )
     text = read_text(path, _MOST_BYTES, PolicyError, f"the policy {str(path)!r}")
     try:
         return from_toml(text)
     except ValueError as error:
-        raise PolicyError(f"{path.name} is not valid TOML: {error}") from None
+        hint = "" if path.suffix.lower() == ".toml" else "; a policy file is named policy.toml"
+        raise PolicyError(f"{path.name} is not valid TOML: {error}{hint}") from None
 
 
 def read_tables(table: Mapping[str, Any], name: str) -> Any:

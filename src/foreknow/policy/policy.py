@@ -112,9 +112,11 @@ class Policy:
         set_fields(self, schema=schema, options=options or PublishOptions(), tries=tuple(tries))
         for requirement in self.requirements:
             if not isinstance(requirement, Requirement):
+                columns = isinstance(requirement, str)
+                way = "columns are named: quasi_identifiers=[...], sensitive=..." if columns else ""
                 raise PolicyError(
-                    f"expected a Requirement, not {type(requirement).__name__}; a policy of plain "
-                    "tables is made by Policy.from_dict"
+                    f"expected a Requirement, not {type(requirement).__name__}; "
+                    f"{way or 'a policy of plain tables is made by Policy.from_dict'}"
                 )
         if schema is not None:
             ours = tuple(requirement.under(schema) for requirement in self.requirements)

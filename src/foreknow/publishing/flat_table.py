@@ -6,10 +6,13 @@ Both need nothing but the folder of the release. What is shuffled within groups 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,9 +61,9 @@ _ROUNDS, _FINELY = 20, 1024
 _EPOCH = datetime(1970, 1, 1) - datetime(1, 1, 1)
 
 
-@hinted
 @memory_for("reading the release")
-def read_release(folder: str | Path, library: str = "pandas") -> Any:
+@hinted
+def read_release(folder: str | Path | Publication, library: str = "pandas") -> Any:
     """Read a written release as one table, with what each label means beside it.
 
     The files must be those that its certificate names. A row is a person, or a case. Beside a
@@ -80,8 +83,8 @@ def read_release(folder: str | Path, library: str = "pandas") -> Any:
 
     Parameters
     ----------
-    folder : path
-        What `publish` wrote.
+    folder : path or Publication
+        What `publish` wrote, or made.
     library : {"pandas", "polars", "arrow"}
         Of the frame.
 
@@ -111,9 +114,11 @@ def read_release(folder: str | Path, library: str = "pandas") -> Any:
     return _framed(read_flat(folder), library)
 
 
-@hinted
 @memory_for("drawing a table")
-def draw(folder: str | Path, *, seed: int | None = None, library: str = "pandas") -> Any:
+@partial(hinted, advice="; it draws each person of the release: .sample(n) takes some of them")
+def draw(
+    folder: str | Path | Publication, *, seed: int | None = None, library: str = "pandas"
+) -> Any:
     """Draw a table of exact values from a written release, which any program reads.
 
     It has the columns of the release. Every value is drawn within its label; of ``90 or more`` it
@@ -133,8 +138,8 @@ def draw(folder: str | Path, *, seed: int | None = None, library: str = "pandas"
 
     Parameters
     ----------
-    folder : path
-        What `publish` wrote.
+    folder : path or Publication
+        What `publish` wrote, or made.
     seed : int, optional
         The same release and seed give the same table on every machine; from the system's entropy
         when left out.
@@ -165,15 +170,28 @@ def draw(folder: str | Path, *, seed: int | None = None, library: str = "pandas"
     return _framed(draw_flat(folder, seed), library)
 
 
-def read_flat(folder: str | Path) -> pa.Table:
+def read_flat(folder: str | Path | Publication) -> pa.Table:
     """The table of `read_release`."""
-    return Flat(open_published(folder)).read()
+    with _opened(folder) as flat:
+        return flat.read()
 
 
-def draw_flat(folder: str | Path, seed: int | None = None) -> pa.Table:
+def draw_flat(folder: str | Path | Publication, seed: int | None = None) -> pa.Table:
     """The table of `draw`."""
     random = generator(seed, "draw")
-    return Flat(open_published(folder)).drawn(random)
+    with _opened(folder) as flat:
+        return flat.drawn(random)
+
+
+@contextmanager
+def _opened(release: Any) -> Iterator[Flat]:
+    """A written release, or one that is written aside to be read."""
+    if isinstance(release, (str, Path)) or not hasattr(release, "write"):
+        yield Flat(open_published(release))
+        return
+    with TemporaryDirectory() as place:
+        release.write(Path(place) / "release")
+        yield Flat(open_published(Path(place) / "release"))
 
 
 def are_dealt_lists(table: pa.Table) -> bool:

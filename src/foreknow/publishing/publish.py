@@ -243,6 +243,9 @@ class Publication:
             )
         raise AttributeError(message)
 
+    def __getitem__(self, name: object) -> Any:
+        raise InputError(f"a publication is no table; its table is .to_pandas()[{name!r}]")
+
     @memory_for("writing the release")
     def write(
         self,

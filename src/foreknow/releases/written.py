@@ -64,6 +64,11 @@ def open_published(
     path: str | Path, schema: Schema | None = None, certificate: Certificate | None = None
 ) -> Published:
     """Open what `foreknow publish` wrote; by a certificate that was read, these very files."""
+    if not isinstance(path, (str, Path)):
+        raise InputError(
+            f"expected a folder that publish wrote, not {type(path).__name__}; "
+            "made.write(folder) writes one"
+        )
     folder = _folder_of(Path(path))
     certificate = (
         Certificate.load(folder / CERTIFICATE, kinds=registered_kinds())

@@ -159,7 +159,7 @@ def together(releases: Sequence[Any], *, person: str | None = None) -> Release:
     >>> [both.counts.bag(cell) for cell in range(both.counts.n_groups)]
     [{'Flu': 1}, {'Flu': 1, 'HIV': 1}]
     """
-    if isinstance(releases, (str, Path, Release)) or len(releases) < 2:
+    if not isinstance(releases, Sequence) or isinstance(releases, str) or len(releases) < 2:
         raise InputError("together takes a list of at least two releases")
     parts = [_part(source, person) for source in releases]
     called_so = names_apart([part.name for part in parts])

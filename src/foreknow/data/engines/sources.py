@@ -45,10 +45,12 @@ if TYPE_CHECKING:
 Source: TypeAlias = "DuckTable | SparkTable"
 
 _CSV = (".csv", ".tsv", ".txt")
+_FAR = re.compile(r"(s3a?|gs|gcs|az|abfss?|hdfs|https?|ftp|sftp):/", re.IGNORECASE)
 _DATABASES = (".duckdb", ".ddb", ".sqlite", ".sqlite3", ".db", ".db3")
 _WORKBOOKS = (".xlsx", ".xlsm")
 _TO_SAVE = {
     **dict.fromkeys((".xls", ".xlsb", ".ods"), "; save it as .xlsx or CSV"),
+    ".toml": "; it is a policy, which is named beside a table: --policy, or in Python policy=",
     **dict.fromkeys((".zip", ".7z", ".bz2", ".zst"), "; unpack it"),
     **dict.fromkeys((".json", ".jsonl", ".feather", ".arrow"), "; give a frame of it, in Python"),
 }
@@ -124,7 +126,10 @@ def _open_path(address: Path, reading: Reading) -> Table:
     except OSError as error:
         raise DataError(f"{spoken(address)!r} cannot be opened: {error.strerror}") from None
     if not exists:
-        raise DataError(f"there is no file or folder {spoken(path)!r}")
+        far = _FAR.match(str(address))
+        hint = "; an address of the web or of a cloud is read by other programs" if far else ""
+        hint += ": download it, or give a frame, such as pandas.read_csv(address)" if far else ""
+        raise DataError(f"there is no file or folder {spoken(path)!r}{hint}")
     return _open_file(path, path.name, key, part, reading)
 
 
