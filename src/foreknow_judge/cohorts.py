@@ -28,6 +28,10 @@ class Cohorts(Written):
         for later in later_releases:
             if _shape(first) != _shape(later):
                 raise CertificateError("other-columns", " and ".join(releases))
+        *earlier_releases, last = releases.values()
+        for earlier in earlier_releases:
+            if not all(rule in last.rules.tables for rule in earlier.rules.tables):
+                raise CertificateError("not-together", "impossible")
         release, used_names = "release", {*first.groups, *first.exact, *(first.parts or ())}
         for columns in (first.columns or {}).values():
             used_names |= {*columns}
@@ -42,6 +46,8 @@ class Cohorts(Written):
             populations=first.populations,
             parts=first.parts,
             exact=[release, *first.exact] if first.exact else (),
+            beside=first.beside,
+            rules=last.rules,
             shuffled=first.shuffled,
             releases=releases,
             cohort=release,
@@ -92,6 +98,9 @@ def _shape(release: Written) -> tuple[object, ...]:
         release.semantics,
         release.parts,
         [*release.exact],
+        {*release.beside},
+        release.rules.nodes,
+        release.rules.opaque,
         {*release.shuffled},
         {*release.tables},
     )

@@ -320,9 +320,6 @@ def judge_after(
     for name, (certificate, _) in releases.items():
         if any(entry["certificate"] not in people_by_digest for entry in certificate.after):
             raise CertificateError("unnamed-release", name)
-        for key in ("impossible", "shared"):
-            if certificate.schema.get(key):
-                raise CertificateError("not-together", key)
     if any(has_kept_priors(table) for table in verification.requirements):
         raise CertificateError("not-together", "the priors that the owner keeps")
     paths = {name: certificate.paths(path) for name, (certificate, path) in releases.items()}

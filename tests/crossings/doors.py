@@ -517,30 +517,52 @@ def several(log, case, folder, policy, every, before):
         except fk.NoSafeRelease:
             return
         made.write(out)
-        newcomers = {n: row for n, row in sights.people_of(case, rows).items() if n > known}
-        before.append(as_written(case, rows, out, newcomers))
+        new = newcomers_of(case, rows, known)
+        newcomers = {n: row for n, row in sights.people_of(case, rows).items() if n in new}
+        before.append(as_written(case, rows, out, newcomers, new))
 
-        def groups_of(own):
+        def groups_of(own, place="owner", rules=None):
             return {
                 (*key, "release", at): group
                 for at, (people, label_of) in enumerate(before)
-                for key, group in sights.groups_of(own, people, label_of, "owner").items()
+                for key, group in sights.groups_of(own, people, label_of, place, rules).items()
             }
 
         truths = truths_at(case, groups_of, "owner")
         hold_all(log, "together", every, made.together.verdicts, truths)
-        verified = fk.verify(out, after=folders)
-        hold_all(log, "verify after", every, verified.together, truths)
-        verified = judges.verify(out, after=folders)
-        hold_all(log, "judge after", every, verified.together, truths)
+        truths = truths_at(case, lambda own: groups_of(own, "files"), "files")
+        shown = [own for own in every if not only_owner_counts(own.case)]
+        if len(shown) == len(every):
+            verified = fk.verify(out, after=folders)
+            hold_all(log, "verify after", every, verified.together, truths)
+            verified = judges.verify(out, after=folders)
+            hold_all(log, "judge after", every, verified.together, truths)
         folders.append(out)
         tight = asked_near(random.Random(case.seed), case, truths)
         stricter = policy_of(case, tight, "files", folder)
-        audited = fk.audit(folders, stricter, learned=False)
+        if "impossible" in case.schema:
+            owner = truths_at(case, lambda own: groups_of(own, "files", "owner"), "files")
+            truths = [own._replace(bound=True) for own in owner]
+        try:
+            audited = fk.audit(folders, stricter, learned=False)
+        except fk.InputError as error:
+            log.refuse(case, "audit of several", error)
+            continue
         hold_all(log, "audit of several", tight, audited.verdicts, truths)
         joined = fk.together(folders)
         audited = fk.audit(joined, stricter, learned=False)
         hold_all(log, "audit of together", tight, audited.verdicts, truths)
+
+
+def newcomers_of(case, rows, known):
+    """The numbers of the rows of people who were not published, nor anybody of their household."""
+    published = {row["pid"] for row in rows[:known]}
+    homes = {row["home"] for row in rows[:known]} if "shared" in case.schema else set()
+    return [
+        number
+        for number, row in enumerate(rows[known:], known + 1)
+        if row["pid"] not in published and row.get("home") not in homes
+    ]
 
 
 def none_is_safe(log, case, every):
@@ -576,17 +598,19 @@ def rows_of(case, path):
     return rows
 
 
-def as_written(case, rows, out, people=None):
-    """Who is published, and the label of each, from the owner's list; compared with the files."""
-    later = people is not None  # rows are numbered among those of newcomers
-    people = people if later else sights.people_of(case, rows)
+def as_written(case, rows, out, people=None, new=None):
+    """Who is published, and the label of each, from the owner's list; compared with the files.
+
+    The list of a later release has the rows with these `new` numbers.
+    """
+    people = sights.people_of(case, rows) if people is None else people
     listed = pq.read_table(out.with_name(out.name + ".owner") / "members.parquet").to_pylist()
     said = json.loads((out / "certificate.json").read_text())["release"]
     columns = said["groups"]
-    by_pid = "row" not in listed[0] or later
+    by_pid = "row" not in listed[0]
     label = {}
-    for row in listed:
-        key = row["pid"] if by_pid else row["row"]
+    for place, row in enumerate(listed):
+        key = row["pid"] if by_pid else row["row"] if new is None else new[place]
         if all(row[name] is None for name in columns):
             continue  # left out, as a value is missing
         label[key] = tuple(sights.text_of(row[name]) or "" for name in columns)

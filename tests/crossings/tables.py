@@ -232,12 +232,12 @@ def settle(of):
     if of["rules"] == "two" and of["impossible"] == "none":
         plain(of, "rules")
     if of["unit"] == "shared":
-        plain(of, "form", "columns" if of["columns"] == "unlinked" else "form", "releases")
+        plain(of, "form", "columns" if of["columns"] == "unlinked" else "form")
         of["secret"] = "every" if of["secret"] == "within" else of["secret"]
     if of["unit"] == "cases":
-        plain(of, "releases", "impossible" if of["adversary"] != "facts" else "unit")
+        plain(of, "impossible" if of["adversary"] != "facts" else "unit")
     if of["impossible"] != "none":
-        plain(of, "secret" if of["secret"] in NO_RULES else "method", "releases", "method")
+        plain(of, "secret" if of["secret"] in NO_RULES else "method", "method")
         of["adversary"] = (
             "facts" if of["adversary"] not in ("negations", "criterion") else of["adversary"]
         )
@@ -285,7 +285,7 @@ def made(rng, seed, of):
     )
     case.population = population(rng, case)
     for letter in {"after": "n", "three": "nm"}.get(of["releases"], ""):
-        case.later.append(newcomers(people(rng, of, near[0], secret), letter, rows[0]))
+        case.later.append(newcomers(rng, people(rng, of, near[0], secret), letter, rows))
     beside(rng, case)
     if of["typed"] == "numbers":
         as_floats(case)
@@ -294,13 +294,19 @@ def made(rng, seed, of):
     return case
 
 
-def newcomers(rows, letter, columns):
-    """Rows of other people with the same columns."""
+def newcomers(rng, rows, letter, published):
+    """Rows of other people with the same columns; and of cases and households some that were."""
     for row in rows:
         row["pid"] = letter + row["pid"]
         if "home" in row:
             row["home"] = letter + row["home"]
-    return [{name: row[name] for name in columns} for row in rows]
+    rows = [{name: row[name] for name in published[0]} for row in rows]
+    people = [row["pid"] for row in published]
+    if len({*people}) < len(people):  # a later case of somebody
+        rows.append({**rows[0], "pid": rng.choice(people)})
+    if "home" in published[0]:  # somebody who lives with them, and has what they share
+        rows.append({**rng.choice(published), "pid": f"{letter}beside"})
+    return rows
 
 
 def beside(rng, case):

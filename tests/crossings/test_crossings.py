@@ -53,19 +53,16 @@ REFUSED = {
     ("unit", "cases"): {
         "adversary": [*PRIORS, "alpha_k", "risk", *OF_POPULATION],
         "method": ["anatomy"],
-        "releases": ["after", "three"],
     },
     ("rules", "two"): {
         "semantics": ["set", "multiset"],
         "secret": ["sets", "within", "label"],
         "adversary": ["implications", *PRIORS, *OF_VALUES],
-        "releases": ["after", "three"],
     },
     ("impossible", "own", "beside", "conditions"): {
         "secret": ["sets", "within", "label"],
         "adversary": ["implications", *PRIORS, *OF_VALUES],
         "method": ["anatomy"],
-        "releases": ["after", "three"],
     },
     ("names", "odd"): {"secret": ["label"]},  # which the hierarchy does not list
     ("secret", "within"): {"adversary": ["implications", *PRIORS]},

@@ -180,7 +180,7 @@ def test_people_are_matched_by_an_identifier_alone(january, tmp_path):
         (table, policy(identifiers=[]), "is no identifier in the schema"),
         (table.set_column(0, "pid", [names]), policy(), "'pid'"),
         (code, policy(identifiers=["pid", "code"]), "all name people"),
-        (table, policy(unit="row"), "may have several cases"),
+        (table, policy(unit="row"), "nothing says whose they are"),
     ):
         with pytest.raises(fk.InputError, match=said):
             publish(own, january, rules)

@@ -29,10 +29,12 @@ from foreknow.auditing.trial import Trial
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.bare import frame_of
 from foreknow.data.engines.column_advice import refuse_misread
+from foreknow.data.engines.households import Shared
 from foreknow.data.labels import Label
 from foreknow.data.microdata import Microdata
 from foreknow.data.reading import BLANKS, Reading
 from foreknow.data.release import Release
+from foreknow.data.schema import Schema
 from foreknow.data.sights import Possible, Register, Sight, seen_with
 from foreknow.data.utility import Utility, utility_of
 from foreknow.leaves import is_installed, load
@@ -443,12 +445,9 @@ def _counting(release: Release, policy: Policy, people: Any) -> Iterator[_Asked]
     with _counted_at_once(table, shown_policy) as counts:
         _refuse_uncounted(policy, table.semantics, counts)
         _refuse_misread(table, counts, policy)
-        if table.releases and policy.schema is not None and policy.schema.shared:
-            raise UnsupportedError(
-                "what households share is not judged of several releases together: a household "
-                "may be in each of them"
-            )
         sight = _seen(table, policy, people)
+        if table.releases and policy.schema is not None and policy.schema.shared:
+            _refuse_split_households(table, policy.schema, sight)
         owned = owned_of_each(table, policy, sight)
         word = policy.word if any(owned) else ()
         if not word:
@@ -538,6 +537,25 @@ def _of_cases(explanation: Explanation) -> Explanation:
     remark = "counted are cases, and all of them may be of one person"
     words = f"{explanation.found.words}; {remark}"
     return replace(explanation, found=replace(explanation.found, words=words))
+
+
+def _refuse_split_households(release: Release, schema: Schema, sight: Release | Sight) -> None:
+    """Refuse several releases of which a household may be in two, so that both show its value."""
+    shared, split = cast("Shared", schema.shared), True
+    if isinstance(sight, Sight) and isinstance(sight.rows[0], Microdata) and release.cohort:
+        people, groups = sight.rows
+        codes, distinct = people.as_it_stands(shared.by)
+        place = release.group_columns.index(release.cohort)
+        labels: Any = release.counts.groups
+        cohorts = np.unique([str(label[place]) for label in labels], return_inverse=True)[1]
+        named = codes < len(distinct) - distinct.null_count
+        homes = np.unique(np.stack([codes[named], cohorts[groups][named]]), axis=1)[0]
+        split = len(np.unique(homes)) < len(homes)
+    if split:
+        raise UnsupportedError(
+            "what households share is not judged of several releases together where a household "
+            "may be in two of them: publish the later one with --after, which sees to it"
+        )
 
 
 def _refuse_unshown(policy: Policy) -> None:

@@ -943,6 +943,11 @@ class Microdata:
         """Some rows of the table, as another one; they are read anew."""
         return Microdata(self.prepared.only(rows), self.schema, beside=self.beside)
 
+    def above(self, tables: Sequence[Microdata]) -> Microdata:
+        """The same with the rows of other tables below; all are read anew."""
+        prepared = self.prepared.above([table.prepared for table in tables])
+        return Microdata(prepared, self.schema, beside=self.beside)
+
     def part(self, columns: Collection[str], people: IntArray | None = None) -> Microdata:
         """The same people, or some of them, by some of their quasi-identifiers, as coarse as here.
 

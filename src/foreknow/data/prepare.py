@@ -17,6 +17,7 @@ from foreknow.data.engines.households import Shared, ShownOnce
 from foreknow.data.engines.missing import Shown
 from foreknow.data.engines.read_values import ReadValues, read_otherwise
 from foreknow.data.engines.sources import open_table
+from foreknow.data.engines.stacked import Below
 from foreknow.data.engines.table import (
     Selected,
     Snapshot,
@@ -130,6 +131,11 @@ class Prepared:
     def only(self, rows: NDArray[np.bool_]) -> Prepared:
         """Some of its rows; who stands in two of them is looked for again."""
         return replace(self, source=Selected(self.source, rows), _checked=set())
+
+    def above(self, tables: Sequence[Prepared]) -> Prepared:
+        """The same with the rows of other tables below, which are read by the same schema."""
+        sources = [self.source, *(table.source for table in tables)]
+        return replace(self, source=Below(sources), _checked=set())
 
     def showing(self, column: str | None) -> Prepared:
         """Those who show a value of one sensitive column, beside which others stand; or of any."""

@@ -463,6 +463,12 @@ class Policy:
         return self._by_row(requirement) or bool(self._hides_rule_columns(requirement))
 
     @property
+    def asks_rows(self) -> bool:
+        """True if several releases are judged by the rows that each published."""
+        schema = self.needed_schema
+        return self.owned or schema.counts_people or schema.shared is not None
+
+    @property
     def by_row(self) -> bool:
         """True if the owner must look at each row, instead of counts of equal rows."""
         return any(map(self._by_row, self.requirements))

@@ -288,6 +288,14 @@ class Placed:
         of_group = [place[label] for label in zip(*columns, strict=True)]
         return np.array(of_group, dtype=np.int64)[self.groups]
 
+    def of_people(self, counts: GroupCounts) -> IntArray:
+        """The same of each person of the source, whose rows are at hand."""
+        rows, among = self.entries.rows, self.among(counts)
+        merged = self.entries.microdata is not rows
+        of_row = rows.of_rows(among) if merged else rows.rows_of(among)
+        groups: IntArray = of_row[rows.kept]
+        return groups
+
     def members(self) -> Iterator[pa.Table]:
         """A row for each of the source, in its order, with the labels of its group."""
         return self.entries.members(self.groups, self.published, in_order=True)

@@ -30,7 +30,7 @@ from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.bare import bare, frame_of
 from foreknow.data.engines.columns import fetch
-from foreknow.data.engines.table import Table
+from foreknow.data.engines.table import Table, unshown
 from foreknow.data.engines.write import write_csv, write_in_parts
 from foreknow.data.generalization import Coarsened, KnownLabels
 from foreknow.data.labels import GroupLabels, Label, Labels
@@ -498,7 +498,9 @@ def _made(microdata: Any, policy: Policy, how: _Choices, after: Any) -> Publicat
     microdata = policy.as_published(microdata)
     if after is not None and after != [] and after != ():
         return _after(after, microdata, policy, how)
-    return _certified(_draft(microdata, policy, how))
+    made = _certified(_draft(microdata, policy, how))
+    # A later release counts them together with its own.
+    return replace(made, _newcomers=microdata) if policy.asks_rows else made
 
 
 @dataclass(frozen=True, eq=False)
@@ -762,24 +764,7 @@ def _after(folders: Any, microdata: Microdata, policy: Policy, how: _Choices) ->
     """Publish who is in no earlier release, where the policy holds of all together."""
     several = load("foreknow.several.earlier_releases")
     earlier = several.Earlier.open(folders)
-    if microdata.schema.shared is not None:
-        raise UnsupportedError(
-            "after: what households share is counted in one table: somebody new may live with "
-            "somebody who was published before. Leave shared out, or publish a table of households"
-        )
-    if microdata.schema.impossible:
-        raise UnsupportedError(
-            "after: who cannot have a value (impossible) is not counted over several releases yet; "
-            "leave impossible out"
-        )
-    newcomers, since = earlier.newcomers(microdata)
-    if policy.owned:
-        raise UnsupportedError(
-            "after: people of cases, households and columns that are not published are counted in "
-            "one table, and not over several releases: publish those who are new as a release of "
-            "their own, or require what the files show. What they do not show: "
-            f"{'; '.join(policy.word)}"
-        )
+    newcomers, since = earlier.newcomers(microdata, policy)
     if policy.compared:
         raise UnsupportedError(
             "after: k_map and delta_presence compare groups with a population, and of that it is "
@@ -795,9 +780,13 @@ def _after(folders: Any, microdata: Microdata, policy: Policy, how: _Choices) ->
         if newcomers.n_people < fewest:
             why = f"Fewer than {fewest} are too few for a group or a label: {several.WAIT}."
         raise SchemaError(f"{since} {why} Of those who are new: {error}") from None
-    placed = draft.placed if how.learned or policy.tries else None
     joint_audit, values = earlier.judged(
-        draft.release, draft.audit.policy, several.NEW, microdata, placed
+        draft.release,
+        draft.audit.policy,
+        several.NEW,
+        microdata,
+        draft.placed,
+        learned=how.learned or bool(policy.tries),
     )
     _stop(policy, joint_audit.trials or (), earlier.names)
     scope = draft.audit.scope
@@ -820,6 +809,7 @@ def _after(folders: Any, microdata: Microdata, policy: Policy, how: _Choices) ->
 
 def _write_rows(table: Table, reading: Reading, folder: Path) -> None:
     """Write a table into a folder, for its owner, as it is read: CSV, or else Parquet."""
+    table = unshown(table)
     rows = table.arrow(list(table.columns))
     csv_name, parquet_name = NEWCOMERS
     path = folder / (csv_name if table.untyped else parquet_name)

@@ -16,7 +16,7 @@ from foreknow.certificates import Certificate
 from foreknow.criteria.levels import levels_of
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.columns import fetch, to_python
+from foreknow.data.engines.columns import codes_of, fetch, to_python
 from foreknow.data.engines.group_counts import Holdings, People, group_codes
 from foreknow.data.engines.write import read_noted, write_changed
 from foreknow.data.labels import Labels
@@ -299,9 +299,55 @@ class OwnRelease:
 
     @cached_property
     def people(self) -> Members:
-        """Everybody who is in the release, by their name as it prints; no two have one name."""
+        """Everybody who is in the release, by their name as it prints; no two have one name.
+
+        Of several cases of a person, the group is that of the first.
+        """
+        if self.published.certificate.in_cases:
+            return self._of_cases()
         members = self.named(self.column_of_people()).members
         return replace(members, names=Labels(printed(members.names)))
+
+    def _of_cases(self) -> Members:
+        column, inside = self.column_of_people(), self.groups >= 0
+        codes, distinct = codes_of(self.rows.column(column).filter(inside))
+        counts = self.release.counts
+        sizes = np.bincount(self.groups[inside], minlength=counts.n_groups)
+        if distinct.null_count or not np.array_equal(sizes, counts.sizes):
+            raise DataError(
+                f"{str(self.path)!r}: whose cases the rows are is not said of all of them in "
+                f"{column!r}, or groups have not as many as in the release"
+            )
+        first = np.unique(codes, return_index=True)[1]
+        return Members(Labels(printed(distinct.to_pylist())), self.groups[inside][first])
+
+    def table(self, policy: Policy) -> Microdata:
+        """The rows that were published, of which only the owner can count what a policy asks.
+
+        Raises
+        ------
+        InputError
+            If they do not lie in the owner's folder, or are others.
+        """
+        places = [self.path.with_name(name) for name in NEWCOMERS]
+        place = next((path for path in places if path.is_file()), None)
+        if place is None:
+            raise InputError(
+                f"{str(places[0])!r} is not there, and without the rows that were published the "
+                "people of these cases or households cannot be counted over several releases. Put "
+                "the table that was published there under this name; or leave person, unit and "
+                "shared out of the schema, and require what files show"
+            )
+        microdata = policy.as_published(policy.microdata(place))
+        self.refuse_other(microdata)
+        column = self.column_of_people()
+        names = fetch(microdata.source, [column]).column(column).to_pylist()
+        if [*map(str, names)] != [*map(str, self.rows.column(column).to_pylist())]:
+            raise DataError(
+                f"{str(place)!r} names other people in {column!r} than {str(self.path)!r}; put "
+                "back the one that was written"
+            )
+        return microdata
 
     @cached_property
     def some_forgotten(self) -> bool:

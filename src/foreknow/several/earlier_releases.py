@@ -16,7 +16,9 @@ import numpy as np
 
 from foreknow.auditing.audit import Audit, audit
 from foreknow.certificates import Certificate
+from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.engines.columns import fetch
+from foreknow.data.engines.households import Shared
 from foreknow.data.labels import Labels
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
@@ -32,7 +34,7 @@ from foreknow.releases.members import OwnRelease, alike_but_for_marks, refuse_al
 from foreknow.several.joined_cohorts import places_in, united
 from foreknow.several.joint import Part, known_again, refuse_twice
 from foreknow_judge.certificate import digest_of
-from foreknow_judge.errors import InputError, UnsupportedError
+from foreknow_judge.errors import InputError
 from foreknow_judge.file_names import CERTIFICATE, MEMBERS, owners_folder
 from foreknow_judge.folder import names_apart, paths_of
 from foreknow_judge.text import people_text, some
@@ -47,6 +49,24 @@ def _of_same_columns(certificate: Certificate, schema: Schema) -> bool:
     """True if a release has a sensitive column and a quasi-identifier of a schema."""
     of_same = not {*certificate.sensitives}.isdisjoint(schema.sensitives)
     return of_same and not {*certificate.known}.isdisjoint(schema.quasi_identifiers)
+
+
+def _living_beside(
+    shared: Shared, microdata: Microdata, fresh: BoolArray, published: Sequence[Microdata]
+) -> BoolArray:
+    """The rows of new people whose household was published, by any table; the earlier ones too.
+
+    They share its value, which stands in a bag already.
+    """
+    homes = fetch(microdata.source, [shared.by]).column(shared.by).to_pylist()
+    known_homes = {home for home, is_new in zip(homes, fresh.tolist(), strict=True) if not is_new}
+    for table in published:
+        known_homes |= {*fetch(table.source, [shared.by]).column(shared.by).to_pylist()}
+    texts = {str(home) for home in known_homes if home is not None}
+    refuse_alike({str(home) for home in homes if home is not None}, texts, repr(shared.by))
+    is_known = np.array([home is not None and str(home) in texts for home in homes], dtype=bool)
+    beside: BoolArray = fresh & is_known
+    return beside
 
 
 def _not_known(path: Path, before: Sequence[str]) -> InputError:
@@ -109,6 +129,10 @@ class CohortChanges(Plain):
         has no values of people. None where people may have several values.
     changed_columns : tuple of (str, int)
         The same of each sensitive column of which people have one value, where there are several.
+    later_rows : int
+        Where rows are cases: how many are of those who stay, and so are not published.
+    beside_published : int
+        How many others are not published, since their household was.
     beside : tuple of (str, int)
         Releases with the same columns that lie beside the earlier ones but were not named, and how
         many of the new people they show.
@@ -117,7 +141,10 @@ class CohortChanges(Plain):
         marks.
     """
 
-    _told = "releases column new stay changed changed_columns? left beside alike"
+    _told = (
+        "releases column new stay changed changed_columns? left beside alike later_rows? "
+        "beside_published?"
+    )
 
     releases: tuple[str, ...]
     column: str
@@ -128,6 +155,8 @@ class CohortChanges(Plain):
     beside: tuple[tuple[str, int], ...] = ()
     alike: tuple[tuple[str, str], ...] = ()
     changed_columns: tuple[tuple[str, int], ...] = ()
+    later_rows: int = 0
+    beside_published: int = 0
 
     def __str__(self) -> str:
         are = "person is" if self.new == 1 else "people are"
@@ -135,6 +164,12 @@ class CohortChanges(Plain):
             f"{self.new:,} of {self.new + self.stay:,} {are} new since "
             f"{' and '.join(self.releases)}, by {self.column}."
         )
+        if self.beside_published:
+            live = "lives" if self.beside_published == 1 else "live"
+            text += (
+                f" {self.beside_published:,} more {live} in a household that was published, and "
+                "stay out: what a household shares is shown once."
+            )
         if self.stay:
             rest_text = "other one is" if self.stay == 1 else f"other {self.stay:,} are"
             text += f" The {rest_text} in earlier releases, and not published anew"
@@ -144,6 +179,12 @@ class CohortChanges(Plain):
             if columns := [f"{name} {people:,}" for name, people in self.changed_columns if people]:
                 text += f" ({', '.join(columns)})"
             text += "."
+            if self.later_rows:
+                text += (
+                    f" Their {some(self.later_rows, 'row', 'rows')} stay out: what lasts, such as "
+                    "a chronic illness, is in both bags of a person, and would be found by what "
+                    "these share."
+                )
         else:
             text += " Nobody is in both: if you expected some, look at how they are named."
         gone_text = some(self.left, "person", "people")
@@ -233,13 +274,17 @@ class Earlier:
             "together hold what is required"
         )
 
-    def newcomers(self, microdata: Microdata) -> tuple[Microdata, CohortChanges]:
+    def tables(self, policy: Policy) -> list[Microdata]:
+        """The rows that each published, as only its owner has them."""
+        return [owned_release.table(policy) for owned_release in self.owned]
+
+    def newcomers(self, microdata: Microdata, policy: Policy) -> tuple[Microdata, CohortChanges]:
         """The people of a table who are in no earlier release, and how the others changed."""
         schema = microdata.schema
-        if schema.unit == "row":
-            raise UnsupportedError(
-                'after: with unit = "row" a person may have several cases, and who of them was '
-                "published cannot be told yet; publish one row for each person"
+        if schema.unit == "row" and schema.person is None:
+            raise SchemaError(
+                'after: with unit = "row" a person may have several cases, and nothing says whose '
+                f'they are: say in the schema who is published once, person = "{self.column}"'
             )
         if schema.person is None and len(schema.identifiers) > 1:
             raise SchemaError(
@@ -266,6 +311,12 @@ class Earlier:
         for groups in self.groups:
             refuse_alike(sorted(new), groups, repr(self.column))
         stay, before = len({*names}) - len(new), sum(map(len, self.groups))
+        n_rows = len(names) - int(fresh.sum()) if schema.unit == "row" else 0
+        n_beside = 0
+        if isinstance(schema.shared, Shared):
+            beside = _living_beside(schema.shared, microdata, fresh, self.tables(policy))
+            n_beside, fresh = int(beside.sum()), fresh & ~beside
+            new = {name for name, is_new in zip(names, fresh.tolist(), strict=True) if is_new}
         changed = self._changed(microdata, names_by_release)
         similar_names = alike_but_for_marks(
             [[name for names_of_release in self.groups for name in names_of_release], new]
@@ -280,6 +331,8 @@ class Earlier:
             tuple(self._not_named(schema, new)),
             similar_names,
             tuple(changed.items()) if schema.sensitives[1:] else (),
+            n_rows,
+            n_beside,
         )
         if not since.new:
             raise NoSafeRelease(f"Nobody is new in {microdata.name}: nothing is to be published")
@@ -355,7 +408,11 @@ class Earlier:
     ) -> dict[str, int]:
         """How many people have another value now than their group had, at least, by column."""
         schema, rows = microdata.schema, microdata.kept.tolist()
-        changed = {name: 0 for name in schema.sensitives if name not in schema.several}
+        if schema.unit == "row":
+            return {}
+        shared = schema.shared.values if isinstance(schema.shared, Shared) else ()
+        uncounted = {*schema.several, *shared}
+        changed = {name: 0 for name in schema.sensitives if name not in uncounted}
         for column in changed:
             codes, values = microdata.column(column)
             texts = [None if value is None else str(value) for value in values]
@@ -376,9 +433,13 @@ class Earlier:
         policy: Policy,
         name: str,
         everybody: Microdata,
-        placed: Placed | None,
+        placed: Placed,
+        *,
+        learned: bool,
     ) -> tuple[Audit, dict[str, Labels]]:
-        """Audit all releases as one by the policy; if people are `placed`, also what is learned.
+        """Audit all releases as one by the policy, and if that is wanted what is learned of them.
+
+        What only the owner can count is counted of the rows that each published.
 
         Also returns the values of each sensitive column in all releases.
 
@@ -387,18 +448,23 @@ class Earlier:
         NoSafeRelease
             If an earlier release fails the policy, or all together do.
         """
-        for owned_release, release_name in zip(self.owned, self.names, strict=True):
-            joint_audit = audit(owned_release.release, policy, learned=False)
+        tables = self.tables(policy) if policy.asks_rows else []
+        of_people = [own.groups[table.kept] for own, table in zip(self.owned, tables, strict=False)]
+        sights: list[Sight | None] = [None] * len(self.owned)
+        for place, (table, groups) in enumerate(zip(tables, of_people, strict=True)):
+            sights[place] = _seen_by_owner(self.owned[place].release, table, groups)
+        for owned_release, release_name, sight in zip(self.owned, self.names, sights, strict=True):
+            joint_audit = audit(owned_release.release, policy, learned=False, people=sight)
             if joint_audit.failures:
                 raise NoSafeRelease(
                     f"{release_name}, which was published before, does not hold the policy: "
-                    f"{'; '.join(policy.failures(owned_release.release))}. What is published "
+                    f"{_failed(joint_audit, policy, owned_release.release)}. What is published "
                     "cannot be taken back: publish the new ones by themselves under a policy that "
                     "it holds, or publish no more"
                 )
         names = [*self.names, name]
         joint = united([*(owned_release.release for owned_release in self.owned), release], names)
-        people = [len(owned_release) for owned_release in self.groups]
+        people = [owned_release.published.certificate.people for owned_release in self.owned]
         dates = zip(
             self.names, (owned_release.written for owned_release in self.owned), strict=True
         )
@@ -407,16 +473,35 @@ class Earlier:
             written={name: day for name, day in dates if day},
         )
         sight = None
-        if placed is not None and policy.needed_schema.semantics == "single":
+        if tables:
+            releases = [*(own.release for own in self.owned), release]
+            of_people.append(placed.of_people(release.counts))
+            places = places_in(joint, releases, names)
+            of_all = [of_group[groups] for of_group, groups in zip(places, of_people, strict=True)]
+            everyone = tables[0].above([*tables[1:], placed.entries.rows])
+            sight = _seen_by_owner(joint, everyone, np.concatenate(of_all))
+        elif learned and policy.needed_schema.semantics == "single":
             sight = self._seen(joint, release, names, everybody, placed)
-        called_so, learned = " and ".join(names), placed is not None
+        called_so = " and ".join(names)
         joint_audit = audit(joint, policy, name=called_so, people=sight, learned=learned)
         if joint_audit.idle:
             raise NoSafeRelease(f"{' and '.join(names)}: {NOTHING_JUDGED}", ASK_SOMETHING)
         if joint_audit.failures:
             raise NoSafeRelease(
                 f"{' and '.join(names)} together do not hold what each holds by itself: "
-                f"{'; '.join(policy.failures(joint))}",
+                f"{_failed(joint_audit, policy, joint)}",
                 [TOO_FEW],
             )
         return joint_audit, {name: joint.seen(name, []).counts.values for name in joint.sensitives}
+
+
+def _seen_by_owner(release: Release, table: Microdata, groups: IntArray) -> Sight:
+    """A release beside the rows that it was made of."""
+    return Sight(release.counts, table, groups, release.sensitive, release.name, release)
+
+
+def _failed(joint_audit: Audit, policy: Policy, release: Release) -> str:
+    """What does not hold, in words."""
+    if policy.owned:
+        return "; ".join(f"{own.requirement.name}: {own.words}" for own in joint_audit.failures)
+    return "; ".join(policy.failures(release))

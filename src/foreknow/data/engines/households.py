@@ -73,6 +73,11 @@ class ShownOnce(Derived):
         self._schema, self._shared, self._reading = schema, schema.shared, reading
         self.shared_values = schema.shared.values
 
+    @property
+    def unshown(self) -> Table:
+        """The table in which each row of a household has its values."""
+        return self._table
+
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns; of shared ones the values of first rows."""
         shared = self._shared

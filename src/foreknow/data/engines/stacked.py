@@ -11,7 +11,7 @@ import pyarrow as pa
 from foreknow.data.arrays import IntArray
 from foreknow.data.engines.columns import fetch
 from foreknow.data.engines.group_counts import tallied
-from foreknow.data.engines.table import Table
+from foreknow.data.engines.table import Derived, Table
 from foreknow.data.engines.tally import Tally
 
 
@@ -38,6 +38,34 @@ def bare_rows(
         rows = fetch(table, columns, lists=lists)
     arrays |= {name: rows.column(name).combine_chunks() for name in columns}
     return pa.table(arrays)
+
+
+class Below(Derived):
+    """The rows of several tables that were read alike, one table below the other."""
+
+    def __init__(self, tables: Sequence[Table]) -> None:
+        super().__init__(tables[0])
+        later_columns = [{*table.columns} for table in tables[1:]]
+        self.columns = [
+            name for name in self.columns if all(name in columns for columns in later_columns)
+        ]
+        self.untyped = all(table.untyped for table in tables)
+        self.settled = all(table.settled for table in tables)
+        self._tables = tables
+
+    @property
+    def spelled(self) -> set[str]:
+        """Columns of any of them with a spelling of what is missing."""
+        return {name for table in self._tables for name in getattr(table, "spelled", ())}
+
+    def arrow(self, columns: Sequence[str]) -> pa.Table:
+        """Fetch some columns of all of them."""
+        parts = [table.arrow(columns).replace_schema_metadata(None) for table in self._tables]
+        return stacked(parts, [table.name for table in self._tables], None, None)
+
+    def counted(self, columns: Sequence[str]) -> str:
+        """Why no engine counts them."""
+        return "they are rows of several tables"
 
 
 def stacked(

@@ -218,6 +218,11 @@ class Selected(Derived):
         super().__init__(table)
         self._rows = rows
 
+    @property
+    def unshown(self) -> Table:
+        """These rows of the table in which each row of a household has its values."""
+        return Selected(unshown(self._table), self._rows)
+
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns of these rows."""
         return self._table.arrow(columns).filter(pa.array(self._rows))
@@ -225,6 +230,12 @@ class Selected(Derived):
     def counted(self, columns: Sequence[str]) -> str:
         """Why no engine counts them: it has all rows."""
         return f"only some rows of {self.name} are meant"
+
+
+def unshown(table: Table) -> Table:
+    """A table as it stands, in which the values of a household are not shown once."""
+    as_it_stands: Table = getattr(table, "unshown", table)
+    return as_it_stands
 
 
 class Snapshot:
