@@ -95,10 +95,11 @@ def _shows_an_end(label: str, top: Span | None, bottom: Span | None) -> bool:
     kinds = {end.dated for end in (top, bottom) if end is not None}
     for _, low, high in (span for span in spans_of(label) if span.dated in kinds):
         first, last = min(low, (high[0], high[1] - 1)), max((low[0], 1), high)  # "95 to 1" has 1
-        if top is not None and last > top.low and not (high == LAST and low <= top.low):
+        if top is not None and last > top.low and (high < LAST or low > top.low):
             return True
-        ends = None if bottom is None else bottom.high
-        return ends is not None and first < ends and not (low == FIRST and high >= ends)
+        if bottom is None or first >= bottom.high:
+            return False
+        return bool(low > FIRST or high < bottom.high)
     return True
 
 

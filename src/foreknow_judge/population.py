@@ -36,7 +36,7 @@ from foreknow_judge.labels import (
 from foreknow_judge.numbers import as_fraction, is_code
 
 # A zone at the end of a moment; moments are compared by the clocks of their zones.
-_ZONE = re.compile(r"(?<=:[0-9]{2})(Z|[-+][0-9]{2}:[0-9]{2})\Z")
+_ZONE = re.compile(r"(:[0-9.]+)(?:Z|[-+][0-9]{2}:[0-9]{2})\Z")
 
 # Distinct rows of some columns; at the end of each, how many people have it.
 People = Sequence[tuple[Any, ...]]
@@ -156,7 +156,7 @@ class _LabelReader:
                 self._nodes.setdefault((level, cell), set()).add(text)
         self._unlisted = sorted(texts - {None, *self._rows})
         self._known = {*self._rows, *self._order, *map(str, exact or ())}
-        values = ((text, value_of(_ZONE.sub("", text))) for text in texts - {None})
+        values = ((text, value_of(_ZONE.sub(r"\1", text))) for text in texts - {None})
         placed = [(value.dated, value.low, text) for text, value in values if value is not None]
         self._line = sorted(placed)  # the numbers, then the moments
         self._keys = [key for *key, _ in self._line]

@@ -513,8 +513,8 @@ _ROWS = [
     (
         "levels-bottom",
         "foreknow_judge.levels:_shows_an_end",
-        "first < ends",
-        "first[0] < ends[0] - 1",
+        "first >= bottom.high",
+        "first >= bottom.low",
         "a label that begins at the bottom shows it",
         "criteria/test_levels criteria/test_top_and_bottom",
     ),
