@@ -620,7 +620,7 @@ def _trials(sight: Release | Sight | None, policy: Policy) -> tuple[Trial, ...]:
     """What the policy tries, or else what the columns of people teach, where these are known."""
     if sight is None or policy.schema is None:
         return ()
-    if policy.tries:
+    if policy.learning:
         return _asked_trials(sight, policy, policy.schema.sensitives)
     if len(policy.schema.sensitives) > 1 or not is_installed("foreknow.trials"):
         return ()
@@ -633,11 +633,11 @@ def _asked_trials(
     """What the policy tries, on each sensitive column."""
     learned, cohort, trials = load("foreknow.trials.learned"), _cohort_of(sight), list[Trial]()
     subjects = [(column, width) for column in sensitives for width in policy.widths_of(column)]
-    for attempt, (column, width) in product(policy.tries, subjects):
+    for attempt, (column, width) in product(policy.learning, subjects):
         if attempt.sensitive not in (None, column):
             continue
         limit = learned.SURE if attempt.limit is None else float(attempt.limit)
-        columns = attempt.attack.by
+        columns = attempt.by
         with suppress(DataError, UnsupportedError):  # said as not run
             tried = [
                 learned.learned_trial(sight, by, limit=limit, sensitive=column, width=width)

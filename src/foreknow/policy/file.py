@@ -160,13 +160,15 @@ def parts_of(
         requirements,
         schema,
         options,
-        [Try(_attack(trial.learned.by), trial.stop, trial.sensitive) for trial in tables.try_],
+        list(map(_try, tables.try_)),
     )
 
 
-def _attack(by: Sequence[str]) -> Any:
-    """Somebody who learns by some columns from a release."""
-    return load("foreknow.trials.learned:Learned")(by)
+def _try(trial: Any) -> Try:
+    """Somebody who learns by some columns from a release, or an estimate by weights."""
+    settings = getattr(trial, _LEARNED, None)
+    attack = settings and load("foreknow.trials.learned:Learned")(settings.by)
+    return Try(attack, trial.stop, trial.sensitive, trial.individual_risk)
 
 
 def _refuse_kinds(table: Mapping[str, Any], name: str) -> None:

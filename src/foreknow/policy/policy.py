@@ -32,7 +32,7 @@ from foreknow.policy.file import parts_of, read_tables, tables_of, text_of
 from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.requirement import Point, Requirement, check_agreement, columns_of_priors
-from foreknow.policy.tries import Try
+from foreknow.policy.tries import Try, check_survey
 from foreknow.result import page_of
 from foreknow.toml import from_toml
 from foreknow_judge.errors import ForeknowError, InputError, PolicyError, UnsupportedError
@@ -234,7 +234,15 @@ class Policy:
                     code="impossible-linked",
                 )
 
+    @property
+    def learning(self) -> tuple[Try, ...]:
+        """The attacks that learn from the release."""
+        return tuple(trial for trial in self.tries if not trial.individual_risk)
+
     def _check_try(self, trial: Try, schema: Schema) -> None:
+        if trial.individual_risk:
+            check_survey(schema)
+            return
         if schema.semantics != "single":
             raise PolicyError(
                 f"try: learning takes one value per person, and semantics is {schema.semantics!r}; "
@@ -246,7 +254,7 @@ class Policy:
                 f"{did_you_mean(trial.sensitive, schema.sensitives)}"
             )
         columns = (*schema.quasi_identifiers, *schema.other)
-        for name in trial.attack.by:
+        for name in trial.by:
             if name not in columns:
                 raise PolicyError(
                     f"try: {name!r} is not known of people; name quasi-identifiers, or columns "

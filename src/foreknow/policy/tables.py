@@ -253,6 +253,7 @@ def _as_numbers(settings: dict[str, Any]) -> dict[str, Any]:
 class TryTable(Settings):
     """A ``[[try]]`` table, without its attack."""
 
+    individual_risk: bool = False
     stop: Any = None
     sensitive: str | None = None
 
@@ -277,7 +278,9 @@ def policy_table(registered: Registered) -> type[Settings]:
             Literal[tuple(registered.methods)],
             PublishTable.model_fields["method"].default,
         )
-    attacks: dict[str, Any] = {key: (settings, ...) for key, settings in registered.attacks.items()}
+    attacks: dict[str, Any] = {
+        key: (settings | None, None) for key, settings in registered.attacks.items()
+    }
     publish: Any = create_model("Publish", __base__=PublishTable, **methods)
     require: Any = require_table(registered.knowledge, registered.criteria, PolicyTable, 0)
     require.on_top = {

@@ -1,4 +1,4 @@
-"""Try: an attack to carry out on a release before publication, and the limit that stops it."""
+"""Try: what to carry out on a release before publication, and the limit that stops it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from foreknow.adversaries.protocol import check_adversary
+from foreknow.data.schema import Schema
 from foreknow.needs import Need
 from foreknow_judge.errors import PolicyError
 from foreknow_judge.frozen import set_fields
@@ -21,13 +22,16 @@ class Try:
 
     Parameters
     ----------
-    attack : Learned
+    attack : Learned, optional
         The attack, which is carried out on the release and checked with the owner's table.
     stop : number, optional
         Nothing is published if the most successful attacker becomes surer than this of somebody's
-        value.
+        value; or if the estimated risk of somebody is higher.
     sensitive : str, optional
         The column that is guessed; default: each sensitive column, by itself.
+    individual_risk : bool
+        In place of an attack: how easily people of the release are found in the population, as the
+        weights of the schema estimate it; see `foreknow.risk_report`.
 
     Examples
     --------
@@ -36,19 +40,33 @@ class Try:
     {'learned': {'by': ['job']}, 'stop': '17/20'}
     """
 
-    attack: Any
+    attack: Any = None
     stop: Number | None = None
     sensitive: str | None = None
+    individual_risk: bool = False
 
     def __post_init__(self) -> None:
+        set_fields(self, stop=None if self.stop is None else as_threshold(self.stop))
+        if (self.attack is None) is not self.individual_risk or self.individual_risk not in (0, 1):
+            raise PolicyError(
+                'try: say either learned = { by = ["job"] } or individual_risk = true, which '
+                "estimates by the weights of a survey"
+            )
+        if self.individual_risk:
+            if self.sensitive is not None:
+                raise PolicyError("try: individual_risk guesses no column; leave sensitive out")
+            return
         check_adversary(self.attack, "a try")
         if Need.TRIAL not in self.attack.needs:
             raise PolicyError(
                 f"a try takes an attack that is carried out, such as Learned([...]), not "
                 f"{self.attack!r}; what is proved of knowledge is a requirement"
             )
-        stop = None if self.stop is None else as_threshold(self.stop)
-        set_fields(self, stop=stop)
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """The columns from which an attacker learns."""
+        return () if self.individual_risk else tuple(self.attack.by)
 
     @property
     def limit(self) -> Fraction | None:
@@ -62,4 +80,18 @@ class Try:
             "sensitive": self.sensitive,
         }
         given = {key: value for key, value in settings.items() if value is not None}
-        return {**self.attack.to_dict(), **given}
+        what = {"individual_risk": True} if self.individual_risk else self.attack.to_dict()
+        return {**what, **given}
+
+
+def check_survey(schema: Schema) -> None:
+    """Refuse to estimate by weights what has none, or has several rows of a person."""
+    if schema.weights is None:
+        raise PolicyError(
+            "try: individual_risk estimates by weights, and the schema names none; add "
+            'weights = "COLUMN" to [schema], or leave [[try]] out'
+        )
+    if schema.semantics != "single" or schema.unit == "row":
+        raise PolicyError(
+            "try: individual_risk takes a table with a row for each person; leave [[try]] out"
+        )

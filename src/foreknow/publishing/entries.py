@@ -114,6 +114,12 @@ class Entries:
         if done != self.microdata.n_rows or not np.array_equal(counted_people, people):
             raise self._read_otherwise()
 
+    def of_rows(self, groups: IntArray) -> IntArray:
+        """The group of each row of the source, by that of each entry; -1 if it is left out."""
+        rows = self.rows
+        of_row: IntArray = rows.rows_of(groups) if self.microdata is rows else rows.of_rows(groups)
+        return of_row
+
     def _read_otherwise(self) -> DataError:
         return DataError(
             f"{self.microdata.name} gave other rows when it was read again, and a source is read "
@@ -134,9 +140,8 @@ class Entries:
         self, groups: IntArray, names: list[str], *, in_order: bool
     ) -> Iterator[tuple[Any, IntArray]]:
         """Some columns of the rows in their order, a batch at a time, and the group of each."""
-        rows = self.rows
-        of_row = rows.rows_of(groups) if self.microdata is rows else rows.of_rows(groups)
-        columns = rows.source.arrow(names) if names else pa.table({})
+        of_row = self.of_rows(groups)
+        columns = self.rows.source.arrow(names) if names else pa.table({})
         for start in range(0, len(of_row), _BATCH):
             part = of_row[start : start + _BATCH]
             yield columns.slice(start, len(part)), part

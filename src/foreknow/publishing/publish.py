@@ -112,6 +112,7 @@ from foreknow_judge.file_names import (
 from foreknow_judge.grammar import Form
 from foreknow_judge.kept_priors import KeptPriors
 from foreknow_judge.scope import CLAIMED
+from foreknow_judge.text import people_text
 from foreknow_judge.verdict import NOTHING_JUDGED, Verdict
 from foreknow_judge.verify import written_of
 
@@ -530,6 +531,7 @@ def _draft(microdata: Microdata, policy: Policy, how: _Choices, *, is_alone: boo
     if audit.idle and is_alone:
         raise NoSafeRelease(NOTHING_JUDGED, ASK_SOMETHING)
     _stop(task.policy, audit.trials or ())
+    _stop_by_weights(task, placed, release)
     _refuse_unasked(task, release, audit)
     _refuse_unsafe(task, groups, release, audit)
     return _Draft(task, groups, tables, placed, release, audit)
@@ -680,7 +682,7 @@ def _judged(
     utility = replace(utility_of(release.counts), ncp=tables.ncp)
     if tables.ncp:
         utility = replace(utility, grids=cell_microdata.grids, weights=options.weights)
-    tried = learned or bool(policy.tries)
+    tried = learned or bool(policy.learning)
     audit = explained_audit(
         release, policy, utility=utility, name="the release", people=sight, learned=tried
     )
@@ -786,7 +788,7 @@ def _after(folders: Any, microdata: Microdata, policy: Policy, how: _Choices) ->
         several.NEW,
         microdata,
         draft.placed,
-        learned=how.learned or bool(policy.tries),
+        learned=how.learned or bool(policy.learning),
     )
     _stop(policy, joint_audit.trials or (), earlier.names)
     scope = draft.audit.scope
@@ -888,6 +890,7 @@ def _refuse_laid_conditions(policy: Policy) -> None:
 
 # What a certificate notes of a trial: its figures would let anybody test guesses of columns.
 TRIED = "an attacker who learns from the release by {} was tried, and stopped nothing"
+ESTIMATED = "the risk to be found in the population was estimated by weights, and stopped nothing"
 
 
 def _is_beyond_search(verdict: Verdict) -> bool:
@@ -898,13 +901,13 @@ def _is_beyond_search(verdict: Verdict) -> bool:
 
 def _stop(policy: Policy, trials: Sequence[Trial], before: Sequence[str] = ()) -> None:
     """Stop where an attacker whom the policy tries becomes too sure."""
-    for attempt, trial in product(policy.tries, trials):
+    for attempt, trial in product(policy.learning, trials):
         limit = attempt.limit
         if (
             limit is not None
             and trial.limit == float(limit) < trial.surest
             and trial.sensitive == (attempt.sensitive or trial.sensitive)
-            and {*trial.by} >= {*attempt.attack.by}
+            and {*trial.by} >= {*attempt.by}
         ):
             rightly = (
                 ""
@@ -919,6 +922,24 @@ def _stop(policy: Policy, trials: Sequence[Trial], before: Sequence[str] = ()) -
                 f"{trial.sure:,} people{rightly}). Require more, "
                 "or generalize or leave out what it is learned by"
             )
+
+
+def _stop_by_weights(task: _Task, placed: Placed, release: Release) -> None:
+    """Stop where somebody of the release is found too easily, as weights estimate it."""
+    for attempt in task.policy.tries:
+        if attempt.individual_risk:
+            risk_of_release = load("foreknow.risks.of_release:risk_of_release")
+            labelled = task.options.labelled
+            risk = risk_of_release(task.raw, placed, release.counts, attempt.limit, labelled)
+            highest = f"at most {risk.highest:.3g} and on average {risk.average:.3g}"
+            _log.info("the estimated risk to be found in the population is %s", highest)
+            if attempt.limit is not None and risk.above:
+                raise NoSafeRelease(
+                    "stopped by a trial: by the weights of the survey, "
+                    f"{people_text(risk.above)} of the release would be found in the population "
+                    f"with a chance above {float(attempt.limit):.4g} ({highest}). Coarsen what "
+                    "makes them rare, or require larger groups"
+                )
 
 
 def _certified(
@@ -1038,7 +1059,8 @@ def _notes(draft: _Draft, policy: Policy) -> Iterator[str]:
         yield PERHAPS_LARGER
     if traits.notes is not None:
         yield from traits.notes(policy, task.seed)
-    yield from (TRIED.format(", ".join(attempt.attack.by)) for attempt in policy.tries)
+    for attempt in policy.tries:
+        yield ESTIMATED if attempt.individual_risk else TRIED.format(", ".join(attempt.by))
     if _is_cut_off(draft.groups):
         yield CUT_OFF
     rare = [a.name for a in task.cell_microdata.attributes if a.cells and a.cells.grid is None]

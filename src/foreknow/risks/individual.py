@@ -64,8 +64,16 @@ def individual_risk(
     if weights in columns:
         raise SchemaError(f"weights: {weights!r} is also a column that others may know")
     require(table, [*columns, weights])
-    rows = fetch(table, [*columns, weights])
-    texts = as_plain_texts(weights, rows.column(weights), reading, "number").to_pylist()
+    of_weight = weights_of_rows(table, weights, reading)
+    of_row = class_of_rows(fetch(table, columns), columns)
+    return risk_of_classes(of_row, of_weight, weights, limit)
+
+
+def weights_of_rows(table: Table, weights: str, reading: Reading) -> FloatArray:
+    """Read the weight of each row."""
+    require(table, [weights])
+    column = fetch(table, [weights]).column(weights)
+    texts = as_plain_texts(weights, column, reading, "number").to_pylist()
     for row, text in enumerate(texts, 1):
         if text is None or not 0 < float(text) < _MOST_PEOPLE:
             shown = "no weight" if text is None else f"the weight {text}"
@@ -73,8 +81,13 @@ def individual_risk(
                 f"{table.name}: row {row} has {shown} in {weights!r}; weights are numbers above 0 "
                 "and below 1e12, which say how many people of the population a row stands for"
             )
-    of_row = class_of_rows(rows, columns)
-    of_weight = np.array([float(text) for text in texts], np.float64)
+    return np.array([float(text) for text in texts], np.float64)
+
+
+def risk_of_classes(
+    of_row: IntArray, of_weight: FloatArray, weights: str, limit: Fraction
+) -> IndividualRisk:
+    """Estimate the risk of each row by the class that it is in, and its weight."""
     n_rows = np.bincount(of_row)
     in_population = np.bincount(of_row, of_weight).astype(np.float64)
     of_rows = expected_chances(n_rows, in_population)[of_row]
