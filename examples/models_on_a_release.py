@@ -1,4 +1,4 @@
-"""Print the table of docs/do/work-with-a-release.md: models on a release and on its raw table.
+"""Print models on a release and on its raw table, as docs/do/work-with-a-release.md sums up.
 
     python examples/models_on_a_release.py [ADULT_CSV]
 

@@ -199,7 +199,7 @@ def audit_rows(audit: Audit) -> Iterator[tuple[str, Any]]:
     yield "Verdict", Cell(page.headline, page.mood)
     table = next((block for block in page.glance() if isinstance(block, Table)), None)
     for _, secret, knows, worst, limit, _ in () if table is None else table.rows:
-        yield f"{secret}, from who knows {knows}; limit {limit}", worst
+        yield f"{secret}, from somebody who knows {knows}; limit {limit}", worst
     for verdict in audit.criteria:
         yield (
             criterion_text(verdict.requirement),

@@ -214,7 +214,7 @@ class AuditPage(Page[Audit]):
 
     @property
     def _foreseen(self) -> bool:
-        """True if the headline says that it holds from who knows the method, too."""
+        """True if the headline says that the verdict holds against a known method, too."""
         audit = self.result
         return audit.safe and audit.limits_inference and audit.scope.method == AS_REQUIRED
 
@@ -395,7 +395,7 @@ _KEPT = (
     "that foreknow publish writes is made to go with a release"
 )
 _HEAD = (
-    *("verdict", "what must stay hidden", "from who knows", "", "limit"),
+    *("verdict", "what must stay hidden", "from somebody who knows", "", "limit"),
     "value, and in which group",
 )
 
