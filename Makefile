@@ -6,10 +6,12 @@ READY := $(VENV)/.ready
 LOWEST := .venv-lowest
 DOCS := .venv-docs
 SERVICES := .venv-services
+# One pip fills all environments; what is imported is compiled then, and the rest never.
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 # Compiled once: tests start Python a hundred times.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo explore test docs lowest services judge lint bench clean
+.PHONY: help environments demo explore test docs lowest services judge lint bench clean
 
 help:
 	@echo "make demo   publish, audit and verify the bundled sample into demo/"
@@ -24,9 +26,11 @@ help:
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	$(PIP) install --upgrade "pip>=25.3"
+	$(PIP) install --no-compile --editable . --group dev
 	@touch $(READY)
+
+environments: $(READY) $(DOCS)/.ready $(LOWEST)/.ready $(SERVICES)/.ready
 
 demo: $(READY)
 	rm -rf demo demo.owner
@@ -41,10 +45,9 @@ explore: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
-$(DOCS)/.ready: pyproject.toml
-	$(PYTHON) -m venv $(DOCS)
-	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --group docs
+$(DOCS)/.ready: pyproject.toml | $(READY)
+	$(PYTHON) -m venv --without-pip $(DOCS)
+	$(PIP) --python $(DOCS)/bin/python install --no-compile --group docs
 	@touch $(DOCS)/.ready
 
 # The pages are read from docs/, the API from the docstrings in src/; nothing is imported.
@@ -52,27 +55,30 @@ docs: $(DOCS)/.ready
 	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/python -m mkdocs build --strict --quiet
 	@echo "Open site/index.html. The search needs a server: python3 -m http.server -d site"
 
-$(LOWEST)/.ready: pyproject.toml .ci/lowest.py
-	$(PYTHON) -m venv --clear $(LOWEST)
+$(LOWEST)/.ready: pyproject.toml .ci/lowest.py | $(READY)
+	$(PYTHON) -m venv --clear --without-pip $(LOWEST)
 	$(LOWEST)/bin/python .ci/lowest.py > $(LOWEST)/lowest.txt
-	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.3"
-	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check \
+	$(PIP) --python $(LOWEST)/bin/python install --no-compile \
 		--only-binary :all: --constraint $(LOWEST)/lowest.txt \
 		--build-constraint $(LOWEST)/lowest.txt --editable . --group dev
 	@touch $(LOWEST)/.ready
 
-# What meets other libraries: commands, engines, files and pages. The rest is arithmetic.
+# What meets other libraries: Click and Rich, Starlette, frames and engines, templates, what is
+# written, certificates. The rest is arithmetic, signals and the browser's own scripts.
 lowest: $(LOWEST)/.ready
 	$(LOWEST)/bin/foreknow --help > $(LOWEST)/help.txt
 	$(LOWEST)/bin/python -m pytest -n auto --dist worksteal \
-		tests/cli tests/explore tests/frames tests/report \
-		tests/publishing tests/judge/test_verifier.py \
+		tests/cli/test_cli_commands.py tests/cli/test_cli_every_command.py \
+		tests/cli/test_cli_readings.py tests/cli/test_cli_verify.py \
+		tests/explore/test_policies.py tests/explore/test_security.py tests/explore/test_views.py \
+		tests/frames tests/report/test_audit_page.py tests/report/test_pages.py \
+		tests/publishing/test_engine.py tests/publishing/test_publishing.py \
+		tests/publishing/test_tables.py tests/judge/test_verifier.py \
 		tests/methods/test_conformance.py tests/methods/test_fulldomain_result.py
 
-$(SERVICES)/.ready: pyproject.toml
-	$(PYTHON) -m venv $(SERVICES)
-	$(SERVICES)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	$(SERVICES)/bin/python -m pip install --quiet --disable-pip-version-check \
+$(SERVICES)/.ready: pyproject.toml | $(READY)
+	$(PYTHON) -m venv --without-pip $(SERVICES)
+	$(PIP) --python $(SERVICES)/bin/python install --no-compile \
 		--only-binary dbt-core-experimental-parser --editable ".[spark,sql]" \
 		--group dev --group services
 	@touch $(SERVICES)/.ready

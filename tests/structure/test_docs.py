@@ -120,7 +120,8 @@ def test_every_public_name_is_there():
 
 def test_pages_of_the_site():
     site = (ROOT / "mkdocs.yml").read_text("utf-8")
-    assert "\nmake docs\n" in (ROOT / ".ci/run").read_text("utf-8")  # every commit builds it
+    run = (ROOT / ".ci/run").read_text("utf-8")
+    assert re.search(r"^make .*\bdocs\b", run, re.MULTILINE)  # every commit builds it
     navigation = site.split("\nnav:\n")[1]
     pages = {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")}
     assert set(re.findall(r": ([\w/-]+\.md)$", navigation, flags=re.MULTILINE)) == pages
