@@ -38,7 +38,7 @@ _PAIRS = ["Lt LtE", "Gt GtE", "Eq NotEq", "In NotIn", "Is IsNot", "And Or", "Add
 _NODES = [[getattr(ast, name) for name in pair.split()] for pair in _PAIRS]
 TURNED = dict([*_NODES, *[pair[::-1] for pair in _NODES]])
 OTHER_CALL = {"min": "max", "max": "min", "any": "all", "all": "any"}
-ENDLESS = 20  # seconds of the processor after which a test has failed
+ENDLESS, STUCK = 20, 60  # seconds: of the processor, when a test has failed; until a fork ends
 CASES_AT_A_TIME = 4  # of one function, before those of the next
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -165,6 +165,7 @@ class Trials:
     def __init__(self, asked):
         self.asked, self.covered = asked, Covered(asked.covered)
         self.noticed_by, self.failed = Counter(), None
+        self.stuck = set()  # tests that wait in a fork for ever: for threads of what it came from
 
     def pytest_runtest_logreport(self, report):
         if report.failed:
@@ -180,13 +181,21 @@ class Trials:
         with tempfile.TemporaryDirectory() as folder:
             while faults or running:
                 while faults and len(running) < self.asked.jobs:
-                    fault, path = faults.pop(), Path(folder, f"{len(faults)}.json")
+                    fault = faults.pop()
+                    path = Path(folder, f"{hash(fault)}.json")
                     running[self.fork(fault, items, path)] = fault, path
                 time.sleep(0.01)
                 for child, (fault, path) in list(running.items()):
-                    if os.waitpid(child, os.WNOHANG)[0]:
-                        del running[child]
-                        counts[self.say(fault, ended(child, path))] += 1
+                    done, status = os.waitpid(child, os.WNOHANG)
+                    if not done:
+                        continue
+                    del running[child]
+                    said = ended(child, path)
+                    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM:
+                        self.stuck.add(said["by"])
+                        faults.append(fault)
+                    else:
+                        counts[self.say(fault, said)] += 1
         print(", ".join(f"{count} {word}" for word, count in sorted(counts.items())))
         return True
 
@@ -211,15 +220,15 @@ class Trials:
             for stream in (1, 2):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
             signal.signal(signal.SIGVTALRM, too_long)
-            signal.alarm(8 * (self.asked.seconds + ENDLESS))
             plant(fault)
-            said = self.run([items[test] for test in self.covered.tests(fault) & set(items)])
+            tests = (self.covered.tests(fault) & set(items)) - self.stuck
+            said = self.run([items[test] for test in tests], path)
         except BaseException as error:
             said = {"word": "not planted", "why": repr(error)}
         path.write_text(json.dumps(said), "utf-8")
         os._exit(0)
 
-    def run(self, tests):
+    def run(self, tests, path):
         """Who notices: of all that stay, or else of those that may go; each for so many seconds."""
         left_out, without = 0, tuple(self.asked.without)
         for word, goes in {"noticed": False, "only by them": True}.items():
@@ -229,6 +238,8 @@ class Trials:
                 if time.process_time() - began > self.asked.seconds:
                     left_out += 1
                     continue
+                path.write_text(json.dumps({"word": "noticed", "by": item.nodeid}), "utf-8")
+                signal.alarm(STUCK)
                 signal.setitimer(signal.ITIMER_VIRTUAL, ENDLESS)
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
                 signal.setitimer(signal.ITIMER_VIRTUAL, 0)
@@ -264,8 +275,6 @@ def ended(child, path):
     """The word of a process on a fault, when all that it began has ended, too."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
-    if not path.exists():
-        return {"word": "noticed", "by": "", "why": "the process broke off, or did not end"}
     return json.loads(path.read_text("utf-8"))
 
 
