@@ -13,8 +13,6 @@ from tests.attacks.small_methods import (
     DIVERSE,
     LEVELS,
     Coin,
-    agrees,
-    enumerated,
     microdata,
     naive,
     policy_for,
@@ -22,7 +20,6 @@ from tests.attacks.small_methods import (
 )
 
 import foreknow as fk
-from foreknow.attacks.observation import Reader
 from foreknow_judge.errors import UnsupportedError
 
 pytestmark = pytest.mark.usefixtures("tiny_tables")
@@ -112,25 +109,6 @@ def test_a_seed_that_everybody_knows(method):
         assert (secret.how, secret.cases) == ("proof", ())
     with pytest.raises(fk.InputError, match="goes by the order of rows"):
         attacked("aabbcd", method, seeds=[0], symmetric=True)
-
-
-def test_art_leaks_whatever_its_seed():
-    """Some of five are certain to an adversary who knows the priors, r and the algorithm."""
-    others = {"sex": list("mmmmmmffffff"), "disease": list("aaabbcabbbcc")}
-    priors = fk.Priors.learn(pa.table(others), ["sex"], "disease")
-    method = fk.ART(r="3/2", priors=priors, unique=False)
-    for values in sorted(set(permutations("aabbc"))):
-        found = microdata(list(values), sex=list("mmmmf"))
-        try:
-            made = fk.attack(found, method, seeds=[0])
-        except fk.NoSafeRelease:
-            continue
-        if made.certain:
-            break
-    assert made.certain
-    assert made.worst.exact == 1
-    assert made.worst.share <= Fraction(2, 3)  # the release by itself is what it should be
-    assert set(fk.attack(found, method, seeds=range(3)).certain) >= set(made.certain)
 
 
 # ---- what it says --------------------------------------------------------------------------------
@@ -265,26 +243,6 @@ def test_labels_are_seen_of_others():
     assert (two.n_worlds, two.consistent) == (4, 2)
 
 
-@pytest.mark.parametrize(
-    ("groups", "floor", "seen", "left_out", "published"),
-    [
-        ([4, 4, -1], 0, [0, 0, 1], 1, (("1 to 2",),)),  # the age of who is left out is not shown
-        ([-1, 9, -1], 0, [0, 1, 0], 0, (("2",),)),
-        ([4, 4, 3], 0, [0, 0, 1], None, (("1 to 2",), ("50",))),
-        ([-1, -1, -1], 0, [0, 0, 0], 0, None),
-        # The same people at other levels are another release.
-        ([0, -1, 1], 1, [0, 1, 2], 1, (("1",), ("50 to 59",))),
-        ([0, -1, 1], 2, [0, 1, 2], 1, (("1",), ("0 to 99",))),
-    ],
-)
-def test_what_a_reader_sees(groups, floor, seen, left_out, published):
-    levels = {"age": fk.Intervals([10, 100])} if floor else {}
-    reader = Reader(microdata(list("abc"), levels, age=[1, 2, 50]), {})
-    found = reader.see(np.array(groups), {"age": np.array([0, floor, 0, 0, 0])} if floor else None)
-    assert (found.groups.tolist(), found.left_out) == (seen, left_out)
-    assert found.published == published
-
-
 def test_certain_by_the_release_itself():
     """Rows 1 and 2 share a group of a only; of 3 and 4 the algorithm tells who has b."""
     found = attacked("aabc", lambda rows: [0, 0, 1, 1] if values_of(rows)[2] == "b" else [0] * 4)
@@ -298,30 +256,6 @@ def test_certain_by_the_release_itself():
     plain = attacked("aabc", lambda rows: [0, 0, 1, 1])
     assert (plain.certain, plain.certain_by_release, plain.found) == ((), (1, 2), False)
     assert "adds nothing; 2 people are certain without it" in plain._repr_html_()
-
-
-def test_functions_see_types_of_the_source():
-    seen = []
-
-    def pipeline(rows):
-        seen.append((rows.schema, rows["code"].to_pylist()))
-        return [0] * rows.num_rows
-
-    rows = pa.table({"age": [1, 2], "code": pa.array([7, 9], pa.int16()), "name": ["x", "y"]})
-    schema = fk.Schema(quasi_identifiers=["age"], sensitive="code", identifiers=["name"])
-    found = fk.attack(fk.Microdata(rows, schema), pipeline)
-    assert all(kind == rows.schema for kind, _ in seen)
-    assert {tuple(codes) for _, codes in seen} == {(7, 9), (9, 7)}
-    assert found.posterior(1, 7) == HALF
-    # Anything may be published beside groups; a pair of texts is the groups of two rows.
-    table = pa.table({"n": [1]})
-    for beside in (["20 to 40", "50"], table, {"a": table}):
-        found = attacked("abab", lambda rows, own=beside: ([0, 0, 1, 1], own))
-        assert found.consistent == found.n_worlds == 4
-    found = attacked("ab", lambda rows: ("x", "x"))
-    assert (found.n_groups, found.n_worlds) == (1, 2)
-    found = attacked("ab", lambda rows: ("x", "y"))
-    assert (found.n_groups, found.certain_by_release) == (2, (1, 2))
 
 
 # ---- what is published when nothing is -----------------------------------------------------------
@@ -351,31 +285,6 @@ def test_nothing_published_can_tell():
     assert found.to_dict()["seen"] == "nothing"
 
 
-def test_nothing_of_safe_and_estimated():
-    """What Safe's own set says; and where there are too many worlds."""
-    method = fk.Safe([[0, 0, 1, 1, 2, 2], [0, 0, 0, 1, 1, 1]], fk.MaxRatio("1/2"))
-    values = ["flu", "cold", "cancer", "cancer", "headache", "toothache"]
-    run = method.run(values)
-    assert run.released is None
-    found, expected = attacked(values, method, nothing=True), run.nothing_set()
-    assert found.consistent == expected.size
-    for person, row in expected.marginals.items():
-        assert all(found.posterior(person + 1, v) == row.get(v, 0) for v in set(values))
-    found = attacked(
-        "aabbccddeeff",
-        lambda rows: None if values_of(rows)[0] == "a" else [0] * 12,
-        nothing=True,
-        worlds=2000,
-        seed=1,
-    )
-    assert not found.exact
-    assert found.perhaps_certain == found.unsettled == (1,)
-    # Where something might be published, nothing is not attacked.
-    with pytest.raises(fk.NoSafeRelease):
-        attacked("aabbc", lambda rows: None)
-    assert attacked("aabbc", fk.Anatomy(3), seeds=[1], nothing=True).cases == ()
-
-
 class Slow:
     """Exact counting that is beyond reach in some worlds."""
 
@@ -395,34 +304,6 @@ def test_worlds_beyond_reach():
 
 
 # ---- only what a method declares -----------------------------------------------------------------
-
-
-def first_row(kind, *settings):
-    """A subclass whose groups depend on who stands in the first row."""
-
-    def partition(self, microdata, policy=None, seed=None):
-        first = microdata.values[int(microdata.sensitive_codes[0])]
-        return np.array([0, 0, 0, 0] if first == "hiv" else [0, 0, 1, 1])
-
-    return type(f"FirstRow{kind.__name__}", (kind,), {"partition": partition})(*settings)
-
-
-SUBCLASSES = [
-    *map(first_row, (fk.Mondrian, fk.FullDomain, fk.Safe)),
-    *(first_row(kind, 2) for kind in (fk.Anatomy, fk.Streamliner)),
-]
-
-
-@pytest.mark.parametrize("method", SUBCLASSES, ids=lambda method: type(method).__name__)
-def test_subclasses_are_other_methods(method):
-    """If they group in their own way."""
-    one, two = frozenset({frozenset(range(4))}), frozenset({frozenset({0, 1}), frozenset({2, 3})})
-    for values in (("hiv", "flu", "flu", "hiv"), ("flu", "hiv", "hiv", "flu")):
-        table = microdata(values, age=[30] * 4)
-        expected = enumerated(lambda world: one if world[0] == "hiv" else two, values)
-        found = fk.attack(table, method, fk.Policy(DIVERSE.requirements, table.schema, BUCKETS))
-        agrees(found, values, *expected)
-        assert found.certain == ((1,) if values[0] == "hiv" else (1, 2))
 
 
 def test_subclasses_that_say_so():

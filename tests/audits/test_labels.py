@@ -3,30 +3,25 @@
 import itertools
 import random
 import unicodedata
-from datetime import date
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 from tests.audits.folders import written
-from tests.examples import NIGHTLY, examples
+from tests.examples import NIGHTLY
 from tests.oracle.labels import parts_by_position, rows_of
 from tests.people import short_report
 from tests.utility.brute import members_of
 
 import foreknow as fk
 from foreknow.data.generalization import coarsened, style_of
-from foreknow.data.meaning import meanings_of
 from foreknow.errors import HierarchyError
 from foreknow.methods.protocol import Grouping
 from foreknow.publishing.code_book import about_of
 from foreknow.publishing.extents import Extents
 from foreknow.utility.value_positions import covers_of_texts, positions_of
-from foreknow_judge.errors import CertificateError, DataError, PolicyError
-from foreknow_judge.verdicts import verdicts as verify
-from foreknow_judge.written import Written
+from foreknow_judge.errors import DataError, PolicyError
 
 pytestmark = pytest.mark.usefixtures("tiny_tables")
 
@@ -83,63 +78,6 @@ def groupings(draw, values):
     groups = [used.index(group) for group in groups]
     pairs = [*zip(rows, groups, strict=True)]
     return rows, groups, [[row for row, own in pairs if own == g] for g in range(len(used))]
-
-
-@examples(150, deadline=None)
-@given(groupings(st.integers(-20, 60)) | groupings(st.dates(date(2023, 1, 1), date(2024, 1, 1))))
-def test_a_range_has_two_ends(grouping):
-    rows, groups, bags = grouping
-    wanted = []
-    for bag in bags:
-        known = sorted({v for v in bag if v is not None})
-        text = " to ".join(str(v) for v in dict.fromkeys([known[0], known[-1]])) if known else None
-        wanted.append(f"{text} or missing" if known and None in bag else text)
-    assert labels(rows, groups, "range") == wanted
-
-
-@examples(150, deadline=None)
-@given(groupings(st.sampled_from(ORDER)))
-def test_a_set_names_every_value(grouping):
-    rows, groups, bags = grouping
-    domain = [*([None] if None in rows else []), *(v for v in ORDER if v in rows)]
-    wanted = []
-    for bag in bags:
-        own = [v for v in domain if v in bag]
-        several = "*" if own == domain else " | ".join(v or "missing" for v in own)
-        wanted.append(own[0] if len(own) == 1 else several)
-    assert labels(rows, groups) == wanted
-
-
-@examples(150, deadline=None)
-@given(groupings(st.integers(0, 60)))
-def test_a_node_is_the_lowest(grouping):
-    rows, groups, bags = grouping
-
-    def node(value, width):
-        low = value // width * width
-        return f"{low} to {low + width - 1}"
-
-    wanted = []
-    for bag in bags:
-        if len({*bag}) == 1:
-            wanted.append(None if bag[0] is None else str(bag[0]))
-            continue
-        nodes = ({"missing" if v is None else node(v, width) for v in bag} for width in (5, 20))
-        wanted.append(next((own.pop() for own in nodes if len(own) == 1), "*"))
-    assert labels(rows, groups, hierarchy=fk.Intervals([5, 20])) == wanted
-
-
-@pytest.mark.parametrize(
-    ("values", "hierarchy", "style"),
-    [
-        *(([1, 2], None, "range"), ([date(2024, 1, 1)], None, "range"), ([*"ab"], None, "set")),
-        *(([*"ab"], fk.Ordered(ORDER), "range"), ([1, 2], fk.Intervals([5]), "hierarchy")),
-        (["12"], fk.Mask(2), "hierarchy"),
-    ],
-)
-def test_an_attribute_is_written_by_kind(values, hierarchy, style):
-    (attribute,) = table_of(values, hierarchy=hierarchy).attributes
-    assert (style_of(attribute, None), style_of(attribute, "set")) == (style, "set")
 
 
 @pytest.mark.parametrize(
@@ -256,14 +194,6 @@ def test_labels_are_about_what_extents_say(about):
             assert about_of(pa.array(own, pa.string())) == Extents(own).about
 
 
-def test_plain_numbers_are_not_read_singly(monkeypatch):
-    seen = []
-    read = lambda text: seen.append(text) or meanings_of(text)  # noqa: E731
-    monkeypatch.setattr("foreknow.publishing.extents.meanings_of", read)
-    assert about_of(pa.array([f"{i} to {i + 5}" for i in range(1000)] + ["*"])) == "number"
-    assert len(seen) == 2
-
-
 # ---- who reads two groups as one -----------------------------------------------------------------
 
 
@@ -290,34 +220,6 @@ def test_rows_side_by_side_are_judged(tmp_path, monkeypatch, values, fmt, alike)
         assert fk.Facts().disclosure(made.release).exact == ((1 / 4) if alike else (1 / 2))
     # Groups that are told apart are judged apart; those that are not are guessed 1 time in 3.
     assert right < 7 if alike else right == seeds
-
-
-def test_an_order_of_rows_tells_nothing():
-    """A group that only the order of rows would tell apart is judged by itself."""
-    microdata = table_of([None, "single", "missing", "single"], ["HIV", "HIV", "Flu", "Cold"])
-    with pytest.raises(fk.NoSafeRelease, match="reaches 1 for 'HIV'"):
-        fk.publish(microdata, facts("3/5"), method=Grouped(0, 0, 1, 1))
-    # An empty text and a null are two labels in Parquet.
-    microdata = table_of([None, None, "", ""], ["HIV", "HIV", "Flu", "Cold"])
-    options = fk.PublishOptions(format="parquet")
-    made = fk.publish(microdata, facts("3/5"), method=Grouped(0, 1, 0, 1), options=options)
-    assert {*made.tables["release"]["q"].to_pylist()} == {"*"}
-    with pytest.raises(fk.NoSafeRelease):
-        fk.publish(microdata, facts("3/5"), method=Grouped(0, 0, 1, 1), options=options)
-
-
-@pytest.mark.parametrize("semantics", ["set", "multiset"])
-def test_groups_that_read_alike_count_once(semantics):
-    rows = {"who": list(range(8)), "q": [1, 5, 1, 5, 2, 5, 1, 4], "d": [["a"], ["b"]] * 4}
-    schema = fk.Schema(quasi_identifiers=["q"], sensitive="d", semantics=semantics, person="who")
-    policy = fk.Policy([fk.Requirement(fk.Facts(), below="0.9")], schema)
-    method = Grouped(0, 0, 1, 1, 2, 2, 3, 3)
-    made = fk.publish(pa.table(rows), policy, method=method, labels={"q": "exact"})
-    assert [tuple(row.values()) for row in made.tables["sensitive"].to_pylist()] == [
-        (label, value, count)
-        for label, count in (("1 to 4", 1), ("1 to 5", 2), ("2 to 5", 1))
-        for value in "ab"
-    ]
 
 
 ALIKE = [
@@ -376,30 +278,6 @@ def test_a_mixed_group_is_nobody_in_priors(order):
         fk.publish(microdata, policy, method=fk.Streamliner(2), form="bucketized")
 
 
-PAIR = [["mild", "Other"], ["moderate", "Other"]]
-
-
-@pytest.mark.parametrize(
-    ("hierarchy", "label", "styles"),
-    [
-        (fk.Tree([*PAIR, ["severe", "Z"]]), "Other", {}),
-        (fk.Tree(PAIR), "*", {}),
-        (fk.Ordered(["mild", "moderate"]), "mild to moderate", {}),
-        (fk.Ordered(["mild", "moderate"]), "*", {"q": "set"}),
-        (None, "*", {}),
-        (ORDERED, '"mild" to "moderate"', {}),
-    ],
-)
-def test_a_signature_of_several_is_refused(hierarchy, label, styles):
-    severe, (values, disease) = label == "Other", MIXED
-    values, disease = [*values, *["severe"] * 2 * severe], [*disease, *["HIV", "Flu"] * severe]
-    microdata, groups = table_of(values, disease, hierarchy), [0, 1, 1, 0, *[2, 2] * severe]
-    policy = rule({"mild": 934, "moderate": 66, label: 500, "severe": 500})
-    with pytest.raises(fk.NoSafeRelease, match=r"'q'.*bucketized") as refused:
-        fk.publish(microdata, policy, method=Grouped(*groups), labels=styles)
-    assert repr(label) in str(refused.value)
-
-
 def test_a_node_above_one_value():
     """`FullDomain` may write a level above the members' own values: theirs is another signature."""
     tree = fk.Tree([["a", "A"], ["A", "B"], ["b", "B"]])
@@ -415,28 +293,6 @@ def test_a_node_above_one_value():
 
     with pytest.raises(fk.NoSafeRelease, match="'q'"):
         fk.publish(microdata, policy, method=Level1(0, 0, 1, 1))
-
-
-def test_exact_columns_are_judged_by_priors():
-    schema = fk.Schema(quasi_identifiers=["q", "age"], sensitive="d")
-    rows = pa.table({"q": ["a", "a", "b|c", "b|c"], "age": [1, 2, 3, 4], "d": ["HIV", "Flu"] * 2})
-    policy, microdata = rule({"a": 100, "b|c": 200}), fk.Microdata(rows, schema)
-    made = fk.publish(microdata, policy, method=Grouped(0, 0, 1, 1))
-    assert made.audit.safe
-    assert {row["q"] for row in made.tables["release"].to_pylist()} == {"a", "b|c"}
-
-
-def test_a_quoted_label_has_no_prior(tmp_path):
-    microdata = table_of(*MIXED, ORDERED)
-    written(microdata, facts("3/5"), tmp_path / "out", method=Grouped(0, 0, 1, 1))
-    policy = rule({"mild": 934, "moderate": 66, "mild to moderate": 500})
-    file = tmp_path / "out" / "release.csv"
-    release = fk.Release.from_generalized(file, quasi_identifiers=["q"], sensitive="d")
-    with pytest.raises(DataError, match='no probabilities for q "mild" to "moderate"'):
-        fk.audit(release, policy)
-    held = Written("generalized", ("q",), "d", {"release": file})
-    with pytest.raises(CertificateError, match=r'no probability of .*"mild" to "moderate"'):
-        verify(held, policy.to_dict()["require"])
 
 
 # ---- no two labels of a column are alike ---------------------------------------------------------

@@ -20,7 +20,7 @@ from tests.people import rows_of
 import foreknow as fk
 from foreknow.errors import SchemaError
 from foreknow.result import page_of
-from foreknow_judge.errors import CertificateError, DataError, PolicyError, UnsupportedError
+from foreknow_judge.errors import CertificateError, PolicyError, UnsupportedError
 
 BESIDE = ["ill", "drug", "pay", "job"]
 BAGS = st.lists(st.sampled_from("ab"), max_size=2)
@@ -166,20 +166,6 @@ def test_files_hold_for_each_column(method, how, tmp_path):
             assert counted[name, value] == count
 
 
-def test_a_search_allows_what_each_allows():
-    """Each requirement alone allows at least the groups that all together do."""
-    table, facts = register(400), fk.Facts(1, 1, 1)
-    asked = [fk.Requirement(facts, below="9/10", sensitive=name) for name in ("ill", "pay")]
-    both, ill, pay = (
-        fk.publish(table, fk.Policy(own, schema()), seed=1).audit.counts.n_groups
-        for own in (asked, asked[:1], asked[1:])
-    )
-    assert 1 < both <= min(ill, pay)
-    roles = schema("set", sensitive="ill", other=[])
-    only = fk.publish(table, fk.Policy([fk.Requirement(facts, below="9/10")], roles), seed=1)
-    assert only.audit.counts.n_groups == ill
-
-
 def test_false_semantics_are_refused(tmp_path):
     asked = [fk.Requirement(fk.Facts(0), below="9/10", sensitive="ill")]
     written(register(), fk.Policy(asked, schema()), tmp_path / "out")
@@ -191,29 +177,6 @@ def test_false_semantics_are_refused(tmp_path):
         place.write_text(json.dumps(table))
         with pytest.raises(CertificateError):
             fk.verify(tmp_path / "out")
-
-
-def test_what_stands_beside_a_set_is_known():
-    columns = {"age": ["20"] * 4, "pid": [*"1234"], "job": [*"xxyy"]}
-    table = pa.table({**columns, "ill": [["hiv"], ["hiv"], ["flu"], []]})
-    roles = {"quasi_identifiers": ["age"], "sensitive": "ill", "other": ["job"]}
-    release = fk.Release.from_generalized(table, person="pid", semantics="set", **roles)
-    known, blind = (
-        fk.audit(release, fk.Policy([fk.Requirement(fk.Facts(0), below="3/4", knowing=own)]))
-        for own in (None, [])
-    )
-    assert known.verdicts[0].disclosure.exact == 1  # those with job x
-    assert blind.verdicts[0].disclosure.exact == Fraction(1, 2)
-    assert blind.scope.assumed == {"ill": ("job",)}
-
-
-def test_rows_of_one_person_agree():
-    table = pa.table({"age": [1, 1], "pid": [7, 7], "ill": ["flu", "hiv"], "pay": ["low", "mid"]})
-    roles = schema(sensitive=["ill", "pay"], other=[])
-    rules = fk.Policy([fk.Requirement(fk.Facts(), below=1, sensitive="pay")], roles)
-    for judge in (fk.audit, fk.publish):
-        with pytest.raises(DataError, match=r"'low'.*'mid'"):
-            judge(table, rules)
 
 
 def test_what_is_not_served_is_refused():
@@ -286,14 +249,3 @@ def test_groups_without_a_value(order, tmp_path):
         notes = [note for note in audit.notes if "nobody has any" in note]
         assert notes == [f"{said} from the release."]
     assert fk.verify(tmp_path / "out").scope.without == {"ill": 6}
-
-
-def test_a_set_of_nothing_is_audited():
-    columns = {"name": ["a", "b"], "age": [1, 1], "ill": [None, None], "pay": ["x", "y"]}
-    table = pl.DataFrame(columns, schema_overrides={"ill": pl.List(pl.String)})
-    for sensitive, semantics in (("ill", "set"), (["pay", "ill"], {"ill": "set"})):
-        own = {"sensitive": sensitive, "semantics": semantics, "person": "name"}
-        rule = fk.Requirement(fk.Facts(1, 1, 1), "1/2", sensitive="ill")
-        policy = fk.Policy([rule], fk.Schema(quasi_identifiers=["age"], **own))
-        (verdict,) = fk.audit(table, policy).verdicts
-        assert (verdict.value, verdict.disclosure.exact, verdict.safe) == (None, 0, True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from random import Random
@@ -17,20 +16,14 @@ from tests.adversaries.releases_priors import priors_table, random_scene
 from tests.cli.conftest import desk as desk
 from tests.examples import NIGHTLY
 from tests.report.reading import Reader
-from tests.verdicts import altered
 
 import foreknow as fk
-from foreknow.report.blocks import Items, Sentence, Table
+from foreknow.report.blocks import Items, Table
 from foreknow.report.pages.audit import AuditPage
-from foreknow.report.pages.lattice import LatticePage
 from foreknow.report.pages.verification import VerificationPage, _finding
 from foreknow.result import page_of
-from foreknow_judge.counting import Column, GroupBags
-from foreknow_judge.criteria import GAUGES, limits_values
-from foreknow_judge.kinds import settings_of
 from foreknow_judge.lines import main as judge_alone
 from foreknow_judge.said import ASSUMED, ASSUMPTIONS, CASES_OF_FILES, SEVERAL_CASES
-from foreknow_judge.verdicts import read_requirements
 from foreknow_judge.verdicts import verdicts as verify
 from foreknow_judge.written import Written
 
@@ -40,11 +33,7 @@ ROWS = pa.table({"age": list(range(20, 60)), "ill": VALUES * 10})
 SCHEMA = {"quasi_identifiers": ["age"], "sensitive": "ill"}
 IDLE = {"facts": {}, "below": 0.5, "values": ["plague"]}
 NOBODY = "Nobody could be found out at a limit; everybody was looked at in turn."
-NOT_LIMITED = "No requirement limits what can be inferred of a person: that was not judged."
 OF_EACH_CASE = "of each case; of people it is the publisher's word"
-RELATIVE = (
-    "The limit is relative to priors: of a frequent value somebody may be surer, up to certainty."
-)
 
 
 def policy_of(*requirements):
@@ -117,28 +106,6 @@ def test_settings_that_ask_something(required, limits, tmp_path):
     assert "safe" not in [getattr(block, "mood", "") for block in page.blocks()]
 
 
-@pytest.mark.parametrize("seed", range(10 if NIGHTLY else 3))
-def test_what_one_value_could_break(seed):
-    """Against every group of a single value, measured with exact fractions, and the verifier."""
-    rng, differ = np.random.default_rng(seed), set()
-    for _ in range(2000 if NIGHTLY else 60):
-        many = {v: int(n) for v, n in zip(VALUES, rng.integers(0, 6, 4), strict=True) if n}
-        if not many:
-            continue
-        rule, shares = drawn(rng), {v: Fraction(n, sum(many.values())) for v, n in many.items()}
-        broken = any(breaks(rule, value, shares) for value in many)
-        assert rule.limits_values(fk.GroupCounts.from_bags([many])) == broken, (rule, many)
-        differ.add(broken)
-        ((key, settings),) = read_requirements([rule.to_dict()])[0].kinds.items()
-        names, one = sorted(many), Column(pa.array(["g"]), np.zeros(1, np.int64))
-        held = np.array([many[name] for name in names], np.int64)
-        held = GroupBags([one], names, np.zeros(len(names), np.int64), np.arange(len(names)), held)
-        more = [held] if key == "alpha_k" else []
-        own = settings_of(key, settings)
-        assert limits_values(GAUGES[key], own, held, more) == broken, (rule, many)
-    assert differ == {True, False}
-
-
 def drawn(rng):
     some = str(Fraction(int(rng.integers(1, 25)), int(rng.integers(1, 7)) * 4))
     share = str(min(Fraction(some), Fraction(1)))
@@ -177,25 +144,6 @@ def breaks(rule, value, shares):
     if isinstance(rule, fk.DeltaDisclosure):
         return len(shares) > 1
     return rule.alpha < 1 if isinstance(rule, fk.AlphaK) else rule.l > 1
-
-
-def test_settings_without_a_table():
-    assert fk.BetaLikeness(10**6).limits_values()
-    even = pa.table({"age": [1, 1], "value": ["flu", "hiv"], "probability": [0.5, 0.5]})
-    for rule, limits in (
-        ((fk.BetaLikeness(10**6),), True),
-        ((fk.TCloseness(1),), False),
-        ((fk.KAnonymity(5),), False),
-        ((fk.Facts(), 1), True),
-    ):
-        assert fk.Requirement(*rule).limits_inference is limits
-    priors = fk.Priors(even)
-    found = [fk.Requirement(priors, at_most=most).limits_inference for most in (0.99, 1)]
-    assert found == [True, False]
-    # A long order is asked at its ends.
-    counts = fk.GroupCounts.from_bags([range(5_000)])
-    close = [fk.TCloseness(t, "ordered").limits_values(counts) for t in ("0.51", "0.49")]
-    assert close == [False, True]
 
 
 # ---- counts of the table say it, and not settings alone --------------------------------------
@@ -297,28 +245,6 @@ def test_every_command_says_it(tmp_path):
     page = found.to_html()
     assert said in page
     assert "how sure somebody can become of what is required, at worst" in page
-
-
-SECRET = partial(fk.Requirement, fk.Facts(), below="1/2")
-
-
-@pytest.mark.parametrize(
-    "required",
-    [
-        *(fk.Requirement(own) for own in (fk.TCloseness("2/3"), fk.BetaLikeness(1000))),
-        *(SECRET(values=["zzz"]), SECRET(any_of=["zzz", "yyy"]), SECRET(excluded=["a", "b", "c"])),
-    ],
-    ids=str,
-)
-def test_lattices_by_counts(required):
-    schema = fk.Schema(**SCHEMA, hierarchies={"age": fk.Intervals([10, 30])})
-    policy = fk.Policy([required], schema)
-    assert not fk.audit(pa.table(THREE), policy, learned=False).limits_inference
-    found = fk.FullDomain().search(fk.Microdata(pa.table(THREE), schema), policy)
-    assert found.limits_inference is found.to_dict()["limits_inference"] is False
-    assert "safe" not in LatticePage(found).html().partition("<body")[2].lower()
-    asks = fk.Policy([SECRET(values=["a", "zzz"])], schema)
-    assert fk.FullDomain().search(fk.Microdata(pa.table(THREE), schema), asks).limits_inference
 
 
 # ---- sentences -------------------------------------------------------------------------------
@@ -426,46 +352,6 @@ def evidence_of(table, policy, place, **more):
     made = fk.publish(table, policy, seed=1, **more)
     made.write(place / "out")
     return made, fk.evidence_report(place / "out", table, policy, queries=5)
-
-
-def test_the_nearest_case_is_no_worst(relative):
-    made, evidence = relative
-    page = page_of(made.audit)
-    (table,) = texts_of(page, Table)
-    assert table.head[3] == "nearest to its limit"
-    assert RELATIVE in [block.text for block in texts_of(page, Sentence)]
-    text = Reader(page.html()).text
-    assert "The case nearest to its limit of every value" in text
-    assert "It is not the highest probability" in text
-    assert "worst case" not in text
-    assert page_of(evidence)._safe[0].endswith(RELATIVE)
-    rows = [str(row[0]) for row in page_of(evidence)._before().rows]
-    assert "Requirement 1: case nearest to its limit" in rows
-    # With limits of both kinds the table says so.
-    (other,), schema = made.audit.verdicts, made.audit.policy.schema
-    below = fk.audit(made, fk.Policy([fk.Requirement(fk.Facts(), below=1)], schema))
-    both = fk.Policy([*made.audit.policy.requirements, *below.policy.requirements], schema)
-    verdicts = (other, altered(below.verdicts[0], place=1))
-    counted = made.audit.counted + below.counted
-    page = page_of(replace(made.audit, policy=both, verdicts=verdicts, counted=counted))
-    assert texts_of(page, Table)[0].head[3] == "worst or nearest to its limit"
-
-
-def test_verify_names_the_nearest_case(relative):
-    (finding,) = relative[1].verification.findings
-    said, found = _finding(finding), finding.found
-    assert said.endswith(RELATIVE)
-    assert "at most" not in said
-    limit = 2 * found.prior
-    near = f"nearest to its limit: {found.exact} ({finding.value}), not above {limit}, 2 times the"
-    assert near in said
-    exact = Fraction(101253616200578589, 10**18)
-    own = replace(found, prior=exact / 2)
-    assert "not above 0.1013, 2 times the prior" in _finding(altered(finding, found=own))
-    for text in ("0.33333333333333333", "0.9999999999999999"):  # never below what is reached
-        own = replace(found, exact=Fraction(text), prior=Fraction(text) / 2)
-        shown = _finding(altered(finding, found=own)).partition("not above ")[2].partition(",")[0]
-        assert Fraction(shown) >= Fraction(text)
 
 
 # ---- cases and units -------------------------------------------------------------------------
@@ -585,33 +471,6 @@ def test_households_are_the_publishers_word(tmp_path):
 
 
 # ---- what evidence answers, what is assumed, and what the judge alone says -------------------
-
-
-@pytest.mark.parametrize(
-    ("require", "limited"),
-    [
-        ([{"k_anonymity": 5}], False),
-        ([{"k_anonymity": 5}, IDLE], False),
-        ([{"l_diversity": 2}, IDLE], None),  # diverse groups, in which somebody may be found out
-        ([{"facts": {}, "below": 0.5}], True),
-    ],
-)
-def test_evidence_of_inference(require, limited, tmp_path):
-    _, evidence = evidence_of(ROWS, policy_of(*require), tmp_path)
-    page = page_of(evidence)
-    answers = [
-        measured
-        for _, answers in page.questions()
-        for answer in answers
-        if answer.question.startswith("Inference")
-        for measured in answer.measured
-    ]
-    assert answers
-    assert (NOBODY in answers) is (limited is True)
-    assert (NOT_LIMITED in answers) is (limited is False)
-    linking = " ".join(page._linking)
-    assert ("What stays hidden is the ill." in linking) is (limited is not False) or limited is None
-    assert ("Nothing that is required hides the ill." in linking) is (limited is False)
 
 
 @pytest.mark.complete

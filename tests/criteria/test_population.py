@@ -314,17 +314,6 @@ def test_policy_files_name_the_population(place):
     assert "the group that fewest of the population could be in" in made.audit.to_html()
 
 
-def test_suppressed_people_as_they_are_written(place):
-    people, _ = register()
-    policy = policy_of(fk.KMap(20, as_table(people)), fk.KAnonymity(20))
-    made = fk.publish(place / "table.csv", policy, method=fk.Mondrian(suppression=0.2))
-    least = min(of for _, of in recounted(made.to_arrow().to_pylist(), people))
-    assert made.audit.criteria[0].reached == least
-    made.write(place / "out")
-    kept = fk.verify(place / "out", population=place / "everybody.csv")
-    assert kept.findings[0].reached == least
-
-
 # ---- what is refused, and the ways out ---------------------------------------------------------
 
 REGISTER = as_table(register()[0])

@@ -2,7 +2,6 @@
 
 import random
 import sqlite3
-from collections import Counter
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -12,17 +11,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from tests.examples import examples
 from tests.frames.backends import (
     FILES,
     UNNUMBERED,
-    arrow_chunked,
     arrow_dictionaries,
-    arrow_repeated_entries,
     bags,
     csv_file,
     parquet_file,
@@ -36,15 +29,13 @@ import foreknow as fk
 from foreknow.data.engines import parquet_table as parquet
 from foreknow.data.engines import table as tables
 from foreknow.data.engines.columns import Relabel
-from foreknow.data.engines.sources import open_table
-from foreknow.data.labels import Labels, text_of
+from foreknow.data.labels import Labels
 from foreknow.data.people import Members
 from foreknow.errors import SchemaError
 from foreknow.planning.suggestion import suggest_policy
 from foreknow_judge.errors import DataError, InputError
 
 NAN = float("nan")
-K2 = fk.Requirement(fk.KAnonymity(2))
 PEOPLE = pa.table({
     "gid": [3, 1, 1, 2, 3, 1, 2, 3, 12, 2],
     "age": [30, 41, 41, 30, 30, 41, 30, 30, 41, 58],
@@ -336,42 +327,6 @@ def test_every_source_reads_spellings_as_nulls(everywhere):
         assert (sorted(made.values), made.n_people) == (["AIDS", "Flu"], 5)
 
 
-@pytest.mark.thinned(2)
-@pytest.mark.parametrize("engine", ["memory", "duckdb"])
-def test_spellings_are_published_as_nulls(everywhere, engine):
-    for missing in ("drop", {"label": "unknown"}):
-        made, wanted = (
-            fk.publish(table, fk.Policy([K2], schema(missing=missing, **more)), engine=engine)
-            for table, more in (
-                (everywhere(WRITTEN), {"identifiers": ["pid"], "other": ["job"]}),
-                (PLAIN, {"identifiers": ["pid"], "other": ["job"], "reading": {}}),
-            )
-        )
-        assert bags(made.release.counts) == bags(wanted.release.counts)
-        assert ("unknown" in made.release.counts.values) == (missing != "drop")
-        assert not BARE & {str(value) for value in made.release.counts.values}
-        assert {*made.tables["release"]["job"].to_pylist()} == {"cook", None}
-
-
-def test_published_spellings_agree_with_members(tmp_path):
-    rows = pa.concat_tables([WRITTEN] * 5).set_column(0, "pid", [[str(i) for i in range(60)]])
-    pq.write_table(rows, tmp_path / "raw.parquet")
-    own = schema(identifiers=["pid"], missing="drop")
-    rules = fk.Policy([fk.Requirement(fk.KAnonymity(3))], own)
-    for engine in ("memory", "duckdb"):
-        out = tmp_path / engine
-        fk.publish(tmp_path / "raw.parquet", rules, engine=engine).write(out)
-        fk.verify(out)
-        assert not any(spelling in (out / "release.csv").read_text() for spelling in BARE)
-        members = pq.read_table(tmp_path / f"{engine}.owner" / "members.parquet")
-        assert len(members) == 60
-        assert len(members.drop_null()) <= 40
-        raw = fk.Microdata(tmp_path / "raw.parquet", rules.schema)
-        fk.utility_report(out, raw)
-        assert fk.evidence_report(out, table=raw) is not None
-        assert fk.audit(out, rules).safe
-
-
 def test_columns_without_spellings_are_numbers(tmp_path):
     rows = [
         ["age", "zip", "ill"],
@@ -405,26 +360,6 @@ def test_spellings_are_whole_texts():
     for wrong in ("NA", [99], {"NA"}, ["NA", None]):
         with pytest.raises(SchemaError, match="missing of reading"):
             fk.Reading(missing=wrong)
-
-
-def test_groups_of_a_release_are_as_written():
-    # Readers of the file tell NA, k. A. and an empty field apart: each is a group of its own.
-    rows = {
-        "age": ["NA", "k. A.", None, "NA"],
-        "zip": ["a"] * 4,
-        "ill": ["Flu", "NA", "Cold", "Flu"],
-    }
-    table = pa.table(rows)
-    assert told(fk.Release.from_schema(table, schema())) == {
-        ("NA", "a"): "2: Flu 2", ("k. A.", "a"): "1: unknown 1", (None, "a"): "1: Cold 1",
-    }  # fmt: skip
-    assert not fk.audit(table, fk.Policy([K2], schema())).safe
-    roles = {"quasi_identifiers": ["zip"], "sensitive": "ill", "other": ["age"], "missing": "drop"}
-    known = fk.Release.from_schema(table, fk.Schema(**roles, reading=SPELLED))
-    assert known.seen().counts.n_groups == 2  # of k. A., nobody
-    tally = pa.table({"age": ["1"] * 3, "d": ["NA", None, "Flu"], "count": [2, 1, 4]})
-    how = {"missing": {"label": "?"}, "reading": fk.Reading(missing=["NA"])}
-    assert told(by("tally", group=["age"], **how)(tally)) == {("1",): "7: ? 3, Flu 4"}
 
 
 def test_hierarchies_priors_and_files_may_say_spellings(tmp_path):
@@ -483,35 +418,6 @@ def test_init_proposes_the_spellings_it_sees():
 
 
 # ---- counting ------------------------------------------------------------------------------------
-
-DOMAINS = [
-    *(["f", "m", None], ["a", "b", "Ä", "", "a "], [0, 1, -3, None], [-(2**31), 2**31 - 1, 5]),
-    *([2**62, -(2**62)], [True, False], [date(2024, 1, day) for day in (1, 2, 3)]),
-    *([0.5, 1.5, None], [0.0, 1.0, 2.0, 3.0]),
-]
-
-
-@examples(2000, 50, deadline=None)
-@given(st.data())
-def test_counts_are_those_of_plain_python(data):
-    values = [st.sampled_from(data.draw(st.sampled_from(DOMAINS))) for _ in range(2)]
-    rows = st.lists(st.tuples(*values, st.sampled_from("xyz")), min_size=1, max_size=30)
-    rows, wanted = data.draw(rows), {}
-    for *key, value in rows:
-        wanted.setdefault(tuple(key), Counter())[value] += 1
-    table = pa.table(
-        dict(zip(("one", "other", "d"), map(list, zip(*rows, strict=True)), strict=True))
-    )
-    orders = []
-    lazy, repeated = pl.from_arrow(table).lazy(), arrow_repeated_entries(table, None)
-    for source in (table, lazy, repeated, duckdb.from_arrow(table)):
-        found = ages("one", "other")(source).counts
-        assert bags(found) == wanted
-        orders.append([*found.groups])
-        for place, (own, codes) in enumerate(found.groups.parts):
-            assert [own[code] for code in codes] == [group[place] for group in found.groups]
-            assert len({repr(label) for label in own}) == len(own)
-    assert all(order == orders[0] for order in orders)
 
 
 TWINS = [([NAN, 1.0, None], "NaN and null"), ([0.0, 1.0, -0.0], r"0\.0 and -0\.0")]
@@ -584,15 +490,6 @@ def test_roles_must_make_sense(make, says):
         make(PEOPLE)
 
 
-def test_relations_of_many_batches():
-    made = "SELECT i % 7 AS gid, 'd' || hash(i) % 250000 AS d FROM range(1200000) r(i)"
-    relation = duckdb.connect().sql(made)
-    rows = open_table(relation).arrow(["gid", "d"])
-    whole = relation.to_arrow_table()
-    assert rows.cast(whole.schema).equals(whole)
-    assert GROUPS(relation).counts == GROUPS(rows).counts
-
-
 def test_nothing_is_counted_before_it_is_asked():
     release = GROUPS(PEOPLE)
     assert repr(release) == "Release(the pyarrow frame, not counted yet)"
@@ -622,34 +519,6 @@ def test_nan_in_a_dictionary_is_missing():
     assert told(ages("age", "sex")(table)) == {("1.0", "f"): "1: a 1", (None, "f"): "2: b 2"}
     with pytest.raises(DataError, match="is missing in 2 rows"):
         _ = GROUPS(pa.table({"gid": [1, 1, 1], "d": coded})).counts
-
-
-def test_labels_of_nulls_may_be_values():
-    assert bags(by("groups", group="gid", missing=Relabel("Flu"))(ILL).counts)[2] == {"Flu": 3}
-    assert told(by("groups", group="gid", missing={"label": "?"})(ILL))["2"] == "3: ? 2, Flu 1"
-    table = pa.table({"gid": [1, 1, 2], "d": [7, None, 7]})
-    found = bags(by("groups", group="gid", missing=Relabel("?"))(table).counts)
-    assert found == {1: {"7": 1, "?": 1}, 2: {"7": 1}}
-    assert isinstance(Relabel("x"), str)
-    with pytest.raises(DataError, match="has no rows"):
-        _ = by("groups", group="gid", missing="drop")(table.filter(table["d"].is_null())).counts
-    values = [[True, False], [1.0, 2.5, 1e-7], [date(2024, 1, 31)], [Decimal("1.50")]]
-    for own in (*values, [datetime(2024, 1, 31), datetime(2024, 1, 31, 10, 30)]):
-        bare, with_null = (
-            by("groups", group="gid", missing=Relabel("unknown"))(
-                pa.table({"gid": [1] * len(column), "d": column})
-            ).counts.values
-            for column in (own, [*own, None])
-        )
-        assert sorted(with_null) == sorted([*map(text_of, bare), "unknown"])
-
-
-def test_rows_are_numbered_with_dropped_ones(tmp_path):
-    with pytest.raises(DataError, match=r"(row 2|line 3)"):
-        _ = GROUPS(write(tmp_path, "gid,d\n1,x\n,y\n")).counts
-    table = pa.table({"gid": [1, 1, None], "d": [None, "x", "y"]})
-    with pytest.raises(DataError, match="row 3"):
-        _ = by("groups", group="gid", missing="drop")(table).counts
 
 
 # ---- members -------------------------------------------------------------------------------------
@@ -714,52 +583,6 @@ def test_pandas_cells_may_hold_any_collection():
         assert told(NAMELESS(frame.set_axis([7] * 4))) == OF_CELLS
 
 
-def test_arrow_lists_of_every_type_are_read():
-    plain = pa.array(CELLS, pa.list_(pa.string()))
-    codes = pa.array(["Flu", "AIDS", "Flu"]).dictionary_encode()
-    coded = pa.ListArray.from_arrays(pa.array([0, 2, 2, None, 3], pa.int32()), codes)
-    large = plain.cast(pa.large_list(pa.large_string()))
-    for column in (plain, large, pa.array(CELLS, pa.list_view(pa.string())), coded):
-        table = pa.table({"gid": [1, 1, 1, 2], "d": column})
-        sliced = pa.concat_tables([table.slice(0, 1), table.slice(1, 3)])
-        assert told(NAMELESS(table)) == told(NAMELESS(sliced)) == OF_CELLS
-    cells = pa.array([["Flu", "AIDS"], None, ["Cold", "Flu"]], pa.list_(pa.string(), 2))
-    table = pa.table({"gid": [1, 1, 2], "d": cells})
-    assert told(NAMELESS(table)) == {"1": "2: AIDS 1, Flu 1", "2": "1: Cold 1, Flu 1"}
-    frame = pl.DataFrame({"gid": [1], "d": [[3, 4]]}, schema_overrides={"d": pl.Array(pl.Int64, 2)})
-    assert told(NAMELESS(frame)) == {"1": "1: 3 1, 4 1"}
-    frame = duckdb.sql("SELECT * FROM (VALUES (1, [30, 4]), (1, []), (2, [4])) AS t(gid, d)")
-    assert NAMELESS(frame).counts.values == (4, 30)
-
-
-@examples(60, deadline=None)
-@given(
-    st.lists(
-        st.tuples(st.sampled_from("xyz"), st.lists(st.sampled_from("ABCD"), max_size=4)),
-        min_size=1,
-        max_size=10,
-    ),
-    st.sampled_from(["set", "multiset"]),
-    st.randoms(use_true_random=False),
-)
-def test_rows_and_lists_are_what_people_make(held, semantics, chance):
-    of_set = semantics == "set"
-    people = {f"p{i}": (g, sorted({*v}) if of_set else v) for i, (g, v) in enumerate(held)}
-    groups = sorted({group for group, _ in people.values()})
-    wanted = fk.GroupCounts.from_people(
-        [[own for g, own in people.values() if g == group] for group in groups], semantics=semantics
-    )
-    how = {"person": "pid", "semantics": semantics}
-    for table in (long(people, chance), lists(people, chance)):
-        for source in (table, arrow_chunked(table, None), pl.from_arrow(table)):
-            found = by("groups", group="gid", **how)(source)
-            assert found.counts.take(np.argsort(found.counts.groups)) == wanted
-            coarse = ages("gid", **how)(source)
-            assert coarse.counts.take(np.argsort(coarse.counts.groups, 0)[:, 0]) == wanted
-            assert coarse.semantics == found.counts.semantics == semantics
-            assert found.linked
-
-
 def test_a_repeated_value_counts_twice(tmp_path):
     people = {"Ann": ("x", ["Flu", "Flu", "AIDS"]), "Bob": ("x", ["Flu"])}
     bag = by("groups", group="gid", person="pid", semantics="multiset")
@@ -785,26 +608,7 @@ def test_quasi_identifiers_are_of_the_person():
         _ = ages("age", "zip", **OF_SETS)(table).counts
 
 
-TWICE = "'Ann' has d 'Flu' twice, in rows 1 and 3; under semantics 'set' nobody has a value twice: "
 ONE_PLAIN = r"give (lists of plain values|one plain value)"
-
-
-@pytest.mark.parametrize(
-    ("rows", "says"),
-    [
-        ("Ann x Flu,Bob x Flu,Ann x Flu,Ann x Flu", f"{TWICE}use semantics multiset or remove"),
-        ("Bob x Flu,Ann x Flu,Ann y Cold", "'Ann' has gid 'x' in row 2, but 'y' in row 3; everyb"),
-        ("Ann x Flu,- x Flu", "column of people 'pid' is missing in row 2"),
-        ("Ann x Flu,Bob - -", r"the group column 'gid' is missing \(row 2\)"),
-    ],
-)
-def test_rows_of_people_that_contradict(rows, says, tmp_path):
-    cells = [[None if own == "-" else own for own in row.split()] for row in rows.split(",")]
-    names, groups, values = zip(*cells, strict=True)
-    table = pa.table({"pid": names, "gid": groups, "d": values})
-    for source in (table, csv_file(table, tmp_path)):
-        with pytest.raises(DataError, match=says):
-            _ = by("groups", group="gid", **OF_SETS)(source).counts
 
 
 @pytest.mark.parametrize(
@@ -886,7 +690,6 @@ def test_separators_that_mean_nothing(tmp_path, more, said):
 SINGLE = pa.table(
     {"group": [2, 1, 1, 2], "d": ["Flu", "Flu", "AIDS", "Cold"], "count": [3, 1, 2, 1]}
 )
-OF_SINGLE = {1: {"AIDS": 2, "Flu": 1}, 2: {"Cold": 1, "Flu": 3}}
 
 
 @pytest.mark.parametrize(
@@ -915,20 +718,6 @@ def test_tallies_that_count_nobody(changed, says):
         _ = by("bucketized")(
             pa.table({n: own for n, own in columns.items() if own is not None})
         ).counts
-
-
-def test_several_columns_may_make_a_group(tmp_path):
-    tally = pa.table({"age": ["x", None], "zip": [None, 1], "d": ["Flu", "Flu"], "count": [2, 1]})
-    people = pa.table({"zip": [None, 1, None, 1], "age": ["x", None, "x", "y"]})
-    own = {"semantics": "set", "people": people}
-    found = told(by("bucketized", group=["age", "zip"], **own)(tally))
-    assert found == {("x", None): "2: Flu 2", (None, "1"): "1: Flu 1", ("y", "1"): "1:"}
-    found = told(by("bucketized", group=["age"], **own)(tally))
-    assert found == {("x",): "2: Flu 2", (None,): "1: Flu 1", ("y",): "1:"}
-    for nobody in (TALLY.slice(0, 0), write(tmp_path, "group,d,count\n")):
-        found = by("bucketized", semantics="set", people=OF_GROUPS)(nobody)
-        assert {*told(found).values()} == {"1:", "2:", "3:"}
-        assert found.counts.n_values == 0
 
 
 def test_people_beside_a_tally_are_compared():

@@ -1,9 +1,7 @@
 """GroupCounts: how it is built, what it answers and refuses; and what is counted of tables."""
 
-import dataclasses
 import datetime as dt
 import json
-import pickle
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -12,17 +10,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from tests.examples import examples
 
 import foreknow as fk
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Labels, in_order, is_missing
-from foreknow.data.meaning import Values, meanings_of, quote
+from foreknow.data.meaning import Values, meanings_of
 from foreknow_judge.errors import DataError, InputError
 
-BAGS = st.lists(st.lists(st.sampled_from("abcde"), min_size=1, max_size=9), max_size=6)
 ARRAYS = {"sizes": [3, 2], "offsets": [0, 2, 4], "codes": [0, 1, 1, 2], "counts": [2, 1, 1, 1]}
 GOOD = {**ARRAYS, "values": "abc"}
 COUNTS = GroupCounts(**GOOD)
@@ -41,66 +35,11 @@ def lists(counts):
 # ---- building and looking ----------------------------------------------------------------------
 
 
-@examples(100)
-@given(BAGS, st.integers(0, 12))
-def test_a_bag_comes_back_as_it_went_in(bags, most):
-    counts = GroupCounts.from_bags(bags)
-    found = [counts.bag(g) for g in range(counts.n_groups)]
-    assert found == [{x: bag.count(x) for x in bag} for bag in bags]
-    sizes = len(bags), sum(map(len, bags)), len({x for bag in bags for x in bag})
-    assert (counts.n_groups, counts.n_people, counts.n_values) == sizes
-    groups = np.array([g for g, bag in enumerate(bags) for _ in bag], dtype=np.int64)
-    codes = np.array([counts.code(x) for bag in bags for x in bag], dtype=np.int32)
-    pairs = GroupCounts.from_pairs(groups, codes, values=counts.values, n_groups=len(bags))
-    assert pairs == counts
-    top = [sum(sorted(bag.values())[::-1][:most]) for bag in found]
-    assert counts.top_sums(most).tolist() == top
-
-
-@examples(60)
-@given(st.data(), BAGS.filter(bool))
-def test_merge_unites_bags(data, bags):
-    drawn = data.draw(st.lists(st.integers(0, 3), min_size=len(bags), max_size=len(bags)))
-    rank = {x: i for i, x in enumerate(sorted(set(drawn)))}
-    united = [[] for _ in rank]
-    for bag, at in zip(bags, drawn, strict=True):
-        united[rank[at]] += bag
-    assert GroupCounts.from_bags(bags).merge([rank[x] for x in drawn]) == GroupCounts.from_bags(
-        united
-    )
-
-
 def test_merge_adds_the_people_of_sets():
     counts = GroupCounts.from_people([[{"a"}, set()], [{"a", "b"}], [set()]], semantics="set")
     merged = counts.merge([0, 0, 1])
     assert (merged.semantics, lists(merged)) == ("set", ([3, 1], [0, 2, 2], [0, 1], [2, 1]))
     refused("group 1 has 0 people", GroupCounts.from_bags(["ab", "c"]).merge, [0, 2])
-
-
-def test_bags_may_be_mappings_and_groups_named():
-    counts = GroupCounts.from_bags([{"Flu": 2, "AIDS": 1}, ["Flu", "Cancer"]], groups=["x", "y"])
-    assert counts == GroupCounts.from_bags([["Flu", "AIDS", "Flu"], ["Cancer", "Flu"]])
-    assert [counts.group_label(g) for g in (0, 1)] == ["x", "y"]
-    assert counts.take([0]).group_label(0) == "x"
-    assert GroupCounts.from_bags([["Flu"]], groups=[("20", None)]).group_label(0) == ("20", None)
-
-
-def test_people_may_have_one_value_none_or_several():
-    people = GroupCounts.from_people([[["b"], ["a"]], [("a",)]], semantics="single")
-    assert people == GroupCounts.from_bags(["ab", "a"])
-    sets = GroupCounts.from_people([[{"Flu"}, {"Flu", "AIDS"}], [set()]], semantics="set")
-    assert (sets.semantics, lists(sets)) == ("set", ([2, 1], [0, 2, 2], [0, 1], [1, 2]))
-    assert [sets.bag(g) for g in (0, 1)] == [{"AIDS": 1, "Flu": 2}, {}]
-    bags = GroupCounts.from_people([[["Flu", "Flu", "Flu"], []]], semantics="multiset")
-    assert (bags.semantics, lists(bags)) == ("multiset", ([2], [0, 1], [0], [3]))
-
-
-@pytest.mark.parametrize("n_values", [2, 100_000])
-def test_heavy_weights_are_added_up_whole(n_values):
-    weights = np.array([2**51, 2**51 - 1, 300])
-    more = {"values": range(n_values), "n_groups": 1, "weights": weights}
-    counts = GroupCounts.from_pairs(np.array([0, 0, 0]), np.array([1, 1, 0]), **more)
-    assert counts.bag(0) == {0: 300, 1: 2**52 - 1}
 
 
 def test_codes_find_values():
@@ -147,29 +86,6 @@ def test_sums_of_nobody_and_of_very_many():
     many, nothing = np.ones(70_000, dtype=np.int64), np.zeros(0, dtype=np.int64)
     more = {"values": "ab", "n_groups": len(many), "sizes": many, "semantics": "set"}
     assert GroupCounts.from_pairs(nothing, nothing, **more).n_people == 70_000
-
-
-def test_any_integer_type_will_do():
-    narrow = {name: np.array(array, dtype=np.uint8) for name, array in ARRAYS.items()}
-    counts = GroupCounts(**narrow, values="abc")
-    assert counts == COUNTS == GroupCounts.from_bags(["aab", "bc"])
-    assert counts.counts.dtype == np.int64
-    small = GroupCounts.from_bags([{"Flu": np.int8(100), "AIDS": np.int8(100)}])
-    assert small.sizes.tolist() == [200]
-
-
-def test_counts_cannot_be_changed():
-    for counts in (COUNTS, pickle.loads(pickle.dumps(COUNTS))):  # or from another process
-        for name in ARRAYS:
-            with pytest.raises(ValueError, match="read-only"):
-                getattr(counts, name)[0] = 7
-            with pytest.raises(dataclasses.FrozenInstanceError):
-                setattr(counts, name, np.zeros(1))
-        with pytest.raises(TypeError):
-            counts.values[0] = "z"
-    sizes = np.array([3, 2])
-    assert np.shares_memory(GroupCounts(**GOOD | {"sizes": sizes}).sizes, sizes)
-    assert sizes.flags.writeable
 
 
 # ---- what cannot be counts of people -----------------------------------------------------------
@@ -343,26 +259,6 @@ def test_what_is_not_missing(label):
     assert not is_missing(label)
 
 
-def test_missing_values_do_not_hide_each_other():
-    values = pd.Series([7, None, None, None])
-    for bag in (values, values.tolist(), values.to_numpy()):
-        refused("group 0: value 1 is missing", GroupCounts.from_bags, [bag])
-    # What was meant: one value by its label, which Facts(l=1) then finds out for certain.
-    counts = GroupCounts.from_bags([values.astype(object).fillna("missing")])
-    frame = pd.DataFrame({"gid": 1, "v": values})
-    release = fk.Release.from_groups(frame, group="gid", sensitive="v", missing={"label": "none"})
-    for found in (counts, release):
-        assert fk.Facts(l=1).disclosure(found).exact == 1
-
-
-def test_equal_values_are_one():
-    counts = GroupCounts.from_bags([[0.0, -0.0], [1, True, 1.0, np.int64(1), Decimal("1.00")]])
-    assert (counts.values, counts.counts.tolist()) == ((0.0, 1), [2, 5])
-    days = [dt.datetime(2020, 1, 1), pd.Timestamp("2020-01-01")]
-    for bag, many in (([np.str_("a"), "a"], [2]), (["1", 1], [1, 1]), (days, [2])):
-        assert GroupCounts.from_bags([bag]).counts.tolist() == many
-
-
 def test_labels_are_ordered_numbers_first():
     assert in_order(["b", 10, None, "a", 9.5, (1,)]) == [9.5, 10, "a", "b", None, (1,)]
     given = [Decimal("10"), np.int64(9), 2, "b", Fraction(5, 2), np.float32(1.5), Decimal("0.5")]
@@ -398,30 +294,6 @@ def test_ranges_have_ends_and_a_middle():
         only("7").lower = 8
 
 
-@pytest.mark.parametrize(
-    ("text", "members", "missing"),
-    [
-        ("Divorced | Widowed", ("Divorced", "Widowed"), False),
-        ('"a | b" | "c"', ("a | b", "c"), False),
-        ('missing | "a"', ("a",), True),
-        ('"the ""x"" row"', ('the "x" row',), False),
-    ],
-)
-def test_sets_have_members(text, members, missing):
-    found = [m for m in meanings_of(text) if m.quoted or '"' not in text]
-    assert (found[0].members, found[0].missing) == (members, missing)
-    assert quote('a"b') == '"a""b"'
-
-
-def test_one_number_begins_where_it_ends():
-    assert only("7").lower == only("7").upper == 7
-    others = [m for text in ("*", "12**", "7 to 8", "a | b") for m in meanings_of(text)]
-    assert not any(m.lower is not None and m.lower == m.upper for m in others)
-    assert only("*").everything
-    assert [(m.start, m.length) for m in meanings_of("12**")] == [("12*", 4), ("12", 4)]
-    assert meanings_of("Northern") == ()
-
-
 def test_what_is_missing_twice_is_never_guessed():
     values = Values([None, "a", "b"], "x")
     assert values.covered_by("a or missing").tolist() == [True, True, False]
@@ -429,20 +301,6 @@ def test_what_is_missing_twice_is_never_guessed():
 
 
 # ---- tables: rows that stand twice, and rows that are no people --------------------------------
-
-
-def test_a_row_that_stands_twice_is_no_second_person():
-    """Of three people one has HIV: 1/3 is not below 1/3, and 1/4 was."""
-    rows = {"group": [1] * 4, "ill": ["Flu", "Flu", "HIV", "Cold"], "count": [1] * 4}
-    policy = {"require": [{"facts": {"l": 0}, "below": "1/3", "values": ["HIV"]}]}
-    once = fk.Release.from_bucketized(pa.table(rows).slice(1), sensitive="ill")
-    assert not fk.audit(once, policy).safe
-    twice = fk.Release.from_bucketized(pa.table(rows), sensitive="ill")
-    says = "rows 1 and 2 differ by nothing but the count"
-    refused(says, fk.audit, twice, policy)
-    other = pa.table({**rows, "income": ["high", "low", "low", "low"]})
-    release = fk.Release.from_bucketized(other, sensitive=["ill", "income"])
-    assert release.counts.bag(0) == {"Flu": 2, "HIV": 1, "Cold": 1}
 
 
 ROWS = pa.table({"who": [*"pppqqq"], "age": [20] * 3 + [30] * 3, "ill": [*"abcabc"]})

@@ -6,7 +6,6 @@ import sys
 
 import duckdb
 import pandas as pd
-import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from tests.frames.backends import bags, write
@@ -187,16 +186,6 @@ def test_a_database_is_read_with_its_types(database):
         assert {(age.domain[a], code.domain[z]) for a, z in rows} == {row[:2] for row in PEOPLE}
 
 
-def test_a_database_is_free_when_its_table_is_gone(database):
-    path, run = database
-    table = open_table(path)
-    assert len(table.arrow(["age"])) == 3
-    del table
-    run("INSERT INTO people VALUES (1, '2', NULL, 'flu')")
-    assert column(path) == [1, 34, 35, 61]
-    assert column(path, "born") == [None, *sorted(born for _, _, born, _ in PEOPLE)]
-
-
 def test_a_database_of_duckdb_that_is_open_is_named(tmp_path):
     path = tmp_path / "open.duckdb"
     connection = duckdb.connect(str(path))
@@ -278,25 +267,6 @@ def test_views_that_reach_out_are_refused(tmp_path, view):
         assert "GEHEIM" not in str(said.value)
     for engine in ("duckdb", "auto"):  # the file is free again
         assert fk.publish(good, rules, engine=engine).release.counts.n_people == 1
-
-
-def test_views_read_no_variable_of_python(tmp_path):
-    known = pa.table({"age": [1], "ill": ["GEHEIM"]})
-    with duckdb.connect(tmp_path / "evil.duckdb") as opened:
-        opened.register("registered", known)
-        made = 0
-        for name in ("known", "registered"):
-            try:
-                opened.execute(f"CREATE VIEW people{made} AS SELECT * FROM {name}")
-            except duckdb.Error:
-                continue
-            made += 1
-    if not made:
-        pytest.skip("DuckDB keeps no such view")
-    with pytest.raises(DataError):
-        _ = fk.Microdata(
-            f"{tmp_path}/evil.duckdb?table=people0", quasi_identifiers=["age"], sensitive="ill"
-        ).n_people
 
 
 # ---- SPSS, Stata, SAS --------------------------------------------------------------------------

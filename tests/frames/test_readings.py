@@ -3,16 +3,12 @@
 import datetime as dt
 import gzip
 import random
-import sqlite3
 from dataclasses import replace
 from decimal import Decimal
 
-import duckdb
-import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from tests.frames.backends import bags, write
 
@@ -221,18 +217,6 @@ def test_a_reading_that_means_nothing_is_refused(given, said):
         fk.Schema(**X, reading=given)
 
 
-def test_a_reading_beside_the_schema_goes_first(tmp_path):
-    content = rows("31.12.2020", "Köln", delimiter=";", encoding="cp1252")
-    schema = fk.Schema(**X, reading={"encoding": "utf-16", "delimiter": ";"})
-    read = fk.Microdata(write(tmp_path, content), schema, fk.Reading(encoding="cp1252"))
-    assert read.reading == fk.Reading(encoding="cp1252", delimiter=";")
-    assert read.attributes[0].domain == ["31.12.2020", "Köln"]
-    assert fk.Schema(**schema.to_dict()) == schema
-    assert schema.to_dict()["reading"] == {"encoding": "utf-16", "delimiter": ";"}
-    pq.write_table(pa.table({"x": ["a"], "d": ["b"]}), tmp_path / "people.parquet")
-    assert column(tmp_path / "people.parquet", reading=schema.reading)[0] == ["a"]  # needs none
-
-
 def test_a_release_is_compared_as_it_is_written(tmp_path):
     """One date in two spellings makes two groups, whatever a format makes of them."""
     path = write(tmp_path, "x;d\n1.2.2020;flü\n01.02.2020;flü\n".encode("latin-1"))
@@ -333,54 +317,6 @@ def test_codes_that_became_floats_are_doubted(tmp_path):
     assert found.read_as()["x"] == "nothing but missing values"
 
 
-def test_what_columns_were_taken_for_is_said():
-    frame = pl.DataFrame({
-        "age": [17, 90, None], "sex": ["F", "M", "F"], "day": [day(2020)] * 3,
-        "born": ["1.2.2020", "3.4.2020", "31.12.2020"], "dose": ["1,5", "2", "0,5"],
-        "d": ["flu", "cold", "flu"],
-    })  # fmt: skip
-    schema = fk.Schema(quasi_identifiers=frame.columns[:-1], sensitive="d")
-    of_frame = fk.Microdata(frame, schema)
-    wanted = {
-        "age": "numbers 17 to 90, some missing", "sex": "text, 2 values",
-        "day": "one date, 2020-01-01", "born": "text, 3 values", "dose": "text, 3 values",
-        "d": "text, 2 values",
-    }  # fmt: skip
-    assert of_frame.read_as() == wanted
-    doubts = of_frame.doubts()
-    assert [*doubts] == ["born", "dose"]
-    assert "--date-format dd.mm.yyyy" in doubts["born"]
-    assert '--decimal ","' in doubts["dose"]
-    told = fk.Microdata(frame, schema, fk.Reading(decimal=",", **POINTS))
-    assert told.doubts() == {}
-    said = {"born": "dates 2020-02-01 to 2020-12-31", "dose": "numbers 0.5 to 2"}
-    assert told.read_as() == wanted | said
-
-
-def test_an_ordered_categorical_is_published_in_its_order(tmp_path):
-    levels = ["none", "some", "much", "all"]
-    values = pd.Categorical(levels * 6, levels, ordered=True)
-    frame = pd.DataFrame({"x": values, "d": [*"abc"] * 8})
-    policy = fk.Policy([fk.Requirement(fk.Facts(), below="1/2")], fk.Schema(**X))
-    groups = fk.Mondrian().partition(fk.Microdata(frame, policy.schema), policy)
-    made = fk.publish(frame, policy, seed=1)
-    expected = set()
-    for group in np.unique(groups):
-        held = [level for level in levels if level in {*frame["x"][groups == group]}]
-        expected.add(held[0] if len(held) == 1 else f"{held[0]} to {held[-1]}")
-    assert {*made.tables["release"]["x"].to_pylist()} == expected
-    made.write(tmp_path / "out")
-    assert fk.verify(tmp_path / "out")
-    # The reading of the owner's file is not published.
-    path = write(tmp_path, rows(*["Köln", "Ulm"] * 8, delimiter=";", encoding="latin-1"))
-    own = fk.Schema(**X, reading={"encoding": "latin-1", "delimiter": ";"})
-    policy = fk.Policy([fk.Requirement(fk.Facts(), below="0.9")], own)
-    assert policy.to_dict()["schema"]["reading"] == {"encoding": "iso8859-1", "delimiter": ";"}
-    fk.publish(path, policy).write(tmp_path / "latin")
-    assert "reading" not in (tmp_path / "latin" / "certificate.json").read_text()
-    assert fk.verify(tmp_path / "latin")
-
-
 @pytest.mark.parametrize(
     ("reading", "odd", "usual"),
     [
@@ -403,30 +339,12 @@ def test_most_values_as_the_reading_says_are_too_few(reading, odd, usual):
 
 # ---- sensitive numbers and dates: near each other, in ranges, and published ----------------------
 
-INCOMES = ["40.690,00", "40690,50", "15.000", "950", "12.345,6", "70.000,25"]
-PLAIN = ["40690.00", "40690.50", "15000", "950", "12345.6", "70000.25"]
 AGES = [20, 21, 22, 40, 41, 42]
 
 
 def in_csv(folder, incomes):
     lines = [f"{age};{income}\n" for age, income in zip(AGES, incomes, strict=False)]
     return write(folder, "age;income\n" + "".join(lines))
-
-
-def in_pandas(_, incomes):
-    return pd.DataFrame({"age": AGES, "income": incomes})
-
-
-def in_sqlite(folder, incomes):
-    with sqlite3.connect(folder / "people.sqlite") as opened:
-        opened.execute("CREATE TABLE people (age INTEGER, income TEXT)")
-        opened.executemany("INSERT INTO people VALUES (?, ?)", zip(AGES, incomes, strict=True))
-    opened.close()
-    return folder / "people.sqlite"
-
-
-def in_relation(folder, incomes):
-    return duckdb.from_arrow(pa.Table.from_pandas(in_pandas(folder, incomes)))
 
 
 def schema_of(**more):
@@ -436,99 +354,6 @@ def schema_of(**more):
 
 def ways(*requirements, **more):
     return fk.Policy(requirements, schema_of(**more))
-
-
-def values_of(table, **more):
-    return sorted(fk.Microdata(table, schema_of(**more)).values)
-
-
-NEAR = fk.Requirement(fk.Facts(), below="3/4", sensitive="income", within=5000)
-POOR = fk.Requirement(fk.Facts(), below="3/4", sensitive="income", any_of={"low": {"to": 15000}})
-SECRET = fk.Requirement(fk.Facts(), below="1/2", values=["40690.50"])
-ONE = fk.Requirement(fk.Facts(), below=1)
-
-
-def reached(given, *asked, **more):
-    audit = fk.audit(given, ways(*asked, **more))
-    return [str(verdict.reached) for verdict in audit.verdicts]
-
-
-@pytest.mark.parametrize("put", [in_csv, in_pandas, in_sqlite, in_relation])
-def test_incomes_with_a_decimal_comma(tmp_path, put):
-    raw = put(tmp_path, INCOMES)
-    for given in (raw, fk.Microdata(raw, schema_of())):
-        assert reached(given, SECRET, NEAR) == ["1", "1"]
-        found = fk.audit(given, ways(ONE)).counts.values
-        assert sorted(found) == values_of(raw)
-    made = fk.publish(raw, ways(NEAR, POOR), seed=1, delimiter=",", decimal=".")
-    made.write(tmp_path / "out")
-    fk.verify(tmp_path / "out")
-    written = pd.read_csv(tmp_path / "out" / "release.csv", dtype=str)["income"]
-    assert sorted(written) == sorted(PLAIN)
-    assert fk.audit(tmp_path / "out", ways(NEAR, POOR)).safe
-    # Of six people two have 40690.00 and 40690.50, and three at most 15000.
-    plain = fk.publish(in_csv(tmp_path, PLAIN), ways(NEAR, POOR, reading={}), seed=1)
-    for own in (made, plain):
-        assert [str(v.reached) for v in own.audit.verdicts] == ["1/3", "1/2"]
-    # A number written in two ways is one value.
-    if put is not in_sqlite:
-        table = put(tmp_path, ["1.500", "1500,0", "1500", "-7", "2,50", "2,5"])
-        assert values_of(table) == ["-7", "1500", "2.5"]
-        assert fk.Microdata(table, schema_of()).everyone().totals.sum() == 6
-
-
-def test_dates_and_declared_types_are_iso(tmp_path):
-    days = ["31.12.2023", "1.2.2024", "01.02.2024", "5.2.2024", "6.2.2024", "7.2.2024"]
-    found = values_of(in_csv(tmp_path, days), reading=POINTS)
-    assert (found[:2], len(found)) == (["2023-12-31", "2024-02-01"], 5)
-    sent, number = in_csv(tmp_path, ["1,5", "1.000", "2", "3", "4", "5"]), {"income": "number"}
-    assert values_of(sent, types=number) == ["1.5", "1000", "2", "3", "4", "5"]
-    assert values_of(sent, types={"income": "text"}) == ["1,5", "1.000", "2", "3", "4", "5"]
-    table = in_csv(tmp_path, ["1.5", "1.5.0", "2", "3", "4", "5"])
-    with pytest.raises(fk.InputError, match=r"'income'.*'1\.5\.0'"):
-        values_of(table, types=number, reading={})
-    texts = ["101", "E11.9", "J45", "x", "y", "z"]
-    assert values_of(in_csv(tmp_path, texts)) == texts
-    told = {"reading": COMMA | {"missing": ["k.A."]}, "missing": {"label": "unknown"}}
-    table = in_csv(tmp_path, ["1.500", "k.A.", "2,5", "3", "k.A.", "4"])
-    assert values_of(table, **told) == ["1500", "2.5", "3", "4", "unknown"]
-    for incomes, row in (
-        (["15.000", "unknown", "k.A.", "none", "950", "950"], "row 2 holds 'unknown'"),
-        (["1,5", "2,5", "3,5", "4.5", "5", "6"], "row 4 holds '4.5'"),
-    ):
-        table = in_csv(tmp_path, incomes)
-        with pytest.raises(fk.InputError, match=row):
-            values_of(table)
-        assert {*values_of(table, types={"income": "text"})} == {*incomes}
-
-
-def test_numbers_in_lists_are_read_like_publish():
-    twice = pd.DataFrame({"age": [20, 30], "income": [["1.500", "1500,0"], ["2,5"]]})
-    for call in (
-        lambda: values_of(twice, semantics="set"),
-        lambda: reached(twice, SECRET, semantics="set"),
-    ):
-        with pytest.raises(fk.InputError, match="1500"):
-            call()
-    counted = fk.Microdata(twice, schema_of(semantics="multiset")).everyone()
-    assert counted.totals.tolist() == [2, 1]
-    lists = pa.table({"age": AGES, "income": [[income] for income in INCOMES]})
-    assert reached(lists, SECRET, semantics="set") == ["1"]
-    for incomes in (INCOMES, PLAIN):  # read numbers are near
-        table = pd.DataFrame({"sex": ["f"] * 6, "income": incomes})
-        assert reached(table, SECRET, NEAR, quasi_identifiers=["sex"]) == ["1/6", "1/3"]
-
-
-@pytest.mark.parametrize("decimal", [",", "."])
-def test_written_numbers_stay(tmp_path, decimal):
-    rules = ways(fk.Requirement(fk.Facts(), below="1", values=["1234.5"]))
-    raw = in_csv(tmp_path, ["1.234,5", "7,25", "30", "1.234,5", "7,25", "30"])
-    made = fk.publish(raw, rules, seed=1, decimal=decimal)
-    made.write(tmp_path / "out")
-    for given in (tmp_path / "out", tmp_path / "out" / "release.csv", made.to_pandas()):
-        audit = fk.audit(given, rules)
-        assert audit.counts == made.audit.counts
-        assert sorted(audit.counts.values) == ["1234.5", "30", "7.25"]
 
 
 @pytest.mark.parametrize(

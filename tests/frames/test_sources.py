@@ -1,14 +1,11 @@
 """Opening tables and writing them: what is one, what is not, how large, and what is said then."""
 
-import csv
 import gzip
 import os
 import re
 import time
 import zipfile
 from datetime import date, timedelta
-from decimal import Decimal
-from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -18,20 +15,16 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from tests.examples import examples
-from tests.frames.backends import bags, csv_file, parquet_folder, write
+from tests.frames.backends import bags, parquet_folder, write
 from tests.frames.workbooks import write_workbook
 
 import foreknow as fk
 from foreknow.data.engines import workbook_bounds
 from foreknow.data.engines.bare import bare
 from foreknow.data.engines.sources import open_table
-from foreknow.data.engines.table import require
-from foreknow.data.engines.write import write_csv, write_in_parts
+from foreknow.data.engines.write import write_in_parts
 from foreknow_judge import bounds
-from foreknow_judge.errors import DataError, ForeknowError, InputError
+from foreknow_judge.errors import DataError, ForeknowError
 
 TABLE = pa.table({"gid": [1, 2], "d": ["Flu", "AIDS"]})
 
@@ -52,18 +45,6 @@ def folder_of(parent, *tables):
     for i, table in enumerate(tables):
         pq.write_table(table, folder / f"{i}.parquet")
     return folder
-
-
-def test_paths_and_texts_are_the_same(tmp_path):
-    path = csv_file(TABLE, tmp_path)
-    table = open_table(Path(path))
-    assert table.columns == open_table(str(path)).columns == ["gid", "d"]
-    assert open_table(table) is table
-    require(table, ["gid", "d"])
-    with pytest.raises(DataError, match="no column 'x'"):
-        require(table, ["gid", "x", "y"])
-    with pytest.raises(DataError, match=r"'.*nowhere\.csv'"):
-        open_table(tmp_path / "nowhere.csv")
 
 
 # ---- folders of Parquet --------------------------------------------------------------------------
@@ -145,15 +126,6 @@ def test_what_is_beside_parts(tmp_path, name, kind, says):
     else:
         with pytest.raises(DataError, match=says):
             open_table(folder)
-
-
-@pytest.mark.parametrize("place", ["0.parquet", "z.parquet"])
-def test_columns_of_one_part_are_unjudged(tmp_path, place):
-    folder = folder_of(tmp_path, TABLE)
-    pq.write_table(TABLE.append_column("name", pa.array(["Ann"] * len(TABLE))), folder / place)
-    release = fk.Release.from_groups(folder, group="gid", sensitive="d")
-    found = fk.audit(release, fk.Policy([fk.Requirement(fk.KAnonymity(1))]))
-    assert found.scope.beside == ("name",)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to root")
@@ -391,23 +363,6 @@ def test_empty_fields_in_quotes_and_without(tmp_path):
     assert by_column(quoted).groups == [(None,), ("1",)]
 
 
-def test_rows_and_names_stay_as_they_are(tmp_path):
-    ages = [str(20_000 - i) for i in range(20_000)]
-    path = write(tmp_path, "age,d\n" + "".join(f"{age},x\n" for age in ages))
-    assert open_table(path).arrow(["age"])["age"].cast(pa.string()).to_pylist() == ages
-    for header, group, sensitive in (("gid,d,D", 1, 3), ("GID,gid,D", 2, 3)):
-        columns = header.split(",")
-        names = {"group": columns[group - 1], "sensitive": columns[sensitive - 1]}
-        found = counted(write(tmp_path, f"{header}\n1,2,3\n"), **names)
-        assert found == {str(group): {str(sensitive): 1}}
-    path = write(tmp_path, '"gid","dis\nease"\n1,Flu\n')
-    assert open_table(path).columns == ["gid", "dis\nease"]
-    names = [f"{'column' * 20}{i}" for i in range(1000)]  # longer than a buffer
-    path = write(tmp_path, ",".join(names) + "\n" + ",".join(map(str, range(1000))) + "\n")
-    assert open_table(path).columns == names
-    assert open_table(path).arrow([names[-1]]).column(0).to_pylist() == ["999"]
-
-
 NOT_UTF = "not UTF-8.*save it again as UTF-8"
 LATIN = ("gid,d\n" + "1,x\n" * 30_000).encode() + b"1,\xe9\n"
 
@@ -509,19 +464,6 @@ def test_headers_of_two_megabytes(tmp_path):
     refused(lambda: fk.audit(tmp_path / "t.parquet", RULES), "the names of the columns: longer")
 
 
-@pytest.mark.parametrize(
-    ("block", "says"),
-    [
-        (b"\0" * (1 << 22), "line 3"),
-        (b"2" + b"," * (1 << 22), "line 3: a line of over 2 MB"),
-        (b"2," + b"x" * (1 << 22) + b"\n", r"over 2 MB|longer than 2 MB"),  # beyond the buffer
-        (b"2,a,b" + b"c" * 200_000, "line 3"),
-    ],
-)
-def test_a_line_that_is_odd_and_long(tmp_path, block, says):
-    refused(lambda: fk.audit(packed(tmp_path / "t.csv.gz", block), RULES), says)
-
-
 @pytest.mark.parametrize("texts", [[""] * 20, [f"{i}" for i in range(3)]])
 def test_a_text_that_is_too_long(tmp_path, texts):
     long = pa.array([text + "x" * (bounds.VALUE_BYTES + 1) for text in texts])
@@ -587,69 +529,7 @@ def test_a_reader_that_is_ended_is_an_error(tmp_path, monkeypatch):
     refused(lambda: fk.suggest_policy(path), "cannot be read", 60)
 
 
-def test_what_is_large_and_real_is_read(tmp_path):
-    wide = {f"column number {i}": ["a", "b"] * 2 for i in range(300)}
-    wide |= {"age": ["1", "1", "2", "2"], "ill": ["x" * 100_000, "ü" * 100_000, "a", "b"]}
-    pyarrow.csv.write_csv(pa.table(wide), tmp_path / "t.csv")
-    pq.write_table(pa.table(wide), tmp_path / "t.parquet")
-    for name in ("t.csv", "t.parquet"):
-        assert len(open_table(tmp_path / name).columns) == 302
-        fk.publish(tmp_path / name, RULES).write(tmp_path / f"{name}.out")
-        fk.verify(tmp_path / f"{name}.out")
-    cells = [["age", "ill"], *[[i % 9, "ab"[i % 2]] for i in range(5_000)]]
-    book = write_workbook(tmp_path / "t.xlsx", {"S": cells})
-    assert fk.Microdata(book, RULES.schema).n_people == 5_000
-
-
 # ---- writing: the columns given, and nothing else of the input -----------------------------------
-
-FORMULAS = ["=1+1", "+1", "-1", "@sum", "\t=1", "\r=1"]
-CODED = pa.dictionary("int8", "str")
-
-
-def as_csv(table, folder, **more):
-    write_csv(table, folder / "out.csv", **more)
-    with (folder / "out.csv").open(newline="", encoding="utf-8") as file:
-        return [*csv.reader(file)]
-
-
-def test_texts_are_quoted_and_nulls_are_empty(tmp_path):
-    table = pa.table({"a": ["x,y", 'q"r', "l\nm", None, " s "], "n": [1, 2, 3, None, 5]})
-    wanted = [["x,y", "1"], ['q"r', "2"], ["l\nm", "3"], ["", ""], [" s ", "5"]]
-    assert as_csv(table, tmp_path) == [["a", "n"], *wanted]
-    table = pa.table({"d": [date(2024, 1, 31)], "x": [Decimal("1.50")], "n": [-7], "f": [0.5]})
-    assert as_csv(table, tmp_path)[1] == ["2024-01-31", "1.50", "-7", "0.5"]
-    for kind in (pa.string(), pa.large_string(), CODED, pa.string_view()):
-        table = pa.table({"a": pa.array(["x", None], pa.string()).cast(kind), "n": [1, 2]})
-        assert as_csv(table, tmp_path) == [["a", "n"], ["x", "1"], ["", "2"]]
-    with pytest.raises(InputError, match="a"):
-        as_csv(pa.table({"a": [[1]]}), tmp_path)
-
-
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), CODED])
-def test_formulas_are_disarmed_when_asked(tmp_path, kind):
-    texts = pa.array([*FORMULAS, "plain", "a=b", "", None]).cast(kind)
-    table = pa.table({"=a": texts, "n": [-1] * 10})
-    name, *plain = (row[0] for row in as_csv(table, tmp_path))
-    assert (name, plain[:6]) == ("=a", FORMULAS)
-    (name, _), *rows = as_csv(table, tmp_path, escape_formulas=True)
-    assert name == "'=a"
-    assert [a for a, _ in rows] == [*("'" + f for f in FORMULAS), "plain", "a=b", "", ""]
-    assert {n for _, n in rows} == {"-1"}
-
-
-@examples(50, deadline=None)
-@given(
-    st.lists(
-        st.none() | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")),
-        min_size=1,
-    )
-)
-def test_what_is_written_reads_back_the_same(tmp_path_factory, texts):
-    path = tmp_path_factory.mktemp("csv") / "out.csv"
-    write_csv(pa.table({"a": pa.array(texts, pa.string()), "n": range(len(texts))}), path)
-    found = open_table(path).arrow(["a"]).column("a").cast(pa.string()).to_pylist()
-    assert found == [text or None for text in texts]  # empty texts are nulls in CSV
 
 
 def test_nothing_else_of_the_input_is_written(tmp_path):

@@ -3,8 +3,6 @@
 import datetime as dt
 import json
 import random
-import shlex
-import sqlite3
 from collections import Counter, defaultdict
 from decimal import Decimal
 from fractions import Fraction
@@ -159,36 +157,6 @@ def verdicts(desk, *arguments):
     found = desk.json("found.json")
     assert [*found["verdicts"][-1]["judged"]] == ["k_anonymity"]  # the criterion is among them
     return code, found["verdicts"], found["scope"]["left_out"]
-
-
-def test_the_query_runs_and_its_result_is_read(odd):
-    place = 'clinic."the.release"'
-    comment, asked = query(odd, "--table", place)
-    said = "-- Then: foreknow audit --counts tally.csv --policy odd.toml --count count_2"
-    assert comment == said
-    more = shlex.split(comment.partition("tally.csv")[2])[2:]
-    with duckdb.connect(str(odd.folder / "release.duckdb")) as opened:
-        opened.register("given", odd.table)
-        opened.execute(f"CREATE SCHEMA clinic; CREATE TABLE {place} AS FROM given")
-        opened.execute(f"CREATE TABLE tally AS {asked}")
-        opened.execute(f"COPY tally TO '{odd.folder / 'tally.parquet'}'")
-        opened.execute(f"CREATE TABLE plain AS FROM {place}")
-    direct = verdicts(odd, "release.duckdb?table=plain")
-    assert direct[2] > 0
-    lite = sqlite3.connect(odd.folder / "release.sqlite")
-    lite.execute("ATTACH ':memory:' AS clinic")
-    names = ", ".join('"{}"'.format(name.replace('"', '""')) for name in ODD)
-    lite.execute(f"CREATE TABLE {place} ({names})")
-    rows = zip(*odd.table.to_pydict().values(), strict=True)
-    lite.executemany(f"INSERT INTO {place} VALUES (?, ?, ?, ?, ?)", rows)
-    lite.execute(f"CREATE TABLE tally AS {asked}")
-    lite.commit()
-    for source in ("release.duckdb?table=tally", "tally.parquet", "release.sqlite?table=tally"):
-        assert verdicts(odd, "--counts", source, *more) == direct
-    backticks = query(odd, "--table", place, "--dialect", "spark")[1]
-    both = [sorted(map(str, lite.execute(own))) for own in (asked, backticks)]
-    assert both[0] == both[1]
-    lite.close()
 
 
 def test_the_query_runs_on_postgresql(odd):
@@ -447,18 +415,6 @@ def test_other_rows_than_were_counted_are_noticed(tmp_path):
         same = keys_of(other)[0] == keys_of(table)[0]
         assert ((found[1] - weight) % (1 << 64) == 0) == same
         assert found[0][0]["age"] == ("20-29" if keys_of(other)[0] in keys else None)
-
-
-def test_types_that_differ_in_name_only(tmp_path):
-    at = pa.array([dt.datetime(2020, 1, 1, tzinfo=dt.UTC), None], pa.timestamp("us", "UTC"))
-    entries = pa.table({"t": at, "s": ["a", None]})
-    ones = np.array([1, 1])
-    weight, _ = lookup.write_lookup(entries, ones, np.array([0, 1]), LABELS, tmp_path)
-    elsewhere = at.cast(pa.timestamp("us", "Europe/Rome"))
-    large = pa.array(["a", None], pa.large_string())
-    rows, *found = looked_up(tmp_path, pa.table({"t": elsewhere, "s": large}))
-    assert found == [weight % (1 << 64), 2]
-    assert [row["age"] for row in rows] == ["20-29", "30-39"]
 
 
 @pytest.mark.parametrize("span", [1 << 62, 3])

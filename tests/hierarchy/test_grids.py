@@ -8,7 +8,6 @@ at most 20 values, which five people or more have each.
 """
 
 import csv
-import itertools
 import json
 import re
 from collections import Counter
@@ -19,9 +18,6 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from tests.examples import examples
 from tests.people import short_report
 
 import foreknow as fk
@@ -202,75 +198,6 @@ def line(end):
 # ---- random tables -----------------------------------------------------------------------------
 
 
-DAYS = st.dates(date(1900, 1, 1), date(2030, 12, 31))
-
-
-KINDS = [
-    st.integers(-200, 200),
-    st.integers(0, 30),
-    st.integers(1980, 1990),
-    st.floats(-1000, 1000).map(lambda x: round(x, 3)),
-    st.floats(0, 1).map(lambda x: round(x, 15)),
-    st.sampled_from([0.0, 0.5, 1.0, 250.75]),
-    st.floats(1e10, 1e12).map(float),
-    DAYS,
-    st.dates(date(2020, 1, 1), date(2020, 3, 31)),
-    st.datetimes(datetime(2020, 1, 1), datetime(2020, 2, 28)),
-    st.times(),
-]
-
-
-@st.composite
-def columns_of(draw):
-    n = draw(st.integers(1, 90))
-    found = {}
-    for name in "qr"[: draw(st.integers(1, 2))]:
-        kind = draw(st.sampled_from(KINDS))
-        kind = st.one_of(st.none(), kind, kind, kind) if draw(st.booleans()) else kind
-        found[name] = draw(st.lists(kind, min_size=n, max_size=n))
-    return found
-
-
-@examples(150)
-@given(columns_of())
-def test_grids_of_random_tables(tmp_path_factory, columns):
-    if any(set(values) == {None} for values in columns.values()):
-        return
-    folder = tmp_path_factory.mktemp("made") / "out"
-    try:
-        rows, made = published(columns, folder, below=1)
-    except fk.ForeknowError as error:
-        assert isinstance(error, fk.NoSafeRelease) or "empty lines" in str(error)  # noqa: PT017
-        return
-    check(columns, rows, made)
-    if len(columns) == 1:
-        (values,) = columns.values()
-        dated = any(isinstance(value, (date, time)) for value in values)
-        meant = (parsed(row["q"], dated) for row in rows)
-        ends = sorted({found[0] + (found[1],) for found in meant if found[0]})
-        for (_, high, open_end), (low, *_) in itertools.pairwise(ends):
-            assert high < low or (open_end and high == low)
-
-
-def test_birthdays_and_incomes_are_rounded(tmp_path):
-    """Of 1,000 people, many had a date of birth of their own in print."""
-    draw = np.random.default_rng(1)
-    born = [date(1930, 1, 1) + timedelta(int(day)) for day in draw.integers(0, 25_000, 1_000)]
-    rows, made = published({"dob": born}, tmp_path / "out", below="3/4")
-    assert made.grids == {"dob": "by year"}
-    check({"dob": born}, rows, made)
-    exact, asked = published({"dob": born}, tmp_path / "exact", "3/4", labels={"dob": "exact"})
-    assert not asked.grids
-    ends = {text for row in exact for text in row["dob"].split(" to ")}
-    assert len([day for day, many in Counter(born).items() if many == 1 and str(day) in ends]) > 200
-    # Numbers of 15 digits.
-    incomes = np.random.default_rng(2).lognormal(10, 1, 800).tolist()
-    rows, made = published({"income": incomes}, tmp_path / "pay", below="3/4")
-    assert made.grids == {"income": "in steps of 1000"}
-    assert all(re.fullmatch(r"(0|\d*000) to <\d*000", row["income"]) for row in rows)
-    check({"income": incomes}, rows, made)
-
-
 @pytest.mark.parametrize(
     ("values", "grid", "labels"),
     [
@@ -306,35 +233,6 @@ def test_tables_of_a_few_people(values, grid, labels, tmp_path):
 
 
 # ---- what goes by labels -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("style", "label", "wide"),
-    [
-        ("range", "8 to 11", 3 / 19),  # two steps of the first level, of 0 to 19
-        ("exact", "9 to 10", 1 / 19),  # of 20 values
-        ("set", "9 | 10", 1 / 19),
-    ],
-)
-def test_ncp_of_each_style(style, label, wide, tiny_tables):
-    schema = fk.Schema(
-        quasi_identifiers=["age"], sensitive="d", hierarchies={"age": fk.Intervals([2, 10])}
-    )
-    ages = [9, 10, *range(9), *range(11, 20)]
-
-    class Two:
-        def partition(self, microdata, policy=None, seed=None):
-            return np.array([0, 0, *[1] * 18])
-
-    options = fk.PublishOptions(labels={"age": style})
-    criterion = fk.LDiversity(2) if style == "set" else fk.KAnonymity(2)
-    policy = fk.Policy([fk.Requirement(criterion)], schema, options)
-    microdata = fk.Microdata(pa.table({"age": ages, "d": ["a", "b"] * 10}), schema)
-    made = fk.publish(microdata, policy, method=Two())
-    assert label in made.tables["release"]["age"].to_pylist()
-    ncp = (2 * wide + 18 * (1.0 if style != "set" else 17 / 19)) / 20
-    assert made.audit.utility.ncp["age"] == pytest.approx(ncp)
-    assert fk.utility_report(made, microdata, queries=1).utility.ncp["age"] == pytest.approx(ncp)
 
 
 def test_attacks_run_the_published_method(tmp_path):

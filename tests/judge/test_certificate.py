@@ -256,6 +256,7 @@ def put(*pairs):
         # Rows in another order are another file, but as safe.
         (lambda rows: rows[::-1], False, ["digest differs"]),
         (put(("2s", "2")), True, ["^a sensitive value is missing in group 2$"]),
+        (lambda rows: [], True, ["^the release has no rows$"]),
     ],
 )
 def test_a_changed_release_is_found(change, certify, said, folder):

@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import random
 from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
@@ -12,91 +11,11 @@ import pyarrow as pa
 import pyarrow.csv as pc
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
-from hypothesis import strategies as st
-from tests.examples import examples
-from tests.methods.tables import microdata
-from tests.oracle.streamliner import exchangeable, releases
 
 import foreknow as fk
 from foreknow.cli.entry import app
-from foreknow.methods import anatomy as anatomy_rounds
-from foreknow.methods.anatomy import rounds_of
 
 pytestmark = pytest.mark.usefixtures("tiny_tables")
-
-
-@st.composite
-def eligible(draw, most=20):
-    """How many people have each value, none of them more than one in l."""
-    n_values = draw(st.integers(2, 8))
-    l = draw(st.integers(2, n_values))  # noqa: E741
-    top = draw(st.sampled_from([2, 5, most]))
-    counts = draw(st.lists(st.integers(0, top), min_size=n_values, max_size=n_values))
-    while max(counts) * l > sum(counts) or not sum(counts):
-        # Raise the least, or lower the most, until the table is eligible.
-        at = counts.index(min(counts))
-        counts[at] += 1
-        if counts[at] == max(counts):
-            break
-    if max(counts) * l > sum(counts):
-        counts = [max(counts)] * n_values
-    return counts, l
-
-
-@examples(1000, deadline=None)
-@given(eligible(), st.sampled_from([1, 3, 1 << 20]))
-def test_rounds_take_the_largest(case, block):
-    """One person each, of the l values that most have."""
-    counts, l = case  # noqa: E741
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(anatomy_rounds, "_BLOCK", block)
-        rounds = np.split(rounds_of(np.array(counts), l), np.cumsum(counts)[:-1])
-    taken, rest = [part.tolist() for part in rounds], list(counts)
-    for t in range(sum(counts) // l):
-        chosen = [v for v, times in enumerate(taken) if t in times]
-        assert len(chosen) == l
-        least = min(rest[v] for v in chosen)
-        assert least >= max((rest[v] for v in range(len(rest)) if v not in chosen), default=0)
-        assert least > 0
-        for v in chosen:
-            rest[v] -= 1
-    assert max(rest) <= 1  # who is left has a value of their own
-    assert sum(rest) == sum(counts) % l
-    for v, times in enumerate(taken):
-        grouped = [t for t in times if t >= 0]
-        assert grouped == sorted(set(grouped))  # one at a time, in the order of the rounds
-        assert times[len(grouped) :] == [-1] * rest[v]
-
-
-@examples(500, deadline=None)
-@given(eligible(), st.integers(0, 999), st.randoms())
-def test_groups_have_different_values(case, seed, order):
-    counts, l = case  # noqa: E741
-    values = [f"v{v}" for v, count in enumerate(counts) for _ in range(count)]
-    order.shuffle(values)
-    groups = fk.Anatomy(l).partition(microdata(range(len(values)), values), seed=seed)
-    assert (groups.dtype, len(groups)) == (np.int64, len(values))
-    bags = [[values[i] for i in np.flatnonzero(groups == g)] for g in range(int(groups.max()) + 1)]
-    assert len(bags) == len(values) // l
-    for bag in bags:
-        assert len(set(bag)) == len(bag) >= l
-    assert sum(len(bag) - l for bag in bags) == len(values) % l
-
-
-@pytest.mark.thinned(2)
-@pytest.mark.parametrize(
-    ("bag", "l"),
-    [("aabb", 2), ("aabbcd", 2), ("aabbc", 2), ("aabbcc", 3), ("abcd", 3), ("aabc", 2)],
-)
-def test_knowing_the_method_teaches_nothing(bag, l, monkeypatch):  # noqa: E741
-    """All tables that can have led to a release are equally likely: it is exchangeable."""
-
-    def method(table, lots):
-        monkeypatch.setattr("foreknow.randomness.SecretGenerator", lambda: lots)
-        return fk.Anatomy(l).partition(microdata(range(len(table)), table))
-
-    assert exchangeable(releases(bag, method))
 
 
 # ---- the l that a policy needs: of Streamliner, too ----------------------------------------------
@@ -169,15 +88,6 @@ def test_an_l_below_does_not_hold(name):
             with pytest.raises(fk.NoSafeRelease, match="do not hold what the policy requires"):
                 fk.publish(table, rules, method=made_by(name, less), seed=seed)
     assert tried > 7
-
-
-def test_other_limits_choose_l():
-    """On some values, or on group sizes."""
-    about = asking("0.3", about=["e"], **BUCKETS)
-    sizes = fk.Policy([fk.Requirement(fk.GroupSize(3))], options=fk.PublishOptions(**BUCKETS))
-    for name, policy, chosen in (("Anatomy", about, 4), ("Streamliner", sizes, 3)):
-        made = fk.publish(people(FIVE), policy, method=made_by(name))
-        assert made.certificate.method["l"] == chosen
 
 
 MANY_A = [*"a"] * 43 + [*"b"] * 20 + [*"c"] * 20 + [*"d"] * 17
@@ -282,25 +192,6 @@ def test_boxes_of_unequal_groups(name, settings):
 
 
 # ---- other methods that refuse in a few words ----------------------------------------------------
-
-
-def test_out_of_steps(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    draw, rows = random.Random(1), ["weight,zip,ailment"]
-    for _ in range(40):
-        weight, place = draw.randint(20, 59), draw.choice(["1", "2", "11"])
-        rows.append(f"{weight},{place},{draw.choice('aaaaabbbcd')}")
-    (tmp_path / "t.csv").write_text("\n".join([*rows, ""]))
-    (tmp_path / "p.toml").write_text(
-        '[schema]\nquasi_identifiers = ["weight", "zip"]\nsensitive = "ailment"\n'
-        "hierarchies = { weight = { intervals = [10, 20] }, zip = { intervals = [10] } }\n"
-        '[[require]]\nfacts = {}\nbelow = 0.5\n[publish]\nmethod = "safe"\n'
-        'safe = { functions = ["weight=1", "zip=1", "weight=2", "zip=*"], steps = 3 }\n'
-    )
-    refused = CliRunner().invoke(app, ["publish", "t.csv", "-p", "p.toml", "-o", "out"])
-    assert "Nothing is published" in str(refused.exception)
-    assert "More steps (steps = 30) change no result" in str(refused.exception)
-    assert not (tmp_path / "out").exists()
 
 
 def test_out_of_reach_names_few():

@@ -1,15 +1,12 @@
 """ART against enumeration: no group breaks its limits, what exists is found; edges; tables."""
 
 import random as plain
-from collections import Counter
 from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.adult import table as adult_table
 from tests.examples import NIGHTLY
 from tests.methods.art_tables import ArtTable, random_table, some_limits
@@ -20,7 +17,6 @@ from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.priors.signature_groups import PriorMatrix, matrix
 from foreknow.errors import NoSafeRelease, SchemaError
 from foreknow.methods.art import ART, Limit
-from foreknow.methods.art.groups import like_parts
 from foreknow.methods.art.infeasibility import ArtNames, impossible
 from foreknow.methods.art.judge import safe_groups, safe_lists
 from foreknow.methods.art.limits import LimitTable
@@ -113,21 +109,6 @@ def test_tables_that_are_searched(kind, many, sizes, n_values, reading):
     assert times
 
 
-@READINGS
-def test_the_judge_agrees(reading):
-    verdicts = Counter()
-    for table in some_limits(1, reading, 60 * TIMES, (1, 7), 4):
-        problem = table.problem
-        whole = np.zeros(problem.n_people, dtype=np.int64)
-        verdict = safe_groups(problem, whole, problem.profiles, problem.values, 1)[0]
-        if problem.unique and len(set(table.values)) < len(table.values):
-            assert not verdict
-            continue
-        assert verdict == keeps_all(table, range(len(table.values))), table
-        verdicts[bool(verdict)] += 1
-    assert set(verdicts) == {True, False}
-
-
 def rows_of(text):
     """Priors: a row of shares for each signature, rows by commas."""
     return [[Fraction(x) for x in row.split()] for row in text.split(",")]
@@ -149,67 +130,7 @@ def test_the_printed_method_breaks_its_promise():
     assert robust_groups(table.problem).tolist() == [0, 0, 0]
 
 
-@pytest.mark.parametrize(
-    ("signatures", "values", "priors", "said"),
-    [
-        ("00000", "00012", "1/3 1/3 1/3", "too frequent"),
-        ("0", "0", "1/2 1/2", "too frequent"),
-        ("0011", "0101", "1 0, 1/2 1/2", "the prior is above 0 for 2 only"),
-        ("0111", "0121", "1/3 1/3 1/3, 0 1/2 1/2", "the prior is above 0 for 1 only"),
-        ("011", "012", "0.98 0.01 0.01, 0.1 0.4 0.5", "exhaustive search"),
-    ],
-)
-def test_why_there_is_none(signatures, values, priors, said):
-    codes, values = [int(x) for x in signatures], [int(x) for x in values]
-    table = ArtTable([codes], values, [rows_of(priors)], Fraction(2), "joint")
-    assert not exists(table.people, table.values, table.r, table.reading)
-    with pytest.raises(NoSafeRelease, match=said):
-        robust_groups(table.problem)
-
-
 # ---- at the edges of limits ----------------------------------------------------------------------
-
-
-@READINGS
-def test_limits_of_two_sets(reading):
-    """Each lets others of the people have a value freely, so all of them may share a group."""
-    rows = rows_of("5/12 5/12 1/12 1/12, 1/12 1/12 5/12 5/12")
-    asked = [[({0, 1, 2, 3}, None, None, Fraction(3, 2))]] * 2
-    signatures = [[0, 0, 1, 1], [1, 1, 0, 0]]
-    table = ArtTable(signatures, [0, 1, 2, 3], [rows] * 2, 2, reading, None, asked)
-    assert keeps_all(table, range(4))
-    assert robust_groups(table.problem).tolist() == [0, 0, 0, 0]
-
-
-@READINGS
-def test_the_least_people_of_a_group(reading):
-    tight = 0
-    for table in some_limits(11, reading, 50 * TIMES, (1, 6), 4):
-        problem = table.problem
-        for people in range(1, 1 << problem.n_people):
-            group = [t for t in range(problem.n_people) if people >> t & 1]
-            if len(group) <= problem.least and keeps_all(table, group):
-                assert len(group) == problem.least, table
-                tight += 1
-    assert tight
-
-
-@given(
-    st.fractions(0, 1, max_denominator=10**40),
-    st.booleans(),
-    st.integers(1, 2**31 - 1),
-    st.integers(0, 3),
-)
-def test_rounded_limits_are_exact(limit, strict, size, off):
-    table = LimitTable.of_shares([[(limit, strict)]])
-    rounded = table.rounded
-    assert rounded.num.dtype == np.int64
-    # Of shares c/N those next to the limit, where a rounding would show.
-    for n in (size, size // 1000 + 1, Fraction(limit).limit_denominator(2**31 - 1).denominator):
-        count = int(limit * n) - 1 + off
-        if 0 < count <= n:
-            share = Fraction(count, n)
-            assert rounded.holds(0, 0, share) == table.holds(0, 0, share)
 
 
 def test_limits_just_kept():
@@ -259,15 +180,6 @@ def test_one_of_three_beside_a_limit(form, prior):
         fk.publish(letters("bca"), policy, options=options)
 
 
-def test_priors_of_large_denominators():
-    drawn = plain.Random(3)
-    big = {"p": drawn.choices("uvwxyz", k=60_000), "d": drawn.choices("aabbc", k=60_000)}
-    priors = Priors.learn(pa.table(big), ["p"], "d")
-    few = pa.table({"p": list("uvwxyz") * 50, "d": ["a"] * 200 + ["b"] * 60 + ["c"] * 40})
-    with pytest.raises(NoSafeRelease, match=r"'a' is too frequent: 200 of 300 .* allow 18\d\."):
-        ART(times="3/2", priors=priors).partition(fk.Microdata(few, X))
-
-
 @READINGS
 def test_priors_that_rule_a_table_out(reading):
     with pytest.raises(NoSafeRelease, match="its prior is 0 for everybody"):
@@ -294,26 +206,6 @@ def test_pools_are_divided(seed, n, times, semantics, monkeypatch):
     assert fk.audit(released(rows, groups, "d"), policy).safe
 
 
-@READINGS
-def test_like_parts_are_safe(reading):
-    """And they hold everybody."""
-    random, parted = np.random.default_rng(12), 0
-    for table in some_limits(12, reading, 240 if NIGHTLY else 24, (2, 9 if NIGHTLY else 7), 3):
-        problem = table.problem
-        people = np.flatnonzero(random.random(problem.n_people) < 0.9)
-        if problem.unique or not len(people):
-            continue
-        groups = like_parts(problem, people)
-        if groups is None:
-            assert not keeps_all(table, people), table
-            continue
-        parted += len(groups) > 1
-        assert sorted(np.concatenate(groups).tolist()) == people.tolist()
-        for group in groups:
-            assert keeps_all(table, group), (table, group)
-    assert parted
-
-
 # ---- mixed groups --------------------------------------------------------------------------------
 
 
@@ -326,29 +218,6 @@ def mixed(random):
     )
     priors = [matrix(priors / priors.sum(axis=1, keepdims=True))]
     return ArtProblem.of_signatures([profiles], priors, values, r=2, unique=False)
-
-
-def worse(mixer, recipe, times):
-    """How much a recipe leaves in the way more often than it takes away, thrice."""
-    table = mixer.table.copy()
-    for pair, count in recipe.items():
-        table[pair] -= times * count
-    change = mixer.excess(table, np.arange(len(table))) - mixer.all_excess()
-    return sum(3 * excess if excess > 0 else excess for excess in change.tolist())
-
-
-def test_recipes_are_repeated_while_they_help():
-    random, helped = np.random.default_rng(4), set()
-    for _ in range(2_000 if NIGHTLY else 60):
-        problem = mixed(random)
-        mixer = Mixer(problem, problem)
-        pairs = np.argwhere(mixer.table)[random.integers(np.count_nonzero(mixer.table), size=3)]
-        recipe = Counter(map(tuple, pairs.tolist()))
-        most = min(int(mixer.table[pair]) // count for pair, count in recipe.items())
-        badness = [worse(mixer, recipe, times) for times in range(most + 1)]
-        assert mixer.times(recipe) == badness.index(min(badness))
-        helped.add(mixer.times(recipe) > 0)
-    assert helped == {True, False}
 
 
 @pytest.mark.parametrize("seed", range(20 if NIGHTLY else 3))
@@ -381,16 +250,6 @@ HALF = priors_of(a="1/2", b="1/2")
 def released(rows, groups, sensitive="disease"):
     held = rows.append_column("gid", pa.array(groups))
     return fk.Release.from_groups(held, group="gid", sensitive=sensitive)
-
-
-def test_people_of_a_kind_share_a_group():
-    """Missing is a kind; rows without a value are left out."""
-    groups = ART(r=2, priors=BY_SEX).partition(fk.Microdata(PEOPLE, SCHEMA))
-    assert groups.tolist() == [0, 1, 0, 1, 2, 2]
-    nobody = pa.table({"sex": ["m"], "age": [20], "disease": pa.array([None], pa.string())})
-    schema = fk.Schema(quasi_identifiers=["sex", "age"], sensitive="disease", missing="drop")
-    rows = fk.Microdata(pa.concat_tables([nobody, PEOPLE]), schema)
-    assert ART(r=2, priors=BY_SEX).partition(rows).tolist() == [-1, 0, 1, 0, 1, 2, 2]
 
 
 FEW = Priors.learn(PEOPLE.slice(0, 4), ["sex"], "disease")

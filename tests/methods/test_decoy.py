@@ -1,9 +1,8 @@
 """Decoy: what one refusal tells, the cuts that it tries, its chances, and what it publishes."""
 
 import random
-from collections import Counter
 from fractions import Fraction
-from itertools import combinations, permutations, product
+from itertools import permutations, product
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +16,7 @@ from tests.oracle.decoy import one_trial
 
 import foreknow as fk
 from foreknow.errors import NoSafeRelease
-from foreknow.methods.decoy import decoy, draws, search
+from foreknow.methods.decoy import draws, search
 from foreknow.methods.decoy.decoy import Decoy
 from foreknow_judge.errors import DataError, PolicyError, UnsupportedError
 
@@ -69,34 +68,6 @@ def test_what_one_trial_tells(values, least, many, decoys, j, draw):
 # ---- parts that are far from the whole ----------------------------------------------------------
 
 
-def random_bags(draw, many, n_values=5, most=4):
-    """Bags of at least one person."""
-    found = [[draw.randrange(most) for _ in range(n_values)] for _ in range(many)]
-    return np.array([bag if any(bag) else [1] * n_values for bag in found])
-
-
-def by_frequency(bag):
-    return sorted(range(len(bag)), key=lambda v: (-bag[v], v))
-
-
-def test_sums_of_parts_far_from_the_mean():
-    """So many deviations above the mean of every set of people that may be the part."""
-    draw = random.Random(1)
-    for _ in range(300 if NIGHTLY else 30):
-        bag = random_bags(draw, 1, most=3)[0]
-        n, far = int(bag.sum()), draw.choice([0.0, 0.3, 1.1, 2.5])
-        size = draw.randrange(1, n + 1)
-        made = draws.Strayed.of(bag[None]).bags(np.array([0]), np.array([size]), np.array([far]))[0]
-        order = by_frequency(bag)
-        parts = np.array(list(combinations([v for v in order for _ in range(bag[v])], size)))
-        for many in range(1, len(bag) + 1):
-            held = np.isin(parts, order[:many]).sum(axis=1)
-            above = min(size, held.mean() + far * held.std())
-            assert abs(made[order[:many]].sum() - above) <= 0.5 + 1e-5
-        assert made.min() >= 0
-        assert made.sum() == size
-
-
 def test_what_is_foreseen_of_cuts_happens():
     """Beside draws: who is foreseen to be refused mostly is, and the same the other way."""
     draw, lot, many = random.Random(2), np.random.default_rng(2), 100
@@ -119,119 +90,10 @@ def test_what_is_foreseen_of_cuts_happens():
     assert np.mean(most) > 0.8
 
 
-def test_chances_of_a_turn_by_group():
-    """Asked together or one by one."""
-    start, draw = started("aaabbbccddeefg" * 6, fk.Facts(1)), random.Random(3)
-    start.n_groups, bags = 4, random_bags(draw, 4, 7, 12)
-    kind, strayed = np.array([2, 0, 3, 1]), draws.Strayed.of(bags)
-    people, decoys = bags.sum(axis=1)[kind], np.array([3, 10, 3, 30])
-    groups, asked = [[0, 1, 2, 3], [1, 3], [0]], []
-    for turn in groups:
-        sizes = [draw.randrange(2, int(people[g]) - 1) for g in turn]
-        parts = np.array([[s, people[g] - s] for g, s in zip(turn, sizes, strict=True)])
-        asked.append((np.repeat(turn, 2), parts.reshape(-1)))
-    together = start._chances(asked, strayed, kind, decoys)
-    for turn, own in enumerate(groups):
-        for place, group in enumerate(own):
-            pair = slice(2 * place, 2 * place + 2)
-            one = [(asked[turn][0][pair], asked[turn][1][pair])]
-            alone = start._chances(one, strayed, kind, decoys)
-            assert alone[group, 0] == together[group, turn]
-            assert not np.delete(alone[:, 0], group).any()
-    assert not together[[0, 2], 1].any()
-    assert len(np.unique(together)) > 2
-
-
 # ---- bags of a kind -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("criteria", "secret"),
-    [
-        ([fk.Facts(1, 1, 0)], {}),
-        ([fk.Facts(2), fk.Negations(1)], {}),
-        ([fk.Facts(1)], {"values": ["a", "c"]}),
-        ([fk.Facts()], {"any_of": ["a", "b"]}),
-    ],
-)
-def test_bags_of_a_kind_are_judged_alike(criteria, secret):
-    start = started("aaabbbcccdddeee" * 9, *criteria, below="3/4", **secret)
-    bags = random_bags(random.Random(4), 400 if NIGHTLY else 60, most=9)
-    one = np.zeros(1, dtype=np.int64)
-    for judge in (start.guards.evaluate, start.guards.roughly, start.guards.exchanged):
-        for some in (bags, bags[bags[:, 1] == 0]):  # then a value that nobody has
-            found = start._judged(judge, some, np.arange(len(some)))
-            assert found.tolist() == [start._measured(judge, bag[None], one)[0] for bag in some]
-            assert some is not bags or 0 < found.sum() < len(found)
-
-
-def test_kinds_and_places_of_values():
-    start = started("aaabbbcccdddeee" * 9, fk.Facts(1))
-    bags = np.array([[0, 3, 0, 1, 0], [1, 0, 0, 0, 3], [2, 2, 0, 0, 0], [300, 0, 70_000, 0, 0]])
-    first, kind, forms = start.guards.kinds(bags)
-    assert kind[0] == kind[1]
-    assert len(first) == len(np.unique(kind)) == 3
-    assert forms[kind].tolist() == [[3, 1], [3, 1], [2, 2], [70_000, 300]]
-    bags = random_bags(random.Random(5), 50)
-    for bag, own, begin in zip(bags, *draws.ranks(bags), strict=True):
-        order = by_frequency(bag)
-        assert [own[v] for v in order] == list(range(len(bag)))
-        before = [bag[order[:at]].sum() for at in range(len(bag))]
-        assert [begin[v] for v in order] == before
-
-
 # ---- what is tried, accepted and dealt ----------------------------------------------------------
-
-
-def test_parts_and_decoys_of_cuts(monkeypatch):
-    """Parts have the values of their people; what is accepted has stood beside all its decoys."""
-    draw = random.Random(7)
-    x = [draw.randrange(40) for _ in range(900)]
-    values = [draw.choices("abcdefgh", [8, 7, 6, 5, 4, 3, 2, 1 + age // 4])[0] for age in x]
-    start, lot = started(values, fk.Facts(1), x=x), np.random.default_rng(7)
-    drawn, as_it_is, some_left, accepted = Counter(), search.Search.decoys, 0, 0
-
-    def counted(self, cuts, which, *rest):
-        found = as_it_is(self, cuts, which, *rest)
-        drawn.update(found[2].tolist())
-        return found
-
-    monkeypatch.setattr(search.Search, "decoys", counted)
-    while start.n_groups:
-        cuts = start.choose_cuts()
-        part = start.part_of_people(cuts)
-        for number, bag in enumerate(cuts.bags):
-            own = start.value[part == number]
-            assert np.bincount(own, minlength=len(bag)).tolist() == bag.tolist()
-            assert len(own) == cuts.people[number]
-        assert ((part >= 0) == np.isin(start.group_of_people(), cuts.group)).all()
-        some_left += 0 < len(cuts.group) < start.n_groups
-        outcome = search.Outcome(np.zeros(0, dtype=bool), np.zeros(0, dtype=bool))
-        if len(cuts.group):
-            drawn.clear()
-            outcome = decoy._decided(start, cuts, lot)
-        for number in np.flatnonzero(outcome.accepted).tolist():
-            assert drawn[number] == cuts.decoys[number] > 0
-            accepted += 1
-        start.descend(cuts, outcome)
-    assert min(some_left, accepted) > 0
-
-
-def test_seats_are_as_likely_for_each():
-    """By chi-square: of two groups, who of a value sits in which small group."""
-    start = started("aaaabbc" + "bbbbaac", fk.Facts(), below="3/4")
-    group, lot, seats = np.repeat([0, 1], 7), np.random.default_rng(6), np.zeros((14, 3))
-    for _ in range(3000):
-        deal = start.deal_of(group, np.array([3, 3]), lot)
-        seats[deal.people, deal.seat] += 1
-        assert (deal.value == start.value[deal.people]).all()
-        assert (deal.group == group[deal.people]).all()
-    for own, value in product((0, 1), range(3)):
-        mine = seats[(group == own) & (start.value == value)]
-        expected = np.tile(mine.mean(axis=0), (len(mine), 1))
-        there = expected > 0
-        # At most 6 degrees of freedom.
-        assert ((mine - expected)[there] ** 2 / expected[there]).sum() < 25
 
 
 # ---- at a size ----------------------------------------------------------------------------------

@@ -6,9 +6,7 @@ safe. Where a limit is about an average, a group that is unsafe by itself may be
 
 import random
 from fractions import Fraction
-from itertools import product
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -19,9 +17,6 @@ from tests.methods.tables import KINDS, Crowd
 
 import foreknow as fk
 from foreknow.methods.fulldomain import bestfirst, fulldomain
-from foreknow.methods.fulldomain.losses import Loss
-from foreknow.methods.fulldomain.rollup import Rollup
-from foreknow.methods.fulldomain.suppression import Judge
 
 OBJECTIVES = st.sampled_from(["ncp", "height"])
 SEEDS, MANY = st.integers(0, 2**32), st.booleans()
@@ -174,89 +169,6 @@ def test_the_best_node(seed, many, objective):
         assert result.loss_of(node) is None or node in table.every.safe
 
 
-@examples(60, daily=5, deadline=None)
-@given(seed=SEEDS)
-def test_pruning_changes_nothing(seed):
-    """The same search for a policy that pretends that merging can hurt, so that nothing follows."""
-    table = Table(seed)
-    result = table.search(find="minimal")
-    if result is None:
-        return
-
-    class Doubtful(fk.Policy):
-        def monotone(self):
-            return False
-
-    doubtful = Doubtful(table.policy.requirements)
-    method = fk.FullDomain(find="minimal", suppression=table.share)
-    again = method.search(table.case.microdata(), doubtful)
-    assert (again.minimal, again.chosen) == (result.minimal, result.chosen)
-    assert again.n_checked >= len(again.minimal)
-    assert np.array_equal(again.groups, result.groups)
-
-
-@examples(60, daily=5, deadline=None)
-@given(seed=SEEDS, find=st.sampled_from(["best", "minimal", "chain"]))
-def test_several_adversaries_at_once(seed, find):
-    table, draw = Table(seed), random.Random(seed)
-    kind = draw.choice([fk.Implications, fk.Negations])
-    adversary, limit = kind(draw.randint(0, 2)), Fraction(draw.choice(["2/3", "0.8", "0.95"]))
-    if draw.random() < 0.5:  # just above what some node attains, or just what it attains
-        counts = table.counts(table.every.groups(draw.choice(table.every.nodes)))
-        more = draw.choice([0, Fraction(1, 10**9), Fraction(1, 10**12)])
-        limit = min(adversary.disclosure(counts).exact + more, Fraction(1)) or limit
-    facts_hold = table.is_safe
-
-    def is_safe(groups):
-        return facts_hold(groups) and adversary.disclosure(table.counts(groups)).below(limit)
-
-    table.policy = fk.Policy([*table.policy.requirements, fk.Requirement(adversary, limit)])
-    table.every = BruteForce(table.case.kinds, table.case.rows, is_safe, table.every.most)
-    result = table.search(find=find)
-    if result is not None and find != "best":
-        assert result.chosen in table.every.minimal()
-    if result is not None and find == "minimal":
-        assert set(result.minimal) == table.every.minimal()
-
-
-@examples(40, daily=4, deadline=None)
-@given(seed=SEEDS, objective=OBJECTIVES, find=st.sampled_from(["best", "minimal", "chain"]))
-def test_the_order_of_rows(seed, objective, find):
-    """It changes nothing."""
-    table = Table(seed)
-    order = [p for p, _ in table.case.entries(seed)]
-    method = fk.FullDomain(objective, find, suppression=table.share)
-    try:
-        one = method.search(table.case.microdata(), table.policy)
-    except fk.NoSafeRelease:
-        return
-    other = method.search(table.case.microdata(seed), table.policy)
-    assert one.to_dict() == other.to_dict()
-    assert one.groups[order].tolist() == other.groups.tolist()
-
-
-@examples(60, deadline=None)
-@given(seed=SEEDS, objective=OBJECTIVES, most=st.integers(1, 12))
-def test_a_search_cut_off(seed, objective, most):
-    """It proves how far it is from the best."""
-    table = Table(seed)
-    with pytest.MonkeyPatch.context() as patch:
-        kept(patch, 0)
-        patch.setattr(bestfirst, "_MOST_JUDGED", most)
-        try:
-            result = fk.FullDomain(objective, suppression=table.share).search(
-                table.case.microdata(), table.policy
-            )
-        except fk.NoSafeRelease:  # there is none, or none among so few
-            return
-    every = table.every
-    least = min(every.loss(node, objective) for node in every.safe)
-    assert every.loss(result.chosen, objective) - result.gap <= least + 1e-9
-    assert result.complete == (result.gap == 0)
-    if result.complete:
-        check_best(table, result, objective)
-
-
 # ---- large lattices in which little follows ------------------------------------------------------
 
 
@@ -358,41 +270,3 @@ def test_what_ends_a_search(monkeypatch, hurts):
 
 
 # ---- what a search may conclude of nodes below a judged one --------------------------------------
-
-
-def test_nodes_below_lose_no_less():
-    """Nor do they suppress fewer of a group."""
-    told, tables = 0, 2_000 if NIGHTLY else 20
-    for seed in range(tables):
-        table, objective = Table(seed), ["ncp", "height"][seed % 2]
-        every, microdata = table.every, table.case.microdata()
-        rollup = Rollup(microdata)
-        judge = Judge(table.policy, microdata.everyone(), every.most)
-        loss = Loss(rollup, None, objective)
-        lost = {node: every.loss(node, objective) for node in every.safe}
-        for node in every.nodes:
-            view, groups = rollup.view(node), every.groups(node)
-            _, least = judge.leaving([view])[0]
-            assert view.people.tolist() == [len(group) for group in groups]
-            at_levels = loss.least(view, least)
-            told += bool(least.any())
-            for other in every.safe.intersection(product(*(range(top + 1) for top in node))):
-                suppressed = set(every.released[other][1])
-                for group, fewest in zip(groups, least.tolist(), strict=True):
-                    assert fewest <= len(suppressed & set(group)), (seed, node, other)
-                # The most that is said of a node below: of each column by itself.
-                floor = sum(max(of[: top + 1]) for of, top in zip(at_levels, other, strict=True))
-                assert floor <= lost[other] + 1e-9, (seed, node, other)
-    assert told > tables
-
-
-def test_who_loses_least_leaves():
-    """Five of six are under x, one under y: to suppress one of x adds a fifth of what y adds."""
-    rows = [[f"a{i}", "x", "*"] for i in range(5)] + [["b", "y", "*"]]
-    table = pa.table({"place": [row[0] for row in rows], "disease": list("stuvwz")})
-    schema = fk.Schema(
-        quasi_identifiers=["place"], sensitive="disease", hierarchies={"place": fk.Tree(rows)}
-    )
-    rollup = Rollup(fk.Microdata(table, schema))
-    (least,) = Loss(rollup, None, "ncp").least(rollup.view((2,)), np.array([1]))
-    assert least == pytest.approx([1 / 6, 4 / 6 + 1 / 30, 1])

@@ -1,28 +1,20 @@
 """What comes back from FullDomain: refusals, time budgets, results, releases, and Adult."""
 
 import json
-import random
 import re
-from fractions import Fraction
 from itertools import product
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.adult import table as adult_table
-from tests.examples import examples
-from tests.methods.reference import BruteForce, Levels
-from tests.methods.tables import KINDS, Crowd
-from tests.methods.test_fulldomain import POOLS, kept
+from tests.methods.test_fulldomain import kept
 
 import foreknow as fk
 from foreknow import sample
 from foreknow.methods.fulldomain import bestfirst
-from foreknow.methods.registry import method_of
-from foreknow_judge.errors import InputError, PolicyError
+from foreknow_judge.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("tiny_tables")
 
@@ -45,31 +37,6 @@ def table(ages, diseases, hierarchies=TENS, **columns):
 
 
 # ---- worked out by hand ------------------------------------------------------------------------
-
-
-def test_one_level_for_everybody():
-    raw = table([21, 25, 31, 38, 45], "aabba")
-    result = fk.FullDomain(find="minimal").search(raw, TWO_THIRDS)
-    assert result.minimal == ((3,),)  # in steps of 20, the last person is alone
-    assert result.groups.tolist() == [0] * 5
-    assert result.levels == {"age": 3}
-    # One person suppressed is still alone; joined by 40 % of the others, there are too many.
-    result = fk.FullDomain(suppression=0.4).search(raw, TWO_THIRDS)
-    assert (result.chosen, result.outlier_group) == ((3,), None)
-
-
-def test_suppressed_people_are_judged():
-    raw = table(SEVEN, "abababa")
-    assert fk.FullDomain().search(raw, TWO_THIRDS).chosen == (3,)
-    # In steps of 10, three people are alone. Together they reach 2/3 for a, which is the limit.
-    some = fk.FullDomain(suppression=0.5)
-    result = some.search(raw, TWO_THIRDS)
-    assert (result.chosen, result.suppressed[2,]) == ((2,), 2)
-    assert (result.groups.tolist(), result.outlier_group) == ([0, 0, 0, 0, 0, 1, 1], 1)
-    assert result.status_of((1,)) == "unsafe"
-    result = some.search(raw, asking("0.67"))
-    assert (result.chosen, result.suppressed[1,]) == ((1,), 3)
-    assert result.groups.tolist() == [0, 0, 0, 0, 1, 1, 1]
 
 
 def test_groups_unsafe_only_together():
@@ -199,14 +166,6 @@ def test_what_a_result_says():
             ask()
 
 
-def test_minimal_is_claimed_where_true():
-    claims = [
-        fk.FullDomain(**settings).traits.minimal(EASY)
-        for settings in ({}, {"find": "chain"}, {"suppression": 0.1}, {"seconds": 1})
-    ]
-    assert claims == [True, True, False, False]
-
-
 # ---- releases ----------------------------------------------------------------------------------
 
 
@@ -220,145 +179,10 @@ def published(raw, policy=EASY, method=None, **options):
 # ---- labels ------------------------------------------------------------------------------------
 
 
-def test_labels_are_of_the_level():
-    """Though members have more in common: everybody in the first group is 21, in the last 48."""
-    made, lattice = published(table(PAIRS, "ababab"), asking("0.6"))
-    assert lattice.chosen == (1,)
-    labels = set(made.tables["release"]["age"].to_pylist())
-    assert labels == {"20 to 29", "30 to 39", "40 to 49"}
-    assert made.audit.utility.average_ncp == pytest.approx(lattice.loss_of((1,)))
-
-
-@examples(40, deadline=None)
-@given(seed=st.integers(0, 2**32))
-def test_labels_of_brute_force(seed):
-    """Groups and how far each column is coarsened, of the chosen node; `*` for the suppressed."""
-    draw = random.Random(seed)
-    kinds = draw.choices(KINDS, k=draw.choice([1, 2, 3]))
-    rows = [tuple(draw.choice(POOLS[kind.name]) for kind in kinds) for _ in range(30)]
-    case = Crowd(kinds, "single", rows, draw.choices("STUV", k=30))
-    policy, method = asking(Fraction(draw.randint(4, 10), 10)), fk.FullDomain
-    # Cells of a grid hold several numbers: here each is a label.
-    numbers = [n for n, k in zip(case.names, kinds, strict=True) if k.name in ("number", "decimal")]
-    try:
-        made, lattice = published(
-            case.microdata(),
-            policy,
-            method(suppression=draw.choice([0, 0.2])),
-            labels=dict.fromkeys(numbers, "exact"),
-        )
-    except fk.NoSafeRelease:
-        return
-    release, every = made.tables["release"], BruteForce(kinds, rows, lambda groups: True)
-    columns = release.column_names[: len(kinds)]
-    for i, (kind, level, steps) in enumerate(
-        zip(kinds, lattice.chosen, every.ladders, strict=True)
-    ):
-        written = set(release[columns[i]].to_pylist())
-        if level == len(steps) - 1:
-            assert written <= {"*", "* (level 1)"} or not isinstance(kind.attribute, Levels)
-            assert len(written) == 1
-        elif not lattice.suppressed.get(lattice.chosen):
-            assert len(written) == len({steps[level](row[i]) for row in rows})
-    if lattice.outlier_group is not None:
-        people = release.to_pylist()
-        starred = [row for row in people if all(row[c].startswith("*") for c in columns)]
-        assert len(starred) == lattice.suppressed[lattice.chosen]
-
-
-def test_stars():
-    """Suppressed people keep nothing, even where ranges are asked for; nor is one among data."""
-    raw = table(SEVEN, "abababa", sex="fffffmm")
-    labels, method = {"age": "range", "sex": "set"}, fk.FullDomain(suppression=0.4)
-    made, lattice = published(raw, TWO_THIRDS, method, labels=labels)
-    stars = [row for row in made.tables["release"].to_pylist() if row["age"] == "*"]
-    assert (lattice.suppressed[lattice.chosen], [row["sex"] for row in stars]) == (2, ["*"] * 2)
-    raw = table([1, 1, 2, 2], "abab", {"age": fk.Intervals([10])}, sex="*f*f")
-    made, _ = published(raw, TWO_THIRDS)
-    assert set(made.tables["release"]["sex"].to_pylist()) == {"* (level 1)"}
-
-
 # ---- settings ----------------------------------------------------------------------------------
 
 
-def policy_of(publish):
-    columns = {"quasi_identifiers": ["age"], "sensitive": "disease"}
-    schema = {**columns, "hierarchies": {"age": {"intervals": [10, 20]}}}
-    require = [{"facts": {}, "below": "2/3"}]
-    return fk.Policy.from_dict({"schema": schema, "require": require, "publish": publish})
-
-
-def test_settings_of_a_policy():
-    policy = policy_of(
-        {"method": "fulldomain", "fulldomain": {"suppression": 0.5, "find": "chain"}}
-    )
-    made = fk.publish(table(SEVEN, "abababa"), policy, seed=1)
-    assert made.audit.lattice.chosen == (2,)
-    assert made.certificate.method == {
-        "name": "FullDomain",
-        "objective": "ncp",
-        "find": "chain",
-        "suppression": 0.5,
-        "seconds": None,
-    }
-    assert policy.to_dict()["publish"]["fulldomain"] == {"suppression": 0.5, "find": "chain"}
-    assert fk.Policy.from_dict(policy.to_dict()).options == policy.options
-
-
-@pytest.mark.parametrize(
-    ("publish", "said"),
-    [
-        ({"fulldomain": {"supression": 0.1}}, "fulldomain: unknown key supression; did you mean"),
-        ({"fulldomain": {"suppression": 1}}, "publish.fulldomain: suppression"),
-        ({"fulldomain": {"find": "all"}}, "publish.fulldomain: find"),
-        ({"fulldomain": {"seconds": 0}}, "publish.fulldomain: seconds"),
-        ({"method": "full-doman"}, "there is no method 'full-doman'; did you mean 'fulldomain'"),
-        ({"fulldoman": {}}, "there is no method 'fulldoman'; did you mean 'fulldomain'"),
-    ],
-)
-def test_mistakes_in_settings(publish, said):
-    policy = policy_of({"method": "fulldomain", **publish})
-    with pytest.raises(PolicyError) as raised:
-        method_of(policy.options.method, policy)
-    assert said in str(raised.value)
-
-
 # ---- what is said of the lattice ---------------------------------------------------------------
-
-
-@pytest.mark.complete
-def test_the_owner_keeps_the_lattice(tmp_path):
-    raw = table(PAIRS, "ababab", sex="fmfmfm")
-    made, lattice = published(raw, asking("0.6"))
-    assert lattice.nodes("unknown") == []
-    made.write(tmp_path / "out")
-    page = tmp_path / "out.owner" / "lattice.html"
-    assert "8 generalizations, one chosen" in page.read_text("utf-8")
-    assert page.stat().st_mode & 0o077 == 0
-    # What may accompany the release says no more of the others than the release does.
-    beside = (tmp_path / "out" / "report.html").read_text("utf-8")
-    assert "lattice-figure" not in beside
-    assert "Levels: age ranges of 10 and sex *." in beside
-    assert "lattice" not in made.audit.to_dict()
-    plain = fk.publish(raw, EASY, seed=1)
-    assert plain.audit.lattice is None
-    plain.write(tmp_path / "plain")
-    assert not list(tmp_path.rglob("plain*/lattice.html"))
-
-
-@pytest.mark.complete
-@pytest.mark.parametrize(
-    ("form", "said"),
-    [
-        ("generalized", "2 people are suppressed: in one group, with * in every column"),
-        ("bucketized", "the columns themselves are published exactly; 2 people who stand out are"),
-    ],
-)
-def test_what_a_form_suppresses(tmp_path, form, said):
-    raw, method = table(SEVEN, "abababa"), fk.FullDomain(suppression=0.5)
-    published(raw, TWO_THIRDS, method, form=form)[0].write(tmp_path / "out")
-    for name in ("out/report.html", "out.owner/lattice.html"):
-        assert said in (tmp_path / name).read_text("utf-8")
 
 
 def test_the_command(tmp_path):

@@ -5,7 +5,7 @@ import math
 import random
 from dataclasses import FrozenInstanceError
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -13,16 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import NIGHTLY, examples
-from tests.methods.tables import microdata
-from tests.oracle import jump as oracle
-from tests.oracle.jump import judge_of, worst_in_worlds
+from tests.oracle.jump import worst_in_worlds
 
 import foreknow as fk
-from foreknow.attacks.method_runner import Runs
 from foreknow.criteria.diversity import at_least
 from foreknow.criteria.size import KAnonymity
 from foreknow.methods.jump import HALF, Jump, Naive, Safe, SecretChoice
-from foreknow.methods.jump.functions import Function, default_nodes, least_group, settled
+from foreknow.methods.jump.functions import Function, least_group, settled
 from foreknow.methods.jump.policy_property import property_of
 from foreknow.methods.jump.properties import (
     All,
@@ -72,57 +69,11 @@ def grouping(table, node):
     return tuple(found.setdefault(label, len(found)) for label in labels)
 
 
-@pytest.mark.parametrize(
-    "written", ["age=2, sex=*, zip=1", {"age": 2, "zip": 1}, "zip=1,age=2", {"zip": 1, "age": 2}]
-)
-def test_ways_to_write_a_node(written):
-    table = rows(30)
-    (found,) = settled([Function.of(written)], data_of(table))
-    assert found.numbers == grouping(table, (2, 1, 1))
-    assert str(found) == "age=2, sex=*, zip=1"
-
-
 def test_every_node_groups_by_labels():
     table, nodes = rows(25, seed=4), [tuple(node) for node in np.ndindex(5, 2, 4)]
     named = [Function.of(dict(zip(["age", "sex", "zip"], node, strict=True))) for node in nodes]
     found = settled(named, data_of(table))
     assert [one.numbers for one in found] == [grouping(table, node) for node in nodes]
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_the_default_order_becomes_general(seed):
-    draw = random.Random(seed)
-    table = rows(draw.choice([5, 12, 40, 150]), seed)
-    least, tops = draw.choice([2, 3, 5]), (4, 1, 3)
-    nodes = default_nodes(data_of(table).attributes, least)
-    assert nodes[-1] == tops
-    assert len(set(nodes)) == len(nodes)
-    sizes = [np.bincount(grouping(table, node)) for node in nodes]
-    for lower, upper in pairwise(nodes):
-        assert all(a <= b for a, b in zip(lower, upper, strict=True))
-    for i, people in enumerate(sizes[:-1]):
-        assert people.min() >= least
-        assert 2 * len(sizes[i + 1]) <= len(people) or nodes[i + 1] == tops
-    # Below the first, any step further leaves a group that is too small.
-    for a, level in enumerate(nodes[0]):
-        if level:
-            lower = (*nodes[0][:a], level - 1, *nodes[0][a + 1 :])
-            assert np.bincount(grouping(table, lower)).min() < least
-
-
-def test_what_functions_do_not_tell():
-    """The default order does not look at sensitive values; the order of rows is not written."""
-    table, jump = rows(80, seed=3), Jump(property=MaxRatio("1/3"))
-    for values in ("abcdef", "ab", "a"):
-        other = {**table, "disease": rows(80, seed=9, values=values)["disease"]}
-        assert jump.settled(data_of(other)).functions == jump.settled(data_of(table)).functions
-    safe = Safe([[0, 0, 0, 1, 1, 1], "age=3"]).settled(data_of(rows(6, values="abc")))
-    assert safe.to_dict()["functions"] == ["<2 groups of 6 people>", "age=3, sex=*, zip=*"]
-    assert Safe().to_dict()["functions"] is None
-    # Whether rows are treated alike.
-    assert Jump().symmetric
-    assert Safe(["age=1", {"zip": 2}]).symmetric
-    assert not Safe(["age=1", [0, 0, 1]]).symmetric
 
 
 def test_distances_before_functions_are_known():
@@ -181,34 +132,6 @@ def test_equal_people_are_not_put_apart():
     assert Naive([[0, 1, 1, 1, 1, 1]]).partition(data).tolist() == [-1, 0, 0, 0, 0, 0]
 
 
-def test_rows_are_grouped_as_enumerated():
-    """Against all worlds; an attack finds nothing in what Safe makes."""
-    draw, released = random.Random(3), 0
-    for _ in range(25 if NIGHTLY else 12):
-        n = draw.choice([5, 6])
-        ages, values = draw.choices([1, 2, 3, 4], k=n), tuple(draw.choices("aabcd", k=n))
-        partitions = [draw.choices([0, 1], k=5) for _ in range(3)]
-        of_rows = [[p[age] for age in ages] for p in partitions]
-        split = [
-            tuple(tuple(i for i in range(n) if row[i] == g) for g in sorted(set(row)))
-            for row in of_rows
-        ]
-        judge, worlds = oracle.max_ratio(F(1, 2)), oracle.all_tables(values)
-        expected = oracle.Algorithm("safe", split, judge, worlds).released(values)
-        data, method = microdata(ages, values), Safe(of_rows)
-        found = method.search(data)
-        assert found.run.released == expected
-        if expected is not None:
-            released += 1
-            pairs = set(zip(found.groups, of_rows[expected], strict=True))
-            assert len(pairs) == len(set(found.groups))
-            attacked = fk.attack(data, method)
-            assert (attacked.exact, attacked.certain) == (True, ())
-            asked = product(range(1, n + 1), set(values))
-            assert max(attacked.posterior(r, v) for r, v in asked) <= F(1, 2)
-    assert released > 2
-
-
 ILLNESSES = ["flu", "cold", "cancer", "cancer", "headache", "toothache"]
 PATIENTS = dict(zip("ABCDEF", ILLNESSES, strict=True))
 LETTERS = ["AB|CD|EF", "ABC|DEF", "ABCD|EF"]
@@ -228,18 +151,6 @@ def test_ways_to_write_functions(functions):
     assert (run.released, run.disclosure_set().size) == (2, 8)
     assert run.disclosure_set(np.int64(1)) == run.disclosure_set(1)
     assert Function.of("AB|CD") == Function.of([["A", "B"], ["C", "D"]])
-
-
-def test_functions_as_rows_and_nodes():
-    six = {"age": [21, 23, 31, 33, 41, 43], "zip": [*"aabbcc"]}
-    data = microdata(six, ILLNESSES, hierarchies={"age": {"intervals": [10, 40]}})
-    of_rows = Safe([[0, 0, 1, 1, 2, 2], [0, 0, 0, 1, 1, 1], [0, 0, 0, 0, 1, 1]]).partition(data)
-    nodes = Jump(["age=0, zip=0", "age=1, zip=0", "age=2"], 1, MaxRatio("1/2")).partition(data)
-    assert of_rows.tolist() == nodes.tolist() == [0, 0, 0, 0, 1, 1]
-    safe = Safe(["age=0, zip=0", "age=1, zip=0"])
-    with pytest.raises(fk.NoSafeRelease, match=r"Safe releases nothing .* see Run\.nothing_set"):
-        safe.partition(data)
-    assert safe.search(data).run.nothing_set().size > 0
 
 
 def test_results_are_frozen_and_plain():
@@ -339,8 +250,6 @@ def test_mistakes_are_named(make, message):
 # ---- properties ---------------------------------------------------------------------------------
 
 VALUES = "abcde"
-LIMITS = [F(1), F(1, 2), F(2, 3), F(3, 4), F(2, 5), F(1, 3), F(9, 10), F(1, 10)]
-ABOUT = st.lists(st.sampled_from(VALUES), unique=True)
 
 
 def holds(prop, counts, size=9):
@@ -353,38 +262,6 @@ def holds(prop, counts, size=9):
 
 def about_of(values, excluded):
     return lambda value: (values is None or value in values) and value not in excluded
-
-
-@examples(800)
-@given(
-    st.lists(st.integers(0, 6), min_size=1, max_size=5).filter(any),
-    st.sampled_from(LIMITS) | st.fractions(F(1, 20), 1, max_denominator=20),
-    st.integers(0, 5),
-    st.just((None, ())) | ABOUT.map(lambda own: (own, ())) | ABOUT.map(lambda own: (None, own)),
-)
-def test_ruled_out_values_are_enumerated(numbers, limit, l, about):  # noqa: E741
-    """And what passes as a group keeps the limits."""
-    prop, total = RuledOut(limit, l, *about), sum(numbers)
-    shares = {v: F(n, total) for v, n in zip(VALUES, numbers, strict=False) if n}
-    expected = judge_of([(limit, l, about_of(*about))])(shares, total)
-    assert holds(prop, numbers, total) == expected
-    strict = MaxRatio(limit, True, *about)
-    assert l or holds(strict, numbers, total) == expected
-    for own in (prop, strict):
-        row = [(own.colour(v), n) for v, n in zip(VALUES, numbers, strict=False) if n]
-        assert not holds(own, numbers, total) or all(n <= own.limit(total, c) for c, n in row)
-
-
-def test_limits_are_attained_by_groups():
-    """Where a group can be so."""
-    for size, limit, l in product(range(1, 9), LIMITS, range(4)):  # noqa: E741
-        prop = RuledOut(limit, l)
-        fits = [
-            n
-            for n in range(1, size + 1)
-            if prop.allows([(0, n), *[(0, 1)] * (size - n)], size, size)
-        ]
-        assert prop.limit(size, 0) == max(fits, default=0)
 
 
 def test_properties_read_exactly():
@@ -467,15 +344,6 @@ def test_convex_properties_are(prop):
     assert edge > 150 or isinstance(prop, KAnonymity)
 
 
-def test_what_is_not_convex_is_caught():
-    some = Each(lambda shares: shares.get("a", 0) <= F(1, 4) or shares.get("b", 0) <= F(1, 4))
-    assert holds(some, [3, 1, 0, 0, 0], 4)
-    assert holds(some, [1, 3, 0, 0, 0], 4)
-    assert not holds(some, [4, 4, 0, 0, 0], 4)
-    assert not some.convex
-    assert not All(MaxRatio("1/2"), some).convex
-
-
 # ---- a policy as a property --------------------------------------------------------------------
 
 
@@ -513,21 +381,6 @@ def test_properties_of_policies_are_audits():
         assert said == (not fk.audit(fk.GroupCounts.from_bags(bags), policy).failures), bags
         seen[said] += 1
     assert min(seen.values()) > 15, seen
-
-
-@examples(300)
-@given(st.randoms(use_true_random=False))
-def test_properties_of_policies_are_enumerated(chance):
-    """Of any set of worlds, also where no release has it: worlds at random, each as likely."""
-    people, domain = chance.randint(1, 3), "abcd"[: chance.randint(1, 4)]
-    worlds = [tuple(chance.choices(domain, k=people)) for _ in range(chance.randint(1, 8))]
-    present = sorted({value for world in worlds for value in world})
-    reached = [worst_in_worlds(worlds, known, lambda v: True) for known in range(3)]
-    limits = [*reached, F(1), F(1, 2), F(2, 3)]
-    policy, plain = random_policy(chance, present, limits, 4)
-    prop, columns = property_of(policy), list(zip(*worlds, strict=True))
-    said = all(holds(prop, {v: own.count(v) for v in present}, people) for own in columns)
-    assert said == all(worst_in_worlds(worlds, known, about) < x for known, x, about in plain)
 
 
 KNOWN = fk.Priors.learn(pa.table({"sex": [*"mf"] * 4, "d": ["x", "y"] * 4}), ["sex"], "d")
@@ -613,35 +466,6 @@ def test_what_certificates_say(method, form, tmp_path):
     assert ("not judged" in note) == (method == "naive")
     assert "about the release alone" in note
     assert method.capitalize() in note
-
-
-def test_people_are_written_at_released_levels():
-    ages = [21, 21, 21, 25, 33, 33, 33, 33]
-    own = pa.table({"age": ages, "zip": ["01"] * 4 + ["02"] * 4, "disease": list("abcd" * 2)})
-    rules = policy(method="safe", safe={"functions": ["age=1, zip=1", "age=2"]})
-    published = made(rules, own).tables["release"].to_pydict()
-    # All in the second group are 33, of zip 02: that is not written.
-    seen = set(zip(published["age"], published["zip"], strict=True))
-    assert seen == {("20 to 29", "0*"), ("30 to 39", "0*")}
-    # Groups of different zip codes are written so even where nothing is united.
-    whole = made(policy(method="safe", safe={"functions": ["zip=*"]}), own)
-    assert set(whole.tables["release"]["age"].to_pylist()) == {"*"}
-
-
-def test_functions_are_named_in_certificates():
-    rules = policy(method="jump", jump={"distances": 2, "steps": 1_000_000})
-    method = made(rules).certificate.method
-    assert len(method["functions"]) > 2
-    assert method["distances"] == [2] * len(method["functions"])
-    assert method["steps"] == 1_000_000
-    again = policy(method="jump", jump={"distances": 2, "functions": method["functions"]})
-    assert made(again).certificate.method["functions"] == method["functions"]
-    # Groups of rows without their order.
-    data, groups = fk.Microdata(table(n=12, seed=6), rules.schema), [[0, 1] * 6, [0] * 12]
-    found = fk.publish(data, policy(), method=Naive(groups, MaxRatio("1/2", True)))
-    named = found.certificate.method["functions"]
-    assert named == ["<2 groups of 12 people>", "<1 groups of 12 people>"]
-    assert found.audit.safe
 
 
 @pytest.mark.parametrize(
@@ -732,34 +556,7 @@ def attacked(method, rules, seed):
         return None
 
 
-@pytest.mark.thinned(2)
-@pytest.mark.parametrize("seed", range(10 if NIGHTLY else 3))
-@pytest.mark.parametrize("method", ["jump", "safe"])
-def test_no_attack_reaches_a_limit(seed, method):
-    require = [
-        {"facts": {}, "below": "2/3", "except": ["a"]},
-        {"values": ["a"], "facts": {}, "below": "3/5"},
-    ]
-    for settings in ({}, {"functions": CROSSED}):
-        rules = policy(*require, method=method, **{method: settings})
-        found = attacked(method, rules, seed)
-        assert found is None or (found.exact and not found.found), (seed, method, settings)
-
-
 def test_naive_is_found_out():
     rules = policy({"facts": {}, "below": "2/3"}, naive={"functions": CROSSED})
     attacks = (attacked("naive", rules, seed) for seed in range(40))
     assert any(found is not None and found.found for found in attacks)
-
-
-def test_nodes_treat_rows_alike():
-    rules = policy()
-    data = fk.Microdata(table(n=8), rules.schema)
-    for name in ("jump", "safe", "naive"):
-        assert Runs(data, method_of(name, rules), rules).symmetric
-    own = pa.table({"age": [21, 25, 33, 37], "g": [1, 1, 2, 2], "disease": list("abab")})
-    release = fk.Release.from_groups(own, group="g", sensitive="disease")
-    tens = {"age": {"intervals": [10]}}
-    schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease", hierarchies=tens)
-    method = Safe(["age=1", "age=*"], MaxRatio("1/2"))
-    assert fk.Algorithm(method, schema=schema).disclosure(release).exact == F(1, 2)

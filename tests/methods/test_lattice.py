@@ -2,7 +2,6 @@
 
 import random
 import re
-from collections import Counter
 from itertools import product
 from types import SimpleNamespace
 
@@ -12,10 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import NIGHTLY, examples
-from tests.methods.tables import cases, crowds
 
 import foreknow as fk
-from foreknow.data import arrays
 from foreknow.methods.fulldomain import rollup as rollup_module
 from foreknow.methods.fulldomain.lattice import Lattice
 from foreknow.methods.fulldomain.rollup import Rollup
@@ -41,16 +38,6 @@ def check(microdata, rollup, node):
     rollup.cache.add(view)
 
 
-@examples(150)
-@given(data=st.data(), table=st.one_of(cases(), crowds()))
-def test_any_order_of_nodes(data, table):
-    microdata = table.microdata()
-    rollup = Rollup(microdata)
-    levels = st.tuples(*(st.integers(0, top) for top in rollup.tops))
-    for node in data.draw(st.lists(levels, min_size=1, max_size=8)):
-        check(microdata, rollup, node)
-
-
 def wide(rows, columns, values):
     """A table with many values in many columns."""
     draw, names = np.random.default_rng(0), [f"q{i}" for i in range(columns)]
@@ -59,24 +46,6 @@ def wide(rows, columns, values):
     hierarchies = {name: fk.Intervals([10, 100]) for name in names}
     schema = fk.Schema(quasi_identifiers=names, sensitive="disease", hierarchies=hierarchies)
     return fk.Microdata(pa.table(table), schema)
-
-
-@pytest.mark.parametrize(
-    ("shape", "block"),
-    [
-        ((3000, 2, 12), None),  # all combinations fit into one table
-        ((3000, 6, 200), None),  # a key per row
-        ((500, 12, 1000), None),  # too many combinations for one number
-        ((1234, 2, 12), 100),  # blocks of rows are seamless
-    ],
-)
-def test_tables_of_every_size(monkeypatch, shape, block):
-    monkeypatch.setattr(arrays, "_BLOCK", block or arrays._BLOCK)
-    microdata, draw = wide(*shape), random.Random(1)
-    rollup = Rollup(microdata)
-    nodes = [tuple(draw.randint(0, top) for top in rollup.tops) for _ in range(8)]
-    for node in (*nodes, rollup.tops, tuple(0 for _ in rollup.tops)):
-        check(microdata, rollup, node)
 
 
 def test_memory_is_bounded(monkeypatch):
@@ -93,19 +62,6 @@ def test_memory_is_bounded(monkeypatch):
     assert len(rollup.cache) < 54
 
 
-def test_the_smallest_finer_node():
-    rollup = Rollup(wide(3000, 3, 60))
-    for node in [(1, 0, 0), (1, 1, 1), (0, 2, 2)]:
-        rollup.cache.add(rollup.view(node))
-    for node, finer in [
-        ((2, 1, 1), (1, 1, 1)),
-        ((1, 1, 0), (1, 0, 0)),
-        ((0, 2, 3), (0, 2, 2)),
-        ((0, 1, 1), (0, 0, 0)),
-    ]:
-        assert rollup.cache.smallest_finer(node).levels == finer
-
-
 # ---- counts at chosen levels ---------------------------------------------------------------------
 
 
@@ -119,23 +75,6 @@ def raw():
     levels = {"age": fk.Intervals([10])}
     schema = fk.Schema(quasi_identifiers=["age", "sex"], sensitive="illness", hierarchies=levels)
     return fk.Microdata(pa.table(rows), schema)
-
-
-def test_counts_at_levels(raw):
-    def bags(levels):
-        counts = fk.counts_at(raw, levels)
-        return {counts.group_label(g): Counter(counts.bag(g)) for g in range(counts.n_groups)}
-
-    counted = bags({"age": 1, "sex": 0})
-    assert counted["20 to 29", "f"] == {"Flu": 1}
-    assert counted["20 to 29", "m"] == {"Cold": 1}
-    assert counted["30 to 39", "f"] == {"Flu": 1, "Mumps": 1}
-    assert len(counted) == 4
-    # What is left out is suppressed.
-    assert bags({"sex": 0}) == bags({"sex": 0, "age": "*"})
-    assert set(bags({"sex": 0})) == {("*", "f"), ("*", "m")}
-    assert bags({}) == {("*", "*"): {"Flu": 2, "Cold": 2, "Mumps": 1}}
-    assert (21, "*") in bags({"age": 0})
 
 
 @pytest.mark.parametrize(
@@ -158,7 +97,6 @@ def test_levels_that_do_not_exist(raw, levels, said):
 # ---- the search, apart from tables: nodes are safe as drawn, and lose what is drawn --------------
 
 SEEDS = st.integers(0, 2**32)
-SHAPES = st.sampled_from(["rising", "suppressing", "any"])
 
 
 def above(lattice, number):
@@ -239,44 +177,6 @@ class Drawn:
             assert status != SAFE or number in self.safe
             assert status != UNSAFE or number not in self.safe
         assert len(set(self.asked)) == len(self.asked)
-
-
-@examples(400)
-@given(seed=SEEDS, shape=SHAPES, at_once=st.booleans())
-def test_minimal_and_best_nodes(seed, shape, at_once):
-    drawn = Drawn(seed, shape, at_once)
-    drawn.search.all_minimal()
-    assert set(drawn.search.minimal()) == drawn.minimal
-    drawn.check()
-    drawn, heights = Drawn(seed, shape, at_once), drawn.lattice.heights
-    drawn.search.the_best()
-    drawn.check()
-    best = min(drawn.safe, key=lambda k: (drawn.true[k], heights[k], k), default=None)
-    assert drawn.search.best == best
-    if not at_once:
-        drawn = Drawn(seed, shape)
-        one = drawn.search.one_minimal()
-        drawn.check()
-        assert one in (drawn.minimal or {None})
-        assert one is None or one in drawn.search.minimal()
-
-
-def test_few_nodes_are_asked_about():
-    """Where merging never hurts: no search can do without the frontier between unsafe and safe."""
-    asked = needed = nodes = 0
-    for seed in range(100 if NIGHTLY else 30):
-        drawn = Drawn(seed, "rising")
-        drawn.search.all_minimal()
-        frontier = drawn.minimal | {
-            k
-            for k in range(len(drawn.lattice))
-            if k not in drawn.safe and all(p in drawn.safe for p in drawn.lattice.parents(k))
-        }
-        assert frontier <= set(drawn.asked)
-        asked, needed = asked + len(drawn.asked), needed + len(frontier)
-        nodes += len(drawn.lattice)
-    # Here safety has nothing to do with how many groups a node can have, so guesses are blind.
-    assert asked < min(7 * needed, nodes / 3), (asked, needed, nodes)
 
 
 def test_a_search_out_of_time():

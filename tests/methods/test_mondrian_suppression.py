@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from tests.examples import NIGHTLY
 from tests.methods.reference import breach, safe
-from tests.methods.tables import KINDS, Crowd, groups_by, microdata
+from tests.methods.tables import KINDS, Crowd, groups_by
 from tests.methods.test_mondrian import worst_in_worlds
 
 import foreknow as fk
@@ -124,69 +124,9 @@ def test_safe_in_enumerated_worlds(semantics):
     assert times >= (60 if NIGHTLY else 1)
 
 
-def test_readers_find_the_groups():
-    """Also where a column has few values, so that others might look like suppressed people."""
-    chance, times = random.Random(5), 0
-    for _ in range(500 if NIGHTLY else 12):
-        crowd = outlying(chance, "single")
-        _, required = drawn_rules(chance, crowd.values)
-        policy = fk.Policy([*required, fk.Requirement(fk.KAnonymity(2))], crowd.schema)
-        raw, share = crowd.microdata(), Fraction(chance.randint(1, 12), 20)
-        try:
-            made, without = (
-                fk.publish(raw, policy, method=fk.Mondrian(suppression=s), format="parquet")
-                for s in (share, 0)
-            )
-        except fk.NoSafeRelease:
-            continue
-        groups = fk.Mondrian(suppression=share).partition(raw.rounded({}), policy)
-        assert sorted(np.bincount(groups)) == sorted(made.release.counts.sizes)
-        lost = [sum(release.utility.ncp.values()) for release in (made, without)]
-        assert lost[0] <= lost[1] + 1e-9
-        many = made.audit.scope.people_suppressed
-        assert many <= share * len(crowd.rows)
-        if many:
-            times += 1
-            rows = made.to_arrow().to_pylist()
-            starred = [all(str(row[name]).startswith("*") for name in crowd.names) for row in rows]
-            assert sum(starred) == many
-    assert times
-
-
 # ---- by hand --------------------------------------------------------------------------------
 
 AGES, ILL = [2, *[30] * 4, *[31] * 4, 90, 95], "abcabcabcab"
-THREE = [fk.Requirement(fk.KAnonymity(3))]
-
-
-def test_people_who_stand_out():
-    raw, policy = microdata(AGES, ILL), fk.Policy(THREE)
-    whole = fk.Mondrian().partition(raw, policy).tolist()
-    assert max(whole) == 1
-    groups = fk.Mondrian(suppression="3/11").partition(raw, policy).tolist()
-    last = [age for age, group in zip(AGES, groups, strict=True) if group == max(groups)]
-    assert last == [2, 90, 95]
-    # One person less, and they are too few for a group.
-    assert fk.Mondrian(suppression="2/11").partition(raw, policy).tolist() == whole
-    some = fk.Mondrian(suppression=0.1)
-    assert [method.traits.minimal(policy) for method in (some, fk.Mondrian())] == [False, True]
-    assert (some.traits.replay is None, fk.Mondrian().traits.replay is None) == (True, False)
-    assert some.to_dict() == {"cuts": 5, "suppression": 0.1}
-
-
-def test_whole_groups_join():
-    """Everybody who stands out has a, which alone is not safe; with others it is rare enough."""
-    ages, ill = [*[1] * 4, *[30] * 30, 900, 905], "abcb" + "bca" * 10 + "aa"
-    policy = fk.Policy([fk.Requirement(fk.Facts(), "2/3", values=["a"])])
-    groups = fk.Mondrian(suppression=0.4).partition(microdata(ages, ill), policy)
-    for g in set(groups):
-        bag = [x for x, of in zip(ill, groups, strict=True) if of == g]
-        assert 3 * bag.count("a") < 2 * len(bag)
-    assert {*groups[:4], *groups[-2:]} == {max(groups)}
-    with pytest.raises(fk.NoSafeRelease, match="not even one group of all 4 people"):
-        fk.Mondrian(suppression=0.5).partition(
-            microdata(range(4), "aaab"), fk.Policy([fk.Requirement(fk.Facts(), "1/2")])
-        )
 
 
 @pytest.mark.parametrize("share", [1, -0.1, "150%", float("nan"), True, None])

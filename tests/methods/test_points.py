@@ -5,19 +5,12 @@ from collections import Counter, defaultdict
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from tests.diagnoses import SEMANTICS, diagnoses
-from tests.examples import examples
-from tests.methods.tables import cases, crowds
 from tests.methods.tables import microdata as table_of
 
 import foreknow as fk
 from foreknow.data import arrays, microdata
-from foreknow.data.arrays import Keys, nearly_all_differ
+from foreknow.data.arrays import nearly_all_differ
 from foreknow.methods import points as points_module
-from foreknow.methods.mondrian import levels
-from foreknow.methods.mondrian.levels import Choice, Level
 from foreknow.methods.points import Points
 
 # ---- points: the distinct combinations, the values at each, and back to rows --------------------
@@ -49,15 +42,6 @@ def check(raw):
     return points
 
 
-@examples(60)
-@given(case=cases(most_rows=20))
-def test_points_are_distinct_combinations(case):
-    points = check(case.microdata())
-    assert points.weights.sum() == points.times.sum()  # one value each
-    points = check(table_of([1, 1, 2, 3], ["s", None, "t", None], missing="drop"))
-    assert points.weights.tolist() == [1, 1]
-
-
 @pytest.mark.parametrize("exponent", [30, 31, 32, 61, 62, 63, 64])
 def test_limits_of_whole_numbers(exponent):
     """Columns of exactly 2 values each: the combinations number 2**exponent with values."""
@@ -66,21 +50,6 @@ def test_limits_of_whole_numbers(exponent):
     for column in columns.values():
         column[:2] = (0, 1)
     check(table_of(columns, "st" * 25))
-
-
-@examples(60)
-@given(
-    people=st.integers(20, 60),
-    seed=st.integers(0, 99),
-    semantics=st.sampled_from(SEMANTICS),
-    listed=st.booleans(),
-    names=st.sampled_from([["sex"], ["age", "sex"], ["age", "sex", "zip"]]),
-)
-def test_points_hold_all_values(people, seed, semantics, listed, names):
-    roles = fk.Schema(
-        quasi_identifiers=names, sensitive="diagnosis", person="person", semantics=semantics
-    )
-    check(fk.Microdata(diagnoses(people, seed, semantics=semantics, listed=listed), roles))
 
 
 # ---- tally: whatever part of some groups is asked for --------------------------------------------
@@ -93,72 +62,7 @@ def same(counts, groups, semantics):
     assert [counts.bag(g) for g in range(counts.n_groups)] == [dict(bag) for _, bag in groups]
 
 
-@examples(180)
-@given(data=st.data(), crowd=crowds(), block=st.sampled_from([1, 3, 1 << 20]))
-def test_children_of_a_level(data, crowd, block):
-    raw = crowd.microdata(0)
-    points, n = Points.of(raw), data.draw(st.integers(1, 4))
-    child = data.draw(st.lists(st.integers(-1, n - 1), min_size=len(points), max_size=len(points)))
-    used = sorted(set(child) - {-1})
-    child = np.array([-1 if c < 0 else used.index(c) for c in child])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(levels, "_BLOCK", block)
-        level = Level(points, raw, Choice(1))
-        counts, everyone = level.counts_of(child, len(used)), level.everyone()
-    same(everyone, [crowd.bag(crowd.everyone)], crowd.semantics)
-    of_row = raw.rows_of(points.spread(child)).tolist()
-    of_person = {p: c for (p, _), c in zip(crowd.entries(0), of_row, strict=True)}
-    groups = [crowd.bag([p for p, c in of_person.items() if c == g]) for g in range(len(used))]
-    same(counts, groups, crowd.semantics)
-
-
-@pytest.mark.parametrize(
-    ("semantics", "spots", "sparse"),
-    [("single", 500, True), ("set", 10, False), ("multiset", 500, True), ("multiset", 10, False)],
-)
-def test_sparse_and_dense_tallies(semantics, spots, sparse):
-    chance = np.random.default_rng(spots)
-    ages = [*range(spots), *chance.integers(0, spots, 600 - spots).tolist()]
-    held = [chance.choice(400, 1 if semantics == "single" else p % 4, False) for p in range(600)]
-    held = [[*values, *values[: 2 * (semantics == "multiset")]] for values in held]
-    entries = [(p, v) for p, values in enumerate(held) for v in values or [None]]
-    columns = {
-        "age": [ages[p] for p, _ in entries],
-        "pid": [f"person {p}" for p, _ in entries],
-        "disease": [v if v is None else f"d{v:03d}" for _, v in entries],
-    }
-    several = {} if semantics == "single" else {"semantics": semantics, "person": "pid"}
-    schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease", **several)
-    raw = fk.Microdata(pa.table(columns), schema)
-    # Every fifth spot is left out; the others are groups from 0.
-    kept, child = [spot for spot in range(spots) if spot % 5], np.full(spots, -1)
-    child[kept] = np.arange(len(kept))
-    tally = Level(Points.of(raw), raw, Choice(1)).tally_of(child, len(kept))
-    assert (tally.table is None) == sparse
-    groups = [(ages.count(spot), Counter()) for spot in kept]
-    for p, values in enumerate(held):
-        if child[ages[p]] >= 0:
-            groups[child[ages[p]]][1].update(f"d{v:03d}" for v in values)
-    for start, stop in [(0, len(kept)), (1, len(kept)), (2, 5)]:
-        same(tally.part(start, stop), groups[start:stop], semantics)
-
-
 # ---- tables of which next to no rows are equal are not merged ------------------------------------
-
-
-@pytest.mark.parametrize("sizes", [(3, 5), (40, 70), (2**20, 2**20), (2**25, 2**25, 2**25)])
-@pytest.mark.parametrize("weighed", [False, True])
-def test_keys_count_rows(sizes, weighed):
-    random = np.random.default_rng(sum(sizes))
-    few, at = [random.integers(0, size, 60) for size in sizes], random.integers(0, 60, 400)
-    columns = [column[at] for column in few]
-    weights = random.integers(1, 9, 400) if weighed else None
-    keys = Keys(columns, sizes)
-    rows, times = keys.counted(weights)
-    want, place = np.unique(np.stack(columns), axis=1, return_inverse=True)
-    np.testing.assert_array_equal(np.stack(keys.codes(rows)), want)
-    np.testing.assert_array_equal(times, np.bincount(place.reshape(-1), weights))
-    np.testing.assert_array_equal(keys.spread(np.arange(len(rows)) * 3), place.reshape(-1) * 3)
 
 
 MANY = np.arange(300_000)

@@ -16,13 +16,10 @@ from hypothesis import strategies as st
 from tests.adversaries.releases_many import VALUES, counted, groupings, parted, weighed, worst
 from tests.examples import NIGHTLY, examples
 from tests.methods.reference import safe
-from tests.methods.tables import AMOUNTS, asking, policies
+from tests.methods.tables import AMOUNTS, asking
 from tests.oracle import leaving
-from tests.support import RULES
 
 import foreknow as fk
-from foreknow.adversaries.protocol import counts_of
-from foreknow.criteria.registry import CRITERIA
 from foreknow.data.labels import Labels
 from foreknow.methods.mondrian.replay import Turn
 
@@ -35,17 +32,6 @@ def counts_of_bags(bags):
     rows = np.repeat(np.arange(len(bags)), [len(bag) for bag in bags])
     codes = np.array([LETTERS.codes[x] for bag in bags for x in bag])
     return fk.GroupCounts.from_pairs(rows, codes, values=LETTERS, n_groups=len(bags))
-
-
-def proposals_of(draw, n_proposals):
-    """Bags in proposals of one to three, each bag mixed to another degree."""
-    bags, owner = [], []
-    for proposal in range(n_proposals):
-        for _ in range(draw.integers(1, 4)):
-            weights = draw.dirichlet(np.full(4, draw.choice([0.3, 1, 5])))
-            bags.append("".join(draw.choice(list("STUV"), draw.integers(1, 7), p=weights)))
-            owner.append(proposal)
-    return bags, np.array(owner)
 
 
 def one_by_one(ledger, bags, owner):
@@ -70,21 +56,6 @@ def plainly(root, bags, owner, rules):
         if accepted[-1]:
             held += mine
     return accepted
-
-
-@examples(80)
-@given(data=st.data(), seed=st.integers(0, 2**32), n_proposals=st.integers(1, 12))
-def test_one_value_each_is_one_by_one(data, seed, n_proposals):
-    policy, rules = data.draw(policies("STUV"))
-    bags, owner = proposals_of(np.random.default_rng(seed), n_proposals)
-    root = "STUV" * 4
-    batch, single = policy.ledger(LETTERS), policy.ledger(LETTERS)
-    for ledger in (batch, single):
-        ledger.commit(None, counts_of_bags([root]))
-    accepted = batch.evaluate(None, counts_of_bags(bags), owner).accept_greedily().tolist()
-    assert accepted == one_by_one(single, bags, owner)
-    if batch.admits(None, counts_of_bags([root])):  # the root itself is safe
-        assert accepted == plainly(root, bags, owner, rules)
 
 
 def crossing_bags(draw, n_proposals):
@@ -207,57 +178,6 @@ def test_by_halves(case):
     settled_as_by_halves(*case)
 
 
-def crossing(chance, n_proposals, semantics):
-    """Groups from which something is cut that is weak in one of two ways, by more or by less.
-
-    Where nearly everybody has b, an adversary who knows that b comes only with a is nearly sure
-    of a target. Where many have a, relatives probably have it. Together that is worse.
-    """
-    rest, proposals = ["a", *[""] * 40], []
-    for g in range(n_proposals):
-        if chance.random() < 0.5:
-            free = chance.randint(2, 4)
-            size = 40 if semantics == "set" else 20 * free
-            often = "b" if semantics == "set" else "bbb"
-            part = ["a", *[often] * (size - free), *[""] * (free - 1)]
-        else:
-            part = [*"aaaa", *[""] * 4 * chance.randint(5, 19)]
-        proposals.append((g, [part, rest]))
-    return [part + rest for _, (part, rest) in proposals], proposals
-
-
-@pytest.mark.parametrize(
-    ("semantics", "odds"), [("set", ["1.5", "0.1"]), ("multiset", ["0.1", "1.5"])]
-)
-def test_half_is_refused_beside_others(semantics, odds):
-    rules = [
-        (point, 1 / (1 + Fraction(least)), [True, False, False, False])
-        for point, least in zip([(1, 0, 4), (1, 1, 4)], odds, strict=True)
-    ]
-    refused = 0
-    for seed in range(2):  # either rule may be the one that refuses
-        groups, proposals = crossing(random.Random(seed), 11, semantics)
-        alone, accepted = settled_as_by_halves(semantics, groups, proposals, rules)
-        assert sum(accepted) >= 2
-        refused += sum(alone) - sum(accepted)
-    assert refused >= 2
-
-
-def test_all_or_nothing():
-    """All are accepted where all are safe together; nothing where nothing is proposed."""
-    groups = [["a", "", "", ""]] * 8
-    rules = [((0, 0, 0), Fraction(2, 3), [True] * 4)]
-    proposals = [(g, [["a", ""], ["", ""]]) for g in range(8)]
-    alone, accepted = settled_as_by_halves("set", groups, proposals, rules)
-    assert alone == accepted == [True] * 8
-    single = asking("1/2").ledger(LETTERS)
-    single.commit(None, counts_of_bags(["STUV"]))
-    empty = counts_of_bags(["S"]).take(np.array([], dtype=np.int64))
-    for ledger, counts in ((ledger_of("set", rules), counted([], "set")), (single, empty)):
-        nothing = ledger.evaluate(None, counts, np.zeros(0, dtype=np.int64))
-        assert nothing.accept_greedily().tolist() == []
-
-
 def test_limits_get_tighter_within_a_turn():
     """Two groups that are safe by themselves and not beside each other."""
     first, second, rest = [*"vvvxxxyy"], [*"vvxxxxy"], [*"vxy" * 9]
@@ -347,22 +267,6 @@ def test_how_many_must_leave():
     assert close > cases / 2  # it is a bound that says something
 
 
-def test_limits_of_many_digits():
-    """Or amounts that nobody has are bounded from below."""
-    counts = fk.GroupCounts.from_bags([list("aaabbbccc"), list("abc")])
-    tiny = Fraction(1, 10**30)
-    for limit, amounts in (
-        (Fraction(1, 2) + tiny, (0, 0)),
-        (tiny, (0, 0)),
-        (Fraction(1, 2), (10**30, 10**30)),
-    ):
-        facts = fk.Facts(*amounts)
-        fewest = asking(limit, amounts).ledger(counts.values, counts).fewest_leaving(counts)
-        fits = [facts.disclosure(counts.take(np.array([g]))).below(limit) for g in range(2)]
-        assert (fewest <= counts.sizes).all()
-        assert not fewest[fits].any()
-
-
 def test_people_seen_apart_must_leave():
     """Each part of a group that some can tell apart must be safe by itself."""
     table = pa.table({"age": [20] * 8, "job": list("xxxxyyyy"), "disease": list("aaabaaaa")})
@@ -391,119 +295,4 @@ def halves(group):
             yield "".join(left), "".join(right)
 
 
-def test_indivisible_groups():
-    """No group is said to be so that has safe parts; limits may be met exactly."""
-    told, cases = 0, 20_000 if NIGHTLY else 250
-    for seed in range(cases):
-        chance = random.Random(seed)
-        groups = drawn_groups(chance, (4, 16 if NIGHTLY else 14), 4)
-        requirement, is_safe = drawn_facts(chance, groups, Fraction(chance.randint(2, 6), 6))
-        if len(set("".join(groups))) < 2:
-            continue
-        counts = fk.GroupCounts.from_bags([list(group) for group in groups])
-        ledger = fk.Policy([requirement]).ledger(counts.values)
-        for group, may in zip(groups, ledger.divisible(counts).tolist(), strict=True):
-            if not may:
-                for parts in halves(group):
-                    assert not all(map(is_safe, parts)), (seed, group, requirement)
-                told += is_safe(group)
-    assert told > cases / 40
-
-
-def test_divided_already():
-    """One part may lack what is asked for; columns known beside may divide people."""
-    policy = asking("1/2", (0, 2), values=["a"])
-    counts = fk.GroupCounts.from_bags([list("abbbbb")])
-    assert policy.ledger(counts.values).divisible(counts).all()
-    is_safe = leaving.facts((0, 2, 0), Fraction(1, 2), "a")
-    assert (is_safe("abbbb"), is_safe("b")) == (True, True)
-    columns = {"age": np.arange(12) // 2, "job": ["j0", "j1"] * 6, "ill": list("aabbcc") * 2}
-    schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill", other=["job"])
-    policy = fk.Policy([fk.Requirement(fk.Facts(0, 1, 0), below="2/3")], schema)
-    raw = policy.combined(fk.Microdata(pa.table(columns), schema))
-    counts = raw.counts(np.zeros(12, dtype=np.int64))
-    assert policy.ledger(raw.values).divisible(counts).all()
-
-
-def test_indivisible_groups_are_not_asked(monkeypatch):
-    random, n = np.random.default_rng(3), 4000
-    table = pa.table({
-        "age": random.integers(0, 70, n),
-        "zip": random.integers(0, 900, n),
-        "ill": [f"d{x}" for x in random.geometric(0.2, n).clip(max=12)],
-    })  # fmt: skip
-    raw = fk.Microdata(table, fk.Schema(quasi_identifiers=["age", "zip"], sensitive="ill"))
-    policy = asking("1/2", (2, 6, 2))
-    ledger = type(policy.ledger(raw.values))
-    evaluate, asked, groups = ledger.evaluate, [], []
-
-    def counting(self, removed, added, owner):
-        asked[-1] += len(owner)
-        return evaluate(self, removed, added, owner)
-
-    monkeypatch.setattr(ledger, "evaluate", counting)
-    for _ in range(2):
-        asked.append(0)
-        groups.append(fk.Mondrian().partition(raw, policy))
-        everything = lambda self, counts: np.ones(counts.n_groups, bool)  # noqa: E731
-        monkeypatch.setattr(ledger, "divisible", everything)
-    np.testing.assert_array_equal(*groups)
-    assert asked[0] < asked[1] / 2
-
-
 # ---- values that are alike may change places; the most frequent is worst -------------------------
-
-
-def counted_bags(bags):
-    return fk.GroupCounts.from_bags(
-        [[f"v{i}" for i in np.repeat(np.arange(len(b)), b)] for b in bags]
-    )
-
-
-def drawn_bags(draw):
-    """Bags of one to three groups, none of them empty."""
-    n_values = int(draw.integers(1, 6))
-    bags = [draw.integers(0, 6, n_values) for _ in range(draw.integers(1, 4))]
-    return [np.where(bag.sum() == 0, 1, bag) for bag in bags]
-
-
-def test_alike_values_change_places():
-    """Nobody is surer of another value than of the most frequent of a group."""
-    draw, strict = np.random.default_rng(5), 0
-    cases = 20_000 if NIGHTLY else 150
-    for _ in range(cases):
-        amounts = draw.integers(0, 4, 2).tolist()
-        adversary = [fk.Facts(*amounts), fk.Negations(amounts[0])][draw.integers(0, 2)]
-        assert (adversary.speaks.alike, adversary.speaks.groups) == (True, False)
-        bags = drawn_bags(draw)
-        changed = counted_bags([draw.permutation(bag) for bag in bags])
-        highest = adversary.disclosure(counted_bags(bags)).exact
-        assert highest == adversary.disclosure(changed).exact, (bags, changed, adversary)
-        counts = counted_bags(bags[:1])
-        chances = {v: adversary.disclosure(counts, v).exact for v in counts.values}
-        top = max(chances.values())
-        assert chances[f"v{int(np.argmax(bags[0]))}"] == top, (bags, adversary)
-        strict += min(chances.values()) < top
-    assert strict > cases / 4
-
-
-ALIKE = [rule for rule in RULES if rule.speaks is not None and rule.speaks.alike]
-
-
-@pytest.mark.parametrize(
-    "kind", sorted({type(rule) for rule in ALIKE}, key=[*CRITERIA.values()].index)
-)
-def test_criteria_of_alike_values(kind):
-    """They fail groups whichever the values are."""
-    rules = [rule for rule in ALIKE if type(rule) is kind]
-    draw, failed = np.random.default_rng(7), 0
-    for turn in range(2000 if NIGHTLY else 60):
-        rule, bag = rules[turn % len(rules)], drawn_bags(draw)[0]
-        before, changed = (
-            rule.attained(counts_of(counted_bags([b]))) for b in (bag, draw.permutation(bag))
-        )
-        assert (before.holds, before.amount) == (changed.holds, changed.amount), (rule, bag)
-        failed += not before.holds
-    assert failed
-    assert not fk.Implications(2).speaks or not fk.Implications(2).speaks.alike
-    assert not fk.TCloseness(Fraction(1, 5)).speaks.alike

@@ -2,12 +2,7 @@
 
 import logging
 import re
-import tracemalloc
 from collections import Counter
-from fractions import Fraction
-from itertools import permutations, product
-from math import perm
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,17 +10,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.examples import NIGHTLY, examples
 from tests.methods.tables import axes, microdata
-from tests.oracle.streamliner import gda, next_rows, outcomes
+from tests.oracle.streamliner import gda
 
 import foreknow as fk
-from foreknow.data.microdata import Attribute
 from foreknow.errors import NoSafeRelease
 from foreknow.methods.streamliner import Streamliner
 from foreknow.methods.streamliner import gsa as streamliner_gsa
-from foreknow.methods.streamliner.gda import Runs, by_rank, plan_gda
+from foreknow.methods.streamliner.gda import Runs, plan_gda
 from foreknow.methods.streamliner.gsa import groups_of_gsa, transversals
 from foreknow.methods.streamliner.rda import plan_rda
-from foreknow.methods.streamliner.ria import choices, merge, partner_colours
+from foreknow.methods.streamliner.ria import partner_colours
 
 
 @pytest.fixture(autouse=True)
@@ -73,46 +67,6 @@ def test_no_value_exceeds_its_share(data, variant, l):  # noqa: E741
     table = held(found, values)
     assert (table.max(axis=1) * l <= table.sum(axis=1)).all()
     assert table.sum(axis=1).min() >= l
-
-
-def test_rda_has_groups_of_l():
-    """And at most l - 1 larger ones."""
-    random = np.random.default_rng(0)
-    found = Streamliner(7).partition(microdata(range(10_003), random.integers(0, 30, 10_003)))
-    sizes = np.bincount(found)
-    assert sizes.min() == 7
-    assert (sizes - 7).sum() == 10_003 % 7
-    counts = random.poisson(8, 20_000)  # very many values
-    plan = plan_rda(counts, 8)
-    used = np.bincount(plan.slots.reshape(-1), minlength=len(counts))
-    assert (used + np.bincount(plan.late[:, 0], minlength=len(counts)) == counts).all()
-
-
-def test_near_people_come_together():
-    """By GDA, and still more so by GSA."""
-    random = np.random.default_rng(0)
-    made = microdata(random.integers(0, 1000, 4000), random.integers(0, 40, 4000))
-    place = made.attributes[0].codes.astype(float)
-
-    def spread(variant):
-        groups = Streamliner(4, variant).partition(made, seed=1)
-        means = np.bincount(groups, place) / np.bincount(groups)
-        return np.sqrt(((place - means[groups]) ** 2).mean())
-
-    assert spread("gda") < spread("rda") / 2
-    assert spread("gsa") < spread("rda") / 4
-
-
-def test_rda_takes_50_bytes_per_person():
-    random, n = np.random.default_rng(0), 1_000_000 if NIGHTLY else 200_000
-    made = microdata({"x": random.integers(0, 90, n)}, random.integers(0, 50, n))
-    assert made.sensitive_codes.nbytes + made.attributes[0].codes.nbytes == 2 * n
-    tracemalloc.start()
-    try:
-        Streamliner(8).partition(made)
-        assert tracemalloc.get_traced_memory()[1] < 50 * n
-    finally:
-        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(
@@ -211,15 +165,6 @@ def test_tables_not_divided_are_rda(sizes, l, divided, caplog):  # noqa: E741
         assert (np.bincount(groups) <= l + 1).all()
 
 
-def test_no_division_makes_groups_larger():
-    """An attribute tells a value that is nearly as frequent as l allows."""
-    codes = np.concatenate([np.arange(4000) % 4, np.arange(4000) % 40])
-    sizes, place = np.bincount(codes), axes([0] * 4000 + [1] * 4000)
-    assert 17 * 8000 < 20 * 7 * sizes.max() <= 20 * 8000
-    groups = groups_of_gsa(codes, sizes, place, 7, np.random.default_rng(3))
-    assert set(np.bincount(groups).tolist()) <= {7, 8}
-
-
 @examples(100)
 @given(data=st.data(), few=st.sampled_from([0, 16, 1 << 10]))
 def test_transversals_share_out_values(data, few):
@@ -236,24 +181,6 @@ def test_transversals_share_out_values(data, few):
         assert Counter(row.tolist()) == dict.fromkeys(range(n_groups), each)
     of_value = np.unique(values, return_counts=True)[1]
     assert (held(found.reshape(-1), values.reshape(-1)) <= -(-of_value // n_groups)).all()
-
-
-@pytest.mark.parametrize("few", [0, 1 << 10])
-def test_cells_are_dealt_out_evenly(few, monkeypatch):
-    """Three cells of two people, all orders in which these may come: who has a value is alike."""
-    monkeypatch.setattr(streamliner_gsa, "_FEW", few)
-    cells, values = np.arange(6).reshape(3, 2), np.array([[0, 0], [1, 1], [1, 2]])
-    found = Counter()
-    for order in permutations(range(6)):
-        lots = SimpleNamespace(permutation=lambda _, order=order: np.array(order))
-        found[tuple(transversals(cells, values, 1, lots).reshape(-1).tolist())] += 1
-    for one, other in ((0, 1), (2, 3)):
-        exchanged = Counter()
-        for groups, times in found.items():
-            moved = list(groups)
-            moved[one], moved[other] = groups[other], groups[one]
-            exchanged[tuple(moved)] += times
-        assert exchanged == found
 
 
 # ---- GDA ----------------------------------------------------------------------------------------
@@ -286,71 +213,7 @@ def test_groups_are_the_papers(data, l):  # noqa: E741
     assert bags(values, ranks, l) == gda(values, ranks, l)
 
 
-@pytest.mark.parametrize(("seed", "most"), [(0, 30), (1, 100_000)])
-def test_many_left_over_are_the_papers(seed, most):
-    random = np.random.default_rng(seed)
-    values = random.choice(6, 500, p=[0.25, 0.23, 0.2, 0.16, 0.1, 0.06]).tolist()
-    ranks = random.integers(0, most, 500).tolist()
-    expected = gda(values, ranks, 3)
-    assert sum(len(group) > 3 for group in expected) > 20
-    assert bags(values, ranks, 3) == expected
-
-
-@examples(60)
-@given(data=st.data(), dense=st.booleans())
-def test_people_are_sorted_by_rank(data, dense):
-    """By value and weighted rank."""
-    n = data.draw(st.integers(1, 30))
-    codes = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)))
-    weight = data.draw(st.integers(0, 3)) if dense else 2**30
-    columns = [data.draw(st.lists(st.integers(0, 5), min_size=n, max_size=n)) for _ in "xy"]
-    attributes = [
-        Attribute(name, np.array(own), list(range(6)), "ordered", (), (), np.arange(6.0))
-        for name, own in zip("xy", columns, strict=True)
-    ]
-    runs, people = by_rank(codes, 5, attributes, {"y": weight}, np.random.default_rng(0))
-    ranks = [x + 1 + weight * (y + 1) for x, y in zip(*columns, strict=True)]
-    assert sorted(people.tolist()) == list(range(n))
-    expected = sorted(zip(codes.tolist(), ranks, strict=True))
-    assert [(codes[p], ranks[p]) for p in people.tolist()] == expected
-    made = zip(runs.colours.tolist(), runs.ranks.tolist(), runs.sizes.tolist(), strict=True)
-    assert [(c, r) for c, r, many in made for _ in range(many)] == expected
-
-
 # ---- RIA ----------------------------------------------------------------------------------------
-
-
-@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=40))
-def test_merging_is_one_after_another(pairs):
-    parent = np.arange(31)
-    one, other = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    merge(parent, one, other)
-    slow = list(range(31))
-    for a, b in pairs:
-        slow = [slow[a] if group == slow[b] else group for group in slow]
-
-    def root(person):
-        return person if parent[person] == person else root(parent[person])
-
-    roots = [root(person) for person in range(31)]
-    assert len(set(zip(roots, slow, strict=True))) == len(set(roots)) == len(set(slow))
-
-
-def in_turn(sizes, colour, need):
-    """The chance of each sequence of rows, by the plain rule."""
-
-    def follow(unused, left):
-        if not left:
-            return {(): Fraction(1)}
-        rows = next_rows(unused, left, need)
-        found = {}
-        for row in rows:
-            less = [many - (c in row) for c, many in enumerate(unused)]
-            for others, chance in follow(less, left - 1).items():
-                found[(row, *others)] = chance / len(rows)
-        return found
-
-    return follow([many * (c != colour) for c, many in enumerate(sizes)], sizes[colour])
 
 
 def drawn(sizes, colours, need, lots):
@@ -359,50 +222,6 @@ def drawn(sizes, colours, need, lots):
         tuple(map(frozenset, partner_colours(np.array(sizes), colour, need, lots).tolist()))
         for colour in colours
     )
-
-
-# For l = 2, 3 and 4; for the larger ones only what the first colour draws.
-CASES = {
-    1: ["11", "111", "22", "211", "221", "2111", "321", "3111", "33", "222", "4211", "31112"],
-    2: ["222", "2211", "1111", "21111", "32211", "3321", "2411"],
-    3: ["1111"],
-}
-
-
-@pytest.mark.thinned(2)
-@pytest.mark.parametrize(
-    ("text", "need"), [(text, need) for need, own in CASES.items() for text in own]
-)
-def test_sequences_by_the_plain_rule(text, need):
-    """All are as likely."""
-    sizes = list(map(int, text))
-    colours = range(len(sizes)) if sum(sizes) < 7 and text != "21111" else [0]
-    found = Counter()
-    for rows, chance in outcomes(lambda lots: drawn(sizes, colours, need, lots)):
-        found[rows] += chance
-    expected = Counter()
-    for together in product(*(in_turn(sizes, colour, need).items() for colour in colours)):
-        chance = Fraction(1)
-        for _, own in together:
-            chance *= own
-        expected[tuple(rows for rows, _ in together)] = chance
-    assert found == expected
-
-
-def is_usual(often, chances, runs):
-    """By chi-square, whose mean is ways - 1, its deviation the root of twice that."""
-    assert set(often) <= set(chances)
-    squares = sum((often[way] - runs * p) ** 2 / (runs * p) for way, p in chances.items())
-    ways = len(chances)
-    return abs(float(squares) - (ways - 1)) < 4 * (2 * ways) ** 0.5
-
-
-@pytest.mark.thinned(2)
-@pytest.mark.parametrize(("sizes", "need"), [([3, 3, 3, 1], 1), ([2, 2, 2, 2, 2, 1, 1], 2)])
-def test_many_sequences_by_the_plain_rule(sizes, need):
-    random, runs = np.random.default_rng(0), 4000 if NIGHTLY else 1500
-    found = Counter(drawn(sizes, [0], need, random)[0] for _ in range(runs))
-    assert is_usual(found, in_turn(sizes, 0, need), runs)
 
 
 @given(st.lists(st.integers(1, 30), min_size=2, max_size=12), st.integers(1, 4), st.data())
@@ -422,24 +241,3 @@ def test_rows_are_what_the_rule_allows(sizes, need, data):
             if spare < len(pool):
                 assert row <= full or full <= row
             unused = [many - (c in row) for c, many in enumerate(unused)]
-
-
-@pytest.mark.parametrize(
-    ("sizes", "times"), [([3], [1]), ([3], [2]), ([3, 2], [3, 2]), ([1, 4, 2], [1, 1, 2])]
-)
-def test_all_choices_are_as_likely(sizes, times):
-    found = Counter()
-    for picks, chance in outcomes(lambda lots: choices(np.array(sizes), np.array(times), lots)):
-        found[tuple(picks.tolist())] += chance
-    sets = [list(permutations(range(n), m)) for n, m in zip(sizes, times, strict=True)]
-    every = {sum(way, ()) for way in product(*sets)}
-    assert found == dict.fromkeys(every, Fraction(1, len(every)))
-
-
-def test_choices_drawn_again_are_as_likely():
-    random, runs, found = np.random.default_rng(0), 500, Counter()
-    for _ in range(runs):
-        picks = choices(np.full(40, 13), np.full(40, 3), random)
-        found.update(map(tuple, picks.reshape(-1, 3).tolist()))
-    every = dict.fromkeys(permutations(range(13), 3), 1 / perm(13, 3))
-    assert is_usual(found, every, 40 * runs)

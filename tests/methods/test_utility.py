@@ -1,24 +1,16 @@
 """Utility: what a release is worth, by definitions in plain Python; and weights of columns."""
 
-import json
 import random
-from datetime import date, datetime
-from fractions import Fraction
+from datetime import date
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pc
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.cli.conftest import desk as desk
-from tests.examples import examples
-from tests.methods.test_fulldomain import OBJECTIVES, SEEDS, Table
 
 import foreknow as fk
 from foreknow.data.counts import GroupCounts
-from foreknow.data.generalization import coarsened, style_of
-from foreknow.data.utility import optimal_discernibility, utility_of
 from foreknow_judge.errors import PolicyError
 
 
@@ -30,61 +22,6 @@ def people_of(columns, **hierarchies):
 
 def days(*given):
     return [date(2024, 1, day) for day in given]
-
-
-def hours(*given):
-    return [datetime(2024, 1, 1 + hour // 24, hour % 24) for hour in given]
-
-
-ORDER = fk.Ordered(["low", "mid", "high", "top"])
-
-
-@pytest.mark.parametrize(
-    ("values", "groups", "hierarchy", "costs"),
-    [
-        (["low", "high", "top", "top"], [0, 0, 1, 1], ORDER, [0.5, 0]),  # "mid" does not occur
-        (days(1, 11, 6, 11), [0, 1, 0, 1], None, [0.5, 0]),
-        (hours(1, 13, 25), [0, 0, 1], None, [0.5, 0]),
-        ([10, None, 30, 20], [0, 0, 1, 1], None, [1 / 3, 1 / 3]),
-        ([10, None, 30, 20], [0, 1, 0, 0], None, [2 / 3, 0]),
-        ([7, 7, 7], [0, 1, 1], None, [0, 0]),
-        (["a", "a", "a"], [0, 1, 1], None, [0, 0]),
-        ([7, 7, 7], [0, 1, 1], fk.Intervals([5]), [0, 0]),
-        ([1.0, float("inf"), 2.0, 90.0], [0, 0, 1, 1], None, [1, 1 / 3]),  # by ranks
-    ],
-)
-def test_columns_of_every_kind_cost_their_range(values, groups, hierarchy, costs):
-    (attribute,) = people_of({"q": values}, **({"q": hierarchy} if hierarchy else {})).attributes
-    found = coarsened(attribute, np.array(groups), max(groups) + 1, style_of(attribute, None))
-    assert found.widths.tolist() == pytest.approx(costs)
-
-
-@examples(100, deadline=None)
-@given(st.lists(st.lists(st.sampled_from("xyz"), min_size=1, max_size=9), min_size=1, max_size=9))
-def test_sizes_and_discernibility_are_those_of_the_groups(groups):
-    sizes = [len(group) for group in groups]
-    rows = pa.table({"g": range(len(groups)), "s": groups})
-    listed = pa.table({"g": np.repeat(rows["g"], sizes), "s": rows["s"].combine_chunks().flatten()})
-    release = fk.Release.from_groups(listed, group="g", sensitive="s")
-    for found in (utility_of(GroupCounts.from_bags(groups)), fk.utility_of(release)):
-        assert (found.people, found.groups) == (sum(sizes), len(sizes))
-        assert (found.smallest_group, found.largest_group) == (min(sizes), max(sizes))
-        assert found.average_group_size == pytest.approx(sum(sizes) / len(sizes))
-        assert found.discernibility == sum(size**2 for size in sizes)
-        assert (found.ncp, found.average_ncp) == ({}, None)
-    large = GroupCounts([2**52], [0, 1], [0], [2**52], ["x"])
-    assert utility_of(large).discernibility == 2**104
-
-
-def test_the_optimum_is_that_of_trying_all_sizes():
-    """The least sum of squares, by trying each last group."""
-    for least in range(1, 13):
-        costs = [0]
-        for n in range(1, 61):
-            sizes = range(least, n + 1)
-            costs.append(min((costs[n - s] + s**2 for s in sizes), default=float("inf")))
-        for people in range(least, 61):
-            assert optimal_discernibility(people, least) == costs[people]
 
 
 @pytest.mark.parametrize(
@@ -100,16 +37,6 @@ def test_the_optimum_is_that_of_trying_all_sizes():
 def test_there_is_no_optimum_without_groups(people, least, said):
     with pytest.raises(fk.InputError, match=said):
         fk.optimal_discernibility(people, least)
-
-
-def test_groups_may_be_of_rows_some_of_which_are_left_out():
-    table = pa.table({"age": [10, 99, 30, 20], "d": ["x", None, "y", "x"]})
-    schema = fk.Schema(quasi_identifiers=["age"], sensitive="d", missing="drop")
-    microdata, of_people = fk.Microdata(table, schema), np.array([0, 0, 1])
-    counts = microdata.counts(of_people)
-    found = fk.utility_of(counts, microdata, np.array([0, -1, 0, 1]))
-    assert found == fk.utility_of(counts, microdata, of_people)
-    assert found.ncp == {"age": pytest.approx(2 / 3)}
 
 
 TWO = np.array([0, 0, 1, 1])
@@ -131,24 +58,6 @@ TWO = np.array([0, 0, 1, 1])
 def test_what_cannot_be_measured_is_refused(given, said):
     with pytest.raises(fk.InputError, match=said):
         fk.utility_of(*given(people_of({"age": [10, 30, 20, 50]})))
-
-
-def test_penalties_are_averaged_over_people_and_then_over_columns():
-    people = people_of({"age": [10, 30, 20, 50], "sex": ["f", "m", "f", "f"]})
-    groups = np.array([0, 0, 0, 1])
-    found = utility_of(people.counts(groups), people, groups)
-    assert found.ncp == {"age": pytest.approx(0.5 * 3 / 4), "sex": pytest.approx(3 / 4)}
-    assert found.average_ncp == pytest.approx((0.375 + 0.75) / 2)
-    weighed = utility_of(people.counts(groups), people, groups, weights={"age": 0.5})
-    assert weighed.average_ncp == pytest.approx((0.375 / 2 + 0.75) / 1.5)
-    people = people_of(
-        {"age": [10, 30, 20], "sex": [*"fmf"], "zip": [1, 7, 9]}, zip=fk.Intervals([5])
-    )
-    for groups, cost in ((np.zeros(3, dtype=np.int64), 1), (np.arange(3), 0)):
-        found = utility_of(people.counts(groups), people, groups)
-        plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-        assert plain == found.to_dict()
-        assert plain["average_ncp"] == found.average_ncp == cost
 
 
 # ---- weights -------------------------------------------------------------------------------------
@@ -184,51 +93,6 @@ def test_what_counts_more_loses_less(method):
         losses.append(fk.publish(table(300), policy, method=method).utility.ncp["zip"])
     assert losses[1] <= losses[0] <= losses[2]
     assert losses[1] < losses[2]
-
-
-@examples(60, daily=5, deadline=None)
-@given(seed=SEEDS, objective=OBJECTIVES, one=st.sampled_from([0.25, 3, 10]))
-def test_fulldomain_finds_the_node_that_loses_least_by_its_weights(seed, objective, one):
-    case = Table(seed)
-    raw, columns = case.case.microdata(), len(case.every.kinds)
-    options = fk.PublishOptions(weights={raw.schema.quasi_identifiers[0]: one})
-    policy = fk.Policy(case.policy.requirements, options=options)
-    try:
-        found = fk.FullDomain(objective, suppression=case.share).search(raw, policy)
-    except fk.NoSafeRelease:
-        return
-    weights = [Fraction(one), *[Fraction(1)] * (columns - 1)]
-    top = tuple(len(steps) - 1 for steps in case.every.ladders)
-
-    def lost(node):
-        _, outliers = case.every.released[node]
-        total = worst = 0.0
-        for a, weight in enumerate(weights):
-            for person in range(len(case.case.rows)):
-                level = top[a] if person in outliers else node[a]
-                total += float(weight) * float(case.every._cost(objective, a, level, person))
-                worst += float(weight) * float(case.every._cost(objective, a, top[a], person))
-        return total / worst if worst else 0.0
-
-    least = min(map(lost, case.every.safe))
-    assert lost(found.chosen) == pytest.approx(least, abs=1e-12)
-    assert found.loss_of(found.chosen) == pytest.approx(least, abs=1e-12)
-
-
-def test_the_average_is_weighed_in_every_report_and_certified(tmp_path):
-    policy = fk.Policy(FOUR, SCHEMA, fk.PublishOptions(weights={"zip": 3}))
-    made, raw = fk.publish(table(), policy), fk.Microdata(table(), SCHEMA)
-    own = made.utility.ncp
-    assert made.utility.average_ncp == pytest.approx((own["age"] + 3 * own["zip"]) / 4)
-    assert made.utility.to_dict()["weights"] == {"zip": 3}
-    made.write(tmp_path / "out")
-    fk.verify(tmp_path / "out")
-    report = fk.utility_report(tmp_path / "out", raw, predicates=1)
-    assert report.utility.average_ncp == pytest.approx(made.utility.average_ncp)
-    # Equal weights are none.
-    alike = fk.Policy(FOUR, SCHEMA, fk.PublishOptions(weights={"zip": 2, "age": 2}))
-    plain = fk.Mondrian().partition(raw, fk.Policy(FOUR, SCHEMA))
-    assert fk.Mondrian().partition(raw, alike).tolist() == plain.tolist()
 
 
 @pytest.mark.parametrize("given", [0, -1, True, "much", float("nan"), float("inf"), None])

@@ -1,6 +1,5 @@
 """A first policy sees hierarchy files, names of people by their looks, and what columns cost."""
 
-import re
 import tomllib
 from pathlib import Path
 
@@ -150,12 +149,6 @@ def test_names_that_several_have():
 # ---- hierarchy files ----------------------------------------------------------------------------
 
 
-def ages(step=10):
-    return "".join(
-        f"{a};{a // step * step} to {a // step * step + step - 1};*\n" for a in range(101)
-    )
-
-
 JOBS = "cook;food;*\nnurse;health;*\nclerk;office;*\nsmith;craft;*\nvet;health;*\n"
 
 
@@ -173,15 +166,6 @@ def test_a_hierarchy_file_is_taken(name, csv, tmp_path):
     assert f'job = {{ file = "../{name}.csv" }}' in policy.read_text()
     labels = {*fk.publish(table, policy).to_arrow()["job"].to_pylist()}
     assert labels <= {"cook", "nurse", "clerk", "smith", "vet", "health", "*"}
-
-
-def test_a_file_makes_columns_known(csv):
-    columns = visits(grp=[f"g{i % 40:02d}" for i in range(600)])
-    assert column(suggested(csv(columns)), "grp").role == "undecided"
-    rows = "".join(f"g{i:02d};g{i // 10}*;*\n" for i in range(40))
-    known = column(suggested(csv(columns, t_hierarchy_grp=rows)), "grp")
-    assert known.role == "quasi-identifier"
-    assert known.reason == "a hierarchy file for it lies beside the table"
 
 
 def test_files_that_do_not_fit(csv, tmp_path):
@@ -221,43 +205,6 @@ def test_the_explorer_finds_hierarchy_files(where, tmp_path):
 # ---- ranges, or a hierarchy ---------------------------------------------------------------------
 
 
-def test_ranges_that_keep_more(csv, tmp_path):
-    columns = visits(2000)
-    path = csv(columns, t_hierarchy_age=ages())
-    found = suggested(path)
-    age = column(found, "age")
-    assert (age.hierarchy, age.left_out) == (None, {"file": "t_hierarchy_age.csv"})
-    assert "age" not in found.policy.schema.hierarchies
-    text = found.to_toml(tmp_path)
-    said = re.search(
-        r'\n# age = \{ file = "t_hierarchy_age.csv" \}  # ranges keep more: a label covers (\d+)% '
-        r"of the values, by this (\d+)%\n",
-        text,
-    )
-    # Counted again: how many of the ages of the table each label covers.
-    values = sorted(set(columns["age"]))
-    plain = tomllib.loads(text)
-    laid = {**plain, "schema": {**plain["schema"]}}
-    laid["schema"]["hierarchies"] = {"age": {"file": str(tmp_path / "t_hierarchy_age.csv")}}
-    for policy, percent in ((plain, said[1]), (laid, said[2])):
-        shares = []
-        for label in fk.publish(path, policy).to_arrow()["age"].to_pylist():
-            low, _, high = (label if label != "*" else "0 to 100").partition(" to ")
-            inside = sum(int(low) <= value <= int(high or low) for value in values)
-            shares.append((inside - 1) / (len(values) - 1))
-        assert round(100 * sum(shares) / len(shares)) == int(percent)
-
-
-def test_hierarchies_that_keep_as_much():
-    table = pa.table(visits(120))
-    found = suggested(table)
-    assert column(found, "age").hierarchy == {"intervals": [5, 10, 50]}
-    ranges = tomllib.loads(found.to_toml())
-    del ranges["schema"]["hierarchies"]
-    one, other = (fk.publish(table, policy).utility.ncp for policy in (found.policy, ranges))
-    assert one["age"] <= other["age"] + 0.05
-
-
 # ---- what columns cost --------------------------------------------------------------------------
 
 
@@ -274,32 +221,6 @@ def test_what_gives_the_secret_away():
     assert fk.suggest_policy(deaths(), **roles).to_toml() == found.to_toml()
     roles["quasi_identifiers"] = ["sex", "age"]
     assert fk.suggest_policy(deaths(), **roles).costs == ()
-
-
-def test_what_leaving_out_would_keep():
-    random = np.random.default_rng(3)
-    risk = random.random(1000)
-    ill = np.where(random.random(1000) < 0.05 + 0.9 * risk, "yes", "no")
-    table = {"score": np.round(risk * 20).astype(int), "ill": ill}
-    table |= {f"a{i}": random.integers(0, 80, 1000) for i in range(4)}
-    names = [name for name in table if name != "ill"]
-    found = suggested(pa.table(table), quasi_identifiers=names)
-    told = [cost for cost in found.costs if cost.startswith("DECIDE: Without ")]
-    said = re.match(
-        r"DECIDE: Without '(\w+)' the other columns would be generalized by (\d+)%, not (\d+)%, in "
-        r"([\d,]+) groups\. Leave it out, if readers can do without it",
-        told[0],
-    )
-    rest = [name for name in names if name != said[1]]
-    policy = found.policy
-    before = fk.publish(pa.table(table), policy).utility.ncp
-    text = tomllib.loads(found.to_toml())
-    text["schema"]["quasi_identifiers"] = rest
-    text["schema"].get("hierarchies", {}).pop(said[1], None)
-    after = fk.publish(pa.table(table), text)
-    assert round(100 * sum(before[name] for name in rest) / len(rest)) == int(said[3])
-    assert round(100 * sum(after.utility.ncp.values()) / len(rest)) == int(said[2])
-    assert after.counts.n_groups == int(said[4].replace(",", ""))
 
 
 def test_where_decoy_serves():

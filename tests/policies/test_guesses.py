@@ -456,20 +456,6 @@ def test_misfits_are_type_errors(at):
     assert not isinstance(caught.value, fk.InputError)
 
 
-def test_the_file_is_the_frame(at):
-    """What is saved is what `to_pandas` shows; nothing tells of a value that is not in it."""
-    shown = at.made.to_pandas()
-    path = at.folder / "made" / "release.csv"
-    written = pd.read_csv(path, dtype=str, keep_default_na=False)
-    assert written.to_dict("list") == shown.to_dict("list")
-    assert at.made.groups == shown.groupby(["age", "sex"]).size().to_dict()
-    assert not any(isinstance(kind, pd.CategoricalDtype) for kind in shown.dtypes)
-    categories = fk.publish(at.df.astype({"sex": "category"}), RULES)
-    for table in (at.made.to_arrow(), categories.to_arrow()):
-        assert not any(pa.types.is_dictionary(kind) for kind in table.schema.types)
-        assert table.schema.metadata is None
-
-
 def test_the_same_however_given(at):
     policies = [fk.Policy.of(given) for given in (at.toml, str(at.toml), RULES, at.policy)]
     assert [policy.to_dict() for policy in policies] == [at.policy.to_dict()] * 4

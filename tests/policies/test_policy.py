@@ -1,28 +1,19 @@
 """Policies and schemas, made in Python or read from files: what they hold, and every mistake."""
 
-import json
 import math
-from dataclasses import FrozenInstanceError
 from decimal import Decimal
 from fractions import Fraction
 
-import numpy as np
-import pyarrow as pa
 import pytest
 from tests.people import EASY, people
 from tests.people import schema as people_schema
 
 import foreknow as fk
-from foreknow import Facts, GroupCounts, Policy, PublishOptions, Requirement, Schema, sample
-from foreknow.data.engines.columns import Relabel
-from foreknow.data.hierarchy import Intervals, Mask, Tree
+from foreknow import Facts, Policy, Requirement, Schema, sample
+from foreknow.data.hierarchy import Mask
 from foreknow.errors import CallError, HierarchyError, SchemaError
-from foreknow.methods.registry import policy_schema
-from foreknow.policy.file import policy_settings
 from foreknow_judge.errors import InputError, PolicyError
-from foreknow_judge.verdict import Limit
 
-ILL = GroupCounts.from_bags([["Flu", "Flu", "AIDS"], ["Flu", "Cold"]])
 REQUIRE = "[[require]]\nfacts = { l = 1 }\nbelow = 0.5\n"
 SCHEMA = '[schema]\nquasi_identifiers = ["age"]\nsensitive = "disease"\n'
 SEX = "sex,value,probability\nm,Flu,0.1\nm,HIV,1/3\nf,Flu,0.003\nf,HIV,0.997\n"
@@ -54,10 +45,6 @@ def schema(**more):
 def one(body):
     """A policy with one requirement."""
     return f"[[require]]\n{body}\n"
-
-
-def points(policy):
-    return [(p.adversary, p.below, p.inclusive) for r in policy.requirements for p in r.points]
 
 
 # ---- what cannot be meant in a file ------------------------------------------------------------
@@ -199,22 +186,6 @@ def test_files_that_cannot_be_meant(load, content, says, tmp_path):
     for part in says.removesuffix("$").split(" .* "):
         assert part in said
     assert not says.endswith("$") or said.endswith(says[:-1])
-
-
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        ("sex,value,probability\nm,Flu,often\n", "sex.csv: row 1: the probability is 'often'"),
-        ("sex,value,probability\nm,Flu,2\n", "sex.csv: the probability of 'Flu' for sex m is 2"),
-        ("sex,value,chance\nm,Flu,1\n", "sex.csv has no column 'probability'"),
-        ("", "sex.csv is empty"),
-    ],
-)
-def test_mistakes_in_priors(tmp_path, content, says):
-    (tmp_path / "sex.csv").write_text(content)
-    (tmp_path / "policy.toml").write_text(one('priors = { file = "sex.csv" }\nbelow = 0.5'))
-    with pytest.raises(InputError, match=rf"policy\.toml: {says}"):
-        Policy.load(tmp_path / "policy.toml")
 
 
 def test_files_that_cannot_be_read(load, tmp_path):
@@ -426,260 +397,13 @@ def test_requirements_that_have_an_effect(pair, turned):
 # ---- what they hold ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("below", "exact"),
-    [
-        (0.1, Fraction(1, 10)),
-        (np.float64(0.1), Fraction(1, 10)),
-        (Decimal("0.1"), Fraction(1, 10)),
-        ("2/3", Fraction(2, 3)),
-        (Fraction(2, 3), Fraction(2, 3)),
-        (2 / 3, Fraction("0.6666666666666666")),
-        (1, Fraction(1)),
-        (1e-300, Fraction(1, 10**300)),
-    ],
-    ids=repr,
-)
-def test_thresholds_are_exact(below, exact):
-    assert required(below).points[0].below == exact
-
-
-def test_requirements_in_python():
-    skyline = Requirement([(Facts(l=1), 0.5), (Facts(k=1), "2/3")]).points
-    half, most = Fraction(1, 2), Fraction(2, 3)
-    assert skyline == ((Facts(l=1), Limit(half)), (Facts(k=1), Limit(most)))
-    for make in (set, iter, lambda values: (value for value in values)):
-        assert set(required(values=make(["AIDS", "Flu"])).values) == {"AIDS", "Flu"}
-    assert required(values=[7, True, Decimal("1.50")]).values == ("7", "True", "1.50")
-    assert len({Requirement([(Facts(), 0.5)]), Requirement([(Facts(), 0.5)])}) == 1
-    assert Policy([required()], options={"form": "bucketized"}).options.form == "bucketized"
-
-
-def test_failures_and_monotone():
-    cold = Requirement(Facts(), "1/2", values=["Cold"], name="cold")
-    assert Policy([cold, Requirement(Facts(), 1)]).failures(ILL) == [
-        "cold: Facts(l=0, k=0, m=0) reaches 0.5 for 'Cold', the limit is 0.5, "
-        "which must not be reached"
-    ]
-    assert Policy([required()]).monotone()
-    assert not Policy([required()], schema(semantics="set", person="p")).monotone()
-
-
-def test_a_full_file_is_read(load, tmp_path):
-    (tmp_path / "sexes.csv").write_text("f;*\nm;*\n")
-    policy = load(
-        """
-        [schema]
-        identifiers = ["name"]
-        quasi_identifiers = ["age", "sex"]
-        sensitive = "disease"
-        other = ["ward"]
-        missing = { label = "unknown" }
-        types = { age = "number" }
-
-        [schema.hierarchies]
-        age = { intervals = [5, 10] }
-        sex = { file = "sexes.csv" }
-
-        [[require]]
-        values = ["AIDS", 7, 1.50, 2024-01-31, true]
-        facts = { l = 1, k = 5, m = 2 }
-        below = 0.99999999999999999999
-
-        [[require]]
-        except = ["AIDS", "HIV"]
-        facts = [{ l = 2, below = "2/3" }, { k = 3, below = 1e-3 }]
-
-        [publish]
-        method = "mondrian"
-        form = "bucketized"
-        format = "parquet"
-        labels = { age = "range" }
-        escape_formulas = true
-        """
-    )
-    first, second = policy.requirements
-    assert first.points == ((Facts(1, 5, 2), Limit(Fraction(10**20 - 1, 10**20))),)
-    assert first.values == ("AIDS", "7", "1.50", "2024-01-31", "True")
-    assert (first.excluded, first.name) == ((), "require[0]")
-    limits = Limit(Fraction(2, 3)), Limit(Fraction(1, 1000))
-    assert second.points == ((Facts(l=2), limits[0]), (Facts(k=3), limits[1]))
-    assert (second.values, second.excluded, second.name) == (None, ("AIDS", "HIV"), "require[1]")
-    options = PublishOptions("mondrian", "bucketized", "parquet", {"age": "range"}, True)
-    assert policy.options == options
-    assert policy.schema.folder == tmp_path
-    assert set(policy.schema.hierarchies) == {"age", "sex"}
-    table = policy.to_dict()
-    assert Policy.from_dict(table, folder=tmp_path).to_dict() == table
-    policy = load("\ufeff" + REQUIRE)  # a byte order mark, and neither schema nor options
-    assert policy.requirements[0].points[0].adversary == Facts(l=1)
-    assert (policy.schema, policy.options) == (None, PublishOptions())
-
-
-def test_every_kind_of_adversary(load):
-    policy = load(
-        one("implications = { k = 3 }\nbelow = '2/3'")
-        + one("negations = [{ k = 1, below = 0.5 }]\nfacts = [{ l = 1, below = 0.6 }]")
-    )
-    kinds = [type(adversary).__name__ for adversary, *_ in points(policy)]
-    assert kinds == ["Implications", "Facts", "Negations"]
-    assert points(policy)[0][0].k == 3
-    assert Policy.from_dict(policy.to_dict()).to_dict() == policy.to_dict()
-
-
-@pytest.mark.parametrize(
-    "requirement",
-    [
-        Requirement(Facts(1, 2, 3), "2/3", values=("AIDS",), name="require[0]"),
-        Requirement(Facts(1), Decimal("0.50"), excluded=["x", "HIV"], name="require[0]"),
-        Requirement([(Facts(1), 0.5)], name="require[0]"),
-        Requirement([(Facts(1), 0.5), (Facts(k=2), "0.6")], name="require[0]"),
-        Requirement(Facts(1), "1/2", values=[7], name="HIV"),
-    ],
-)
-def test_tables_make_equal_requirements(requirement):
-    labels = {"age": "set"}
-    options = PublishOptions(form="bucketized", format="parquet", labels=labels)
-    policy = Policy([requirement], schema(), options)
-    again = Policy.from_dict(policy.to_dict())
-    assert again.requirements == policy.requirements
-    assert again.requirements[0].points == requirement.points
-    assert again.requirements[0].name == requirement.name
-    assert (again.schema, again.options) == (policy.schema, policy.options)
-    assert again.to_dict() == policy.to_dict()
-
-
 # ---- priors ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("limit", "exact", "inclusive"),
-    [
-        ("below = 0.5", Fraction(1, 2), False),
-        ('at_most = "1/3"', Fraction(1, 3), True),
-        ("at_most = 1", Fraction(1), True),
-    ],
-)
-def test_priors_beside_the_policy(load, limit, exact, inclusive):
-    ((priors, *found),) = points(load(one(f'priors = {{ file = "sex.csv" }}\n{limit}')))
-    assert found == [exact, inclusive]
-    assert priors.semantics == "joint"
-    assert priors.tables[0].prior(("m",), "HIV") == Fraction(1, 3)
-    assert priors.tables[0].name == "sex.csv"
-
-
-def test_priors_of_several_files(load, tmp_path):
-    files = '["sex.csv", "race.csv"]'
-    policy = load(one(f'priors = {{ file = {files}, semantics = "binary" }}\nbelow = 0.5'))
-    ((priors, _, _),) = points(policy)
-    assert priors.semantics == "binary"
-    assert [table.attributes for table in priors.tables] == [("sex",), ("race",)]
-    absolute = load(one(f'priors = {{ file = "{tmp_path / "sex.csv"}" }}\nbelow = 0.5'))
-    assert points(absolute)[0][0].tables == priors.tables[:1]
-
-
-def test_priors_are_written_back(load):
-    """All probabilities are in the table, no file is needed."""
-    policy = load(
-        one('priors = { file = ["sex.csv", "race.csv"] }\nat_most = "1/3"\nvalues = ["HIV"]')
-        + one('priors = { file = "sex.csv", semantics = "binary" }\nbelow = 0.25')
-        + one('priors = [{ file = "race.csv", below = 0.6 }]\nfacts = [{ k = 1, below = 0.7 }]')
-        + one('priors = { file = "race.csv" }\nfacts = { l = 1, k = 2 }\nbelow = 0.5')
-        + one('priors = [{ file = "sex.csv", facts = { l = 1 }, below = 0.7 }]')
-    )
-    table = policy.to_dict()
-    assert "sex.csv" not in str(table)
-    again = Policy.from_dict(table)
-    assert again.to_dict() == table
-    assert points(again) == points(policy)
-    assert [r.points[0].adversary.facts.l for r in again.requirements[3:]] == [1, 1]
-    assert points(policy)[4][0].facts == Facts(1, 2)
-    first = table["require"][0]
-    assert (first["at_most"], "below" in first) == ("1/3", False)
-    assert first["priors"]["semantics"] == "joint"
-    assert first["priors"]["tables"][0] == {
-        "attributes": ["sex"],
-        "values": ["Flu", "HIV"],
-        "rows": [[["m"], ["1/10", "1/3"]], [["f"], ["3/1000", "997/1000"]]],
-    }
-    policy = load(one(WRITTEN_OUT + "values = ['x'], rows = [[[30], [0.1]]] }]"))
-    assert points(policy)[0][0].tables[0].prior(("30",), "x") == Fraction(1, 10)
-    frame = pa.table({"sex": [None, "m"], "value": ["a", "a"], "probability": ["1/3", "1"]})
-    policy = Policy([Requirement(fk.Priors(frame), "1/2")])
-    assert points(Policy.from_dict(policy.to_dict())) == points(policy)
 
 
 # ---- schemas -----------------------------------------------------------------------------------
 
 
-def test_roles_of_a_schema():
-    columns = ["age", "zip"]
-    roles = schema(quasi_identifiers=columns, identifiers=["name"], other=["ward"], group="gid")
-    columns.append("name")  # no list of the caller is kept
-    assert roles.quasi_identifiers == ("age", "zip")
-    expected = {"name": "identifier", "age": "quasi-identifier", "disease": "sensitive"}
-    expected |= {"ward": "other", "gid": "group", "weight": None}
-    assert {column: roles.role(column) for column in expected} == expected
-    assert roles.columns == ["name", "age", "zip", "disease", "ward", "gid"]
-    with pytest.raises(FrozenInstanceError):
-        roles.sensitive = "age"
-    with pytest.raises(TypeError):
-        Schema("disease", ["age"])
-    assert Schema(sensitive="disease", group="gid").quasi_identifiers == ()
-    for semantics in ("set", "multiset"):
-        assert schema(semantics=semantics).person is None
-    assert schema().to_dict() == {
-        "identifiers": [],
-        "quasi_identifiers": ["age", "zip"],
-        "sensitive": "disease",
-        "semantics": "single",
-    }
-
-
-def test_schemas_are_made_again(tmp_path):
-    for label in ("unknown", "drop"):
-        roles = schema(missing={"label": label})
-        assert isinstance(roles.missing, Relabel)
-        assert roles == schema(missing=Relabel(label)) == Schema(**roles.to_dict())
-        assert roles.to_dict()["missing"] == {"label": label}
-    (tmp_path / "zip.csv").write_text("1;*\n")
-    roles = schema(
-        identifiers=["name"],
-        other=["ward"],
-        semantics="set",
-        person="pid",
-        group="gid",
-        types={"zip": "text"},
-        folder=tmp_path,
-        hierarchies={"age": {"intervals": [5, 10]}, "zip": {"file": "zip.csv"}},
-    )
-    assert roles.hierarchies["age"] == Intervals([5, 10])
-    assert isinstance(roles.hierarchies["zip"], Tree)
-    again = Schema(**roles.to_dict(), folder=tmp_path)
-    assert again == roles
-    assert again.to_dict() == roles.to_dict()
-
-
 # ---- the JSON Schema, and policies that are saved ----------------------------------------------
-
-
-def test_the_json_schema_names_every_key(monkeypatch):
-    table = policy_schema()
-    assert json.loads(json.dumps(table)) == table
-    keys = table["$defs"]["Require"]["properties"].keys()
-    for key in (*fk.adversaries.registry.ADVERSARIES, *fk.criteria.registry.CRITERIA):
-        assert key in keys
-    assert {"values", "except", "any_of", "within", "knowing", "below"} <= keys
-    for name in ("Require", "Publish", "SchemaTable", "TryTable"):
-        assert table["$defs"][name]["additionalProperties"] is False
-    settings = policy_settings({}).model_fields
-    tables = {field.alias or name for name, field in settings.items()}
-    assert tables == {"require", "schema", "publish", "try"}
-    there = "foreknow.methods.registry.is_installed"
-    monkeypatch.setattr(there, lambda leaf: leaf != "foreknow.methods.art")
-    publish = policy_schema()["$defs"]["Publish"]["properties"]
-    assert "art" not in (*publish, *publish["method"]["enum"])
-    assert "jump" in publish["method"]["enum"]
 
 
 @pytest.mark.parametrize("more", [{}, {"try": [{"learned": {"by": ["job"]}, "stop": 0.85}]}])

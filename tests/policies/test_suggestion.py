@@ -17,7 +17,6 @@ from tests.examples import NIGHTLY
 
 import foreknow as fk
 from foreknow import sample
-from foreknow.data.engines.duckdb_table import DuckTable
 
 ILL = ["Flu", "Cold", "HIV", "Gout", "Flu", "Asthma"]
 AS_IT_IS = "can be published as it is"
@@ -240,16 +239,6 @@ def test_german_numbers_dates_and_codes(tmp_path):
     assert publishes(path, tmp_path / "p.toml")
 
 
-def test_hostile_names_stay_in_lines():
-    odd = ['a"b', "x\n[publish]", "名前 😀", "#", "\u202etxet", "a.b"]
-    columns = {name: [f"v{i % 3}" for i in range(30)] for name in odd}
-    columns["diagnosis"] = [ILL[i % 6] for i in range(30)]
-    policy = tomllib.loads(suggested(columns, quasi_identifiers=odd[:5]).to_toml())
-    assert policy["schema"]["quasi_identifiers"] == odd[:5]
-    assert list(policy) == ["schema", "require", "publish"]
-    assert publishes(columns, policy)
-
-
 def test_nulls_and_unusable_columns():
     columns = people(diagnosis=[None if i % 5 == 0 else ILL[i % 6] for i in range(120)])
     columns["sex"][0] = ""
@@ -384,23 +373,6 @@ def test_a_number_named_known():
     assert AS_IT_IS not in found.to_toml()
 
 
-def test_limits_are_those_of_people():
-    table = visits("id", 2)
-    found = assert_of_people(table, "id")
-    assert publishes(table, found.policy)
-    (required, sizes) = found.policy.requirements
-    assert required.points[0].below >= 2 * Fraction(1, 5)  # of two rows
-    assert sizes.criterion.k == 5
-    table = visits("id", 30)
-    found = assert_of_people(table, "id")
-    assert any(note.startswith("DECIDE: this is of a row") for note in found.notes)
-    with pytest.raises(fk.NoSafeRelease):
-        fk.publish(table, found.policy)
-    text = found.to_toml()
-    assert 'person = "id"\n' in text  # the way out, as it is typed
-    assert publishes(table, tomllib.loads(text.replace('person = "id"\n', "")))
-
-
 def test_what_names_nobody():
     random = np.random.default_rng(5)
     odd = {
@@ -486,23 +458,6 @@ def of_homes(found):
     return [note for note in found.notes if "share a value" in note]
 
 
-def test_measures_are_no_households():
-    random = np.random.default_rng(9)
-    measured = people(
-        600,
-        futime=(np.arange(600) // 3).tolist(),
-        glucose=[f"{i / 2}" for i in random.integers(0, 300, 600)],
-        country=[f"Land{chr(65 + i % 26)}{chr(65 + i // 26 % 26)}" for i in range(600)],
-        home_value=[f"{i // 3}.5" for i in range(600)],
-        household_income=[9000 + 50 * (i // 3) for i in range(600)],
-        home_score=[300 + i // 4 for i in range(600)],
-    )
-    roles = {"quasi_identifiers": ["sex"], "sensitive": "diagnosis"}
-    rules = {"schema": roles, "require": [{"facts": {"k": 1}, "below": 0.9}]}
-    assert fk.audit(pa.table(measured), rules).scope.shared == ()
-    assert of_homes(suggested(measured, sensitive="diagnosis")) == []
-
-
 def test_homes_of_several_people():
     table = visits("id", 4, home=[f"H{i // 5}" for i in range(240)])
     assert of_homes(fk.suggest_policy(table)) == []  # homes change with people
@@ -534,33 +489,6 @@ def test_a_diagnosis_is_hidden(name):
 
 
 # ---- many columns, and many tables -------------------------------------------------------------
-
-
-def test_many_columns(tmp_path, monkeypatch):
-    asked, reads = [], []
-    narrowed, arrow = DuckTable._narrowed, DuckTable.arrow
-    noted = (asked, narrowed), (reads, arrow)
-    for (counts, usual), name in zip(noted, ("_narrowed", "arrow"), strict=True):
-        monkeypatch.setattr(
-            DuckTable,
-            name,
-            lambda table, columns, counts=counts, usual=usual: (
-                counts.append(len(columns)) or usual(table, columns)
-            ),
-        )
-    many = 500 if NIGHTLY else 90
-    random = np.random.default_rng(11)
-    columns = {f"c{i}": random.integers(0, 2 + i % 30, 60).tolist() for i in range(many)}
-    columns["c9"] = [f"{i % 12}" for i in range(60)]
-    found = fk.suggest_policy(write(tmp_path / "t.csv", columns))
-    assert len(found.columns) == many
-    assert any(
-        question.endswith("is this what must stay hidden? No name of a column says so")
-        for question in found.questions
-    )
-    assert publishes(columns, found.policy)
-    assert max(asked) <= 64
-    assert len(reads) <= 30
 
 
 NUMBERED = re.compile(r"(id|idcode|subject|patient|participant)(_?id|_?nr)?", re.IGNORECASE)

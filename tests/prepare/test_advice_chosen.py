@@ -36,13 +36,3 @@ def test_full_domain_names_columns_without_hierarchy():
     said = said_of((1.0,) * 4, "fulldomain", schema, worst=1)
     flat = next(own for own in said if own.startswith("Without a hierarchy"))
     assert flat.startswith("Without a hierarchy 'b', 'c' or 'd' can only be published as it is")
-
-
-def test_the_least_share_that_helps_is_offered():
-    rows = pa.table({"age": [*[10] * 300, *[50] * 295, *range(90, 95)], "ill": [*"ab"] * 300})
-    roles = {"quasi_identifiers": ["age"], "sensitive": "ill"}
-    schema = fk.Schema(**roles, hierarchies={"age": fk.Intervals([1])})
-    policy = fk.Policy([fk.Requirement(fk.KAnonymity(5))], schema=schema)
-    advice = fk.publish(rows, policy, method="fulldomain").advice
-    tried = next(own for own in advice if own.startswith("suppression = "))
-    assert tried.startswith("suppression = 0.01 in [publish.fulldomain] was tried")

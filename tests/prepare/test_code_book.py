@@ -7,21 +7,17 @@ import random
 import re
 import shutil
 from collections import Counter
-from datetime import date
 from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.diagnoses import diagnoses
 from tests.examples import NIGHTLY
-from tests.people import FORMS
 from tests.prepare.test_written import ROLES, register, written
 
 import foreknow as fk
 from foreknow.data.engines.typed import type_of, typed
-from foreknow.publishing import entries
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import CertificateError, PolicyError
 
@@ -87,35 +83,6 @@ def checked(folder):
     return book, shuffled
 
 
-@pytest.mark.parametrize(("semantics", "fmt"), [("set", "parquet"), ("multiset", "csv")])
-def test_books_of_several_values_say_what_files_hold(semantics, fmt, tmp_path):
-    roles = {"quasi_identifiers": ["age", "sex", "zip"], "sensitive": "diagnosis"}
-    roles |= {"person": "person", "hierarchies": {"zip": fk.Mask(5)}, "semantics": semantics}
-    table = diagnoses(150, 1, semantics=semantics)
-    book, shuffled = checked(written(tmp_path / "out", table, roles, format=fmt))
-    assert shuffled == {"diagnosis"}
-    assert [resource["name"] for resource in book["resources"]] == ["people", "sensitive"]
-    assert fields_of(book)[2]["foreknow"].get("labels") == "mask"
-
-
-@pytest.mark.parametrize(("form", "fmt"), FORMS)
-def test_books_of_several_columns_say_what_files_hold(form, fmt, tmp_path):
-    unlinked = [["income"], []][fmt == "parquet"]
-    how = {"form": form, "format": fmt, "unlinked": unlinked}
-    book, shuffled = checked(written(tmp_path / "out", register(), ROLES, **how))
-    fields = fields_of(book)
-    types = {field["name"]: field["type"] for field in fields}
-    if form == "generalized":
-        assert shuffled == {f"{name}_shuffled" for name in unlinked}
-        labels = [field["foreknow"].get("labels") for field in fields]
-        assert labels == ["number", "number", "date", "text", None, None, None]
-        assert types[f"income{'_shuffled' * len(unlinked)}"] == "integer"
-        assert "grid" in fields[0]["foreknow"]
-    else:
-        assert shuffled == {"ill", "income"}
-        assert [*types.values()] == ["integer", "number", "date", "string", "string", "integer"]
-
-
 @pytest.mark.parametrize(
     ("kind", "texts"),
     [
@@ -133,19 +100,6 @@ def test_a_type_is_of_all_texts(kind, texts):
         assert type_of(column) == kind
         assert typed(column).type == kinds.get(kind, pa.string())
         assert typed(column).null_count == column.null_count
-
-
-def test_types_are_those_that_any_reader_finds(tmp_path):
-    """Codes stay texts, so do moments, and what formulas are escaped in."""
-    table = register().set_column(4, "job", pa.array([f"{i % 7:02d}" for i in range(240)]))
-    table = table.set_column(5, "ill", pa.array(["-1", "2", "3", "+4"] * 60))
-    roles = {**ROLES, "sensitive": "ill", "other": ["job", "income"]}
-    easy = fk.Policy([fk.Requirement(fk.Facts(), "0.99", knowing=[])], fk.Schema(**roles))
-    for escaped, kind in ((False, "integer"), (True, "string")):
-        place = written(tmp_path / str(escaped), table, roles, escape_formulas=escaped)
-        types = {field["name"]: field["type"] for field in fields_of(checked(place)[0])}
-        assert (types["job"], types["ill"], types["income"]) == ("string", kind, "integer")
-        assert fk.verify(place, easy)
 
 
 # ---- lies ----------------------------------------------------------------------------------------
@@ -280,42 +234,6 @@ def test_titles_of_spss_and_stata_are_carried_through(kind, tmp_path):
     assert {*fk.read_release(tmp_path / "out")["sex"]} <= {"male", "female", "female | male", "*"}
 
 
-@pytest.mark.parametrize(
-    ("kind", "media"), [("csv", "text/csv"), ("parquet", "application/vnd.apache.parquet")]
-)
-def test_formats_are_those_of_the_files(kind, media, tmp_path, monkeypatch):
-    rows = pa.table({"age": [*range(20)], "ill": [*"abcd"] * 5})
-    asked = {"quasi_identifiers": ["age"], "sensitive": "ill", "k_anonymity": 5, "format": kind}
-    fk.publish(rows, **asked, seed=1).write(tmp_path / "out")
-    (resource,) = book_of(tmp_path / "out")["resources"]
-    assert resource["path"] == f"release.{kind}"
-    assert (resource["format"], resource["mediatype"]) == (kind, media)
-    assert resource["schema"]["missingValues"] == ([] if kind == "parquet" else [""])
-    for least in ("_FEW", "_BATCH"):  # tables of a large release are files of Parquet first
-        monkeypatch.setattr(entries, least, 8)
-    fk.publish(rows, **asked, seed=1, out=tmp_path / "large")
-    assert fk.verify(tmp_path / "large").people == 20
-    file = (tmp_path / "large" / f"release.{kind}").read_bytes()
-    assert file.startswith(b"PAR1") == (kind == "parquet")
-
-
-def test_decimal_commas_and_parts_are_said(tmp_path):
-    rows = pa.table({"size": [i + 0.5 for i in range(20)], "ill": [*"abcd"] * 5})
-    roles = {"quasi_identifiers": ["size"], "sensitive": "ill", "k_anonymity": 5}
-    fk.publish(rows, **roles, decimal=",", delimiter=";", seed=1).write(tmp_path / "comma")
-    book = book_of(tmp_path / "comma")
-    size = fields_of(book)[0]
-    assert (size["type"], size["foreknow"]["labels"]) == ("string", "number")
-    assert size["foreknow"]["decimalChar"] == ","
-    assert book["resources"][0]["dialect"]["delimiter"] == ";"
-    how = {"format": "parquet", "rows_per_part": 100}
-    place = written(tmp_path / "out", register(), ROLES, **how)
-    (resource,) = book_of(place)["resources"]
-    assert resource["path"] == [f"release.parquet/part-0000{i}.parquet" for i in range(3)]
-    fk.verify(place)
-    assert date(2024, 1, 1) <= fk.draw(place, seed=1, library="arrow").column("day")[0].as_py()
-
-
 # ---- CSV in the dialect of its table -------------------------------------------------------------
 
 POLICY = {
@@ -357,38 +275,6 @@ def source(kind, folder):
     else:
         frame.write_csv(path)
     return path, policy
-
-
-@pytest.mark.parametrize(
-    ("kind", "form"), [("de.csv", "generalized"), ("xlsx", "bucketized"), ("sav", "generalized")]
-)
-def test_all_sources_give_one_release(kind, form, tmp_path):
-    found, tables = [], []
-    for name in ("csv", kind):
-        path, policy = source(name, tmp_path)
-        out = tmp_path / f"{name}-out"
-        assert fk.publish(path, policy, seed=1, form=form).write(out).format == "csv"
-        assert fk.audit(out, policy).safe
-        found.append(fk.verify(out))
-        tables.append(fk.read_release(out, "polars").rename({"=note": "note"}, strict=False))
-    first, second = found
-    assert (first.people, first.n_groups) == (second.people, second.n_groups)
-    assert [f.reached for f in first.findings] == [f.reached for f in second.findings]
-    assert tables[0].equals(tables[1])
-
-
-def test_german_table_stays_german(tmp_path):
-    path, policy = source("de.csv", tmp_path)
-    fk.publish(path, policy, seed=1).write(tmp_path / "out")
-    content = (tmp_path / "out" / "release.csv").read_text("utf-8")
-    header, first, *_ = content.splitlines()
-    assert header == '\ufeff"age";"height";"visits";"=note";"ill";"income"'
-    assert first.split(";")[-1].count(",") == 1
-    assert '"a;b,c"' in content  # a text is as it was
-    book = book_of(tmp_path / "out")
-    assert book["resources"][0]["dialect"]["delimiter"] == ";"
-    income = fields_of(book)[-1]
-    assert (income["name"], income["type"], income["decimalChar"]) == ("income", "number", ",")
 
 
 def test_options_come_before_dialect(tmp_path):

@@ -16,25 +16,6 @@ CASES = pa.table({
 })  # fmt: skip
 ROLES = {"quasi_identifiers": ["age"], "sensitive": "ill"}
 OF_PID, OF_ROW = ({"unit": "row", "person": name} for name in ("pid", "row"))
-# What one schema says beside that, and the other does not.
-MORE = {
-    "unit": {"unit": "row"},
-    "person": OF_PID,
-    "semantics": {"semantics": "set", "person": "pid"},
-    "shared": {"shared": {"by": "home", "values": ["pay"]}, "sensitive": ["ill", "pay"]},
-    "impossible": {"impossible": [{"values": ["a"], "where": {"job": ["w"]}}]},
-    "group": {"group": "home"},
-    "sensitive": {"sensitive": "pay"},
-    "sensitives": {"sensitive": ["ill", "pay"]},
-    "the first of several": {"sensitive": ["pay", "ill"]},
-    "quasi_identifiers": {"quasi_identifiers": ["age", "zip"]},
-    "other": {"other": ["job"]},
-    "identifiers": {"identifiers": ["row"]},
-    "types": {"types": {"ill": "text"}},
-    "hierarchies": {"hierarchies": {"ill": {"rows": [["a", "A"], ["b", "A"], ["c", "C"]]}}},
-    "missing": {"missing": "drop"},
-    "reading": {"reading": {"missing": ["a"]}},
-}
 LIMIT = fk.Requirement(fk.Facts(), below="9/10")
 
 
@@ -44,51 +25,6 @@ def schema(**more):
 
 def policy(own, *required):
     return fk.Policy(required or [fk.Requirement(fk.GroupSize(1))], own)
-
-
-def released(people):
-    return fk.Release.from_schema(CASES, people.schema)
-
-
-CALLS = {
-    "audit": fk.audit,
-    "audit of a release": lambda people, said: fk.audit(released(people), said),
-    "publish": fk.publish,
-    "compare": lambda people, said: fk.compare(people, said, processes=0),
-    "attack": lambda people, said: fk.attack(people, fk.Mondrian(), said),
-    "survey": lambda people, said: fk.survey(people, policy=said),
-    "counts_at": lambda people, said: fk.counts_at(people, {}, policy=said),
-    "risk": lambda people, said: fk.risk_report(people, policy=said),
-    "skyline": lambda people, said: fk.skyline_report(
-        people, confidence="1/2", policy=said, knowing=[]
-    ),
-    "curves": lambda people, said: fk.disclosure_curves(people, policy=said),
-    "utility": lambda people, said: fk.utility_report(released(people), people, policy=said),
-    "explained": lambda table, rules: fk.FullDomain().search(table, rules, explain=True),
-    "search": fk.FullDomain().search,
-    "fulldomain": fk.FullDomain().partition,
-    "mondrian": fk.Mondrian().partition,
-    "decoy": fk.Decoy().partition,
-    "anatomy": fk.Anatomy().partition,
-    "anatomy of two": fk.Anatomy(l=2).partition,
-    "streamliner": fk.Streamliner(l=2).partition,
-    "jump": fk.Jump(["age=0"]).partition,
-    "secret": fk.SecretChoice(["age=0", "age=1"]).partition,
-    "art": fk.ART(r=2, priors=fk.Priors.learn(CASES, ["age"], "ill")).partition,
-}
-ALL = ("audit", "audit of a release", "publish", "mondrian")
-
-
-@pytest.mark.parametrize("call", CALLS)
-def test_another_schema_is_refused_either_way(call):
-    place = [*CALLS].index(call)
-    for number, (name, more) in enumerate(MORE.items()):
-        if call not in ALL and (number - place) % 8 and name != "unit":  # three of each call
-            continue
-        plain, own = schema(), schema(**more)
-        for read, said in (plain, own), (own, plain):
-            with pytest.raises(InputError, match=r"of the policy and of the table differ in|imp"):
-                CALLS[call](fk.Microdata(CASES, read), policy(said))
 
 
 def test_what_differs_is_said_with_what_to_do():
@@ -104,14 +40,6 @@ def test_what_differs_is_said_with_what_to_do():
     columns = {"quasi_identifiers": ["age", "zip"], "sensitive": "ill"}
     with pytest.raises(SchemaError, match="leave out quasi_identifiers, or change it"):
         fk.skyline_report(CASES, confidence="1/2", **columns, policy=policy(schema()))
-
-
-def test_the_order_of_columns_is_no_difference():
-    one = schema(quasi_identifiers=["age", "zip"], other=["job", "home"], **MORE["hierarchies"])
-    other = replace(one, quasi_identifiers=["zip", "age"], other=["home", "job"])
-    assert fk.audit(fk.Microdata(CASES, one), policy(other)).safe
-    levels = fk.Policy([LIMIT, fk.Requirement(fk.Levels({"age": {"top": 35}}))], schema())
-    assert levels.under(schema()) is levels
 
 
 # ---- a policy without a schema ------------------------------------------------------------------
@@ -169,25 +97,6 @@ def of_o(below, own=None):
     return policy(own, fk.Requirement(fk.Facts(), below=below, values=["O"], knowing=[]))
 
 
-def test_what_some_cannot_have_counts_for_every_policy(tmp_path):
-    own, free = schema(other=["sex"], impossible=RULE), of_o("2/5", schema(other=["sex"]))
-    made = fk.publish(RULED, of_o("2/3", own), method="mondrian", learned=False)
-    made.write(tmp_path / "out")
-    assert fk.audit(RULED, free).safe  # one of four
-    for given in made, made.release, tmp_path / "out":
-        found = fk.audit(given, of_o("2/5"))
-        assert (found.safe, str(found.verdicts[0].reached)) == (False, "1/2")
-        with pytest.raises(SchemaError, match="differ in impossible"):
-            fk.audit(given, free)
-    with pytest.raises(SchemaError, match="differ in impossible"):
-        fk.verify(tmp_path / "out", free)
-    for given in fk.Release.from_schema(RULED, own), fk.Microdata(RULED, own), tmp_path / "out":
-        for analysis in fk.disclosure_curves, lambda of: fk.skyline_report(of, confidence="1/2"):
-            with pytest.raises(InputError, match="everybody may have any value"):
-                analysis(given)
-    assert str(fk.evidence_report(tmp_path / "out").audit.verdicts[0].reached) == "1/2"
-
-
 def test_several_releases_say_who_is_counted(tmp_path):
     for name, more in (("one", RULE), ("two", RULE), ("three", [])):
         table = RULED.append_column("who", [[f"{name}{i}" for i in range(4)]])
@@ -204,24 +113,6 @@ def test_several_releases_say_who_is_counted(tmp_path):
 
 
 # ---- a release of which its maker said what the columns are -------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        ({"sensitive": "pay"}, "pay is sensitive"),
-        ({"sensitive": ["ill", "pay"]}, "pay is sensitive"),
-        ({"quasi_identifiers": ["age", "zip"]}, "zip is known of people"),
-        ({"other": ["job", "zip"]}, "job and zip are known of people"),
-    ],
-)
-def test_a_release_without_columns_is_refused(more, said):
-    release = fk.Release.from_generalized(CASES, **ROLES)
-    with pytest.raises(SchemaError, match=f"{said}, and the release was made without"):
-        fk.audit(release, policy(schema(**more)))
-    # What is not published any more is no part of it.
-    release = fk.Release.from_generalized(CASES.select(["age", "ill"]), **ROLES)
-    assert fk.audit(release, policy(schema(quasi_identifiers=["age", "zip"], other=["job"]))).safe
 
 
 def test_of_a_sight_that_of_its_table_counts():
@@ -249,17 +140,6 @@ def test_a_measure_of_rows_is_refused_of_households():
 # All of it is about one person, who has a case in each row.
 ONE = pa.table({"age": [30] * 6, "ill": [*"abcabc"], "pid": ["p"] * 6, "row": [*range(6)]})
 BARE = fk.Release.from_generalized(ONE.select(["age", "ill"]), **ROLES)
-
-
-@pytest.mark.parametrize("required", [LIMIT, fk.Requirement(fk.KAnonymity(2))])
-def test_people_beside_are_counted_by_the_policy(required):
-    rules = policy(schema(**OF_PID), required)
-    for release in BARE, fk.Release.from_schema(ONE, rules.schema):
-        for people in ONE, fk.Microdata(ONE, rules.schema):
-            assert not fk.audit(release, rules, people=people, learned=False).safe
-        for own in OF_ROW, {}, {"unit": "row"}, {"unit": "row", "missing": "drop"}:
-            with pytest.raises(SchemaError, match="of the policy and of the people differ in"):
-                fk.audit(release, rules, people=fk.Microdata(ONE, schema(**own)), learned=False)
 
 
 @pytest.mark.parametrize(

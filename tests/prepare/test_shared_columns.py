@@ -105,25 +105,6 @@ def test_a_certificate_that_promises_more_is_refused(tmp_path):
             fk.verify(tmp_path / "out")
 
 
-def test_policy_files_name_columns_or_units(tmp_path):
-    content = '[schema]\nquasi_identifiers = ["age", "zip"]\nsensitive = "ill"\n'
-    for rule in (
-        '{ k = 11, of = [["age"], ["zip", "age"]] }',
-        '{ k = 3, of = ["zip"] }',
-        '{ k = 2, of = "household" }',
-    ):
-        content += f"[[require]]\nk_anonymity = {rule}\n"
-    (tmp_path / "policy.toml").write_text(content)
-    policy = fk.Policy.load(tmp_path / "policy.toml")
-    wanted = [(11, [["age"], ["zip", "age"]]), (3, ["zip"]), (2, "household")]
-    assert [own.criterion for own in policy.requirements] == [
-        fk.KAnonymity(k, of=of) for k, of in wanted
-    ]
-    assert [own.unit for own in policy.requirements] == [None, None, "household"]
-    policy.save(tmp_path / "again.toml")
-    assert fk.Policy.load(tmp_path / "again.toml").to_dict() == policy.to_dict()
-
-
 def required(rule, schema=SCHEMA, **more):
     return lambda: fk.Policy([fk.Requirement(rule, **more)], schema)
 

@@ -108,18 +108,6 @@ def committed(tmp_path_factory):
     return folder
 
 
-BOTH = ["my release/release.csv", "my release/certificate.json", "-x/report.html"]
-
-
-@pytest.mark.parametrize(
-    ("paths", "verified"),
-    [(["-x/release.csv"], 1), (BOTH, 2), (["readme.md", "src/a.py", "-n"], 0)],
-)
-def test_the_hook_verifies_each_release_once(committed, paths, verified):
-    done = hooked(committed, paths)
-    assert (done.returncode, done.stdout.count("Verified: ")) == (0, verified), done.stderr
-
-
 def test_the_hook_stops_changed_data(committed, tmp_path):
     shutil.copytree(committed, tmp_path, dirs_exist_ok=True)
     with (tmp_path / "my release" / "release.csv").open("a") as file:

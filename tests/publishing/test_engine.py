@@ -1,6 +1,5 @@
 """Publishing by what an engine counts gives what publishing in memory gives."""
 
-import logging
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -190,31 +189,6 @@ def test_tables_are_published_alike(tmp_path, case):
     same_folders(made, tmp_path, source, policy)
 
 
-@pytest.mark.parametrize(("unlinked", "fmt"), [([], "csv"), (["drug"], "parquet")])
-def test_the_bucketized_form(tmp_path, unlinked, fmt):
-    source = written(patients(300), tmp_path / "patients.csv")
-    required = [{**FACTS, "sensitive": name, "knowing": ["city"]} for name in ("disease", "drug")]
-    publish = {"format": fmt, "unlinked": unlinked, "form": "bucketized"}
-    policy = rules(*required, publish=publish, sensitive=["disease", "drug"], other=["city"])
-    made = made_twice(source, policy, seed=2)
-    for name in made[0].tables:
-        one, other = (publication.to_arrow(name) for publication in made)
-        assert one.schema == other.schema
-        rows = [Counter(map(str, table.to_pylist())) for table in (one, other)]
-        assert rows[0] == rows[1]
-        assert one["group"].to_pylist() == other["group"].to_pylist()
-    folders_of(made, tmp_path)
-
-
-def test_what_is_learned_is_alike(tmp_path):
-    source = written(patients(400), tmp_path / "patients.parquet")
-    tried = {"learned": {"by": ["ward"]}, "stop": 0.999}
-    made = both(source, {**rules(quasi_identifiers=["age", "ward"]), "try": [tried]})
-    one, other = (publication.audit.trials[-1] for publication in made)
-    assert one.measured
-    assert one.to_dict() == other.to_dict()
-
-
 def test_more_combinations_than_a_number(tmp_path):
     random, names = np.random.default_rng(3), [f"q{i}" for i in range(9)]
     columns = {name: random.permutation(300) // 2 for name in names}  # 150 ** 9 combinations
@@ -284,29 +258,6 @@ def test_every_order_of_a_group(tmp_path, monkeypatch, part):
     assert sum((n - expected) ** 2 / expected for n in seen.values()) < 143 + 5 * (2 * 143) ** 0.5
 
 
-def test_what_is_read_into_memory(tmp_path, caplog):
-    caplog.set_level(logging.INFO, "foreknow")
-    source = written(patients(200), tmp_path / "patients.parquet")
-    for table, how, why in [
-        (source, {"engine": "duckdb", "method": "anatomy"}, "Anatomy looks at each row"),
-        (source, {"engine": "auto"}, "patients.parquet is small"),
-        (patients(200), {"engine": "duckdb"}, "neither CSV nor Parquet"),
-    ]:
-        caplog.clear()
-        made = fk.publish(table, rules(), **how)
-        assert made.certificate.source["digest_kind"] != OF_COUNTS
-        assert why in caplog.text
-
-
-@pytest.mark.parametrize("limited", [False, True])
-def test_large_tables_are_counted(tmp_path, monkeypatch, limited):
-    memory = "memory_limit" if limited else "machine_memory"
-    monkeypatch.setattr(entries, memory, lambda: 100 * 200 * (1 if limited else 4))
-    source = written(patients(200), tmp_path / f"patients{'.csv' if limited else '.parquet'}")
-    made = fk.publish(source, rules())
-    assert made.certificate.source["digest_kind"] == OF_COUNTS
-
-
 def test_errors_of_an_engine(tmp_path):
     table = patients(200, missing=["disease"])
     row = table["disease"].to_pylist().index(None) + 1
@@ -360,24 +311,6 @@ def in_parts(tmp_path, engine, **how):
     made = fk.publish(source, policy, engine=engine)
     made.write(tmp_path / engine)
     return made, tmp_path / engine
-
-
-@pytest.mark.parametrize(("engine", "form"), [("memory", "bucketized"), ("duckdb", "generalized")])
-def test_tables_written_in_parts(tmp_path, engine, form):
-    made, folder = in_parts(tmp_path, engine, form=form)
-    verified = fk.verify(folder)
-    assert verified.people == 300
-    for name in made.tables:
-        parts = sorted((folder / f"{name}.parquet").iterdir())
-        assert [path.name for path in parts] == [f"part-{i:05}.parquet" for i in range(len(parts))]
-        assert max(pq.ParquetFile(path).metadata.num_rows for path in parts) <= 70
-        table = pa.concat_tables(map(pq.read_table, parts))
-        assert table.to_pylist() == made.to_arrow(name).to_pylist()
-        assert {f"{name}.parquet/{path.name}" for path in parts} <= set(verified.files)
-    assert {file.suffix for file in folder.iterdir()} == {".parquet", ".json", ".html"}
-    assert fk.audit(folder, made.audit.policy).safe
-    data = fk.Microdata(tmp_path / "patients.parquet", made.audit.policy.schema)
-    assert named_release(folder, person="name", microdata=data).holdings
 
 
 @pytest.fixture(scope="module")

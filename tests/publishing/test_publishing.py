@@ -7,11 +7,10 @@ import stat
 from dataclasses import replace
 
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.people import EASY, FORMS, HARD, made, people, rows_of, schema, short_report
+from tests.people import FORMS, HARD, made, people, rows_of, schema, short_report
 
 import foreknow as fk
 from foreknow.errors import OutputError, SchemaError
@@ -87,33 +86,6 @@ def test_the_folder_and_its_report(form, fmt, tmp_path):
     assert json.loads((out / "certificate.json").read_text())["seeded"] is True
 
 
-@pytest.mark.thinned(3)
-@pytest.mark.parametrize(("form", "fmt"), FORMS)
-def test_a_seed_gives_the_same_bytes(form, fmt, tmp_path):
-    table = f"{TABLES[form][0]}.{fmt}"
-    written = []
-    for name, seed in (("a", 7), ("b", 7), ("c", None), ("d", None)):
-        made(form, fmt, table=people(30), seed=seed).write(tmp_path / name)
-        written.append((tmp_path / name / table).read_bytes())
-    assert written[0] == written[1]
-    assert len({*written}) == 3
-
-
-@pytest.mark.thinned(2)
-@pytest.mark.parametrize("form", ["generalized", "bucketized"])
-@pytest.mark.parametrize("library", [pa.table, pd.DataFrame, pl.DataFrame])
-def test_other_libraries_read_the_same(form, library, tmp_path):
-    publication = made(form, table=library(people().to_pydict()))
-    publication.write(tmp_path / "out")
-    for name, table in publication.tables.items():
-        path = tmp_path / "out" / f"{name}.csv"
-        pandas = pd.read_csv(path, dtype=str, keep_default_na=False)
-        polars = pl.read_csv(path, infer_schema=False)
-        expected = [tuple(v or "" for v in row.values()) for row in as_texts(table)]
-        assert list(pandas.itertuples(index=False, name=None)) == expected
-        assert [tuple(v or "" for v in row) for row in polars.iter_rows()] == expected
-
-
 @pytest.mark.parametrize("escaped", [False, True])
 @pytest.mark.parametrize(("form", "fmt"), [FORMS[0], FORMS[3]])
 def test_a_folder_is_the_release(form, fmt, escaped, tmp_path):
@@ -157,46 +129,6 @@ def test_formulas_are_disarmed_when_asked(tmp_path):
     made(table=table, escape_formulas=True).write(tmp_path / "out")
     notes = {row["note"] for row in rows_of(tmp_path / "out" / "release.csv")}
     assert notes == {f"'{n}" if n in ("=1+1", "-x", "@cmd") else n for n in [None, *HARD]}
-
-
-@pytest.mark.parametrize(
-    ("table", "quasi", "said"),
-    [
-        ({"age": [1, 1, 2, 2], "-d": ["=1", "t"] * 2}, "age", "'=1"),
-        ({"t": [-5, -4, 2, 2], "-d": ["s", "t"] * 2}, "t", "'-5 to -4"),
-        ({"=q": [1, 1, 2, 2], "-d": ["s", "t"] * 2}, "=q", "'=q"),
-        (pl.DataFrame({"age": [1, 1], "n": ["=1", "x"], "-d": ["s", "t"]}), "age", "'=1"),
-        (
-            pd.DataFrame({"age": [1, 1], "n": ["=1", "x"], "-d": ["s", "t"]}).astype(
-                {"n": "category"}
-            ),
-            "age",
-            "'=1",
-        ),
-    ],
-    ids=["value", "label", "name", "polars", "categorical"],
-)
-def test_formulas_anywhere(table, quasi, said, tmp_path):
-    other = ["n"] if not isinstance(table, dict) else []
-    labels = {quasi: "exact"}
-    publication = small(table, [quasi], "-d", other, escape_formulas=True, labels=labels)
-    publication.write(tmp_path / "out")
-    assert said in (tmp_path / "out" / "release.csv").read_text()
-    assert list(rows_of(tmp_path / "out" / "release.csv")[0])[-1] == "'-d"
-
-
-@pytest.mark.parametrize("form", ["generalized", "bucketized"])
-def test_values_that_disarmed_are_one(form, tmp_path):
-    table = {"age": [1, 1, 1, 1], "disease": ["=1", "'=1", "t", "t"]}
-    policy = fk.Policy([fk.Requirement(fk.Facts(), "0.9", values=["=1"], knowing=[])])
-    try:
-        publication = small(table, ["age"], form=form, policy=policy, escape_formulas=True)
-        publication.write(tmp_path / "out")
-    except fk.InputError as error:
-        assert "'=1" in str(error)  # noqa: PT017
-        return
-    name = TABLES[form][-1]
-    assert len({row["disease"] for row in rows_of(tmp_path / "out" / f"{name}.csv")}) == 3
 
 
 def test_known_values_with_and_without_marks(tmp_path):
@@ -256,51 +188,6 @@ def test_names_that_differ_in_case(form, tmp_path):
 
 
 # ---- papers ------------------------------------------------------------------------------------
-
-
-def test_the_keyed_digest_of_the_table(tmp_path):
-    certificate = made().write(tmp_path / "out")
-    key = json.loads((tmp_path / "out.owner" / "owner.json").read_text())["digest_key"]
-    digest = certificate.source["digest"]
-    microdata = fk.Microdata(people(), schema())
-    assert digest == microdata.digest(bytes.fromhex(key))
-    assert digest != microdata.digest(bytes(32))
-    assert certificate.source["rows"] == 60
-    for column in ("age", "zip", "sex", "disease"):
-        values = people()[column].to_pylist()
-        at = next(i for i in range(59) if values[i] != values[i + 1])
-        values[at], values[at + 1] = values[at + 1], values[at]
-        table = people().set_column(people().column_names.index(column), column, pa.array(values))
-        assert fk.Microdata(table, schema()).digest(bytes.fromhex(key)) != digest
-    assert made().certificate.source["digest"] != digest  # another key
-
-
-def test_ways_to_name_a_method():
-    microdata = fk.Microdata(people(), schema())
-    usual = {"name": "Mondrian", "cuts": fk.Mondrian().cuts, "suppression": 0.0}
-    for method in (None, "mondrian", fk.Mondrian()):
-        assert fk.publish(microdata, EASY, method=method).certificate.method == usual
-    certificate = fk.publish(microdata, EASY, method=fk.Mondrian(cuts=3)).certificate
-    assert certificate.method == {**usual, "cuts": 3}
-
-
-def test_what_was_done_is_certified(tmp_path):
-    asked = fk.Policy(
-        EASY.requirements,
-        replace(schema(), quasi_identifiers=[*reversed(schema().quasi_identifiers)]),
-        fk.PublishOptions(form="bucketized", format="csv", labels={"zip": "set"}),
-    )
-    done = fk.PublishOptions(format="parquet", labels={"age": "range"})
-    publication = fk.publish(fk.Microdata(people(), schema()), asked, options=done)
-    policy = publication.write(tmp_path / "out").policy
-    assert policy["schema"] == schema().to_dict()
-    assert policy["publish"] == {**done.to_dict(), "form": "generalized"}
-    assert policy["require"] == asked.to_dict()["require"]
-    assert publication.audit.policy.schema == schema()
-    written = json.loads((tmp_path / "out" / "certificate.json").read_text())["policy"]
-    assert fk.Policy.from_dict(written).options == replace(done, form="generalized")
-    certified = fk.publish(fk.Microdata(people(), schema()), asked).certificate.policy
-    assert certified["publish"] == asked.options.to_dict()
 
 
 # ---- values that are not published change no file ----------------------------------------------

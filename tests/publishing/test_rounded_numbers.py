@@ -2,24 +2,15 @@
 
 import json
 import random
-from collections import Counter
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 
-import duckdb
 import pyarrow as pa
-import pyarrow.csv as pc
 import pytest
 
 import foreknow as fk
 
 STEPS = {"pay": 100, "cost": 0.5}
 READING = {"missing": ["k.A."]}
-
-
-def nearest(number, step):
-    """The nearest multiple, halves away from 0."""
-    step = Decimal(str(step))
-    return (Decimal(str(number)) / step).quantize(Decimal(1), ROUND_HALF_UP) * step
 
 
 def drawn(seed, size=80):
@@ -57,37 +48,6 @@ def exact(columns, folder):
 def texts(columns, folder):
     as_texts = {name: [None if n is None else str(n) for n in columns[name]] for name in STEPS}
     return pa.table({**columns, **as_texts}), {}
-
-
-def commas(columns, folder):
-    path = folder / "table.csv"
-    rows = zip(*columns.values(), strict=True)
-    lines = [";".join("k.A." if cell is None else str(cell) for cell in row) for row in rows]
-    path.write_text(
-        "\n".join([";".join(columns), *lines]).replace(".", ",").replace("k,A,", "k.A.")
-    )
-    return path, {"decimal": ","}
-
-
-def relation(columns, folder):
-    pc.write_csv(texts(columns, folder)[0], folder / "table.csv")
-    return duckdb.sql(f"select * from read_csv('{folder / 'table.csv'}')"), {}
-
-
-@pytest.mark.parametrize("source", [floats, exact, texts, commas, relation])
-def test_every_source_is_rounded(source, tmp_path):
-    columns = drawn(source.__name__)
-    table, reading = source(columns, tmp_path)
-    policy = policy_of(READING | reading, **({"decimal": "."} if reading else {}))
-    made = fk.publish(table, policy, seed=1)
-    made.write(tmp_path / "out")
-    assert fk.verify(tmp_path / "out").people == len(columns["age"])
-    published = made.to_arrow()
-    for name, step in STEPS.items():
-        wanted = Counter(None if n is None else nearest(n, step) for n in columns[name])
-        values = [None if n is None else Decimal(str(n)) for n in published[name].to_pylist()]
-        assert Counter(values) == wanted
-    assert fk.audit(tmp_path / "out", policy).safe
 
 
 def test_measures_take_the_raw_table(tmp_path):
@@ -193,23 +153,6 @@ def test_labels_of_missing_stay(tmp_path):
     del policy["require"][1]["within"]
     fk.publish(table.set_column(1, "pay", [pay]), policy, seed=1).write(tmp_path / "out")
     assert fk.verify(tmp_path / "out").people == len(table)
-
-
-@pytest.mark.parametrize(
-    ("numbers", "step"), [([2**63 - 1, 5], 1000), ([1.7e308, 1.0], 1e308), ([1.26e-7, 3.0], 1e-7)]
-)
-def test_large_multiples_are_whole(numbers, step, tmp_path):
-    rows = {"age": [*range(20)] * 2, "cost": numbers * 20, "ill": [*"abcd"] * 10}
-    policy = {
-        "schema": {"quasi_identifiers": ["age"], "sensitive": "ill", "other": ["cost"]},
-        "require": [{"facts": {}, "below": 0.9, "knowing": []}],
-        "publish": {"round": {"cost": step}},
-    }
-    made = fk.publish(pa.table(rows), policy, seed=1)
-    made.write(tmp_path / "out")
-    assert fk.verify(tmp_path / "out").people == 40
-    published = {Decimal(str(cost)) for cost in made.to_arrow()["cost"].to_pylist()}
-    assert published == {nearest(number, step) for number in numbers}
 
 
 def test_no_number_is_left_empty():

@@ -3,8 +3,6 @@
 import csv
 import random
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import foreknow as fk
@@ -94,17 +92,6 @@ def test_measures_take_the_published_table(tmp_path):
     assert measured(march, second) == by_rows
 
 
-def test_newcomers_of_a_frame_are_parquet(tmp_path):
-    columns = list(zip(*drawn(160), strict=True))
-    table = pa.table(dict(zip(COLUMNS, map(list, columns), strict=True)))
-    table = table.set_column(1, "age", pa.array([*map(int, columns[1])]))
-    fk.publish(table.slice(0, 90), POLICY, seed=1).write(tmp_path / "january")
-    fk.publish(table, POLICY, seed=1, after=[tmp_path / "january"]).write(tmp_path / "march")
-    newcomers = tmp_path / "march.owner" / "newcomers.parquet"
-    assert pq.read_table(newcomers)["who"].to_pylist() == [f"p{i}" for i in range(90, 160)]
-    fk.utility_report(tmp_path / "march", newcomers, policy=POLICY)
-
-
 @pytest.mark.parametrize(
     "reading",
     [{"encoding": "cp1252"}, {"encoding": "utf-16"}, {"delimiter": ":"}, {"encoding": "utf-8-sig"}],
@@ -124,18 +111,3 @@ def test_newcomers_are_read_by_the_policy(reading, tmp_path):
     assert fk.evidence_report(tmp_path / "march", newcomers, policy=policy).same_source
     both = fk.evidence_report(tmp_path / "march", tmp_path / "second.csv", policy=policy)
     assert both.same_source
-
-
-def test_who_is_forgotten_is_no_newcomer(tmp_path):
-    rows = drawn(160)
-    first = write_table(tmp_path / "first.csv", rows[:90])
-    second = write_table(tmp_path / "second.csv", rows)
-    fk.publish(first, POLICY, seed=1).write(tmp_path / "january")
-    fk.publish(second, POLICY, seed=1, after=[tmp_path / "january"]).write(tmp_path / "march")
-    owner = tmp_path / "march.owner"
-    with pytest.raises(fk.InputError):
-        fk.forget(tmp_path / "march", "nobody")
-    assert (owner / "newcomers.csv").exists()
-    fk.forget(tmp_path / "march", "p120")
-    assert not any(b"p120" in path.read_bytes() for path in owner.iterdir())
-    assert fk.verify(tmp_path / "march", after=tmp_path / "january").people == 70

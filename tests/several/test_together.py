@@ -135,26 +135,6 @@ def rows_of(who, ill, **more):
     return pa.table({"who": [*who], "ill": [*ill], **more})
 
 
-def test_people_who_are_in_one_release_each_stay_in_their_groups():
-    how = {"quasi_identifiers": ["age"], "sensitive": "ill", "person": "who"}
-    tables = [rows_of(who, "FH", age=["30 to 39"] * 2) for who in ("ab", "cd")]
-    release = fk.together([fk.Release.from_generalized(table, **how) for table in tables])
-    assert release.group_columns == ("cohort", "age")
-    assert release.counts.sizes.tolist() == [2, 2]
-    assert [people for _, people in release.releases] == [2, 2]
-
-
-def test_columns_beside_divide_cells_as_they_divide_groups():
-    jobs = ["cook", "cook", "nurse", "nurse"]
-    how = {"group": "group", "sensitive": "ill", "person": "who", "other": ["job"]}
-    one = rows_of("abcd", "FHFF", job=jobs, group=[1, 1, 1, 2])
-    two = rows_of("abc", "FHF", job=jobs[:3], group=[1, 1, 1])
-    release = fk.together([fk.Release.from_groups(table, **how) for table in (one, two)])
-    assert sorted(release.seen().counts.sizes.tolist()) == [1, 1, 2]
-    audited = fk.audit(release, fk.Policy([fk.Requirement(fk.Facts(), below=0.9)]))
-    assert not audited.safe  # the nurses are alone
-
-
 def test_releases_that_contradict_each_other_are_refused():
     how = {"group": "group", "sensitive": "ill", "person": "who"}
     tables = [rows_of("ab", ills, group=[1, 1]) for ills in ("FH", "FF")]

@@ -15,7 +15,7 @@ from tests.oracle import priors as posterior_worlds
 import foreknow as fk
 from foreknow.trials import fit as fitting
 from foreknow.trials.expectation import LEARNING, CaseLayout
-from foreknow.trials.fit import TOLERANCE, Kinds, _Climb, fits, numbers_among
+from foreknow.trials.fit import Kinds, fits
 
 TIMES = 10 if NIGHTLY else 1
 
@@ -130,21 +130,6 @@ def test_groups_out_of_reach_are_balanced_and_near_to_exact():
     assert np.abs(far.expected(given).posteriors - exact).max() < 0.05
 
 
-def test_with_the_chances_given_it_is_priors():
-    random = Random(3)
-    for _ in range(20 * TIMES):
-        groups = random_groups(random, 4, most=5)
-        release = release_of(groups)
-        chances = {(k, v): Fraction(random.randint(1, 9), 27) for k in "xyz" for v in "abc"}
-        rows = [{"kind": k, "value": v, "probability": str(x)} for (k, v), x in chances.items()]
-        right = fk.Priors(pa.Table.from_pylist(rows)).disclosures(release)
-        _, layout, given = laid_out(release, chances)
-        found = layout.expected(given).posteriors
-        for code, value in enumerate(release.counts.values):
-            top = found[layout.value == code].max()
-            assert abs(top - right[value].probability) < 1e-9
-
-
 # ---- the maximum ------------------------------------------------------------------------------
 
 
@@ -181,56 +166,11 @@ def test_what_is_learned_is_where_steps_end():
         assert max(abs(float(after[cell] - chances[cell])) for cell in chances) < 2e-3
 
 
-def test_no_step_makes_it_less_likely():
-    random = Random(6)
-    for _ in range(8 * TIMES):
-        release = release_of(random_groups(random, 15, most=5))
-        kinds, layout = laid_out(release)
-        climb = _Climb(layout, kinds, release.counts.n_values, random.choice([0.0, 2.5]))
-        drift = np.random.default_rng(random.randint(0, 99)).random(climb.shape) + 0.05
-        chances, before = drift / drift.sum(axis=1, keepdims=True), -np.inf
-        for _ in range(12):
-            given = chances
-            chances, _, found = climb.step(given, weighed=True)
-            height = climb.likelihood(given, found)
-            assert height >= before - 1e-9
-            before = height
-
-
-def test_where_steps_are_taken_at_once_only_what_is_likelier_is_kept(monkeypatch):
-    release = release_of(random_groups(Random(9), 60, most=5))
-    kinds, layout = laid_out(release)
-    climb = _Climb(layout, kinds, release.counts.n_values, 4.0)
-    chances, steps, change = climb.chances(climb.begun), 0, 1.0
-    while change > TOLERANCE:
-        last, steps = climb.step(chances)[0], steps + 1
-        change = np.abs(last - chances).max()
-        chances = last
-    assert steps > 4
-    monkeypatch.setattr(fitting, "_extrapolated", lambda zero, one, two: last)
-    assert climb.climb()[2] == 4
-    far = np.full_like(last, 1e-6)
-    far[:, 0] = 1
-    monkeypatch.setattr(fitting, "_extrapolated", lambda zero, one, two: far)
-    assert np.abs(climb.climb()[0] - last).max() <= 2 * TOLERANCE
-
-
 def test_steps_that_shrink_lead_to_their_end():
     end, far = np.array([[0.4, 0.6]]), np.array([[0.2, -0.2]])
     for ratio in (0.3, 0.5, 0.8):
         steps = [end + far * ratio**step for step in range(3)]
         assert fitting._extrapolated(*steps) == pytest.approx(end)
-
-
-def test_groups_that_are_alike_are_one_case_and_no_others_are():
-    random = Random(10)
-    for _ in range(20 * TIMES):
-        groups = random_groups(random, random.randint(1, 30), most=3, kinds="xy", values="ab")
-        _, layout = laid_out(release_of(groups))
-        said = [(*sorted(kinds), *sorted(bag)) for kinds, bag in groups]
-        firsts = list(dict.fromkeys(said))
-        assert layout.case_of.tolist() == [firsts.index(own) for own in said]
-        assert layout.times.tolist() == [said.count(own) for own in firsts]
 
 
 def test_what_others_teach_leaves_ones_own_group_out():
@@ -281,26 +221,6 @@ def as_release(table):
     return fk.Release.from_groups(table, group="group", sensitive="disease")
 
 
-def test_who_has_which_value_is_not_looked_at():
-    table = bucketized(made_up(0.5, people=90))
-    shuffled = {name: table.column(name).to_pylist() for name in table.column_names}
-    random, rows = Random(8), {}
-    for row, group in enumerate(shuffled["group"]):
-        rows.setdefault(group, []).append(row)
-    for own in rows.values():
-        values = [shuffled["disease"][row] for row in own]
-        random.shuffle(values)
-        for row, value in zip(own, values, strict=True):
-            shuffled["disease"][row] = value
-    one, other = as_release(table), as_release(pa.table(shuffled))
-    for by in (["job"], ["age"]):
-        first, second = (fk.Priors.from_release(r, by).tables[0] for r in (one, other))
-        assert first == second
-        assert fk.learned_report(one, by).to_dict() == fk.learned_report(other, by).to_dict()
-        worst = [fk.Learned(by).disclosure(release) for release in (one, other)]
-        assert worst[0].to_dict() == worst[1].to_dict()
-
-
 def test_the_figures_of_the_paper_that_no_random_world_shows():
     tables = [made_up(s) for s in (0.7, 0.25, 1 / 6)]
     strong, weak, nothing = (as_release(bucketized(own)) for own in tables)
@@ -316,33 +236,6 @@ def test_the_figures_of_the_paper_that_no_random_world_shows():
     assert not claimed.measured
     # What an attacker claims of themselves may be too much; measured it is 0.4.
     assert 0.36 < fk.learned_report(weak, ["job"]).right < 0.5
-
-
-@pytest.mark.parametrize(
-    ("groups", "value", "low", "high", "known"),
-    [
-        # Every group has one of each kind and one of each value: either way is as likely.
-        ([("xy", "ab")] * 30, "a", 0.499, 0.501, None),
-        # The groups' own frequencies are a saddle; one group breaks the tie.
-        ([("xy", "ab")] * 30 + [("x", "a")], "b", 0.85, 1, "y"),
-        # Groups of one are certain and teach.
-        ([("x", "a")] * 20 + [("y", "b")] * 20 + [("xy", "ab")] * 5, "b", 1, 1, "y"),
-        ([("xy", "ab")] * 5 + [("xx", "ac")], "a", 0.5, 1, "x"),
-        # A missing label is a kind of its own.
-        ([([None, "x"], "ab")] * 20 + [([None], "a")] * 10, "a", 0.5001, 1, None),
-    ],
-)
-def test_what_kinds_tell(groups, value, low, high, known):
-    release = release_of(groups)
-    found = fk.Learned(["kind"]).disclosure(release, value)
-    assert low <= found.probability <= high
-    if high > 0.6:
-        assert found.witness.known == {"kind": known}
-    if low == 1:
-        assert (found.witness.size, found.witness.holders, found.witness.alone) == (1, 1, 1)
-    if high < 0.6:
-        priors = fk.Priors.from_release(release, ["kind"]).disclosure(release)
-        assert priors.probability == pytest.approx(0.5, abs=1e-3)
 
 
 def test_people_who_are_all_different_teach_nothing():
@@ -363,21 +256,6 @@ def test_a_value_that_nobody_has_cannot_be_found_out():
 
 
 # ---- numbers and people -------------------------------------------------------------------
-
-
-def test_numbers_are_cut_into_bins_of_about_equally_many_people():
-    def kinds_of(groups):
-        signatures = release_of(groups).signatures(["kind"])
-        return Kinds.of(signatures, numbers_among(signatures))
-
-    kinds = kinds_of([([g, g + 40], "ab") for g in range(40)])
-    assert kinds.labels[0] == ("0 to 7",)
-    assert np.bincount(kinds.of_signature).tolist() == [8] * 10
-    assert kinds_of([([1, 2], "ab")] * 3).labels == [("1",), ("2",)]
-    assert (None,) in kinds_of([([None, g], "ab") for g in range(30)]).labels
-    # Equal numbers are one kind, whatever their share.
-    (first, *_) = kinds_of([([0, g], "ab") for g in range(1, 30)]).labels[0]
-    assert first == "0" or first.startswith("0 to")
 
 
 def test_people_with_exact_columns_are_found_in_their_groups():
@@ -424,69 +302,3 @@ def test_what_cannot_be_learned_is_refused(by, said):
 def test_counts_have_no_columns_to_learn_by():
     with pytest.raises(fk.InputError, match="give a Release with these columns"):
         fk.Learned(["kind"]).disclosure(release_of([("xy", "ab")]).counts)
-
-
-def test_what_was_learned_of_a_release_is_an_estimate_that_nothing_requires(tmp_path):
-    release = as_release(bucketized(made_up(0.5, people=600)))
-    learned = fk.Priors.from_release(release, ["job"])
-    (table,) = learned.tables
-    table.to_csv(tmp_path / "learned.csv")
-    read = fk.Priors(tmp_path / "learned.csv")
-    assert (read.tables[0].chances, read.tables[0].attributes) == (table.chances, ("job",))
-    assert read.disclosure(release).exact == learned.disclosure(release).exact
-    united = fk.Priors(table.united([table.values[0]], "one of them"))
-    for given in (learned, fk.Priors(table), read, united):
-        for asked, limit in ((given, {"below": "9/10"}), ([(given, "9/10")], {})):
-            said = r"learned from a release .* no limit is proved; .*tries="
-            with pytest.raises(fk.InputError, match=said):
-                fk.Requirement(asked, **limit)
-    for own in ({"tables": [table.to_dict()]}, {"file": "learned.csv"}):
-        rules = {"schema": {"sensitive": "disease", "quasi_identifiers": ["job"]}}
-        rules["require"] = [{"priors": own, "at_most_times": 3}]
-        with pytest.raises(fk.InputError, match="no limit is proved"):
-            fk.Policy.from_dict(rules, tmp_path)
-    of_people = fk.Priors.learn(pa.table({"job": ["a", "b"], "ill": ["x", "y"]}), ["job"], "ill")
-    assert fk.Requirement(of_people, below="9/10").points
-
-
-@pytest.mark.parametrize(
-    "groups",
-    [
-        *([("x", "a")], [("xyx", "aab")], [("xx", "aa"), ("y", "a")], [("xx", "ab"), ("xx", "bc")]),
-        [("xy" * 2000, "ab" * 1000 + "cd" * 1000)],
-        [("xy" * 40, "abc" * 20 + "d" * 20), ("x", "d")],
-    ],
-    ids=["one", "group", "value", "kind", "large", "mixed"],
-)
-def test_what_is_degenerate_is_estimated_all_the_same(groups):
-    release = release_of([(list(own), list(bag)) for own, bag in groups])
-    found = fk.Learned(["kind"]).disclosures(release)
-    alone = fk.Facts().disclosures(release)
-    for value, disclosure in found.items():
-        assert 0 <= disclosure.probability <= 1
-        assert disclosure.witness.size >= disclosure.witness.holders >= 1
-        if len({kind for own, _ in groups for kind in own}) == 1:
-            assert disclosure.probability == pytest.approx(alone[value].probability)
-    trial = fk.learned_report(release, ["kind"])
-    assert trial.people == release.counts.n_people
-    assert trial.right >= trial.baseline - 1e-6
-
-
-def test_where_a_job_tells_nothing_nobody_becomes_sure():
-    for seed in range(3 if NIGHTLY else 1):
-        release = as_release(bucketized(made_up(1 / 6, seed=seed, people=2000)))
-        (table,) = fk.Priors.from_release(release, ["job"]).tables
-        assert max(map(max, table.chances.values())) < 0.35
-        assert fk.Learned(["job"]).disclosure(release).probability < 0.9
-
-
-def test_an_estimate_says_so_and_is_reproducible():
-    table = bucketized(made_up(0.5, people=900))
-    one, other = (fk.Learned(["job"]).disclosure(as_release(table)) for _ in range(2))
-    assert one.to_dict() == other.to_dict()
-    assert one.estimated
-    assert one.exact is None
-    assert not one.below("0.999999")
-    witness = one.witness
-    assert witness.alone < one.probability == witness.probability
-    assert "about" in repr(one)

@@ -3,7 +3,6 @@
 import json
 import shutil
 import warnings
-from collections import Counter, defaultdict
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -91,40 +90,6 @@ def written(tmp_path_factory):
 # ---- what is planted is found ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", ["bucketized", "generalized"])
-def test_a_code_that_groups_hide_gives_everybody_away(form):
-    """Random worlds are at most 72% sure; whoever learns what a code says is sure of nearly all."""
-    made = published(form)
-    assert max(v.disclosure.exact for v in made.audit.verdicts) < Fraction(72, 100)
-    trial = made.audit.trials[-1]
-    assert (trial.by, trial.measured, trial.people) == (("code",), True, 900)
-    assert trial.baseline < 0.72
-    assert trial.right > 0.95
-    assert trial.shares["right"].low > trial.shares["baseline"].high + 0.2
-    assert trial.sure > 800
-    assert trial.sure_and_right >= 0.95 * trial.sure
-
-
-def test_bins_hide_what_exact_values_say_and_the_other_way_round():
-    """Odd and even codes of which there are many: bins of about equally many people see nothing."""
-    random = np.random.default_rng(3)
-    code = random.integers(0, 40, 1200)
-    parity = [ILLS[int(c) % 2 + 2 * (i % 2)] for i, c in enumerate(code)]
-    slope = random.integers(0, 10**6, 1200)  # nobody is like anybody, but high is not low
-    steep = [ILLS[int(s > 500_000)] for s in slope]
-    for codes, ill, wins, loses in (
-        (code, parity, "exact values", "bins of numbers"),
-        (slope, steep, "bins of numbers", "exact values"),
-    ):
-        trial = learned_trial(sight(pa.table({"code": codes, "age": codes, "ill": ill})), ["code"])
-        best = {
-            kind: max(one.right for one in trial.tried if kind in one.attacker)
-            for kind in (wins, loses)
-        }
-        assert best[wins] > best[loses] + 0.05
-        assert trial.right >= best[wins] > trial.baseline + 0.05
-
-
 def test_what_says_nothing_is_not_guessed_better_than_by_the_groups():
     trial = learned_trial(sight(planted(share=0)), ["code"])
     assert trial.measured
@@ -157,54 +122,6 @@ def test_the_same_release_has_the_same_figure_wherever_it_is_asked(written, run)
     assert code == 0
     assert f"guesses at least {reported.right:.0%}" in said
     assert "of them rightly" in said
-
-
-def test_order_and_names_of_groups_and_rows_change_nothing():
-    """What a seed draws: the order of rows, and which number a group has."""
-    table, random = planted(share=0.8, people=300), np.random.default_rng(9)
-    group, found = np.arange(300) // 3, []
-    for _ in range(2):
-        found.append(learned_trial(sight(table, group=group.tolist()), ["code"]).to_dict())
-        order, names = random.permutation(300), random.permutation(1000)[:100]
-        table = table.take(order)
-        group = names[np.unique(group[order], return_inverse=True)[1]]
-    one, other = found
-    assert other["surest"] == pytest.approx(one["surest"], abs=0.02)
-    for key in ("right", "sure", "sure_and_right"):  # ties of guesses, and folds of trees
-        assert other.pop(key) == pytest.approx(one.pop(key), rel=0.02)
-    for key in {*one} - {"surest", "shares", "claim", "tried", "attacker"}:
-        assert other[key] == one[key]
-
-
-def test_all_that_is_counted_is_what_brute_force_counts():
-    """Person by person, from the posteriors."""
-    table = planted(codes=5, people=150, share=0.6, seed=4)
-    seen, group = sight(table, 5), [row // 5 for row in range(150)]
-    trial = learned_trial(seen, ["code"], limit=0.6)
-    (best,) = [one for one in learnings(seen, ["code"]) if one.attacker == trial.attacker]
-    layout, counts, labels = best.layout, seen.counts, best.kinds.labels
-    posterior = defaultdict(dict)
-    for cell, p in enumerate(best.posteriors.tolist()):
-        kind = labels[int(layout.signature[cell])][0]
-        value = counts.values[int(layout.value[cell])]
-        posterior[int(layout.case[cell]), kind][value] = p
-    case_of = {counts.group_label(g): int(layout.case_of[g]) for g in range(counts.n_groups)}
-    rows = list(zip(group, table["code"].to_pylist(), table["ill"].to_pylist(), strict=True))
-    bags = defaultdict(Counter)
-    for g, _, ill in rows:
-        bags[g][ill] += 1
-    right = sure = both = 0
-    for g, code, ill in rows:
-        own = posterior[case_of[g], code]
-        guess = max(own, key=own.get)
-        right += guess == ill
-        sure += own[guess] > 0.6
-        both += own[guess] > 0.6 and guess == ill
-    assert trial.right == pytest.approx(right / 150)
-    assert trial.baseline == sum(max(bag.values()) for bag in bags.values()) / 150
-    assert (trial.sure, trial.sure_and_right) == (sure, both)
-    assert trial.surest == pytest.approx(max(max(own.values()) for own in posterior.values()))
-    assert trial.right == max(one.right for one in trial.tried)
 
 
 def test_an_interval_holds_its_share_and_shrinks_with_people():
@@ -345,32 +262,6 @@ def rows_with_wards():
     return pa.table({"age": np.repeat(np.arange(60), 10), "ward": ward, "ill": map(str, ill)})
 
 
-@pytest.mark.parametrize("by", [["ward"], ["ward", "age"]])
-def test_wards_beside_values_are_read(by, tmp_path):
-    """Who knows a ward reads the rows that show it, though the verdict takes nobody to know it."""
-    table = rows_with_wards()
-    required = [fk.Requirement(fk.Facts(), below=0.5, knowing=[])]
-    made = fk.publish(table, fk.Policy(required, WARDS, tries=[Try(fk.Learned(by), None)]), seed=1)
-    made.write(tmp_path / "out")
-    read = defaultdict(Counter)
-    for row in made.to_arrow().to_pylist():
-        read[row["age"], row["ward"]][row["ill"]] += 1
-    right = sum(max(of.values()) for of in read.values())
-    certain = sum(of.total() for of in read.values() if len(of) == 1)
-    written = fk.learned_report(tmp_path / "out", by=by, people=table)
-    (beside,) = made.audit.trials
-    for trial in (written, beside):
-        assert round(trial.right * 600) >= right
-        assert (trial.sure, trial.sure_and_right) == (certain, certain)
-        assert trial.baseline < 0.2  # of groups that no ward divides
-    unmeasured = fk.learned_report(made.release, by=by)
-    assert (unmeasured.sure, unmeasured.surest) == (certain, 1)
-    assert fk.Learned(by).disclosure(made.release).probability == 1
-    stopping = fk.Policy(required, WARDS, tries=[Try(fk.Learned(by), 0.9)])
-    with pytest.raises(fk.NoSafeRelease, match=f"by {', '.join(by)} becomes 100.0% sure"):
-        fk.publish(table, stopping, seed=1)
-
-
 def test_shuffled_wards_tell_nothing():
     table, options = rows_with_wards(), fk.PublishOptions(unlinked=["ward"])
     made = fk.publish(table, fk.Policy([fk.Requirement(fk.Facts(), 0.5)], WARDS, options), seed=1)
@@ -379,28 +270,6 @@ def test_shuffled_wards_tell_nothing():
 
 
 # ---- who reads what --------------------------------------------------------------------------
-
-
-@pytest.mark.complete
-@pytest.mark.parametrize("form", ["generalized", "bucketized"])
-def test_the_report_keeps_figures_with_the_owner_and_readers_get_a_note(form, desk, run):
-    """How many guesses are right is counted in the table: it would confirm what readers guess."""
-    pc.write_csv(planted(), desk.folder / "table.csv")
-    desk.put("policy.toml", RULES.replace("stop = STOP\n", ""))
-    code, said = run(*desk.publish("--method", "anatomy", "--form", form, "--seed", "1"))
-    assert code == 0, said
-    assert "of them rightly" in said
-    assert "guesses at least" in said
-    report = (desk.folder / "out/report.html").read_text("utf-8")
-    certificate = (desk.folder / "out/certificate.json").read_text()
-    assert "is counted with the table, and stays with the owner" in report
-    figures = ("of them rightly", "guesses at least", "right by the groups alone", "sure_and")
-    assert not [word for text in (report, certificate) for word in figures if word in text]
-    assert NOTE in json.loads(certificate)["notes"]
-    assert "trial" not in json.loads(certificate)
-    code, said = run("verify", "out")
-    assert code == 0
-    assert f"The publisher notes, which is not verified: {NOTE}" in said
 
 
 def test_the_command_measures_with_the_owners_folder_only(written, tmp_path, run):
@@ -423,25 +292,6 @@ def test_the_command_measures_with_the_owners_folder_only(written, tmp_path, run
 
 
 # ---- odd tables ------------------------------------------------------------------------------
-
-
-@pytest.mark.complete
-def test_several_values_per_person_are_refused(tmp_path, run):
-    names = {
-        "name": [f"p{i // 2}" for i in range(120)],
-        "code": [f"{i // 2 % 4}" for i in range(120)],
-    }
-    rows = pa.table({**names, "ill": [ILLS[i % 6] for i in range(120)]})
-    several = {"semantics": "multiset", "person": "name"}
-    schema = fk.Schema(quasi_identifiers=["code"], sensitive="ill", **several)
-    made = fk.publish(rows, fk.Policy([fk.Requirement(fk.Facts(), "0.99")], schema), seed=1)
-    assert made.audit.trials == ()
-    with pytest.raises(fk.InputError, match="one sensitive value per person"):
-        fk.learned_report(made.release, ["code"])
-    made.write(tmp_path / "out")
-    code, said = run("learned", tmp_path / "out", "--by", "code")
-    assert code == 2
-    assert "one sensitive value per person" in said
 
 
 def test_without_scikit_learn_it_works_and_trees_are_not_tried(monkeypatch):
@@ -519,10 +369,6 @@ def beside(serials, turned=False):
     return Sight(release.counts, told, groups, "ill", "x")
 
 
-def attackers(own, by, how=()):
-    return [one.attacker.partition(", smoothing")[0] for one in learnings(own, by, *how)]
-
-
 def test_two_tables_of_one_release_are_learned_apart():
     """The same object holds the counts of both."""
     one, untold = beside([1] * 300), beside([1] * 300, turned=True)
@@ -531,20 +377,6 @@ def test_two_tables_of_one_release_are_learned_apart():
     fresh, found = learned_beside(untold, ["code"]), learned_beside(other, ["code"])
     assert (found.right, found.surest) == (fresh.right, fresh.surest)
     assert found.right < 0.5
-
-
-def test_few_attackers_are_tried_beside_a_verdict_and_fewer_at_a_look():
-    exact, bins = "EM, exact values", "EM, bins of numbers"
-    alone = beside([*range(1000, 1300)])  # exact values of one person each
-    assert attackers(alone, ["serial"], ["beside"]) == [bins] * 3
-    assert {exact, bins} <= {*attackers(alone, ["serial"])}
-    assert len(attackers(alone, ["code"], ["beside"])) == 3
-    shared = beside([row % 40 for row in range(300)])
-    assert attackers(shared, ["serial"], ["beside"]) == [exact] * 3 + [bins] * 3
-    (look,) = learnings(shared, ["serial"], "look")
-    assert look.attacker == f"{bins}, smoothing 256"
-    (look,) = learnings(alone, ["code"], "look")
-    assert look in learnings(alone, ["code"], "beside")  # and not learned again
 
 
 REGISTER = fk.Policy.from_dict(policy_of_diagnoses())
@@ -603,12 +435,3 @@ def test_of_all_values_nothing_is_added(tmp_path):
     found = fk.learned_report(tmp_path / "out", ["sex"], people=table, policy=REGISTER)
     assert found.required == REGISTER.least_limit(found.sensitive) == Fraction(1, 4)
     assert found.to_dict()["required"] == "1/4"
-
-
-def test_the_limit_is_the_least_on_facts_of_the_column_and_of_no_statistics():
-    facts = fk.Requirement(fk.Facts(), below="0.3", sensitive="diagnosis")
-    other = fk.Requirement(fk.Facts(), below="0.2", sensitive="days")
-    schema = replace(REGISTER.schema, sensitive=["diagnosis", "days"])
-    assert fk.Policy([facts, other], schema).least_limit("diagnosis") == Fraction(3, 10)
-    sizes = fk.Policy([fk.Requirement(fk.KAnonymity(5))], REGISTER.schema)
-    assert sizes.least_limit() is None

@@ -1,14 +1,10 @@
 """Models on a release, against scikit-learn, pandas, NumPy, and counting by hand."""
 
-import math
 import sys
-from fractions import Fraction
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
-from tests.examples import NIGHTLY
 
 import foreknow as fk
 from foreknow.data.labels import text_of
@@ -72,137 +68,7 @@ def hospital(tmp_path_factory):
     return table, made, microdata, folder
 
 
-def terms_of(table, raw, age="age"):
-    columns = [(table[age] - raw["age"].mean()) / raw["age"].std(ddof=0), table["sex"] == "f"]
-    columns.append((table["weight"] - raw["weight"].mean()) / raw["weight"].std(ddof=0))
-    return np.column_stack(columns).astype(float)
-
-
-def ways_of(raw, folder, seeds):
-    """The tables of each way to read a release, and what their column of ages is called."""
-    draws = [(fk.draw(folder, seed=seed), "age") for seed in seeds]
-    return [[(raw, "age")], [(fk.read_release(folder), "age_middle")], draws]
-
-
-def test_logistic_regressions_are_those_of_what_read_and_draw_give(hospital):
-    from sklearn.metrics import roc_auc_score
-
-    raw, made, microdata, folder = hospital
-    fit = kinds(modelled(made, microdata, ["d=hypertension"], draws=3, seed=7))["logistic"]
-    x, truth = terms_of(raw, raw), (raw["d"] == "hypertension").to_numpy()
-    scores, coefficients = [], []
-    for tables in ways_of(raw, folder, (7, 8, 9)):
-        betas = [
-            logistic(terms_of(table, raw, age), (table["d"] == "hypertension").to_numpy(float))
-            for table, age in tables
-        ]
-        coefficients.append(np.mean(betas, axis=0)[1:])
-        scores.append(np.mean([roc_auc_score(truth, x @ beta[1:]) for beta in betas]))
-    assert three(fit.score) == pytest.approx(scores, abs=1e-4)
-    assert fit.score.usual == fit.score.middles != fit.score.drawn  # as a researcher reports it
-    spreads = [f"{raw[name].std(ddof=0):.3g}" for name in ("age", "weight")]
-    wanted = [f"age, per {spreads[0]}", "sex = f", f"weight, per {spreads[1]}"]
-    assert [own.of for own in fit.coefficients] == wanted
-    for at, own in enumerate(fit.coefficients):
-        assert three(own) == pytest.approx([beta[at] for beta in coefficients], abs=2e-3)
-
-
-def test_linear_regressions_are_those_of_numpy(hospital):
-    from sklearn.metrics import r2_score
-
-    raw, made, microdata, folder = hospital
-    fit = kinds(modelled(made, microdata, ["weight"], draws=2))["linear"]
-
-    def terms(table, age="age"):
-        return np.column_stack([np.ones(len(table)), terms_of(table, raw, age)[:, :2]])
-
-    def solved(table, age):
-        return np.linalg.lstsq(terms(table, age), table["weight"].to_numpy(), rcond=None)[0]
-
-    ways = [[solved(*own) for own in tables] for tables in ways_of(raw, folder, (0, 1))]
-    x, spread = terms(raw), raw["weight"].std(ddof=0)
-    scores = [np.mean([r2_score(raw["weight"], x @ beta) for beta in own]) for own in ways]
-    assert (fit.measure, fit.baseline) == ("R²", 0)
-    assert three(fit.score) == pytest.approx(scores)
-    for at, own in enumerate(fit.coefficients, 1):
-        assert three(own) == pytest.approx([np.mean([b[at] for b in beta]) for beta in ways])
-    first = x @ ways[0][0]
-    far = [np.mean([np.abs(x @ beta - first).mean() / spread for beta in own]) for own in ways]
-    assert three(fit.apart) == pytest.approx(far, abs=1e-12)
-
-
-def test_a_tree_guesses_all_values_of_the_raw_people(hospital):
-    from sklearn.metrics import accuracy_score
-    from sklearn.tree import DecisionTreeClassifier
-
-    raw, made, microdata, folder = hospital
-    fit = kinds(modelled(made, microdata, draws=1, seed=3))["tree"]
-    codes, scores = {"hypertension": 0, "flu": 1, "cold": 2}, []
-    for ((table, age),) in ways_of(raw, folder, [3]):
-        tree = DecisionTreeClassifier(max_depth=5, min_samples_leaf=20, random_state=3)
-        tree.fit(terms_of(table, raw, age), table["d"].map(codes))
-        said = tree.predict(terms_of(raw, raw))
-        scores.append(accuracy_score(raw["d"].map(codes), said))
-    assert fit.value is None
-    # Trees may break ties otherwise; the raw one is the same.
-    assert fit.score.raw == pytest.approx(scores[0])
-    assert three(fit.score) == pytest.approx(scores, abs=0.03)
-    assert fit.baseline == pytest.approx(raw["d"].value_counts(normalize=True).max())
-
-
-def test_means_and_shares_of_groups_are_those_of_pandas(hospital):
-    raw, made, microdata, folder = hospital
-    found = modelled(made, microdata, draws=2)
-    draws = [fk.draw(folder, seed=seed) for seed in (0, 1)]
-    read = fk.read_release(folder)
-    edges = np.unique(np.quantile(raw["age"], [0.2, 0.4, 0.6, 0.8], method="inverted_cdf"))
-    own = table_of(found, "d", "age")
-    assert (own.columns, own.rows) == (("d", "age"), ("hypertension", "flu", "cold"))
-    assert (own.values[0], own.values[-1]) == (f"under {edges[0]}", f"{edges[-1]} or more")
-    assert own.misplaced.raw == 0
-    both = table_of(found, "age", "weight")
-    assert both.measure == "r"
-    correlation = read["age_middle"].corr(read["weight"])
-    assert both.association.middles == pytest.approx(correlation)
-    mean = next(each for each in found.groups if each.group == "d = flu")
-    wanted = [
-        raw[raw.d == "flu"]["age"].mean(),
-        read[read.d == "flu"]["age_middle"].mean(),
-        np.mean([each[each.d == "flu"]["age"].mean() for each in draws]),
-    ]
-    assert mean.of == "mean of age"
-    assert three(mean) == pytest.approx(wanted)
-    share = next(each for each in found.groups if each.group == "sex = f")
-    assert share.raw == pytest.approx((raw[raw.sex == "f"]["d"] == "hypertension").mean())
-
-
 # ---- cross tables, by hand -----------------------------------------------------------------------
-
-
-def random_table(rng):
-    n = int(rng.integers(8, 40))
-
-    def gaps(values):
-        share = rng.choice([0, 0.2])
-        return [None if rng.random() < share else value for value in values]
-
-    return {
-        "n": gaps(rng.integers(0, int(rng.integers(4, 30)), n).tolist()),
-        "t": gaps(rng.choice(list("abc"), n).tolist()),
-        "x": rng.normal(0, 1, n).round(1).tolist(),
-        "d": rng.choice(["v", "w", "w"], n).tolist(),
-    }
-
-
-def bands(numbers):
-    """Fifths of the people, by counting."""
-    known = sorted(number for number in numbers if number is not None)
-    edges = []
-    for fifth in range(1, 5):
-        number = known[max(0, math.ceil(fifth * len(known) / 5) - 1)]
-        if number > known[0] and number not in edges:
-            edges.append(number)
-    return edges or [min(number for number in known if number > known[0])]
 
 
 def cell(value, edges, known):
@@ -223,127 +89,17 @@ def cells(columns, names, edges, raw):
     return found
 
 
-def cramer(counted):
-    counted = {key: many for key, many in counted.items() if None not in key}
-    rows, values = ({key[i] for key in counted} for i in range(2))
-    if min(len(rows), len(values)) < 2:
-        return None
-    total = sum(counted.values())
-    squared = Fraction(0)
-    for row in rows:
-        for value in values:
-            of_row = sum(many for key, many in counted.items() if key[0] == row)
-            of_value = sum(many for key, many in counted.items() if key[1] == value)
-            expected = Fraction(of_row * of_value) / Fraction(total)
-            squared += (Fraction(counted.get((row, value), 0)) - expected) ** 2 / expected
-    return math.sqrt(squared / total / (min(len(rows), len(values)) - 1))
-
-
-def correlation(a, b):
-    pairs = zip(a, b, strict=True)
-    pairs = [pair for pair in pairs if not any(x is None or isinstance(x, str) for x in pair)]
-    if len(pairs) < 2 or min(len(set(own)) for own in zip(*pairs, strict=True)) < 2:
-        return None
-    return np.corrcoef(np.array(pairs).T)[0, 1]
-
-
 def same(found, wanted):
     return found is None if wanted is None else found == pytest.approx(wanted, abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(500 if NIGHTLY else 8))
-def test_cross_tables_are_those_that_are_counted_by_hand(seed, tmp_path):
-    columns = random_table(np.random.default_rng(seed))
-    raw = pa.table({**columns, "n": pa.array(columns["n"], pa.int64())})
-    schema = {"quasi_identifiers": ["n", "t"], "other": ["x"], "sensitive": "d"}
-    policy = fk.Policy.of({"schema": schema, "require": [{"k_anonymity": 3}]})
-    microdata = policy.microdata(raw)
-    try:
-        made = fk.publish(microdata, policy, seed=seed)
-    except (fk.NoSafeRelease, fk.InputError):
-        return
-    made.write(tmp_path / "release")
-    found = modelled(made, microdata, draws=2, seed=seed, by=["n", "t", "x"])
-    draws = [
-        fk.draw(tmp_path / "release", seed=seed + i, library="arrow").to_pydict() for i in (0, 1)
-    ]
-    numeric = {name for name in ("n", "x") if len({*columns[name]} - {None}) > 2}
-    edges = {name: bands(columns[name]) for name in numeric}
-    assert len(found.tables) == 6
-    n = raw.num_rows
-    for own in found.tables:
-        a, b = own.columns
-        counted = cells(columns, own.columns, edges, columns)
-        several = [cells(each, own.columns, edges, columns) for each in draws]
-        off = sum(
-            abs(counted.get(key, 0) - Fraction(sum(e.get(key, 0) for e in several), 2))
-            for key in {*counted, *several[0], *several[1]}
-        )
-        assert own.misplaced.drawn == pytest.approx(float(off / (2 * n)))
-        assert sum(map(sum, own.raw)) == n
-        assert sorted(many for row in own.raw for many in row if many) == sorted(counted.values())
-        if own.measure == "r":
-            assert {a, b} <= numeric
-            figures = [correlation(each[a], each[b]) for each in (columns, *draws)]
-        else:
-            figures = [cramer(each) for each in (counted, *several)]
-        assert same(own.association.raw, figures[0])
-        known = None if None in figures[1:] else sum(figures[1:]) / 2
-        assert same(own.association.drawn, known)
-
-
 # ---- columns of every kind -----------------------------------------------------------------------
-
-
-def test_a_column_that_is_suppressed_has_no_coefficient():
-    require = [{"k_anonymity": 60, "knowing": []}]
-    made, microdata = published(people(), publish={"method": "fulldomain"}, require=require)
-    report = fk.utility_report(made, microdata, queries=5, models=True)
-    age, sex = kinds(report.models)["logistic"].coefficients
-    assert made.to_pandas()["age"].unique().tolist() == ["*"]
-    assert age.raw > 1
-    assert (age.middles, age.drawn) == (None, None)
-    assert sex.drawn is not None
-    own = table_of(report.models, "d", "age")
-    assert (own.association.drawn, own.misplaced.drawn) == (None, 1)
-    assert "–" in report.summary()
 
 
 def test_the_folder_gives_what_the_publication_gives(hospital):
     _, made, microdata, folder = hospital
     own, other = (modelled(each, microdata, draws=2).to_dict() for each in (made, folder))
     assert own == other != modelled(made, microdata, draws=2, seed=5).to_dict()
-
-
-def test_a_release_with_exact_columns_changes_nothing():
-    table = people()
-    table["age"] = table["age"] // 30 * 30
-    found = modelled(*published(table, publish={"labels": {"age": "exact"}}), ["d", "age"])
-    for fit in found.fits:
-        assert three(fit.score) == pytest.approx([fit.score.raw] * 3)
-        assert three(fit.apart) == pytest.approx([0, 0, 0])
-    assert found.misplaced == 0
-    assert {own.misplaced.drawn for own in found.tables} == {0.0}
-
-
-def test_exact_columns_and_shuffled_values():
-    facts = [{"facts": {}, "below": 0.95}]
-    made, microdata = published(people(), require=facts, publish={"form": "bucketized"})
-    found = modelled(made, microdata, ["d = cold"])
-    fit = kinds(found)["logistic"]
-    assert (fit.target, fit.value) == ("d", "cold")
-    assert fit.coefficients[0].middles == pytest.approx(fit.coefficients[0].drawn)
-    assert table_of(found, "age", "sex").misplaced.drawn == 0
-    table, both = people(), ["d", "weight"]
-    table["weight"] = table["weight"].round(-1)
-    require = [{"sensitive": name, "knowing": [], "facts": {}, "below": 0.95} for name in both]
-    for unlinked in ([], ["weight"]):
-        options = {"unlinked": unlinked}
-        made, microdata = published(table, sensitive=both, require=require, publish=options)
-        found = modelled(made, microdata)
-        assert found.targets == ("d", "weight")
-        assert {fit.target for fit in found.fits} == {"d", "weight"}
-        assert (table_of(found, *both).misplaced.drawn > 0) is bool(unlinked)
 
 
 def test_missing_values_and_a_constant_column():
@@ -449,25 +205,6 @@ def test_escaped_formulas_are_the_values_that_they_were(tmp_path):
     own = table_of(modelled(tmp_path / "release", microdata), "d", "sex")
     assert own.misplaced.drawn == 0
     assert "=1+1" in own.rows
-
-
-def test_what_a_label_does_not_tell_is_the_mean_of_the_others_in_models(tmp_path):
-    table = people()
-    table["t"] = [*"abcd"] * 59 + ["r", "s"] * 2
-    made, microdata = published(table, quasi_identifiers=["t"], other=["weight"])
-    assert "other" in " ".join(made.to_pandas()["t"].astype(str))
-    made.write(tmp_path / "release")
-    drawn = fk.draw(tmp_path / "release", seed=0)
-    fit = kinds(modelled(made, microdata, ["weight"], by=["t"], draws=1))["linear"]
-    assert [own.of for own in fit.coefficients] == [f"t = {value}" for value in "bcdrs"]
-    told = drawn["t"].isin([*"abcdrs"]).to_numpy()
-    columns = [np.where(told, drawn["t"] == value, np.nan) for value in "bcd"]
-    x = np.column_stack([np.ones(240), *columns]).astype(float)
-    x = np.where(np.isnan(x), np.nanmean(x, axis=0), x)
-    wanted = np.linalg.lstsq(x, drawn["weight"].to_numpy(), rcond=None)[0][1:]
-    assert [own.drawn for own in fit.coefficients[:3]] == pytest.approx(wanted)
-    assert [own.drawn for own in fit.coefficients[3:]] == [None, None]
-    assert all(own.raw is not None for own in fit.coefficients)
 
 
 # ---- what is shown, and refused ------------------------------------------------------------------

@@ -1,9 +1,7 @@
 """Reports of utility, in Python and on the command line: the measures of what was published."""
 
 import io
-import json
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from rich.console import Console
@@ -70,61 +68,9 @@ def test_apostrophes_before_formulas_are_nobodys(form, fmt, tmp_path):
     assert wanted.average > 0
 
 
-def test_people_with_several_values_are_measured(tmp_path):
-    values = [["Flu"], ["Flu", "Cold"], [], ["Cold"], ["Flu"], ["AIDS", "Cold"]]
-    table = pa.table({"age": [20, 21, 30, 31, 40, 41], "ill": values})
-    roles = fk.Schema(quasi_identifiers=["age"], sensitive="ill", semantics="set")
-    policy = fk.Policy([fk.Requirement(fk.Facts(), 1, knowing=[])])
-    publication = made(table=table, roles=roles, policy=policy)
-    publication.write(tmp_path / "out")
-    raw = fk.Microdata(table, roles)
-    read, found = (fk.utility_report(own, raw, **ASKING) for own in (tmp_path / "out", publication))
-    assert read.utility.ncp == pytest.approx(publication.audit.utility.ncp)
-    for one, other in zip(read.errors, found.errors, strict=True):
-        assert one.estimated.tolist() == other.estimated.tolist()
-
-
-def test_suppressed_labels_have_their_width_and_groups_of_one_keep_everything():
-    policy = fk.Policy([fk.Requirement(fk.Facts(), "0.5", knowing=[])])
-    publication = fk.publish(microdata(), policy, method=fk.FullDomain(suppression=0.2))
-    found = fk.utility_report(publication, microdata(), **ASKING)
-    assert found.utility.ncp == pytest.approx(publication.audit.utility.ncp)
-    assert 0 < found.utility.average_ncp < 1
-    alone = people(12).append_column("g", pa.array(np.arange(12)))
-    release = fk.Release.from_groups(alone, group="g", sensitive="disease")
-    found = fk.utility_report(release, fk.Microdata(people(12), schema()), **ASKING)
-    assert found.form == "bucketized"
-    assert max(error.average for error in found.errors) == pytest.approx(0, abs=1e-12)
-    assert found.utility.discernibility == found.optimum == 12
-
-
 @pytest.fixture(scope="module")
 def report():
     return fk.utility_report(made(), microdata(), predicates=[3, 1, 1], delta=0.05, **ASKING)
-
-
-def test_what_is_asked_can_be_chosen(report):
-    assert [error.predicates for error in report.errors] == [1, 3]
-    assert {len(error.exact) for error in report.errors} == {40}
-    asking = {"attributes": ["zip", "age"], **ASKING}
-    some = fk.utility_report(made(), microdata(), predicates=2, **asking)
-    (error,) = some.errors
-    wanted = fk.query_error(made(), microdata(), **asking)
-    assert error.estimated.tolist() == wanted.estimated.tolist()
-    assert set(some.utility.ncp) == {"age", "zip", "sex"}
-
-
-def test_a_report_is_plain_values(report, tmp_path):
-    told = json.loads(json.dumps(report.to_dict(), allow_nan=False))
-    assert (told["format"], told["version"]) == ("foreknow utility", 1)
-    least = fk.optimal_discernibility(60, report.utility.smallest_group)
-    assert told["optimal_discernibility"] == report.optimum == least
-    assert told["discernibility"] == report.utility.discernibility >= least
-    averages = [error["average"] for error in told["query_errors"]]
-    assert averages == [error.average for error in report.errors]
-    report.to_json(tmp_path / "u.json")
-    kept = json.loads((tmp_path / "u.json").read_text())
-    assert kept == {"this_file_is": "for the owner only", **told}
 
 
 def printed(report):

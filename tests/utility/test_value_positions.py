@@ -1,7 +1,6 @@
 """What is possible between values, for every kind of column; and what published labels cover."""
 
 import datetime as dt
-from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -64,30 +63,6 @@ def questions(draw, values):
     group = {0, *draw(st.sets(st.integers(0, len(rows) - 1)))}
     asked = draw(st.sets(st.sampled_from(rows)))
     return rows, group, asked
-
-
-MAKERS = {
-    "float": float,
-    "tenth": lambda n: n / 10,
-    "decimal": lambda n: Decimal(n).scaleb(-1),
-    "day": lambda n: dt.date(2023, 11, 20) + dt.timedelta(n),
-    "hour": lambda n: dt.datetime(2024, 2, 28) + dt.timedelta(hours=n),
-}
-
-
-# Whole numbers, intervals, trees and orders are in test_queries, against enumeration.
-@SETTINGS
-@given(questions(st.integers(0, 40)), st.sampled_from([*MAKERS]))
-def test_a_range_holds_all_that_is_possible_between_its_ends(question, kind):
-    rows, group, asked = question
-    whole = {"tenth": 10, "decimal": 10, "hour": 24}.get(kind)
-    if whole and all(row % whole == 0 for row in rows):
-        rows = [*rows, 1]
-    made = MAKERS[kind]
-    found = share([made(v) for v in rows], group, {made(v) for v in asked})
-    inside = [rows[i] for i in group]
-    box = range(min(inside), max(inside) + 1)
-    assert found == pytest.approx(len(spelled(rows, asked, box)) / len(box), abs=1e-12)
 
 
 ORDER, SOME = fk.Ordered(["low", "middle", "high", "top"]), ["low", "high", "top"]
