@@ -580,7 +580,7 @@ def test_a_bucketized_release_is_not_said_to_hide_anybody_in_a_group(tmp_path):
     assert page._isolating == []
     text = Reader(page.html()).text
     assert "exactly one person says yes" not in text
-    assert "age are published as they are: who knows them" in text
+    assert "age are published as they are: anyone who knows" in text
     assert "is shared by at least" not in text
 
 
@@ -590,7 +590,10 @@ def test_where_groups_are_many_it_is_not_said_that_a_trial_takes_more(tmp_path):
     groups = replace(page.result.audit.utility, groups=79)
     many = replace(page.result, audit=replace(page.result.audit, utility=groups))
     (said,) = render(many)._tried
-    assert "it takes the exact columns of everybody, which are not known here. Whether" in said
+    assert (
+        "it takes the exact columns of everybody, which are not known here. report.html says"
+        in said
+    )
     assert "50 groups" not in said
 
 
@@ -601,8 +604,8 @@ def test_what_was_not_measured_is_not_claimed(tmp_path):
     groups = page.result.audit.utility.groups
     assert (
         "No trial was run for this page of what can be learned from the release itself: it takes "
-        f"50 groups instead of {groups}. Whether the publisher tried an attacker, report.html "
-        "says; what was found stays with the owner."
+        f"50 groups instead of {groups}. report.html says whether the publisher tried an "
+        "attacker; the result stays with the owner."
     ) in intruder.measured
     text = Reader(page.html()).text
     for word in ("is anonymous", "complies", "compliant"):

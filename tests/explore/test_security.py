@@ -126,7 +126,7 @@ def test_a_token_that_comes_again_is_said_loudly(folder):
     assert said == []
     late = Browser(place.guard).ask(f"/?token={token}")
     assert (late.status, said) == (403, ["again"])
-    assert "If it was not you" in late.text
+    assert "If you did not open it" in late.text
 
 
 def test_a_cookie_alone_asks_for_no_data(folder):

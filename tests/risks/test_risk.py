@@ -620,7 +620,7 @@ def test_the_command_says_and_writes_what_python_finds(desk):
     assert "8 people, 8 classes by age and sex." in said
     assert "prosecutor 100% 100% 8 100% exact" in said
     assert "journalist's risk and uniqueness in the population are not measured" in said
-    assert "Not looked at: name and disease." in said
+    assert "Not measured: name and disease." in said
     found = fk.risk_report(desk.folder / "table.csv", quasi_identifiers=["age", "sex"])
     found.to_json(desk.folder / "own.json")
     assert desk.json("own.json") == desk.json("risk.json")
@@ -649,7 +649,7 @@ def test_a_population_and_a_policy(desk):
     assert [each["columns"] for each in read["sets"]] == [["age"], ["sex"], ["age", "sex"]]
     page = (desk.folder / "risk.html").read_text("utf-8")
     assert "For the owner only" in page
-    assert "Whom they single out" in page
+    assert "People whom they single out" in page
 
 
 def test_a_sampling_fraction_gives_estimates(desk):
@@ -692,6 +692,6 @@ def test_a_folder_with_several_sensitive_columns_and_others_beside_is_measured(d
     for more in ([], ["--policy", "wide.toml"]):
         said = desk.says("risk", "out", *more, "--json", "out.json")
         assert "by age." in said
-        assert "Not looked at: job, illness and income." in said
+        assert "Not measured: job, illness and income." in said
         release = fk.risk_report(desk.folder / "out", policy=desk.folder / "wide.toml")
         assert desk.json("out.json")["classes"] == release.classes

@@ -73,7 +73,7 @@ from foreknow_judge.verdict import Verdict
 
 _NO_CONCLUSION = (
     "This page states what was published, what was measured and what was assumed. It draws no "
-    "legal conclusion: whether that is enough is for its reader to say, who also fills in what no "
+    "legal conclusion: its reader decides whether that is enough, and fills in what no "
     "measurement can know."
 )
 _SOURCES = {
@@ -95,15 +95,15 @@ _TO_SIGN = (
 # Sentences that differ by what is counted.
 _AFRESH = {PEOPLE: " afresh", CASES: " of cases, afresh"}
 _NOBODY = {
-    PEOPLE: "Nobody could be found out at a limit; everybody was looked at in turn.",
-    CASES: "No case could be found out at a limit; each was looked at in turn, by itself, and not "
-    "the sum over those of one who has several.",
+    PEOPLE: "Nobody could be found out at a limit; everybody was examined in turn.",
+    CASES: "No case could be found out at a limit; each was examined in turn by itself, not the "
+    "sum over a person's cases.",
 }
 _SHARED = {
     PEOPLE: ", so these columns alone identify none of these rows.",
     CASES: f". {ALL_OF_ONE}",
 }
-_NOT_LIMITED = "No requirement limits what can be inferred of a person: that was not judged."
+_NOT_LIMITED = "No requirement limits what can be inferred about a person: that was not judged."
 # How sentences about other releases begin.
 _OF_RELEASES = (OTHER_RELEASES, "Published after", "Judged together")
 _ALL = 1000
@@ -157,15 +157,15 @@ class EvidencePage(Page[EvidenceReport]):
     serves = EvidenceReport
     eyebrow = "Evidence for"
     kept = (
-        "hand it to those who must assess the release, and not out with it; it says more of the "
-        "table than what was published"
+        "give it to those who must assess the release, but do not publish it; it reveals more of "
+        "the table than the release does"
     )
     promise = _NO_CONCLUSION
 
     @property
     def headline(self) -> str:
         """Say how many people it is about, and that it was verified."""
-        return f"What is known of a release of {some(self._people, 'person', 'people')}"
+        return f"What is known about a release of {some(self._people, 'person', 'people')}"
 
     @property
     def mood(self) -> Mood:
@@ -410,8 +410,8 @@ class EvidencePage(Page[EvidenceReport]):
             return f"{verdict_sentence(verdict)} {what[0].upper()}{what[1:]}."
         if is_learned(verdict.judged):
             return (
-                "it holds. The priors were learned from the table itself, so they and what can be "
-                "found out by them are kept with the owner."
+                "it holds. The priors were learned from the table itself, so the owner keeps "
+                "them, and the figures that follow from them."
             )
         noun = sensitive_noun(self.result.audit.policy, verdict.requirement)
         sets = self.result.audit.counted_of(verdict).meant.sets
@@ -423,13 +423,13 @@ class EvidencePage(Page[EvidenceReport]):
         """The assumptions of the verdicts, one sentence each."""
         audit = self.result.audit
         texts = [
-            "Everybody may know who is in the table, the columns that others may know of each "
-            "person, and so which group each person is in.",
-            "Apart from what a requirement gives them, nobody knows more of one member of a group "
-            "than of another: every way to assign the values of a group to its members is equally "
-            "likely, or as likely as the stated priors make it.",
-            "What somebody knows is true, and no more than the amounts that are required; which "
-            "facts they are does not matter, since the worst are taken.",
+            "Everybody may know who is in the table, each person's values in the columns that "
+            "others may know, and so each person's group.",
+            "Apart from the knowledge in a requirement, nobody can tell the members of a group "
+            "apart: every way to assign the values of a group to its members is equally likely, "
+            "or as likely as the stated priors make it.",
+            "An adversary's knowledge is true, and at most of the required amounts; which facts "
+            "they know does not matter, since the figures are for the worst ones.",
         ]
         kinds: dict[str, None] = {}
         for requirement in audit.policy.requirements:
@@ -526,9 +526,9 @@ class EvidencePage(Page[EvidenceReport]):
                 )
         else:
             texts.append(
-                f"{self._columns} are published as they are: who knows them of somebody may "
-                f"isolate their row. It has no {self._noun}, but the number of a group of at "
-                f"least {people}."
+                f"{self._columns} are published as they are: anyone who knows a person's values "
+                f"may isolate their row. The row has no {self._noun}, but the number of a group "
+                f"of at least {people}."
             )
         if self.result.before is not None:
             n_alone = self.result.before.scope.groups_of_one
@@ -542,8 +542,7 @@ class EvidencePage(Page[EvidenceReport]):
             columns = [visible(column) for column in self.result.certificate.beside]
             texts.append(
                 f"Also published, as they are: {listing(columns, n_shown=_ALL)}. Together with "
-                "these "
-                "a row may be that of one person."
+                "these, a row may belong to one person only."
             )
         return tuple(texts)
 
@@ -577,8 +576,8 @@ class EvidencePage(Page[EvidenceReport]):
             return trials_beside(audit)
         return [
             "No trial was run for this page of what can be learned from the release itself: it "
-            f"takes {lacking_for_trial(audit)}. Whether the publisher tried an attacker, {REPORT} "
-            "says; what was found stays with the owner."
+            f"takes {lacking_for_trial(audit)}. {REPORT} says whether the publisher tried an "
+            "attacker; the result stays with the owner."
         ]
 
     @property
@@ -617,15 +616,15 @@ class EvidencePage(Page[EvidenceReport]):
 
     @property
     def _linking(self) -> tuple[str, ...]:
-        hidden = f"What stays hidden is the {self._nouns}."
+        hidden = f"The {self._nouns} must stay hidden."
         if not self.result.audit.limits_inference:
-            hidden = f"Nothing that is required hides the {self._nouns}."
+            hidden = f"No requirement hides the {self._nouns}."
         order = "Rows are in random order, and group numbers are random"
         if self.result.certificate.seeded:
             order += ", from a seed that is kept with the owner"
         return (
-            "The verdicts take it for granted that people were linked to their groups: everybody "
-            f"may know who is in the table and in which group. {hidden}",
+            "The verdicts assume that people were linked to their groups: everybody may know who "
+            f"is in the table and in which group. {hidden}",
             noted(f"{order}, so neither leads to a row of the table."),
         )
 
@@ -639,9 +638,9 @@ class EvidencePage(Page[EvidenceReport]):
         kinds = dict.fromkeys(key for point in points for key in point.adversary.to_dict())
         return [
             *(f"Knowledge was judged after {_SOURCES[key]}." for key in kinds if key in _SOURCES),
-            "Probabilities are exact, and those near a limit are settled with fractions. They were "
+            "Probabilities are exact; those near a limit are decided with fractions. They were "
             "computed twice: by the program that made the release, and from the written files by "
-            "another that shares nothing with its search.",
+            "one that shares no code with its search.",
         ]
 
     @property
@@ -693,7 +692,10 @@ class EvidencePage(Page[EvidenceReport]):
         coarser = (
             f"{self._columns} are coarsened."
             if self._generalized
-            else f"{self._columns} are published as they are, and values by group, apart from rows."
+            else (
+                f"{self._columns} are published as they are; sensitive values are published by "
+                "group, in another table."
+            )
         )
         method = noted(f"The groups were made by {visible(certificate.method.get('name', ''))}.")
         removed = f"Left out: {left_out}." if identifiers else "The policy names no identifiers."
@@ -732,8 +734,8 @@ class EvidencePage(Page[EvidenceReport]):
     def _checks(self) -> list[str]:
         report, source = self.result, self.result.certificate.source
         texts = [
-            "The certificate names the digests of the other files, so it stands for all of them. "
-            f"Anybody can judge them afresh: foreknow verify {visible(report.name)}."
+            "The certificate has the digests of the other files, so it stands for all of them. "
+            f"Anyone can judge them again: foreknow verify {visible(report.name)}."
         ]
         if report.signed:
             texts.append(f"The signature of {CERTIFICATE} was checked with the public key given.")
@@ -742,7 +744,7 @@ class EvidencePage(Page[EvidenceReport]):
         rows = f"The table had {some(int(source['rows']), 'row', 'rows')}"
         digest = f"{visible(source['digest'])} ({visible(source.get('digest_kind', 'digest'))})"
         if report.same_source:
-            texts.append(f"{rows}; that it is the table of this page was checked: {digest}.")
+            texts.append(f"{rows}; its digest agrees with the table of this page: {digest}.")
         else:
             texts.append(noted(f"{rows}; its digest is {digest}."))
             texts.append("It was not compared with a table.")

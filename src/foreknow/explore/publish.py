@@ -132,7 +132,7 @@ def _publish(order: _Order, job: str) -> KeptRelease:
     error = query_error(publication, microdata, queries=_QUERIES, seed=0)
     rows = [("Form", publication.certificate.form), *audit_rows(publication.audit)]
     if error.median is not None:
-        rows.append(("Count queries are off by, in the middle", percentage(error.median, 1)))
+        rows.append(("Median error of count queries", percentage(error.median, 1)))
     page = page_of(publication.audit)
     ncp, people = publication.utility.ncp, _people(publication.certificate, microdata, order)
     sizes = _sizes(publication.audit)
@@ -189,7 +189,7 @@ def _sizes(audit: Audit) -> dict[str, Any]:
 
 _OF_METHOD = {
     AS_REQUIRED: "holds, by a proof",
-    FREQUENCIES: "holds if they know nothing else",
+    FREQUENCIES: "holds if they know nothing more",
 }
 
 
@@ -199,7 +199,7 @@ def audit_rows(audit: Audit) -> Iterator[tuple[str, Any]]:
     yield "Verdict", Cell(page.headline, page.mood)
     table = next((block for block in page.glance() if isinstance(block, Table)), None)
     for _, secret, knows, worst, limit, _ in () if table is None else table.rows:
-        yield f"{secret}, from somebody who knows {knows}; limit {limit}", worst
+        yield f"{secret}, against an adversary who knows {knows}; limit {limit}", worst
     for verdict in audit.criteria:
         yield (
             criterion_text(verdict.requirement),

@@ -219,9 +219,9 @@ def skyline(looked: Looked, inputs: Mapping[str, str]) -> dict[str, Any]:
             "name a value; the skyline of a window is drawn by foreknow skyline --within"
         )
     value = next(value for value in turned.dial.values if str(value) == turned.value)
-    title = f"What is withstood of {visible(value)} at {limit_text(turned.limit)}"
+    title = f"The knowledge that {visible(value)} withstands at {limit_text(turned.limit)}"
     if why := _uncounted(turned.counted):
-        message = f"There is no skyline here: it counts each row as somebody, and {why}."
+        message = f"There is no skyline here: it would count each row as a person, and {why}."
         return {"title": title, "least": message, "points": [], "words": [], "figure": None}
     page = load("foreknow.skylines.skyline_page")
     report = load("foreknow.skylines.skyline:skyline_report")(

@@ -239,7 +239,7 @@ class Guard:
             # Neither its text nor the address: both may hold what the table holds.
             _log.error("%s while answering a request", type(error).__name__)
             if not begun:
-                await _say(send, 500, "That went wrong: a bug in Foreknow.")
+                await _say(send, 500, "That went wrong. It is a bug in Foreknow.")
 
 
 class _TooMuch(Exception):
@@ -292,9 +292,9 @@ _NO_COOKIE = (
     "printed in its terminal."
 )
 _NO_TOKEN = (
-    "This address was used before, or is not complete: it opens the page once. If it was not you "
-    "who opened it, another user or program of this machine sees the data: end foreknow explore by "
-    "Ctrl-C in its terminal. Else open the address that it printed last."
+    "This address was used before, or is not complete: an address opens the page once. If you "
+    "did not open it, another user or program of this machine sees the data: end foreknow "
+    "explore with Ctrl-C in its terminal. Otherwise, open the address that it printed last."
 )
 _NO_SECRET = (
     '{"error": "This tab does not belong to an open page. Open the address that foreknow explore '

@@ -224,9 +224,9 @@ def serve(
 
         def twice() -> None:
             warn(
-                "WARNING: an address was opened again by a browser that did not open it first. If "
-                "that was not you, both times, another user or program of this machine has seen "
-                "it, and may be reading the data: end this by Ctrl-C, and start again. Else open "
+                "WARNING: a second browser opened an address. Unless you opened it both times, "
+                "another user or program of this machine has seen the address and may be reading "
+                "the data: end this with Ctrl-C, and start again. Otherwise, open "
                 f"{address(keys.token)}"
             )
 

@@ -370,7 +370,7 @@ class Session:
         """Judge something by the policy before the last change."""
         with self.lock:
             if not self.can_undo(name):
-                raise InputError("nothing was changed since")
+                raise InputError("there is nothing to undo")
             self._drafts[name] = self._before[name].pop()
 
     def can_undo(self, name: str) -> bool:

@@ -62,9 +62,9 @@ def learned(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
         if by:
             raise
         raise InputError(
-            "Nothing can be learned here: it takes one value for each person, the exact columns of "
-            "everybody (choose the table that the release was made of), and 50 groups; with fewer "
-            "choose the columns that are known."
+            "Nothing can be learned here. A trial needs one value for each person, everybody's "
+            "exact columns (choose the table of the release), and 50 groups; with fewer, choose "
+            "the columns that are known."
         ) from error
     return _shown(trial)
 

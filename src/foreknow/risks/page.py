@@ -39,7 +39,7 @@ class RiskPage(Page[RiskReport]):
     serves = RiskReport
     eyebrow = "Re-identification risk of"
     heading = "What the figures leave open:"
-    kept = "it says which people and values are easily found again"
+    kept = "it shows which people and values are easy to find again"
 
     @property
     def headline(self) -> str:
@@ -68,9 +68,9 @@ class RiskPage(Page[RiskReport]):
         if report.contributions and report.uniques:
             yield from _part("What columns add", [_ADDED], _contributions(report))
         if report.suda is not None and report.uniques:
-            yield from _part("Few values that are enough", *_suda(report))
+            yield from _part("How few values are enough", *_suda(report))
             if report.suda.n_people:
-                yield from _part("Whom they single out", [], _listed(report))
+                yield from _part("People whom they single out", [], _listed(report))
 
     def as_they_are(self) -> Iterator[str]:
         """Columns of the table, and what is said of the people whose cases these are."""
@@ -92,13 +92,13 @@ class RiskPage(Page[RiskReport]):
         report, sentences = self.result, [*self.unit.notes]
         if report.person is not None:
             sentences.append(
-                f"Rows are cases: each {visible(report.person)} counts once in every class in "
-                "which it has one, and the figures are of these."
+                f"Rows are cases: each {visible(report.person)} counts once in every class where "
+                "it has a case, and the figures count these."
             )
         if report.journalist is None and report.by_values:
             sentences.append(
                 "The journalist's risk and uniqueness in the population are not measured: give a "
-                "population table, or state the sampling fraction."
+                "population table or the sampling fraction."
             )
         if not report.by_values:
             sentences.append(
@@ -109,20 +109,20 @@ class RiskPage(Page[RiskReport]):
         if report.beside:
             names = listing([visible(name) for name in report.beside])
             sentences.append(
-                f"Not looked at: {names}. Somebody who knows more may find more people."
+                f"Not measured: {names}. An adversary who knows these may find more people."
             )
         return sentences
 
 
 _COLUMNS = (
-    "Distinction is classes for each person: 100% is a key. Separation is the share of pairs of "
-    "people who differ."
+    "Distinction is the number of classes per person: 100% is a key. Separation is the share of "
+    "pairs of people who differ."
 )
 _BARS = (
-    "A class is everybody with equal values in all of these columns. At the left are those whom "
-    "few others resemble; of red bars, some people or all are above the threshold."
+    "A class is everybody with equal values in all of these columns. People in small classes are "
+    "at the left. In red bars, some people are above the threshold."
 )
-_ADDED = "So many people are unique only because these columns are there:"
+_ADDED = "The number of people who are unique only because of these columns:"
 
 
 def _part(title: str, before: Sequence[str], table: Table) -> Iterator[Block]:
@@ -159,8 +159,8 @@ def _individual(risk: IndividualRisk, report: RiskReport) -> tuple[list[str], Ta
     name, people = visible(risk.weights), number(round(risk.population))
     sentence = (
         f"By its weights ({name}), the table stands for {people} people. The risk of a person is "
-        "that somebody who picks one of all who share the values picks the right one. It is an "
-        "estimate."
+        "the chance that a random pick among all people of the population with the same values "
+        "is right. It is an estimate."
     )
     above = Cell(number(risk.above), "unsafe" if risk.above else "")
     row = (
@@ -241,14 +241,14 @@ def _population(report: RiskReport, population: PopulationUniques) -> tuple[list
         )
         return [f"The population has {people}."], Table(head, [row], left=(0, 4))
     sentences = [
-        f"The population has about {people}, of whom "
-        f"{percentage(population.fraction, 1)} are in the table. These are estimates, no verdicts: "
-        "each takes the table for a simple random sample of the population, and that"
+        f"The population has about {people}; {percentage(population.fraction, 1)} of them are in "
+        "the table. These are estimates, no verdicts. Each assumes that the table is a simple "
+        "random sample of the population, and that"
     ]
     if not report.uniques:
         sentences = [
-            "Nobody in the table is unique, so nobody in it is unique in the population. Whether "
-            "others are, nobody can tell from it."
+            "Nobody in the table is unique, so nobody in it is unique in the population. The "
+            "table cannot show whether others are."
         ]
     else:
         assumptions = [
@@ -257,8 +257,9 @@ def _population(report: RiskReport, population: PopulationUniques) -> tuple[list
         ]
         sentences[0] += f" {'; '.join(assumptions)}."
         sentences.append(
-            "The journalist's risk is what is expected of each class, whose size in the population "
-            "is not known; somebody who is unique there, too, is found with certainty."
+            "The journalist's risk is an expectation, since the sizes of classes in the "
+            "population are not known; a person who is unique there, too, is found with "
+            "certainty."
         )
         sentences.append(_rule(population))
     rows = [
@@ -362,8 +363,8 @@ def _suda(report: RiskReport) -> tuple[list[str], Table]:
     assert suda is not None
     size = some(suda.size, "column", "columns")
     sentences = [
-        f"{_amount(suda.n_people, report.people)} unique by the values of up to {size} already "
-        "(minimal sample uniques)."
+        f"{_amount(suda.n_people, report.people)} unique by the values of at most {size} (minimal "
+        "sample uniques)."
     ]
     if suda.n_people:
         smallest = [
@@ -373,13 +374,13 @@ def _suda(report: RiskReport) -> tuple[list[str], Table]:
         ]
         sentences[0] += f" At the fewest: {listing(smallest)}."
         sentences.append(
-            "A minimal unique of k of m columns scores (m - k)! for its person (SUDA). The share "
-            "of all scores that each column has a part in; they add up to more than 100%:"
+            "A minimal unique of k of m columns scores (m - k)! for its person (SUDA). Each "
+            "column's share of all scores that involve it; the shares add up to more than 100%:"
         )
     if suda.dis is not None:
         sentences.insert(
             1,
-            "DIS: a match with somebody unique is right with a probability of about "
+            "DIS: a match with a unique person is right with a probability of about "
             f"{percentage(suda.dis, 1)}, if the table is a random sample of the population.",
         )
     shares = sorted(suda.contributions.items(), key=lambda item: -item[1])

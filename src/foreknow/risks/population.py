@@ -27,10 +27,10 @@ _STEPS = 200  # of halving: more than the digits of a float
 _LATTICE = 24  # places at which an equation is looked at for changes of sign
 
 ASSUMED: dict[Model, str] = {
-    "pitman": "the sizes of classes follow Ewens' and Pitman's sampling formula, whose two "
-    "parameters are the likeliest for this sample",
-    "zayatz": "classes of the population have sizes as frequently as those of the sample",
-    "snb": "one less than the size of a class is negative binomial, and Shlosser's formula gives "
+    "pitman": "class sizes follow the sampling formula of Ewens and Pitman, with the two "
+    "parameters that are likeliest for this sample",
+    "zayatz": "class sizes are as frequent in the population as in the sample",
+    "snb": "the size of a class, less one, is negative binomial, and Shlosser's formula gives "
     "the number of classes",
 }
 
