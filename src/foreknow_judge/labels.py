@@ -21,8 +21,8 @@ MISSING, OR_MISSING, AMONG, TO = "missing", " or missing", " | ", " to "
 MOMENT = timedelta(microseconds=1)
 DAY = timedelta(days=1) // MOMENT
 _HOUR = "[01][0-9]|2[0-3]"
-_SIZES = {"day": DAY, "hour": DAY // 24}
-_MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
+SIZES = {"day": DAY, "hour": DAY // 24}
+MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200}
 _PERIOD = re.compile(
     r"(?P<year>\d{4})(?:(?<=0)(?P<decade>s)|-Q(?P<quarter>[1-4])|-(?P<month>0[1-9]|1[0-2])"
     rf"(?:-(?P<day>\d\d)(?: (?P<hour>{_HOUR})h"
@@ -78,9 +78,9 @@ def period_of(text: str) -> Span | None:
     low = (start - datetime.min) // MOMENT
     if unit == "moment":
         return Span(unit, (low, 0), (low, 1))
-    if unit in _SIZES:
-        return Span(unit, (low, 0), (low + _SIZES[unit], 0))
-    year, month = divmod(12 * start.year + month - 2 + _MONTHS[unit], 12)
+    if unit in SIZES:
+        return Span(unit, (low, 0), (low + SIZES[unit], 0))
+    year, month = divmod(12 * start.year + month - 2 + MONTHS[unit], 12)
     last = datetime(year, month + 1, monthrange(year, month + 1)[1])
     return Span(unit, (low, 0), ((last - datetime.min) // MOMENT + DAY, 0))
 

@@ -5,8 +5,8 @@ This shares no code with the criterion, nor with the code that writes labels.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -18,11 +18,15 @@ from foreknow_judge.errors import CertificateError
 from foreknow_judge.kinds import LevelSettings
 from foreknow_judge.labels import (
     AMONG,
+    DAY,
     FIRST,
     HOUR_OF_DAY,
     LAST,
     MISSING,
+    MONTHS,
     OR_MISSING,
+    SIZES,
+    Cut,
     Span,
     is_everything,
     name_and_level,
@@ -31,10 +35,6 @@ from foreknow_judge.labels import (
 )
 from foreknow_judge.numbers import as_fraction
 from foreknow_judge.settings import Table
-
-# The periods of labels, from fine to coarse.
-_UNITS = ("hour", "day", "month", "quarter", "year", "decade", "century")
-_CENTURY = re.compile("([0-9]{2})00 to (\\1)99")
 
 
 def gauge_levels(
@@ -144,18 +144,26 @@ def _wide(label: str, hierarchy: Table, level: int, are_integers: bool) -> bool:
 
 
 def _long(label: str, hierarchy: Table, level: int) -> bool:
-    """True if a period is at least as long as that of the level."""
-    if level > len(hierarchy["dates"]) or hierarchy["dates"][level - 1] not in _UNITS:
+    """True if a label begins and ends where periods of the level do."""
+    periods = hierarchy["dates"]
+    if level > len(periods) or periods[level - 1] not in {*SIZES, *MONTHS}:
         raise CertificateError("no-level")
-    period = period_of(label)
-    unit = "" if period is None else period.unit
-    if HOUR_OF_DAY.fullmatch(label):
-        unit = "hour"
-    elif label == "00h to 23h":
-        unit = "day"
-    elif _CENTURY.fullmatch(label):
-        unit = "century"
-    return unit in _UNITS[_UNITS.index(hierarchy["dates"][level - 1]) :]
+    period = periods[level - 1]
+    if HOUR_OF_DAY.fullmatch(label) or label == "00h to 23h":
+        return period == "hour" or (period == "day" and label == "00h to 23h")
+    cuts = [cut for span in spans_of(label) if span.dated for cut in span[1:]]
+    return bool(cuts) and all(cut in (FIRST, LAST) or _begins(cut, period) for cut in cuts)
+
+
+def _begins(cut: Cut, period: str) -> bool:
+    """True if a span is cut where a period of a kind begins."""
+    moment, after = cut
+    if after or moment % SIZES.get(period, DAY):
+        return False
+    if period in SIZES or moment == date.max.toordinal() * DAY:  # the end of the last year
+        return True
+    first = date.fromordinal(moment // DAY + 1)
+    return first.day == 1 and (12 * first.year + first.month - 1) % MONTHS[period] == 0
 
 
 def _node(label: str, hierarchy: Table, level: int) -> bool:

@@ -402,8 +402,8 @@ def _is_coarse(label: str, hierarchy: Any, level: int, are_whole: bool) -> bool:
     period = hierarchy.periods[level - 1]
     if bare == "00h to 23h" or (period == "hour" and re.fullmatch("([01][0-9]|2[0-3])h", bare)):
         return True  # of any day
-    moments = [way for way in ways if isinstance(way.lower, datetime)]
-    ends = [end for way in moments for end in (way.lower, way.upper)]
+    moments = [way for way in ways if way.is_range_of(datetime)]
+    ends = [end for way in moments for end in way.ends_given]
     return bool(moments) and all(_begins(end, period) for end in ends)
 
 
@@ -416,7 +416,9 @@ def _cuts(way: Any) -> Iterable[Fraction]:
 
 
 def _begins(moment: Any, period: str) -> bool:
-    """True if a period of a kind begins at a moment."""
+    """True if a period of a kind begins at a moment, or the last one ends."""
+    if moment == datetime.max:
+        return True
     months = moment.year * 12 + moment.month - 1
     if months % MONTHS.get(period, 1):
         return False

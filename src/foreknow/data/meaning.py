@@ -257,7 +257,8 @@ def _period(text: str) -> tuple[datetime, datetime] | None:
         if parts["day"]:
             day = date(year, int(parts["month"]), int(parts["day"]))
             start = datetime.combine(day, time(int(parts["hour"] or 0)))
-            return start, start + timedelta(hours=1 if parts["hour"] else 24)
+            size = timedelta(hours=1 if parts["hour"] else 24)
+            return start, start + min(size, datetime.max - start)
         if parts["month"]:
             month, n_months = int(parts["month"]), 1
         elif parts["quarter"]:
@@ -265,8 +266,11 @@ def _period(text: str) -> tuple[datetime, datetime] | None:
         else:
             month, n_months = 1, 120 if parts["decade"] else 12
         after = year * 12 + month - 1 + n_months
-        return datetime(year, month, 1), datetime(after // 12, after % 12 + 1, 1)
-    except (ValueError, OverflowError):
+        start = datetime(year, month, 1)
+        if after // 12 > date.max.year:
+            return start, datetime.max
+        return start, datetime(after // 12, after % 12 + 1, 1)
+    except ValueError:
         return None
 
 
