@@ -827,6 +827,22 @@ _ROWS = [
         "adversaries/test_ledgers methods/test_mondrian adversaries/test_ties",
     ),
     (
+        "weights-do-not-stop",
+        "foreknow.publishing.publish:_stop_by_weights",
+        "if attempt.limit is not None and risk.above:",
+        "if attempt.limit is None and risk.above:",
+        "a release is written though the estimated risk of somebody is above the limit",
+        "risks/test_risk_trial",
+    ),
+    (
+        "stars-alike-apart",
+        "foreknow.methods.mondrian.local_suppression:LocalSuppression._is_admitted",
+        "return self._start().admits(None, self._all.counts_of(groups))",
+        "return True",
+        "groups that look alike are one group, which the policy was not asked about",
+        "methods/test_local_suppression",
+    ),
+    (
         "cells-apart",
         "foreknow.methods.fulldomain.suppression:numbered",
         "np.where(cells, -1, codes)",

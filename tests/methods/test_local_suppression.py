@@ -20,6 +20,7 @@ from tests.methods.test_mondrian_suppression import drawn_rules, outlying
 import foreknow as fk
 from foreknow.data.utility import utility_of
 from foreknow.methods.fulldomain import local_suppression
+from foreknow.methods.mondrian.local_suppression import LocalSuppression
 from foreknow.methods.protocol import as_written
 from foreknow_judge.errors import InputError
 
@@ -204,10 +205,8 @@ def test_cells_of_mondrian(semantics, seed):
     assert times >= (20 if NIGHTLY else 1) or semantics != "single"
 
 
-@pytest.mark.parametrize("form", ["generalized", "bucketized"])
-@pytest.mark.parametrize("method", [fk.FullDomain, fk.Mondrian])
-def test_every_door_reads_stars(tmp_path, method, form):
-    """Files of suppressed cells: the judge, readers, drawn tables and measures read them."""
+def rare_places(form="generalized"):
+    """A table of people, few of whom have a rare town or job, and what is required of it."""
     chance = random.Random(2)
     rows = [
         {
@@ -226,6 +225,41 @@ def test_every_door_reads_stars(tmp_path, method, form):
     requirements = [fk.Requirement(fk.Facts(1), below="0.9")]
     requirements += [fk.Requirement(fk.KAnonymity(4))] * (form == "generalized")
     table, policy = pa.Table.from_pylist(rows), fk.Policy(requirements, schema)
+    return table, policy
+
+
+class Answers:
+    """A ledger that answers in one way."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def admits(self, removed, added):
+        return self.answer
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_groups_alike_are_asked_about(monkeypatch, answer):
+    """Groups with equal labels are one group, of which the policy is asked anew."""
+    table, policy = rare_places()
+    raw = fk.Microdata(table, policy.schema)
+    init = LocalSuppression.__init__
+
+    def asks(self, *parts):
+        init(self, *parts[:-1], lambda: Answers(answer))
+
+    monkeypatch.setattr(LocalSuppression, "__init__", asks)
+    settings = {"suppression": 0.3}
+    whole = fk.Mondrian(**settings).grouping(raw, policy)
+    local = fk.Mondrian(**settings, local_suppression=True).grouping(raw, policy)
+    assert (lost_by(raw, local) < lost_by(raw, whole)) is answer
+
+
+@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+@pytest.mark.parametrize("method", [fk.FullDomain, fk.Mondrian])
+def test_every_door_reads_stars(tmp_path, method, form):
+    """Files of suppressed cells: the judge, readers, drawn tables and measures read them."""
+    table, policy = rare_places(form)
     chosen = method(suppression=0.3, local_suppression=True)
     made = fk.publish(table, policy, method=chosen, form=form, labels={"town": "exact"})
     folder = tmp_path / "release"
@@ -233,7 +267,7 @@ def test_every_door_reads_stars(tmp_path, method, form):
     assert fk.verify(folder).findings
     assert made.certificate.method["local_suppression"] is True
     assert fk.audit(folder, policy).safe
-    assert len(fk.draw(folder, seed=1)) == len(rows)
+    assert len(fk.draw(folder, seed=1)) == len(table)
     fk.utility_report(folder, table, policy=policy)
     if form == "bucketized":
         return
