@@ -373,6 +373,8 @@ class MinEvaluation:
     def safe_each(self) -> BoolArray:
         """Whether the release stays safe with each proposal by itself."""
         ledger = self.ledger
+        if not self._possible.any():
+            return self._possible
         starts, key, owner, minima = self._pairs
         number = np.full(self._n_proposals, -1)
         if self.removed is not None and self.leaving is not None and not ledger.falling:

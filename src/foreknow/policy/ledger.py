@@ -130,7 +130,13 @@ class PolicyEvaluation:
 
     def safe_each(self) -> BoolArray:
         """For each proposal, whether all requirements hold if it alone is carried out."""
-        return np.asarray(np.logical_and.reduce([part.safe_each() for part in self.parts]))
+        first, *others = self.parts
+        safe = first.safe_each()
+        for part in others:
+            if not safe.any():
+                break
+            safe = safe & part.safe_each()
+        return safe
 
     def safe_jointly(self, chosen: BoolArray) -> bool:
         """True if all requirements hold if the chosen proposals are all carried out."""

@@ -298,9 +298,12 @@ class Level:
     def _settle(self, ledger: PolicyLedger, children: Children) -> tuple[Any, Any]:
         """Carry out the proposals that the ledger accepts; which, and which children may divide."""
         weighed = self._weighed(ledger, children)
-        outcomes = [(w.accept_greedily(), ledger.divisible(counts)) for w, counts in weighed]
-        accepted, divisible = (np.concatenate(column) for column in zip(*outcomes, strict=True))
-        return accepted, divisible
+        accepted, divisible = [], []
+        for weighing, counts in weighed:
+            accepted.append(weighing.accept_greedily())
+            some = accepted[-1].any()
+            divisible.append(ledger.divisible(counts) if some else np.zeros(counts.n_groups, bool))
+        return np.concatenate(accepted), np.concatenate(divisible)
 
     def _weighed(
         self, ledger: PolicyLedger, children: Children, *, replace_nothing: bool = False
