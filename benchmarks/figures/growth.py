@@ -21,6 +21,7 @@ _COMMANDS = (
     ("verify mondrian", "verify it"),
     ("publish fulldomain", "publish, FullDomain"),
     ("verify fulldomain", "verify it"),
+    ("after", "a tenth more, `--after`"),
 )
 _OF_SHAPES = _COMMANDS[2:5]
 _SEARCHES = (("search", "FullDomain"), ("search with 5% suppressed", "with 5% suppressed"))
@@ -31,14 +32,15 @@ def write(page: Path, ran: dict[str, Any]) -> None:
     text = page.read_text("utf-8")
     for name, made in tables(ran["results"]).items():
         mark = f"<!-- {name} -->"
-        if mark not in text:
+        if mark not in text or made.count("\n") < 2:  # nothing of it was measured
             continue
         before, _, after = text.split(mark)
         text = f"{before}{mark}\n\n{made}\n\n{mark}{after}"
     load = f"a load of {ran['load']:.1f} at its start"
     text = re.sub(r"a load of [0-9.]+ at its start", load, text)
     page.write_text(text, "utf-8")
-    (page.parents[1] / "images" / "growth.svg").write_text(figure(ran["results"]), "utf-8")
+    if any(each["grows"] == "nodes" for each in ran["results"]):
+        (page.parents[1] / "images" / "growth.svg").write_text(figure(ran["results"]), "utf-8")
 
 
 def tables(results: Sequence[dict[str, Any]]) -> dict[str, str]:
@@ -49,8 +51,10 @@ def tables(results: Sequence[dict[str, Any]]) -> dict[str, str]:
         for each in results
         if each["grows"] == "rows"
     ]
+    if len(by_rows) > 1:
+        by_rows.append(["exponent of the last ten times", *_exponents(results)])
     others = [
-        [f"{each[each['grows']]:,} {each['grows']}", *_costs(each)]
+        [f"{each[each['grows']]:,} {each['grows']}", *_costs(each, _COMMANDS[:-1])]
         for each in results
         if each["grows"] in ("groups", "values", "columns")
     ]
@@ -70,10 +74,19 @@ def tables(results: Sequence[dict[str, Any]]) -> dict[str, str]:
     asked = [cell for _, text in _SEARCHES for cell in (f"{text}: nodes judged", "search alone")]
     return {
         "rows": _table(["rows, groups audited", *head], by_rows),
-        "others": _table(["what grows", *head], others),
+        "others": _table(["what grows", *head[:-1]], others),
         "shapes": _table(["table", *(text for _, text in _OF_SHAPES)], of_shapes),
         "nodes": _table(["nodes", "columns", *asked], nodes),
     }
+
+
+def _exponents(results: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """The powers of ten by which seconds and memory grew with the last ten times as many rows."""
+    before, last = [each["cost"] for each in results if each["grows"] == "rows"][-2:]
+    for key, _ in _COMMANDS:
+        pairs = [*zip(before.get(key, ()), last.get(key, ()), strict=True)]
+        powers = [f"{math.log10(b / a):.2f}" for a, b in pairs if a and b]
+        yield ", ".join(powers)
 
 
 def _costs(
