@@ -21,7 +21,7 @@ _COMMANDS = (
     ("verify mondrian", "verify it"),
     ("publish fulldomain", "publish, FullDomain"),
     ("verify fulldomain", "verify it"),
-    ("after", "a tenth more, `--after`"),
+    ("after", "a tenth more, `--after`, `m=0`"),
 )
 _OF_SHAPES = _COMMANDS[2:5]
 _SEARCHES = (("search", "FullDomain"), ("search with 5% suppressed", "with 5% suppressed"))

@@ -16,7 +16,7 @@ from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.audit_input import OwnersTable
 from foreknow.data.arrays import IntArray, combine
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.columns import codes_of, fetch, to_python
+from foreknow.data.engines.columns import codes_of, fetch, sorted_texts, to_python
 from foreknow.data.engines.group_counts import TallyTable, ValuesTable, changed, tallied
 from foreknow.data.engines.table import free_name
 from foreknow.data.engines.tally import amounts_of
@@ -218,8 +218,12 @@ def _written(
 
 def _texts(codes: Any, labels: Sequence[Any]) -> Column:
     """A column of labels as they print."""
-    texts = [None if label is None else _encodable(str(label)) for label in labels]
-    return Column.of(texts, np.asarray(codes))
+    texts = [None if label is None else str(label) for label in labels]
+    try:
+        distinct, places = sorted_texts(texts)
+    except UnicodeEncodeError:
+        distinct, places = sorted_texts([None if t is None else _encodable(t) for t in texts])
+    return Column(distinct, places[np.asarray(codes)])
 
 
 def _encodable(content: Any) -> Any:
