@@ -234,9 +234,11 @@ def _before(
     same = is_source(microdata, certificate, owners_folder(folder) / OWNER)
     if same is False:
         its_rows = f"; take {NEWCOMERS[0]} of its owner's folder" * bool(certificate.after)
+        read_so = "read as the policy says" if policy else "read without a policy"
+        how = "" if policy else "; name the policy, if it says how the table is read: --policy FILE"
         raise DataError(
-            f"{microdata.name}, read as the policy says, is not the table that {folder.name!r} was "
-            f"made of{its_rows}"
+            f"{microdata.name}, {read_so}, is not the table that {folder.name!r} was made of"
+            f"{its_rows}{how}"
         )
     raw = Release.from_schema(microdata.source, rules.needed_schema, written=microdata.reading)
     return {
