@@ -25,6 +25,7 @@ from foreknow.atomic_files import write_new
 from foreknow.criteria.size import KAnonymity
 from foreknow.data.arrays import combine
 from foreknow.data.counts import GroupCounts
+from foreknow.data.engines.arrow_table import ArrowTable
 from foreknow.data.engines.column_advice import doubts, nearly_all_read, separator_of
 from foreknow.data.engines.column_words import (
     WORDS,
@@ -86,6 +87,7 @@ _FEW, _FEW_NUMBERS, _LEAST_COLUMNS = 20, 12, 3
 _NEARLY = Fraction(9, 10)  # of the rows have a value of their own
 _DECADE = 10  # of dates that may as well be a hundred years later
 _READ_AT_ONCE = 64  # columns
+_MOST_HOMES = 5  # that are named
 _CELLS = 20  # in which numbers are cut at first
 # Files beside a table that are looked at, their bytes together, and those of one that is for no
 # column by its name; a column of so few values has none by its content.
@@ -383,12 +385,15 @@ def suggest_policy(
     everyone = microdata.counts(np.zeros(microdata.n_people, dtype=np.int64))
     profile = next(profile for profile in profiles if profile.name == schema.sensitive)
     homes = shared(opened_table, schema)
-    sizes = _Sizes.of(opened_table, homes, rows_are)
+    beside = [schema.person, None if schema.several else schema.sensitive]
+    of_homes = [*dict.fromkeys([*homes, *filter(None, beside)])]
+    read_homes = ArrowTable(fetch(opened_table, of_homes)) if homes else opened_table
+    sizes = _Sizes.of(read_homes, homes, rows_are)
     required, notes, question = _requirements(everyone, profile, sizes, rows_are)
     if numbers:
         plain_rows = _Rows()
         of_rows, *_ = _requirements(
-            everyone, profile, _Sizes.of(opened_table, homes, plain_rows), plain_rows
+            everyone, profile, _Sizes.of(read_homes, homes, plain_rows), plain_rows
         )
         limit_terms = (f"{key} = {toml_value(x)}" for key, x in _limit_table(of_rows[0]).items())
         notes.append(f"The limit where rows are people: {', '.join(limit_terms)}")
@@ -404,14 +409,15 @@ def suggest_policy(
     policy = measured.policy
     if homes:
         m = required[0].points[0].adversary.to_dict()["facts"]["m"]
-        notes.append(sizes.note(", ".join(homes), m))
+        shown_homes = [*homes[:_MOST_HOMES], *["others"] * (len(homes) > _MOST_HOMES)]
+        notes.append(sizes.note(", ".join(shown_homes), m))
         notes += [
             f"{_DECIDE}: all rows of a {name} have one {schema.sensitive}. If others know that, "
             f'say shared = {{ by = "{name}", values = ["{schema.sensitive}"] }} in [schema]: it is '
             "shown once for each then"
             for name in homes
             if name != schema.sensitive and not schema.several
-            if agrees(opened_table, name, schema.sensitive)
+            if agrees(read_homes, name, schema.sensitive)
         ]
     return PolicySuggestion(
         opened_table.name,
