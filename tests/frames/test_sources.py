@@ -21,6 +21,7 @@ from tests.frames.workbooks import write_workbook
 import foreknow as fk
 from foreknow.data.engines import workbook_bounds
 from foreknow.data.engines.bare import bare
+from foreknow.data.engines.renamed import Rearmed
 from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.write import write_in_parts
 from foreknow_judge import bounds
@@ -556,3 +557,15 @@ def test_nothing_else_of_the_input_is_written(tmp_path):
     column = pa.array(["Zoe", "Ann"]).dictionary_encode().take(pa.array([1, 0]))
     content = put(pa.table({"a": column}))
     assert content.index(b"Ann") < content.index(b"Zoe")
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary("int8", "str")])
+def test_marks_of_formulas_are_taken_off(kind):
+    texts = ["=1+1", "-1", "@sum", "'=1", "plain", "'plain"]
+    armed = ["'=1+1", "'-1", "'@sum", "''=1", "plain", "'plain"]
+    rows = pa.table({"'=a": pa.array(armed).cast(kind), "n": range(6)})
+    table = Rearmed(open_table(rows))
+    assert table.columns == ["=a", "n"]
+    assert table.arrow(["n", "=a"]).to_pydict() == {"n": [*range(6)], "=a": texts}
+    with pytest.raises(DataError, match="two columns named '=a'"):
+        Rearmed(open_table(pa.table({"'=a": [1], "=a": [1]})))

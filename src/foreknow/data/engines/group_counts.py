@@ -316,7 +316,6 @@ class PersonRows(Table):
         self, table: Table, person: str | None, several: Mapping[str, str], lists: str
     ) -> None:
         self.name, self.columns, self.untyped = table.name, table.columns, table.untyped
-        self.two_empties = getattr(table, "two_empties", ())
         self._table, self._person, self._several, self._lists = table, person, several, lists
 
     @classmethod
@@ -325,6 +324,11 @@ class PersonRows(Table):
         if isinstance(table, PersonRows):
             return cls(table._table, table._person, table._several, "")
         return cls(table, person, {name: semantics}, "")
+
+    @property
+    def two_empties(self) -> Any:
+        """Columns of a file with empty fields of which some are in quotes."""
+        return getattr(self._table, "two_empties", ())
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns, people in the order of their first rows."""

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from foreknow.data.engines.table import Derived, Table
+from foreknow.data.engines.table import Derived, Table, check_columns, is_text
 
 # Texts that a spreadsheet runs; with apostrophes before, so that one more can be taken off again.
 _FORMULA = r"^('*[=+\-@\t\r])"
@@ -48,7 +48,8 @@ class Renamed(Derived):
     def __init__(self, table: Table, names: Mapping[str, str]) -> None:
         super().__init__(table)
         self.settled = table.settled
-        self.columns = [names.get(name, name) for name in table.columns]
+        columns = [names.get(name, name) for name in table.columns]
+        self.columns = check_columns(columns, self.name)
         self._inner = dict(zip(self.columns, table.columns, strict=True))
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
@@ -59,6 +60,10 @@ class Renamed(Derived):
         """Count equal rows where the data lives."""
         tally = self._table.tally([self._inner[name] for name in columns])
         return tally and (self._read(tally[0], columns), tally[1])
+
+    def counted(self, columns: Sequence[str]) -> str:
+        """Why no engine counts them."""
+        return f"columns of {self.name} have other names"
 
     @property
     def two_empties(self) -> Collection[str]:
@@ -84,11 +89,9 @@ class Rearmed(Renamed):
 
 def _bare(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Texts without their apostrophes; other columns as they are."""
-    kind = column.type
-    if pa.types.is_string(kind):
-        column = column.dictionary_encode()
-    elif not (pa.types.is_dictionary(kind) and pa.types.is_string(kind.value_type)):
+    if not is_text(column.type):
         return column
-    array = column.unify_dictionaries().combine_chunks()
+    coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    array = coded.unify_dictionaries().combine_chunks()
     texts = [text and rearmed(text) for text in array.dictionary.to_pylist()]
     return pa.chunked_array([pa.array(texts, pa.string()).take(array.indices)])
