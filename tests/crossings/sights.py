@@ -193,7 +193,7 @@ def groups_of(case, people, label_of, place, rules=None):
             priors_of(case, row) if case.priors else (),
             row.get("home", ""),
             tuple(text_of(row[name]) for name in recognized),
-            tuple(row[name][0] for name in beside),
+            tuple(next(iter(row[name]), "") for name in beside),
             frozenset().union(*(cannot_have(case, row, every_rule, name) for name in beside)),
         )
         found.setdefault(key, []).append(member)
