@@ -61,13 +61,12 @@ def _refuse_unshown_households(release: Release, policy: Policy) -> None:
     shared = None if policy.schema is None else policy.schema.shared
     if not isinstance(shared, Shared) or shared.column in release.people_columns:
         return
-    for required in policy.requirements:
-        if not required.of_people:
-            raise SchemaError(
-                f"{required.name}: by the schema {' and '.join(shared.values)} of a household is "
-                f"shown once, and no column {shared.column!r} of {release.name} says where: "
-                "publish the table, or audit fk.Microdata(table, schema)"
-            )
+    for required in policy.on_values:
+        raise SchemaError(
+            f"{required.name}: by the schema {' and '.join(shared.values)} of a household is "
+            f"shown once, and no column {shared.column!r} of {release.name} says where: "
+            "publish the table, or audit fk.Microdata(table, schema)"
+        )
 
 
 def _refuse_other_columns(release: Release, schema: Schema) -> None:

@@ -75,6 +75,7 @@ class Judged:
     def __init__(self, release: HasCounts, policy: Policy | None) -> None:
         self.policy, self.schema = policy, None if policy is None else policy.schema
         self.requirements = () if policy is None else policy.requirements
+        self.on_values = [] if policy is None else policy.on_values
         self.table: Any = None
         self.columns = {"": counts_of(release)}
         if isinstance(release, Release):
@@ -86,9 +87,9 @@ class Judged:
         """The requirements on the values of each sensitive column."""
         main, *further_columns = self.columns
         requirements_of: dict[str, list[Requirement]] = {name: [] for name in self.columns}
-        for required in self.requirements:
+        for required in self.on_values:
             column = (required.sensitive or main) if further_columns else main
-            if not required.of_people and column in requirements_of:
+            if column in requirements_of:
                 requirements_of[column].append(required)
         return requirements_of
 
@@ -109,7 +110,7 @@ class Judged:
     def sights(self) -> list[Any]:
         """What the adversary of each requirement on values sees."""
         layout = self.table.layout
-        return [required.sight(layout) for required in self.requirements if not required.of_people]
+        return [required.sight(layout) for required in self.on_values]
 
     @cached_property
     def looked_at(self) -> list[str]:

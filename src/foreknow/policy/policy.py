@@ -143,6 +143,11 @@ class Policy:
                 check_agreement(earlier, later)
 
     @property
+    def on_values(self) -> list[Requirement]:
+        """The requirements on values; others are on how many people there are."""
+        return [requirement for requirement in self.requirements if not requirement.of_people]
+
+    @property
     def levels(self) -> dict[str, Level]:
         """How fine columns may be published."""
         levels: dict[str, Level] = {}
@@ -180,13 +185,12 @@ class Policy:
         """Refuse combinations that the judge does not support."""
         form, shared = self.options.written, schema.shared is not None
         refuse_release("publish", form, schema.semantics, shared=shared)
-        for requirement in self.requirements:
+        for requirement in self.on_values:
             secret, known_columns = (
                 requirement.sensitive or schema.sensitive,
                 requirement.knowing or (),
             )
-            if not requirement.of_people:
-                refuse_knowledge(requirement.name, secret, known_columns, self.options.unlinked)
+            refuse_knowledge(requirement.name, secret, known_columns, self.options.unlinked)
 
     def _check_shared(self, schema: Schema) -> None:
         """Refuse values shared by households in a form that does not say which rows show them."""

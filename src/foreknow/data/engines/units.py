@@ -76,12 +76,14 @@ def refuse_repeated(table: Table, schema: Schema, columns: Sequence[str] | None 
     says that number. Where people may have several rows, an identifier must not be that of two
     people. `columns` are those that the table has.
     """
-    person = schema.person if schema.several else None
     names = [n for n in _looked_at(schema) if n not in _unique(table)]
     names = [n for n in names if columns is None or n in columns]
-    odd = repeated(table, names) if person is None else dict.fromkeys(names, (0, 0))
+    if schema.several and schema.person is not None:
+        _refuse_of_two(table, names, schema.person)
+        return
+    odd = repeated(table, names)
     apart: list[str] = []
-    if odd and person is None:
+    if odd:
         unique = [n for n in (schema.person, *schema.identifiers) if n is not None and n not in odd]
         apart = [n for n in unique if columns is None or n in columns]
         apart = [n for n in dict.fromkeys(apart) if _is_in_each_row(table, n)]
@@ -92,21 +94,32 @@ def refuse_repeated(table: Table, schema: Schema, columns: Sequence[str] | None 
     for name, counts in odd.items():
         if not getattr(_source(table, [name]), "rows_numbered", True):
             raise _not_people(table, name, "some are in several rows", *counts, apart)
-        rows = fetch(table, [name] if person is None else [name, person])
-        codes, distinct, known_rows = _known_of(rows.column(name))
-        owner = known_rows if person is None else codes_of(rows.column(person))[0][known_rows]
-        first = first_rows(codes, len(distinct))
-        repeats = owner != owner[first[codes]]
-        if repeats.any():
-            later = int(np.argmax(repeats))
-            earlier, value = int(first[codes[later]]), distinct[int(codes[later])].as_py()
-            where = f"{value!r} is in rows {known_rows[earlier] + 1} and {known_rows[later] + 1}"
-            if person is None:
-                raise _not_people(table, name, where, len(known_rows), len(distinct), apart)
+        column = fetch(table, [name]).column(name)
+        if where := _repeat(column, np.arange(len(column))):
+            raise _not_people(table, name, where, *counts, apart)
+
+
+def _refuse_of_two(table: Table, names: Sequence[str], person: str) -> None:
+    """Raise `DataError` if an identifier is that of two people, who may have several rows."""
+    for name in names:
+        rows = fetch(table, [name, person])
+        if where := _repeat(rows.column(name), codes_of(rows.column(person))[0]):
             raise DataError(
                 f"{table.name}: the identifier {name!r} repeats: {where}, of two people by "
                 f"{person!r}; say person = {name!r}, if it tells people apart, {_NO_NAME}"
             )
+
+
+def _repeat(column: pa.ChunkedArray, owner: NDArray[Any]) -> str:
+    """The first value that stands in rows of two owners, and in which rows; "" if none does."""
+    codes, distinct, known_rows = _known_of(column)
+    first, owner = first_rows(codes, len(distinct)), owner[known_rows]
+    repeats = owner != owner[first[codes]]
+    if not repeats.any():
+        return ""
+    later = int(np.argmax(repeats))
+    earlier, value = int(first[codes[later]]), distinct[int(codes[later])].as_py()
+    return f"{value!r} is in rows {known_rows[earlier] + 1} and {known_rows[later] + 1}"
 
 
 def _known_of(column: pa.ChunkedArray) -> tuple[NDArray[Any], pa.Array, IntArray]:
