@@ -404,7 +404,7 @@ def test_init_proposes_the_spellings_it_sees():
     assert {*found.policy.schema.reading.missing} == {"NA", "k. A.", "-", ".", "n/a", "unknown"}
     (age,) = (own for own in found.columns if own.name == "age")
     assert "numbers" in age.holds
-    assert "texts that stand for no value" in found.to_toml()
+    assert '# DECIDE: "NA", "n/a", "k. A.", "unknown"' in found.to_toml()
     how = {"sensitive": "ill", "quasi_identifiers": ["job"], "reading": {"missing": ["x"]}}
     assert suggest_policy(rows, **how).policy.schema.reading.missing == ("x",)
     # A minus beside a plus is no missing value.

@@ -191,7 +191,7 @@ def test_files_that_cannot_be_meant(load, content, says, tmp_path):
 def test_files_that_cannot_be_read(load, tmp_path):
     with pytest.raises(PolicyError, match=r"'.*nowhere\.toml'"):
         Policy.load(tmp_path / "nowhere.toml")
-    with pytest.raises(PolicyError, match="cannot be read: Is a directory"):
+    with pytest.raises(PolicyError, match="is a folder, and no policy"):
         Policy.load(str(tmp_path))
     with pytest.raises(PolicyError, match=r"policy\.toml', line \d+: not UTF-8; save it again"):
         load(REQUIRE.encode() + "# é\n".encode("latin-1"))

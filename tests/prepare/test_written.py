@@ -6,13 +6,18 @@ from datetime import date
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from tests.diagnoses import diagnoses
 
 import foreknow as fk
 from foreknow.data.engines import duckdb_table
 from foreknow.errors import InternalError, NoSafeRelease
 from foreknow.publishing import entries, flat_table, formats
+from foreknow.randomness import generator
+from foreknow_judge import written as verifier
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import CertificateError, InputError
 
@@ -68,6 +73,34 @@ def folder(request, tmp_path_factory):
 # ---- read, and drawn from ------------------------------------------------------------------------
 
 
+def test_what_is_read_and_drawn(folder):
+    found, drawn = read(folder), draw(folder)
+    assert found.num_rows == 240
+    kinds = {field.name: field.type for field in found.schema}
+    assert (kinds["age_lower"], kinds["weight_lower"]) == (pa.int64(), pa.float64())
+    assert (kinds["income"], kinds["ill"]) == (pa.int64(), pa.string())
+    assert {field.name: field.type for field in drawn.schema} == {
+        "age": pa.int64(), "weight": pa.float64(), "day": pa.date32(), "town": pa.string(),
+        "job": pa.string(), "ill": pa.string(), "income": pa.int64(),
+    }  # fmt: skip
+    for label, row in zip(found.to_pylist(), drawn.to_pylist(), strict=True):
+        for name in ("age", "weight", "day"):
+            low, middle, high = (label[f"{name}_{of}"] for of in ("lower", "middle", "upper"))
+            width = (high - low).days if name == "day" else high - low
+            assert low <= middle <= high
+            assert low <= row[name] <= high
+            assert label[f"{name}_width"] == width
+        parts = label["town"].split(" | ")
+        assert label["town_members"] == [part for part in parts if part != "missing"]
+        assert label["town_missing"] == ("missing" in parts)
+        assert (row["town"] or "missing") in parts
+        assert [row[own] == label[own] for own in ("job", "ill", "income")] == [True] * 3
+    assert Counter(drawn["income"].to_pylist()) == dict.fromkeys(range(1000, 5000, 1000), 60)
+    pandas, polars = fk.draw(folder, seed=1), fk.draw(folder, seed=1, library="polars")
+    assert pandas["day"].dt.year.unique().tolist() == [2024]
+    assert pandas["age"].tolist() == polars["age"].to_list() == drawn["age"].to_pylist()
+
+
 def test_what_cannot_be_read_or_drawn(folder, tmp_path):
     copy = Path(shutil.copytree(folder, tmp_path / "copy"))
     file = next(path for path in copy.iterdir() if path.stem == "release")
@@ -107,6 +140,28 @@ def bags(rows, groups, column):
     return found
 
 
+@pytest.mark.parametrize("semantics", ["set", "multiset"])
+def test_groups_keep_their_people_and_their_values(semantics, tmp_path):
+    roles = {"quasi_identifiers": ["age", "sex"], "sensitive": "diagnosis", "person": "person"}
+    table = diagnoses(150, 1, semantics=semantics)
+    roles["semantics"], by = semantics, ["age", "sex"]
+    place = written(tmp_path / "out", table, roles, format="parquet")
+    people, tally = (pq.read_table(place / f"{n}.parquet") for n in ("people", "sensitive"))
+    wanted = {
+        (tuple(str(row[name]) for name in by), row["diagnosis"]): row["count"]
+        for row in tally.to_pylist()
+    }
+    shown = read(place).to_pylist()
+    assert bags(shown, by, "diagnosis_shuffled") == wanted
+    groups = [
+        Counter(str([row[n] for n in by]) for row in rows) for rows in (shown, people.to_pylist())
+    ]
+    assert groups[0] == groups[1]
+    if semantics == "set":
+        assert all(len({*own}) == len(own) for own in (row["diagnosis_shuffled"] for row in shown))
+    assert fk.read_release(place).attrs["shuffled"] == ["diagnosis_shuffled"]
+
+
 def test_what_is_unlinked_is_shuffled_anew(tmp_path):
     place = written(tmp_path / "out", register(), ROLES, unlinked=["income"])
     shown, drawn = read(place), [draw(place, seed) for seed in (1, 2)]
@@ -123,6 +178,41 @@ def test_what_is_unlinked_is_shuffled_anew(tmp_path):
     for own in drawn:
         rows = shown.select(labels).append_column("income_shuffled", own["income_shuffled"])
         assert bags(rows.to_pylist(), labels, "income_shuffled") == wanted
+
+
+def test_values_within_a_label_are_equally_likely():
+    def drawn(texts):
+        return flat_table._Labels(pa.array(texts)).drawn(generator(1, "draw")).to_pylist()
+
+    for text, values in (("0 to 9", {*range(10)}), ("0 to 8 or missing", {None, *range(9)})):
+        found = Counter(drawn([text] * 10_000))
+        assert {*found} == values
+        assert all(abs(many - 1000) < 5 * 1000**0.5 for many in found.values())
+    # Listed ones by what the column shows.
+    texts = ["a"] * 9000 + ["b"] * 1000 + ["a | b"] * 10_000 + ["*"] * 5000
+    found = drawn(texts)
+    assert found[:10_000] == texts[:10_000]
+    for part in (found[10_000:20_000], found[20_000:]):
+        assert abs(part.count("a") / len(part) - 0.9) < 0.02
+
+
+@pytest.mark.parametrize(
+    ("semantics", "counts", "ways"),
+    [("single", [2, 2], 6), ("set", [2, 1], 24), ("multiset", [1, 1], 16)],
+)
+def test_every_way_to_deal_values_out_is_equally_likely(semantics, counts, ways):
+    """All worlds of a group of four; the other group is as large and has its own."""
+    of_person = np.array([0, 1, 0, 1, 0, 1, 0, 1])
+    values = pa.table({"d": ["x", "y", "z"]})
+    apart = flat_table._APART[semantics](values, np.array([0, 0, 1]), np.array([*counts, 4]))
+    random, times = np.random.default_rng(0), Counter()
+    for _ in range(100 * ways):
+        dealt = apart.dealt(of_person, random)["d"].to_pylist()
+        held = [own if isinstance(own, list) else [own] for own in dealt]
+        assert all("z" in own or semantics == "multiset" for own in held[1::2])
+        times[tuple(str([own.count(v) for own in held[::2]]) for v in "xy")] += 1
+    assert len(times) == ways
+    assert all(abs(many - 100) < 5 * 10 for many in times.values())
 
 
 def recertified(folder, path, before):
@@ -182,6 +272,28 @@ POLICY = {
 HOW = [{}, {"form": "bucketized"}, {"escape_formulas": True, "delimiter": ";", "bom": True}]
 
 
+@pytest.mark.parametrize("how", HOW, ids=str)
+def test_what_is_judged_are_the_files_that_are_published(how, monkeypatch, tmp_path):
+    opened, own = [], verifier.open_written
+
+    def noted(connection, table, file):
+        opened.append(table)
+        return own(connection, table, file)
+
+    monkeypatch.setattr(verifier, "open_written", noted)
+    made = fk.publish(TABLE, POLICY, seed=1, **how)
+    files = [table for table in opened if isinstance(table, list)]
+    assert {Path(path).suffix for (path,) in files} == {".csv"}
+    times = len(opened)
+    certificate = made.write(tmp_path / "once")
+    assert len(opened) == times
+    other = fk.publish(TABLE, POLICY, seed=1, **how).write(tmp_path / "twice")
+    assert (certificate.files, certificate.findings) == (other.files, other.findings)
+    assert fk.verify(tmp_path / "once").people == fk.verify(tmp_path / "twice").people == 60
+    books = [(tmp_path / name / "datapackage.json").read_bytes() for name in ("once", "twice")]
+    assert books[0] == books[1]
+
+
 def damaged(monkeypatch, place, name, damage):
     """Let a file be changed when it has been written; what was done is noted."""
     own, done = getattr(place, name), []
@@ -216,6 +328,42 @@ def test_a_copy_that_differs_is_refused(monkeypatch, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+DAMAGES = {
+    "value": [('"40","cold"', '"40","flu"')],
+    "swap": [('"40","cold"', '"40","flu"'), ('"60","flu"', '"60","cold"')],
+    "label": [('"40"', '"41"')],
+    "cross": [('"40"', '"x"'), ('"60"', '"40"'), ('"x"', '"60"')],
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_file_as_safe_but_of_other_groups(name, monkeypatch):
+    def damage(content):
+        for old, new in DAMAGES[name]:
+            most = 1 if name in ("value", "swap") else -1
+            content = content.replace(old.encode(), new.encode(), most)
+        return content
+
+    done = damaged(monkeypatch, formats, "write_csv", damage)
+    ages = [20] * 8 + [40] * 30 + [60] * 31
+    ill = ["flu", "cold", "AIDS", "flu"] * 2 + ["flu", "cold", "AIDS"] * 10
+    table = pa.table({"age": ages, "ill": [*ill, "flu", *ill[8:]]})
+    policy = {**POLICY, "schema": {"quasi_identifiers": ["age"], "sensitive": "ill"}}
+    with pytest.raises(InternalError, match="differs from what was written"):
+        fk.publish(table, policy, method="fulldomain")
+    assert done == [True]
+
+
+def test_a_release_is_recognized_by_a_frame(tmp_path):
+    rows = {"age": [20 + i % 20 for i in range(120)], "zip": ["10115", "20095", "80331"] * 40}
+    frame = pd.DataFrame(rows | {"charges": ["1.50", "20", "7.25", "-3"] * 30})
+    frame.to_csv(tmp_path / "own.csv", index=False)
+    roles = {"quasi_identifiers": ["age", "zip"], "sensitive": "charges", "k_anonymity": 4}
+    fk.publish(tmp_path / "own.csv", **roles, seed=1).save(tmp_path / "out")
+    found = fk.evidence(tmp_path / "out", pd.read_csv(tmp_path / "own.csv"))
+    assert isinstance(found, fk.EvidenceReport)
+
+
 # ---- a large release is judged by what was to be written; the verifier counts what was -----------
 
 
@@ -236,6 +384,31 @@ def made(monkeypatch, few, sensitive="ill", other=(), rows=None, **how):
     about = {} if isinstance(sensitive, str) else {"sensitive": sensitive[0], "knowing": []}
     policy = fk.Policy([fk.Requirement(fk.Facts(1, 3, 1), below="2/3", **about)], schema)
     return fk.publish(rows or many(), policy, seed=5, format="parquet", **how)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"method": fk.Mondrian(suppression=0.1)},
+        {"method": "fulldomain"},
+        {"sensitive": ["ill", "drug"], "other": ["job"]},
+        {"sensitive": ["ill", "drug"], "unlinked": ["drug"]},
+        {"form": "bucketized"},
+        {
+            "sensitive": "count",
+            "rows": many().rename_columns(["age", "zip", "job", "count", "drug"]),
+        },
+    ],
+    ids=range(6),
+)
+def test_what_was_to_be_written_counts_as_what_was(monkeypatch, how, tmp_path):
+    small, large = (made(monkeypatch, few, **how) for few in (10**6, 100))
+    assert large.release.counts == small.release.counts
+    assert [*large.release.counts.groups] == [*small.release.counts.groups]
+    told = [[verdict.to_dict() for verdict in own.audit.verdicts] for own in (large, small)]
+    assert told[0] == told[1]
+    large.write(tmp_path / "out")
+    assert fk.verify(tmp_path / "out")
 
 
 def test_the_file_is_not_counted_for_the_audit(monkeypatch):

@@ -97,6 +97,47 @@ def covers(label, value):
     return all(a in ("*", b) for a, b in zip(label, str(value), strict=False))
 
 
+def test_groups_hold_their_people(case):
+    table, publication, _, wards, bags = case
+    values_of, rows = defaultdict(Counter), {}
+    for row in table.to_pylist():
+        values = row["diagnosis"] if isinstance(row["diagnosis"], list) else [row["diagnosis"]]
+        values_of[row["ward"]].update(v for v in values if v is not None)
+        rows[row["ward"]] = row
+    assert sorted(ward for members in wards.values() for ward in members) == sorted(rows)
+    assert set(bags) <= set(wards)
+    for group, members in wards.items():
+        assert bags.get(group, Counter()) == sum((values_of[w] for w in members), Counter())
+        for ward in members:
+            assert all(map(covers, group, (rows[ward][c] for c in COLUMNS)))
+    assert publication.certificate.n_groups == len(wards) > 1
+    assert publication.certificate.people == 150
+
+
+def test_what_is_written_is_safe(case):
+    """By a count of it."""
+    _, publication, folder, wards, bags = case
+    values = sorted({v for bag in bags.values() for v in bag})
+    cells = [(g, values.index(v), n) for g, k in enumerate(wards) for v, n in bags[k].items()]
+    groups, codes, weights = np.array(cells).T
+    semantics = publication.certificate.semantics
+    counts = fk.GroupCounts.from_pairs(
+        *(groups, codes),
+        values=values,
+        n_groups=len(wards),
+        weights=weights,
+        sizes=np.array([len(members) for members in wards.values()]),
+        semantics=semantics,
+    )
+    worst = fk.Facts(1, 1, 1).disclosure(counts)
+    assert worst.below("0.8")
+    certificate = fk.Certificate.load(folder / "certificate.json")
+    assert certificate.findings[0]["exact"] == str(worst.exact)
+    assert certificate.semantics == publication.audit.policy.schema.semantics
+    assert certificate.check(folder) == []
+    assert fk.audit(publication.release, fk.Policy(POLICY)).safe
+
+
 def test_whose_values_is_not_told(case):
     _, publication, folder, *_ = case
     papers = {"certificate", "datapackage", "report", "people", "sensitive"}
@@ -115,6 +156,36 @@ def test_whose_values_is_not_told(case):
 
 
 # ---- groups of few people ----------------------------------------------------------------------
+
+
+def test_groups_that_look_alike():
+    cells = [["a"], ["a", "b"], [], ["b"], ["a"], []]
+    table, roles = alone({"person": range(6), "age": [30] * 6, "diagnosis": cells})
+    by_turns = By(lambda m: m.rows_of(np.arange(m.n_people) % 2))
+    publication = made(table, roles, method=by_turns, rules=EASY)
+    assert publication.tables["sensitive"].to_pylist() == [
+        {"age": "30", "diagnosis": "a", "count": 3},
+        {"age": "30", "diagnosis": "b", "count": 2},
+    ]
+    assert publication.certificate.n_groups == 1
+
+
+@pytest.mark.parametrize("fmt", ["csv", "parquet"])
+def test_groups_without_values(fmt, tmp_path):
+    ages, cells = [30, 30, 30, None, None, 50, 50], [["a"], ["a", "b"], [], [], [], ["b"], []]
+    columns = {"person": range(7), "age": ages, "ward": [*"abcdefg"], "diagnosis": cells}
+    roles = schema(quasi_identifiers=["age"], hierarchies={})
+    by_age = By(lambda m: m.rows_of(m.attributes[0].codes))
+    exact = {"age": "exact"}
+    publication = made(pa.table(columns), roles, fmt=fmt, method=by_age, rules=EASY, labels=exact)
+    certificate = publication.write(tmp_path / "out")
+    assert (certificate.people, certificate.n_groups) == (7, 3)
+    assert certificate.check(tmp_path / "out") == []
+    people = rows_of(tmp_path / "out" / f"people.{fmt}")
+    tally = {row["age"] for row in rows_of(tmp_path / "out" / f"sensitive.{fmt}")}
+    assert (len({row["age"] for row in people}), len(tally)) == (3, 2)
+    (nobody,) = {row["age"] for row in people if row["ward"] in "de"}
+    assert nobody not in tally
 
 
 def test_people_seen_to_have_nothing(tmp_path):
@@ -139,6 +210,17 @@ def test_a_lone_column_without_values(tmp_path):
     made(table, roles, fmt="parquet", rules=EASY).write(tmp_path / "out")
 
 
+def test_formulas_can_be_disarmed(tmp_path):
+    cells = [["=a", "b"], ["=a"], ["b"], []]
+    table = pa.table({"=person": range(4), "-q": [-5, -5, 2, 2], "@d": cells})
+    roles = fk.Schema(
+        quasi_identifiers=["-q"], sensitive="@d", person="=person", semantics="multiset"
+    )
+    certificate = made(table, roles, rules=EASY, escape_formulas=True).write(tmp_path / "out")
+    assert certificate.check(tmp_path / "out") == []
+    assert {row["'@d"] for row in rows_of(tmp_path / "out" / "sensitive.csv")} == {"'=a", "b"}
+
+
 # ---- the papers --------------------------------------------------------------------------------
 
 
@@ -153,6 +235,20 @@ def test_perhaps_not_minimal(tmp_path):
     assert (table["minimal"], table["notes"]) == (False, [NOT_MINIMAL])
     assert table["release"]["semantics"] == "set"
     assert fk.Certificate.load(path) == certificate
+
+
+@pytest.mark.parametrize("says", [True, False, None])
+def test_minimal_where_a_method_says_so(says):
+    method = By(lambda m: np.zeros(m.n_rows, dtype=np.int64))
+    if says is not None:
+        method.traits = fk.Traits(minimal=lambda policy: says)
+    table = pa.table({"age": [1, 1, 2], "diagnosis": list("aba")})
+    single = fk.Schema(quasi_identifiers=["age"], sensitive="diagnosis")
+    publication = made(table, single, rules=EASY, method=method)
+    assert publication.certificate.minimal is bool(says)
+    assert publication.certificate.notes == ()
+    several = made(register(30), schema(), rules=EASY, method=method)
+    assert several.certificate.minimal is (bool(says) and several.audit.policy.monotone())
 
 
 def test_probabilities_of_many_digits(tmp_path):
@@ -180,3 +276,11 @@ def test_what_is_refused():
     table = register().rename_columns(["person", "count", "sex", "zip", "diagnosis", "ward"])
     with pytest.raises(SchemaError, match="in 'count'"):
         made(table, schema(quasi_identifiers=["count"], hierarchies={}))
+
+
+def test_points_of_a_skyline_in_order():
+    rows = pa.table({"age": ["1", "1", "2", "2"] * 6, "ill": list("abcdef") * 4})
+    points = [(fk.Facts(1), "9/10"), (fk.Implications(1), "19/20"), (fk.Facts(), "4/5")]
+    roles = fk.Schema(quasi_identifiers=["age"], sensitive="ill")
+    verdicts = fk.publish(rows, fk.Policy([fk.Requirement(points)], roles)).audit.verdicts
+    assert [verdict.judged for verdict in verdicts] == [kind for kind, _ in points]

@@ -8,7 +8,8 @@ from itertools import permutations
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.people import bucketized, generalized, made, people, schema
+from tests.examples import NIGHTLY
+from tests.people import EASY, bucketized, generalized, made, people, schema
 
 import foreknow as fk
 from foreknow.errors import SchemaError
@@ -23,7 +24,59 @@ def even(counts, expected, n):
     return total < n - 1 + 5 * (2 * (n - 1)) ** 0.5
 
 
+def covers(label, value):
+    """Whether a published age ("20 to 37 or missing") or zip ("02*") holds an exact value."""
+    if label is None or value is None:
+        return label is value or (label or "").endswith("or missing") or label == "*"
+    text = label.removesuffix(" or missing")
+    if " to " in text:
+        low, high = (int(part) for part in text.split(" to "))
+        return low <= int(value) <= high
+    return all(a in ("*", b) for a, b in zip(text, str(value), strict=True)) or text == "*"
+
+
 # ---- who is where ------------------------------------------------------------------------------
+
+
+def test_rows_carry_their_own_values():
+    exact = people(200, seed=3).to_pylist()
+    rows = made(table=people(200, seed=3)).tables["release"].to_pylist()
+    assert sorted(row["row"] for row in rows) == list(range(200))
+    for row in rows:
+        person = exact[row["row"]]
+        assert (row["disease"], row["note"]) == (person["disease"], person["note"])
+        assert covers(row["age"], person["age"])
+        assert covers(row["zip"], person["zip"])
+        assert row["sex"] in (person["sex"], "*")
+
+
+def test_buckets_hold_exact_quasi_identifiers():
+    exact = people(200, seed=3).to_pylist()
+    publication = made("bucketized", table=people(200, seed=3))
+    tally, counted = Counter(), Counter()
+    for row in publication.tables["sensitive"].to_pylist():
+        assert row["count"] > 0
+        tally[row["group"], row["disease"]] += row["count"]
+    for row in publication.tables["people"].to_pylist():
+        person = exact[row["row"]]
+        assert row["age"] == (None if person["age"] is None else str(person["age"]))
+        assert all(row[column] == person[column] for column in ("zip", "sex", "note"))
+        counted[row["group"], person["disease"]] += 1
+    assert tally == counted
+    for name in ("people", "sensitive"):
+        ids = publication.tables[name]["group"].to_pylist()
+        assert ids == sorted(ids)
+        assert set(ids) == set(range(1, publication.certificate.n_groups + 1))
+
+
+@pytest.mark.parametrize(("form", "name"), [("generalized", "release"), ("bucketized", "people")])
+def test_dropped_rows_are_nowhere(form, name):
+    table = people(80)
+    holes = [None if i % 7 == 0 else x for i, x in enumerate(table["disease"].to_pylist())]
+    table = table.set_column(table.column_names.index("disease"), "disease", pa.array(holes))
+    rows = made(form, table=table, roles=schema(missing="drop")).tables[name].to_pylist()
+    assert sorted(row["row"] for row in rows) == [i for i in range(80) if i % 7]
+    assert form == "bucketized" or all(row["disease"] == holes[row["row"]] for row in rows)
 
 
 # ---- in what order -----------------------------------------------------------------------------
@@ -48,7 +101,85 @@ def test_every_order_of_a_group():
     assert even(dict(enumerate(seen.values())), 20, 24)
 
 
+def test_every_number_of_a_group():
+    seen = Counter()
+    for table in drawn("bucketized", [0, 0, 1, 1, 2, 2], np.random.default_rng(2), 300):
+        id_of = {row["age"]: row["group"] for row in table.to_pylist()}
+        seen[tuple(id_of[age] for age in "012")] += 1
+    assert len(seen) == 6
+    assert even(dict(enumerate(seen.values())), 50, 6)
+
+
+def test_groups_in_order_of_labels():
+    """In both tables the published groups are (0*, f) and (0*, m).
+
+    Only who of them has the least zip code differs, which the labels hide.
+    """
+
+    def order(zips):
+        table = pa.table({"zip": zips, "sex": list("ffmm"), "disease": list("stst")})
+        roles = fk.Schema(
+            quasi_identifiers=["zip", "sex"], sensitive="disease", hierarchies={"zip": fk.Mask(2)}
+        )
+        microdata, groups = fk.Microdata(table, roles), np.array([0, 0, 1, 1])
+        release = generalized(microdata, groups, 2, {}, np.random.default_rng(0))["release"]
+        return release.select(["zip", "sex"]).to_pylist()
+
+    assert order(["00", "02", "01", "03"]) == order(["01", "03", "00", "02"])
+
+
+class TwoOfOneLabel:
+    """A method whose two groups both read "1 to 5": the first two people, and the rest."""
+
+    def partition(self, microdata, policy, *, seed=None):
+        return np.array([0] * 2 + [1] * 6)
+
+
+@pytest.mark.parametrize("fmt", ["csv", "parquet"])
+def test_groups_that_read_alike(fmt):
+    disease = ["AIDS"] * 2 + ["Flu", "Cold"] * 3
+    table = pa.table({"age": [1, 5, 1, 2, 3, 4, 5, 5], "disease": disease})
+    microdata = fk.Microdata(table, fk.Schema(quasi_identifiers=["age"], sensitive="disease"))
+    options = fk.PublishOptions(format=fmt, labels={"age": "exact"})
+    orders = []
+    for _ in range(times := 30 if NIGHTLY else 12):
+        publication = fk.publish(microdata, EASY, method=TwoOfOneLabel(), options=options)
+        assert publication.certificate.n_groups == 1
+        release = publication.tables["release"]
+        assert set(release["age"].to_pylist()) == {"1 to 5"}
+        orders.append(tuple(release["disease"].to_pylist()))
+    assert len({*orders}) > times / 2
+    assert all(sorted(order) == sorted(disease) for order in orders)
+    # By chance they come first in one order of 28.
+    assert sum(order[:2] == ("AIDS", "AIDS") for order in orders) < times / 3
+
+
 # ---- in what words -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "style", "hierarchy", "label"),
+    [
+        ([20, 37, 25, 99], None, None, "20 to 37"),
+        (["f", "m", "x"], None, None, "f | m"),
+        (["120", "127", "999"], None, fk.Mask(3), "12*"),
+        (["low", "middle", "high"], None, fk.Ordered(["low", "middle", "high"]), "low to middle"),
+        # A style that is asked for replaces the usual one.
+        ([20, 37, 25, 99], "set", None, "20 | 25 | 37"),
+        (["120", "127", "999"], "range", fk.Mask(3), "120 to 127"),
+        (["120", "127", "999"], "set", fk.Mask(3), "120 | 127"),
+    ],
+)
+def test_each_column_has_its_style(values, style, hierarchy, label):
+    """One group of all values but the last."""
+    table = pa.table({"q": values, "disease": ["s"] * len(values)})
+    hierarchies = {} if hierarchy is None else {"q": hierarchy}
+    roles = fk.Schema(quasi_identifiers=["q"], sensitive="disease", hierarchies=hierarchies)
+    groups = np.array([0] * (len(values) - 1) + [1])
+    styles = {} if style is None else {"q": style}
+    microdata = fk.Microdata(table, roles)
+    release = generalized(microdata, groups, 2, styles, np.random.default_rng(0))["release"]
+    assert {*release["q"].to_pylist()} - {str(values[-1])} == {label}
 
 
 @pytest.mark.usefixtures("tiny_tables")
