@@ -916,6 +916,14 @@ _ROWS = [
         "several/test_after",
     ),
     (
+        "code-of-several-successors",
+        "foreknow.policy.codes:classes_of",
+        "merged = class_of.get(old, {old}) | class_of.get(new, {new})",
+        "merged = {old, new}",
+        "of a code that was split only one successor is the same value",
+        "policies/test_codes",
+    ),
+    (
         "later-household",
         "foreknow.several.earlier_releases:Earlier.newcomers",
         "int(beside.sum()), fresh & ~beside",

@@ -241,7 +241,7 @@ def test_first_lines_and_front_door():
 HOMES = {"registry.py", "leaves.py", "__init__.py", "names.py", "measures.py"}
 # Keys that are also plain words.
 PLAIN = {"art", "safe", "risk", "levels"}
-PARTS = {"any_of": 11, "at_level": 4, "at_most_times": 8, "knowing": 13, "within": 12}
+PARTS = {"any_of": 12, "at_level": 5, "at_most_times": 8, "knowing": 13, "within": 13}
 # In how many files of src, beyond its home, a key of a registry may be known, if not in one.
 PLACES = {
     "facts": 14,

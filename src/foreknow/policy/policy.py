@@ -27,6 +27,7 @@ from foreknow.data.windows import Width
 from foreknow.errors import SchemaError, did_you_mean
 from foreknow.hints import hints
 from foreknow.needs import Need
+from foreknow.policy.codes import with_codes
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.file import parts_of, read_tables, tables_of, text_of
 from foreknow.policy.ledger import PolicyLedger
@@ -326,7 +327,11 @@ class Policy:
 
         Messages begin with `name`.
         """
-        tables = read_tables(table, name)
+        try:
+            coded = with_codes(table, Path(folder))
+        except PolicyError as error:
+            raise PolicyError(f"{name}: {error}") from None
+        tables = read_tables(coded, name)
         try:
             return cls(*parts_of(tables, Path(folder)))
         except ForeknowError as error:

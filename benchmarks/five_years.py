@@ -1,0 +1,203 @@
+"""Five years of a statistician: made-up yearly tables of a hospital, by the command line.
+
+6,700 patients a year, of whom some return; codes are revised in year 4, and the policy is stricter
+in year 5. Each command's seconds, those of the processor, and its exit code are printed, and then
+what cohorts are good for: a coefficient from the union of all cohorts, and counts of a year.
+"""
+
+from __future__ import annotations
+
+import csv
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+import foreknow as fk
+from benchmarks.measure import heading
+from foreknow.data.arrays import FloatArray
+
+PATIENTS, YEARS, RETURN, SEED = 6_700, 5, 0.35, 51
+CODES = ["A09", "B20", "C50", "E11", "F32.1", "I10", "I21", "J18", "J45", "K35", "M54", "S72"]
+REVISED = {"F32.1": ["F32.10", "F32.11"]}  # from year 4 on
+FIRST_REVISED, FIRST_STRICT = 4, 5
+COLUMNS = ["patient_id", "age", "sex", "zip", "diagnosis"]
+POLICY = """
+[schema]
+identifiers = ["patient_id"]
+quasi_identifiers = ["age", "sex", "zip"]
+sensitive = "diagnosis"
+{codes}
+[[require]]
+facts = {{ l = 1, k = 3, m = 1 }}
+below = 0.5
+
+[[require]]
+k_anonymity = 5
+{more}"""
+REVISION = """
+[schema.codes]
+map = "old_to_new.csv"
+"""
+STRICTER = """
+[[require]]
+l_diversity = { l = 3, kind = "distinct" }
+"""
+
+
+def patients(n_people: int, random: np.random.Generator) -> list[dict[str, Any]]:
+    """People with what they have at their first visit; circulatory illness rises with age."""
+    rows = []
+    for number in range(n_people):
+        age = int(np.clip(random.normal(52, 19), 18, 99))
+        weights = np.ones(len(CODES))
+        weights[CODES.index("B20")] = 0.3
+        weights[[CODES.index("I10"), CODES.index("I21")]] = np.exp(0.03 * (age - 52))
+        code = CODES[random.choice(len(CODES), p=weights / weights.sum())]
+        zip_code = f"{random.integers(100, 130)}"
+        person = f"P{number:06d}", age, "fm"[random.integers(2)], zip_code, code
+        rows.append(dict(zip(COLUMNS, person, strict=True)))
+    return rows
+
+
+def yearly(random: np.random.Generator) -> list[list[dict[str, Any]]]:
+    """The table of each year: some who return with another illness, and new patients."""
+    everybody = patients(round(PATIENTS * (1 + (YEARS - 1) * (1 - RETURN))) + YEARS, random)
+    tables: list[list[dict[str, Any]]] = []
+    known = 0
+    for year in range(1, YEARS + 1):
+        n_return = round(PATIENTS * RETURN) if known else 0
+        again = random.choice(known, n_return, replace=False) if known else np.arange(0)
+        new = np.arange(known, known + PATIENTS - n_return)
+        known += len(new)
+        rows = []
+        for number in (*again.tolist(), *new.tolist()):
+            row = dict(everybody[number])
+            if number in again:
+                row["diagnosis"] = str(random.choice(CODES))
+            if year >= FIRST_REVISED and row["diagnosis"] in REVISED:
+                row["diagnosis"] = str(random.choice(REVISED[row["diagnosis"]]))
+            rows.append(row)
+        tables.append(rows)
+    return tables
+
+
+def run(folder: Path, *arguments: str) -> int:
+    """The exit code of a command; its seconds, those of the processor, and errors are printed."""
+    start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-m", "foreknow", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    seconds, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    busy = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    print(f"  {seconds:>6.1f} s {busy:>6.1f} s  exit {done.returncode}", end="  ")
+    print("foreknow", *arguments, flush=True)
+    if done.returncode:
+        print("".join(f"      {line}\n" for line in (done.stdout + done.stderr).splitlines()[-6:]))
+    return done.returncode
+
+
+def policy_of(year: int) -> str:
+    """The policy of a year: stricter ones have what the earlier ones have, and more."""
+    codes = REVISION if year >= FIRST_REVISED else ""
+    return POLICY.format(codes=codes, more=STRICTER if year >= FIRST_STRICT else "")
+
+
+def years_by_command(folder: Path, tables: Sequence[Sequence[dict[str, Any]]]) -> list[str]:
+    """All commands of five years; the commands that failed."""
+    failed: list[str] = []
+
+    def call(*arguments: str) -> None:
+        if run(folder, *arguments):
+            failed.append(" ".join(arguments))
+
+    pairs = [("old", "new"), *((old, new) for old, codes in REVISED.items() for new in codes)]
+    text = "".join(f"{old},{new}\n" for old, new in pairs)
+    (folder / "old_to_new.csv").write_text(text, "utf-8")
+    for year, rows in enumerate(tables, 1):
+        with (folder / f"table{year}.csv").open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, COLUMNS)
+            writer.writeheader()
+            writer.writerows(rows)
+        (folder / f"policy{year}.toml").write_text(policy_of(year), "utf-8")
+    call("init", "table1.csv", "--out", "first.toml")
+    for year in range(1, YEARS + 1):
+        table, out = f"table{year}.csv", f"year{year}"
+        rules = ["--policy", f"policy{year}.toml"]
+        after = [part for n in range(1, year) for part in ("--after", f"year{n}")]
+        call("publish", table, *rules, "--out", out, *after, "--seed", str(year))
+        call("verify", out, *after)
+        call("utility", out, table, *rules)
+        call("learned", out, table, *rules, "--by", "age")
+        new = tables[year - 1][-1]["patient_id"]
+        call("ask", out, "--about", str(new), "--value", "I10")
+        call("evidence", out, table, *rules)
+    return failed
+
+
+def slope(ages: FloatArray, is_ill: FloatArray) -> float:
+    """By how many the log odds rise in ten years of age: a logistic model by Newton's steps."""
+    x = np.stack([np.ones(len(ages)), (ages - 50) / 10], axis=1)
+    beta = np.zeros(2)
+    for _ in range(25):
+        p = 1 / (1 + np.exp(-x @ beta))
+        beta += np.linalg.solve((x * (p * (1 - p))[:, None]).T @ x, x.T @ (is_ill - p))
+    return float(beta[1])
+
+
+def ill(codes: Sequence[str]) -> FloatArray:
+    return np.array([code.startswith("I") for code in codes], dtype=np.float64)
+
+
+def figures(folder: Path, tables: Sequence[Sequence[dict[str, Any]]]) -> None:
+    """What the union of all cohorts says, beside the raw tables and counts with noise."""
+    first: dict[str, dict[str, Any]] = {}
+    for rows in tables:
+        for row in rows:
+            first.setdefault(row["patient_id"], row)
+    raw = slope(
+        np.array([row["age"] for row in first.values()], dtype=np.float64),
+        ill([row["diagnosis"] for row in first.values()]),
+    )
+    folders = [str(folder / f"year{year}") for year in range(1, YEARS + 1)]
+    read = [fk.read_release(path) for path in folders]
+    drawn = [fk.draw(path, seed=SEED) for path in folders]
+    middles = np.concatenate([np.asarray(part["age_middle"], dtype=np.float64) for part in read])
+    codes = [str(code) for part in read for code in part["diagnosis"]]
+    ages = np.concatenate([np.asarray(part["age"], dtype=np.float64) for part in drawn])
+    drawn_codes = [str(code) for part in drawn for code in part["diagnosis"]]
+    heading("The rise of the log odds of a circulatory illness in ten years of age")
+    print(f"  raw {raw:.3f}   middles {slope(middles, ill(codes)):.3f}", end="   ")
+    print(f"drawn {slope(ages, ill(drawn_codes)):.3f}")
+    random, last = np.random.default_rng(SEED), tables[-1]
+    values = sorted({row["diagnosis"] for row in last})
+    true = np.array([sum(row["diagnosis"] == code for row in last) for code in values])
+    cohort = [str(code) for code in read[-1]["diagnosis"]]
+    by_cohort = np.array([cohort.count(code) for code in values])
+    by_union = np.array([codes.count(code) for code in values]) * len(last) / len(codes)
+    noisy = true + random.laplace(0, 1, len(true))  # one row a person and year: epsilon 1
+    heading(f"Patients of year {YEARS} by diagnosis: off in the middle")
+    for name, counts in (
+        ("the cohort of that year", by_cohort),
+        ("the union of cohorts, as shares", by_union),
+        ("counts with noise, epsilon 1", noisy),
+    ):
+        print(f"  {name:<34}{np.median(np.abs(counts - true) / true):>8.1%}")
+
+
+def main() -> None:
+    tables = yearly(np.random.default_rng(SEED))
+    with TemporaryDirectory() as place:
+        heading(f"Five years of {PATIENTS:,} patients, {RETURN:.0%} of whom return")
+        failed = years_by_command(Path(place), tables)
+        print(f"  {len(failed)} commands failed")
+        figures(Path(place), tables)
+
+
+if __name__ == "__main__":
+    main()

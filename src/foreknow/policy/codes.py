@@ -1,0 +1,190 @@
+"""Codes: of a list that was revised, an old code and its successors are one secret.
+
+``[schema.codes] map = "old_to_new.csv"`` adds sets of codes to the requirements of a policy. The
+judge and a certificate have these sets, written out as ``any_of``, and nothing of the map.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from foreknow.criteria.registry import CRITERIA
+from foreknow.data.labels import is_pattern, matching
+from foreknow.toml import read_text
+from foreknow_judge.errors import PolicyError
+
+_MOST_BYTES = 16 << 20
+_HEADER = ["old", "new"]
+_SETS = "any_of"
+# Criteria of values; all others are about numbers of people, or about labels.
+_OF_VALUES = ("l_diversity", "alpha_k", "t_closeness", "beta_likeness", "delta_disclosure")
+
+
+def with_codes(table: Any, folder: Path) -> Any:
+    """The tables of a policy with the sets of codes that its map makes one secret each.
+
+    >>> codes = {"map": [["F32.1", "F32.10"], ["F32.1", "F32.11"]]}
+    >>> schema = {"quasi_identifiers": ["age"], "sensitive": "ill", "codes": codes}
+    >>> required = [{"facts": {"l": 1}, "below": 0.5}]
+    >>> tables = with_codes({"schema": schema, "require": required}, Path())
+    >>> tables["require"][1]["any_of"]
+    {'F32.1 or F32.10 or F32.11': ['F32.1', 'F32.10', 'F32.11']}
+    """
+    schema = table.get("schema") if isinstance(table, Mapping) else None
+    required = table.get("require") if isinstance(table, Mapping) else None
+    if not isinstance(schema, Mapping) or "codes" not in schema or not isinstance(required, list):
+        return table
+    setting, sensitive = schema["codes"], schema.get("sensitive")
+    if not isinstance(setting, Mapping) or not {"map"} <= {*setting} <= {"map", "sensitive"}:
+        raise PolicyError(
+            'schema.codes: write [schema.codes] with map = "old_to_new.csv", and of several '
+            'sensitive columns sensitive = "diagnosis"'
+        )
+    columns = [sensitive] if isinstance(sensitive, str) else list(sensitive or ())
+    column = setting.get("sensitive", columns[0] if len(columns) == 1 else None)
+    if column not in columns:
+        raise PolicyError(
+            f"schema.codes: say whose codes they are: sensitive = {' or '.join(map(repr, columns))}"
+        )
+    classes = classes_of(_pairs(setting["map"], folder))
+    rest = {key: part for key, part in schema.items() if key != "codes"}
+    return {
+        **table,
+        "schema": rest,
+        "require": [
+            changed
+            for place, requirement in enumerate(required)
+            for changed in _of_classes(requirement, f"require[{place}]", column, columns, classes)
+        ],
+    }
+
+
+def classes_of(pairs: Sequence[tuple[str, str]]) -> list[list[str]]:
+    """The codes that are one value: an old one and all its successors, by all they share.
+
+    >>> classes_of([("A", "A1"), ("A", "A2"), ("B", "B1"), ("C", "B1")])
+    [['A', 'A1', 'A2'], ['B', 'B1', 'C']]
+    """
+    old_codes, new_codes = {old for old, _ in pairs}, {new for _, new in pairs}
+    for code in sorted(old_codes & new_codes):
+        raise PolicyError(
+            f"schema.codes: {code!r} is an old code and a new one, so it is not clear which values "
+            "are one: of a chain such as a, b and b, c write a, c and b, c; a code still in use, "
+            "or that means something else now, needs another name in the table"
+        )
+    class_of: dict[str, set[str]] = {}
+    for old, new in pairs:
+        merged = class_of.get(old, {old}) | class_of.get(new, {new})
+        class_of |= dict.fromkeys(merged, merged)
+    distinct = {min(members): members for members in class_of.values()}
+    return [sorted(distinct[first]) for first in sorted(distinct)]
+
+
+def _pairs(source: Any, folder: Path) -> list[tuple[str, str]]:
+    """The rows of a map: of a file, or as they stand in the policy."""
+    name, rows = "schema.codes.map", source
+    if isinstance(source, str):
+        name = f"schema.codes: {source!r}"
+        text = read_text(folder / source, _MOST_BYTES, PolicyError, name)
+        header, *rows = [
+            row for row in csv.reader(StringIO(text.lstrip("\ufeff"))) if any(row)
+        ] or [[]]
+        if [cell.strip().lower() for cell in header] != _HEADER:
+            raise PolicyError(f"{name}: the first line is old,new, with a comma between")
+    if not isinstance(rows, list) or not rows:
+        raise PolicyError(f"{name}: it has no rows of an old code and a new one")
+    pairs = []
+    for number, row in enumerate(rows, 1):
+        is_pair = isinstance(row, (list, tuple)) and len(row) == len(_HEADER)
+        if not is_pair or not all(isinstance(code, str) and code.strip() for code in row):
+            raise PolicyError(f"{name}: row {number} is no pair of an old code and a new one")
+        old, new = (code.strip() for code in row)
+        if is_pattern(old) or is_pattern(new):
+            raise PolicyError(f"{name}: row {number} has a *: write each code by itself")
+        pairs.append((old, new))
+    return pairs
+
+
+def _of_classes(
+    requirement: Any,
+    name: str,
+    column: str,
+    columns: Sequence[str],
+    classes: Sequence[Sequence[str]],
+) -> Iterator[Any]:
+    """A requirement as it is, and with the classes that it is about as secrets."""
+    about = requirement.get("sensitive", column) if isinstance(requirement, Mapping) else None
+    if about != column or (len(columns) > 1 and "sensitive" not in requirement):
+        yield requirement
+        return
+    if {*requirement} & {*CRITERIA} - {*_OF_VALUES}:
+        yield requirement  # it is about people or labels
+        return
+    for key in ("priors", "within", "at_level"):
+        if key in requirement:
+            raise PolicyError(
+                f"{name}: {key} is about values as they stand, and schema.codes makes several one: "
+                "leave codes out, and name old and new codes in a list: any_of = "
+                f"{_as_list(classes[0])}"
+            )
+    sets = requirement.get(_SETS)
+    if isinstance(sets, str):
+        raise PolicyError(
+            f"{name}: any_of = {sets!r} is a label, and its hierarchy may not have old and new "
+            f"codes below it: name the codes in a list: any_of = {_as_list(classes[0])}"
+        )
+    if sets is not None:
+        closed = (
+            {key: _closed(members, classes) for key, members in sets.items()}
+            if isinstance(sets, Mapping)
+            else _closed(sets, classes)
+        )
+        yield {**requirement, _SETS: closed, "absent": _absent(requirement, classes)}
+        return
+    named_values = {*requirement} & {"values", "except"}
+    yield {**requirement, "absent": _absent(requirement, classes)} if named_values else requirement
+    chosen = classes
+    if "values" in requirement:
+        chosen = [members for members in classes if _names(requirement["values"], members)]
+    excluded = requirement.get("except", ())
+    chosen = [
+        members for members in chosen if not all(_names(excluded, [code]) for code in members)
+    ]
+    if not chosen:
+        return
+    rest = {key: part for key, part in requirement.items() if key not in ("values", "except")}
+    if "name" in rest:
+        rest["name"] = f"{rest['name']} (old and new codes)"
+    named = {" or ".join(members): [*members] for members in chosen}
+    yield {**rest, _SETS: named, "absent": _absent(requirement, chosen)}
+
+
+def _closed(members: Any, classes: Sequence[Sequence[str]]) -> Any:
+    """Values with all codes that are one with some of them; a range as it is."""
+    if not isinstance(members, (list, tuple)):
+        return members
+    further = [code for codes in classes if _names(members, codes) for code in codes]
+    return [*dict.fromkeys([*map(str, members), *further])]
+
+
+def _names(texts: Any, codes: Collection[str]) -> bool:
+    """True if some texts of a policy name one of some codes."""
+    listed = [texts] if isinstance(texts, str) else [*texts]
+    return any(
+        bool(matching(text, [*codes])) if is_pattern(text) else text in codes
+        for text in map(str, listed)
+    )
+
+
+def _absent(requirement: Mapping[str, Any], classes: Sequence[Sequence[str]]) -> list[str]:
+    """Codes that nobody of a table need have, as of another year."""
+    codes = [code for members in classes for code in members]
+    return [*dict.fromkeys([*requirement.get("absent", ()), *codes])]
+
+
+def _as_list(codes: Sequence[str]) -> str:
+    return f"[{', '.join(f'{chr(34)}{code}{chr(34)}' for code in codes)}]"
