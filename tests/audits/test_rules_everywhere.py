@@ -56,6 +56,8 @@ KINDS = {
         person="pid",
     ),
 }
+RULED = ["shared", "impossible"]
+PRIORS = pa.table({"age": ["30"], "value": ["x"], "probability": [1.0]})
 HALF = fk.Policy([fk.Requirement(fk.Facts(), below="3/4")])
 
 
@@ -77,11 +79,54 @@ def refuse(said, call, *own, error=UnsupportedError, **more):
         call(*own, **more)
 
 
+@pytest.mark.parametrize("kind", RULED)
+@pytest.mark.parametrize("form", ["table", "microdata", "release", "sight"])
+def test_skylines_and_curves_refuse(kind, form):
+    kind = KINDS[kind]
+    given, more = given_as(kind, form)
+    for known in (None, []):
+        asked = {"knowing": known, **more}
+        refuse(kind.said, fk.skyline_report, given, [kind.value], confidence="9/10", **asked)
+        refuse(kind.said, fk.disclosure_curves, given, value=kind.value, **asked)
+    if form in ("table", "microdata"):
+        refuse(kind.said, fk.survey, given, [1], **more)
+        refuse(kind.said, fk.attack, fk.Microdata(kind.table, kind.schema), fk.Mondrian())
+
+
+def test_what_households_do_not_share_has_a_skyline():
+    kind, shared = KINDS["shared"], {"by": "home", "values": ["pay"]}
+    table = kind.table.append_column("ill", pa.array([*"abab"]))
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive=["pay", "ill"], shared=shared)
+    release = fk.Release.from_schema(table, schema)
+    asked = {"confidence": "9/10", "knowing": []}
+    report = fk.skyline_report(release, ["a"], sensitive="ill", **asked)
+    assert report.skylines["a"] == fk.knowledge_skyline(release.seen("ill", []), "a", "9/10")
+    refuse("household", fk.skyline_report, release, ["x"], sensitive="pay", **asked)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("form", ["table", "microdata"])
 def test_bare_counts_are_not_made(kind, form):
     given, more = given_as(KINDS[kind], form)
     refuse(KINDS[kind].said, fk.counts_at, given, {"age": 0}, **more)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("form", ["release", "sight"])
+def test_adversaries_refuse_a_release_alone(kind, form):
+    kind = KINDS[kind]
+    given, _ = given_as(kind, form)
+    asked = [fk.Facts(), fk.Facts(k=1), fk.Implications(1), fk.Negations(1)]
+    said = f"without a policy.*{kind.said}|_skyline.*{kind.said}"
+    for own in asked:
+        refuse(said, own.disclosure, given, kind.value)
+        refuse(said, own.disclosures, given)
+        refuse(said, own.chances, given)
+    refuse(said, fk.knowledge_skyline, given, kind.value, "2/5")
+    refuse(said, fk.knowledge_skylines, given, "2/5")
+    refuse(said, fk.Priors(PRIORS).disclosure, given)
+    refuse(said, fk.Priors(PRIORS).gain, given)
+    refuse(said, fk.Algorithm(fk.Mondrian(), schema=kind.schema).disclosure, given)
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -130,6 +175,20 @@ def refuse_cases(every):
         refuse("does not show whose cases", fk.audit, own, HALF, error=fk.ForeknowError)
 
 
+@pytest.mark.parametrize("required", OF_CASES)
+def test_counts_of_an_audit_refuse(required):
+    kind = KINDS["cases"]
+    table = kind.table.append_column("ward", pa.array(["x"] * 6))
+    asked = {"schema": kind.schema.to_dict(), "require": [required]}
+    made = fk.audit(table, fk.Policy.from_dict(asked))
+    (counted,) = made.counted
+    counts = [made.counts, counted.counts, counted.seen, made.verdicts[0].counts]
+    for own in map(counts_of, filter(None, counts)):
+        refuse_cases([own, pickle.loads(pickle.dumps(own)), own.take([0])])
+    assert made.exposed[0].verdict is made.verdicts[0]
+    assert counted.explanations()[0].words == made.verdicts[0].words.partition(";")[0]
+
+
 @pytest.mark.parametrize("required", [*OF_CASES[:3], {"group_size": 2}])
 def test_counts_of_a_publication_refuse(required):
     rows = {"pid": [*"abcdefgha"], "age": [30] * 9, "ward": ["x"] * 9, "ill": [*"abcabcabc"]}
@@ -152,6 +211,17 @@ def test_counts_of_who_cannot_refuse(required):
     for own in (made, made.counted[0], made.counted[0].seen, made.verdicts[0]):
         said = "what some cannot have|counts do not say who"
         refuse(said, fk.audit, own, {"require": [required]}, error=fk.ForeknowError)
+
+
+def test_counts_of_people_say_nothing():
+    kind = KINDS["impossible"]
+    plain = fk.Schema(quasi_identifiers=["age"], sensitive="ill")
+    counts = fk.Release.from_schema(kind.table, plain).counts
+    assert type(counts) is fk.GroupCounts
+    assert fk.Facts().disclosure(counts, kind.value).exact == Fraction(1, 4)
+    release = kind.release
+    assert type(release.by_policy.counts) is fk.GroupCounts
+    assert release.counts.schema is kind.schema  # whichever was counted first
 
 
 @pytest.fixture
@@ -220,6 +290,15 @@ def test_measures_do_not_count_cases():
     for own in (made, made.release, kind.release, kind.release.seen("ill", [])):
         for call in (*measures, *(criterion.holds for criterion in criteria)):
             refuse("people of 'pid' may have several", call, own)
+
+
+@pytest.mark.parametrize("kind", RULED)
+@pytest.mark.parametrize("form", ["microdata", "release"])
+def test_measures_of_values_refuse_rules(kind, form):
+    given, _ = given_as(KINDS[kind], form)
+    assert fk.k_anonymity(given) == 4
+    refuse(KINDS[kind].said, fk.l_diversity, given)
+    refuse(KINDS[kind].said, fk.t_closeness, given)
 
 
 @pytest.mark.parametrize(

@@ -239,7 +239,7 @@ def test_every_command_says_it(tmp_path):
             assert "safe" not in f"{found.summary()} {found!r}".lower()
     said = (
         "Safe: every requirement holds at that limit. Values and columns without a requirement, "
-        "and other releases, were not looked at: see the audit of the release that you make."
+        "and other releases, are not covered: see the audit of the release that you make."
     )
     assert said in " ".join(found.summary().split())
     page = found.to_html()
@@ -573,7 +573,7 @@ def test_skylines_need_rows_of_people(tmp_path):
         (together, "x", "people of a household have a value together"),
     ):
         told = skyline(looked, {"value": value})
-        assert told["least"].endswith(f"it counts each row as somebody, and {why}.")
+        assert told["least"].endswith(f"it would count each row as a person, and {why}.")
         assert (told["points"], told["words"], told["figure"]) == ([], [], None)
     alone = looked_at(tmp_path, rows, fk.Schema(**SCHEMA), limit)
     assert skyline(alone, {"value": "a"})["figure"]

@@ -5,6 +5,7 @@ import re
 from fractions import Fraction
 
 import duckdb
+import polars as pl
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
@@ -50,12 +51,31 @@ def reached(made):
     return [verdict.disclosure.exact for verdict in made.verdicts]
 
 
+AMOUNTS = ["1.200,5", "1200,50", "1.200,500", "20", "20,0", "7,5"]
+DAYS = ["01.02.2020", "01.02.2020", "2.3.2020", "02.03.2020", "02.03.2020", "04.05.2021"]
 TIMES = [f"2020-01-01{at}" for at in ("T10:00+01:00", " 10:00+01:00", " 10:00:00+01:00")]
 TIMES += [f"2020-01-01 1{hour}:00+01:00" for hour in (1, 2, 3)]
 ILL = ["flu", "flu", "NA", "gout", " k. A. ", None]
 PAY = ["1,5", None, "NA", "1,50", "2", "1,5"]
 PARTLY = {"ill": ILL, "pay": PAY}
 HALF, TWO_THIRDS = Fraction(1, 2), Fraction(2, 3)
+HOMES = {"home": [*"aaabbc"], "pay": ["1,5", "1,50", "1,500", "2", "2,0", "1,5"]}
+SHARED = {"shared": {"by": "home", "values": ["pay"]}}  # three households, of which two earn 1.5
+
+
+@pytest.mark.parametrize(
+    ("columns", "asked", "more", "expected"),
+    [
+        ({"pay": AMOUNTS, "day": DAYS, "at": TIMES}, (), {}, [HALF] * 3),
+        ({"ill": ILL}, (), {"missing": {"label": "unknown"}}, [HALF]),
+        ({"ill": ILL}, (), {"missing": "drop"}, [TWO_THIRDS]),
+        (HOMES, ("pay",), SHARED, [TWO_THIRDS]),
+    ],
+)  # fmt: skip
+def test_every_door_reads_alike(columns, asked, more, expected, tmp_path):
+    policy = policy_of(dict.fromkeys(asked) or columns, **more)
+    for made in doors(columns, policy, tmp_path):
+        assert reached(made) == expected
 
 
 def test_a_release_counts_what_is_published(tmp_path):
@@ -150,6 +170,26 @@ def test_unpublished_knowledge_of_sets(second):
             door(table, {"schema": schema, "require": asked, "publish": EXACT})
 
 
+@pytest.mark.parametrize(
+    "roles", [{"person": "home"}, {"shared": {"by": "home", "values": ["ill"]}}]
+)
+def test_a_changing_table_is_read_once(roles):
+    """Of a query nobody is twice in what is read first, and everybody in what is read later."""
+    times = []
+
+    def turned(frame):
+        times.append(1)
+        return frame if len(times) == 1 else frame.with_columns(home=pl.lit("a"))
+
+    frame = pl.DataFrame({**WARD, "home": [*"abcdef"], "ill": [*"xyzxyz"]})
+    schema = policy_of({"ill": []}, **roles).schema
+    for make in (fk.Microdata, fk.Release.from_schema):
+        times.clear()
+        made = make(frame.lazy().map_batches(turned), schema)
+        counts = made.counts if make is not fk.Microdata else made.everyone()
+        assert (counts.n_people, len(times)) == (6, 1)
+
+
 VALUES = {
     "pay": ["1,5", "1,50", "2", "2,0", "1.200,5", "1200,5", "NA", None, " k. A. "],
     "at": [*TIMES[:4], None],
@@ -232,3 +272,26 @@ def test_exact_columns_tell_whose_row_it_is(semantics):
     coarse = judged_by({**ROWS, "age": ["30s"] * 4 + ["40s"] * 2}, semantics=semantics)
     assert coarse.verdicts[0].found.exact == HALF
     assert judged_by(ROWS, semantics=semantics, knowing=[]).safe
+
+
+def test_a_call_may_name_the_group():
+    rows, roles = pa.table(ROWS), {"quasi_identifiers": ["age"], "sensitive": "ill"}
+    required = fk.Policy([fk.Requirement(fk.Facts(), below="2/3")], fk.Schema(**roles))
+    assert not fk.audit(rows, required, group="gid", learned=False).safe
+    for columns in (["age"], ["gid", "age"]):
+        schema = fk.Schema(**roles | {"quasi_identifiers": columns})
+        release = fk.Release.from_schema(rows, schema, "gid")
+        assert release.seen(knowing=[]).counts.n_groups == 2
+        assert release.seen().counts.n_groups == 5
+    for columns in ({"quasi_identifiers": ["agee"]}, {"other": ["agee"]}):
+        with pytest.raises(fk.ForeknowError, match="has no column 'agee'; did you mean 'age'"):
+            judged_by(ROWS, **{"quasi_identifiers": ["zip"]} | columns)
+    assert judged_by(ROWS, quasi_identifiers=["zip"]).safe  # which was left out of it
+
+
+def test_a_quasi_identifier_may_number_groups():
+    rows = pa.table({"gid": [1, 1, 2, 2], "age": [31, 32, 45, 45], "ill": [*"abca"]})
+    schema = fk.Schema(quasi_identifiers=["gid", "age"], sensitive="ill")
+    release = fk.Release.from_schema(rows, schema, "gid")
+    assert release.seen(knowing=[]).counts.n_groups == 2
+    assert release.seen().counts.n_groups == 3

@@ -1,6 +1,7 @@
 """Whatever fails while a release is written, nothing of it is left behind."""
 
 import gc
+import os
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +10,11 @@ import pytest
 from tests.people import FORMS, made, people, schema, short_report
 
 import foreknow as fk
+from foreknow import Audit
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.errors import InternalError, NoSafeRelease, OutputError
 from foreknow.methods.protocol import Traits
-from foreknow.publishing import formats
+from foreknow.publishing import entries, formats
 from foreknow.publishing import publish as publishing
 from foreknow_judge import duckdb_files
 from foreknow_judge.errors import CertificateError, NotEnoughMemory
@@ -55,6 +57,26 @@ ERRORS = [
     (MemoryError(), NotEnoughMemory, "use a machine with more"),
     (FULL, OutputError, "out': No space left on device; nothing"),
 ]
+STEPS = {
+    "copy": (entries.shutil, "copyfile"),
+    "certificate": (publishing, "write_certificate"),
+    "report": (Audit, "to_html"),
+    "digest": (publishing, "digest_of"),
+    "owner": (publishing, "as_json"),
+}
+
+
+@pytest.mark.thinned(2)
+@pytest.mark.parametrize(("error", "kind", "said"), ERRORS, ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize("step", STEPS)
+def test_failures_at_any_step(step, error, kind, said, tmp_path, monkeypatch):
+    publication = three_groups()
+    monkeypatch.setattr(*STEPS[step], raising(error))
+    with pytest.raises(kind, match=said) as caught:
+        publication.write(tmp_path / "out")
+    assert type(caught.value) is kind
+    assert kind is OutputError or error in (caught.value, caught.value.__cause__)
+    assert list(tmp_path.iterdir()) == []
 
 
 ASIDE = {"write": (formats, "write_csv"), "judge": (publishing, "findings_of")}
@@ -89,6 +111,35 @@ def test_failures_aside(step, error, kind, said, monkeypatch):
     assert aside() <= before
 
 
+def harmless(table):
+    rows = table.to_pylist()
+    rows.remove({"age": "1", "disease": "t"})
+    return pa.Table.from_pylist(rows)
+
+
+@pytest.mark.parametrize("fmt", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    ("form", "keep", "said"),
+    [
+        ("generalized", lambda table: table.slice(0, 6), "differs from what was written"),
+        ("generalized", harmless, None),
+        ("bucketized", lambda table: table[1 - ("count" in table.column_names) :], "do not match"),
+    ],
+)
+def test_tables_that_read_back_otherwise(form, keep, said, fmt, monkeypatch):
+    """A writer that writes other rows than it was given."""
+    name = {"csv": "write_csv", "parquet": "write_in_parts"}[fmt]
+    write = getattr(formats, name)
+
+    def other_rows(given, path, *most, **options):
+        return write(map(keep, given), path, *most, **options)
+
+    monkeypatch.setattr(formats, name, other_rows)
+    kinds = InternalError if form == "generalized" else (InternalError, NoSafeRelease)
+    with pytest.raises(kinds, match=said):
+        three_groups(form, fmt)
+
+
 # ---- files and folders -------------------------------------------------------------------------
 
 
@@ -103,6 +154,22 @@ def test_where_a_publication_is_written(tmp_path):
     with pytest.raises(fk.InputError, match=r"release.csv.* was removed meanwhile; publish again"):
         publication.write(tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_files_outlive_a_fork():
+    """A child that ends does not remove the files that its parent is to publish."""
+
+    def write(name, folder):
+        (folder / name).write_text("content")
+        return [folder / name]
+
+    files = entries.Aside(["release"], write)
+    ((path,),) = files.paths.values()
+    if not (child := os.fork()):
+        del files
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert path.is_file()
 
 
 # ---- a search that is wrong --------------------------------------------------------------------
@@ -138,6 +205,16 @@ def test_unsafe_groups_are_caught(form, fmt):
         fk.publish(MICRODATA, CERTAIN, method=Wrong(ALONE), options=options)
 
 
+def test_groups_that_attain_the_threshold():
+    policy = fk.Policy([fk.Requirement(fk.Facts(), "1/2")])
+    table = pa.table({"age": [1, 1, 1, 1, 2, 2], "disease": list("stuvst")})
+    microdata = fk.Microdata(table, fk.Schema(quasi_identifiers=["age"], sensitive="disease"))
+    options = fk.PublishOptions(labels={"age": "exact"})
+    with pytest.raises(fk.NoSafeRelease, match=r"reaches 0\.5 for"):
+        fk.publish(microdata, policy, method=Wrong([0, 0, 0, 0, 1, 1]), options=options)
+    assert fk.publish(microdata, policy, method=Wrong([0] * 6)).audit.safe
+
+
 def test_a_sunny_audit_is_caught(monkeypatch):
     """As if the audit had a bug and called everything safe."""
     honest = Facts.disclosures
@@ -158,6 +235,19 @@ def test_a_sunny_audit_is_caught(monkeypatch):
 def test_lying_methods_publish_nothing(policy, form, tmp_path):
     with pytest.raises(InternalError, match="disagree"):
         fk.publish(MICRODATA, policy, method=Lying(ALONE), form=form, out=tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
+@pytest.mark.parametrize("policy", [QUARTER, PAIRS], ids=["facts", "k_anonymity"])
+def test_mild_ledgers_publish_nothing(policy, method, tmp_path, monkeypatch):
+    """As if a ledger had a bug, and admitted what is over the limit."""
+    facts, sizes = fk.Facts.ledger, fk.KAnonymity.ledger
+    monkeypatch.setattr(fk.Facts, "ledger", lambda kind, limit, *more: facts(kind, 1, *more))
+    mild = fk.KAnonymity(1)
+    monkeypatch.setattr(fk.KAnonymity, "ledger", lambda kind, *more: sizes(mild, *more))
+    with pytest.raises(InternalError, match="disagree"):
+        fk.publish(MICRODATA, policy, method=method, out=tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
 
