@@ -213,7 +213,9 @@ def test_what_gives_the_secret_away():
     found = fk.suggest_policy(deaths(), **roles)
     month, race, rest = found.costs
     assert rest.startswith("Leaving out 'month' and 'race' would keep no more of the other columns")
-    assert month.startswith("DECIDE: 'month' gives 'injury' away: whoever knows it, and nothing")
+    assert month.startswith(
+        "DECIDE: 'month' gives 'injury' away: somebody who knows it, and nothing"
+    )
     assert race.startswith("DECIDE: 'race' gives 'injury' away")
     assert month in wrapped(found.to_toml())
     decide = len(found.questions) + sum(n.startswith("DECIDE") for n in found.notes)

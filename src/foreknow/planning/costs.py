@@ -95,9 +95,9 @@ class TellingColumn:
     def said(self, sensitive: str, everybody: int) -> str:
         """The same in words."""
         return (
-            f"{self.column!r} gives {sensitive!r} away: whoever knows it, and nothing else, is "
-            f"surer of {people_text(self.people)} ({self.people / everybody:.0%}) than a limit "
-            f"allows; of the {self.having:,} with {self.label!r}, {self.share:.0%} have "
+            f"{self.column!r} gives {sensitive!r} away: somebody who knows it, and nothing else, "
+            f"is surer about {people_text(self.people)} ({self.people / everybody:.0%}) than a "
+            f"limit allows; of the {self.having:,} with {self.label!r}, {self.share:.0%} have "
             f"{self.value!r}"
         )
 
