@@ -28,7 +28,7 @@ from foreknow.errors import NoSafeRelease, SchemaError
 from foreknow.hints import Plain
 from foreknow.policy.kinds import registered_kinds
 from foreknow.policy.policy import Policy
-from foreknow.policy.way_out import ASK_SOMETHING
+from foreknow.policy.way_out import ASK_SOMETHING, no_safe_release
 from foreknow.publishing.entries import Placed
 from foreknow.releases.members import OwnRelease, alike_but_for_marks, refuse_alike
 from foreknow.several.joined_cohorts import places_in, united
@@ -453,10 +453,11 @@ class Earlier:
         sights: list[Sight | None] = [None] * len(self.owned)
         for place, (table, groups) in enumerate(zip(tables, of_people, strict=True)):
             sights[place] = _seen_by_owner(self.owned[place].release, table, groups)
+        problem = ""
         for owned_release, release_name, sight in zip(self.owned, self.names, sights, strict=True):
             joint_audit = audit(owned_release.release, policy, learned=False, people=sight)
-            if joint_audit.failures:
-                raise NoSafeRelease(
+            if joint_audit.failures and not problem:
+                problem = (
                     f"{release_name}, which was published before, does not hold the policy: "
                     f"{_failed(joint_audit, policy, owned_release.release)}. What is published "
                     "cannot be taken back: publish the new ones by themselves under a policy that "
@@ -464,6 +465,10 @@ class Earlier:
                 )
         names = [*self.names, name]
         joint = united([*(owned_release.release for owned_release in self.owned), release], names)
+        if problem:  # a stricter policy: what all releases together hold is said, line by line
+            raise (
+                NoSafeRelease(problem) if policy.owned else no_safe_release(problem, policy, joint)
+            )
         people = [owned_release.published.certificate.people for owned_release in self.owned]
         dates = zip(
             self.names, (owned_release.written for owned_release in self.owned), strict=True
