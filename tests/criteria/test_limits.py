@@ -244,7 +244,7 @@ def test_every_command_says_it(tmp_path):
     assert said in " ".join(found.summary().split())
     page = found.to_html()
     assert said in page
-    assert "how sure somebody can become of what is required, at worst" in page
+    assert "how sure an adversary can become, at worst" in page
 
 
 # ---- sentences -------------------------------------------------------------------------------
