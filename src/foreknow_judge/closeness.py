@@ -22,6 +22,8 @@ from foreknow_judge.numbers import as_fraction
 def gauge_t_closeness(groups: GroupBags, settings: TClosenessSettings) -> Measured:
     """The group whose distribution is farthest from that of all, by earth mover's distance."""
     limit, distance = as_fraction(settings.t), settings.distance
+    if not 0 <= limit <= 1:
+        raise CertificateError("wrong-setting", "t_closeness")
     if distance == "ordered" and settings.tree is None:
         order = _order(groups.names, settings.order)
         work, steps = _work_along_line(groups, order), max(1, len(order) - 1)
@@ -45,6 +47,8 @@ def is_of_equal_distance(settings: TClosenessSettings) -> bool:
 def gauge_beta_likeness(groups: GroupBags, settings: BetaLikenessSettings) -> Measured:
     """The group in which the share of a value is most above its share among all people."""
     beta, total = as_fraction(settings.beta), int(groups.totals.sum())
+    if beta <= 0:
+        raise CertificateError("wrong-setting", "beta_likeness")
     share, of_all = _shares(groups)
     times, cell = highest(share, of_all)
     # If no group has a larger share of a value than all people, the first group is as bad as any.
@@ -73,12 +77,14 @@ def _tops(groups: GroupBags, total: int) -> Iterator[tuple[Fraction, Fraction]]:
 def gauge_delta_disclosure(groups: GroupBags, settings: DeltaDisclosureSettings) -> Measured:
     """The group in which the share of a value differs by the largest factor from that among all."""
     delta = as_fraction(settings.delta)
+    if not 0 < delta <= 500:
+        raise CertificateError("wrong-setting", "delta_disclosure")
     lacks = groups.n_values < len(groups.names)
     if lacks.any():
         return Measured(None, groups.group(int(np.argmax(lacks))), False)
     share, of_all = _shares(groups)
     worst, cell = highest(np.maximum(share, of_all), np.minimum(share, of_all))
-    keeps = 0 < delta <= 500 and (worst == 1 or not _exceeds(worst, delta))
+    keeps = worst == 1 or not _exceeds(worst, delta)
     return Measured(worst, groups.group(int(groups.of_group[cell])), keeps)
 
 
@@ -100,12 +106,9 @@ def _work_of_moving(groups: GroupBags) -> Ints:
 
 def _work_along_line(groups: GroupBags, order: Sequence[str]) -> Ints:
     """Work along a line; the two cumulative shares cross once between two values of the group."""
-    place, n, total = (
-        {name: positions for positions, name in enumerate(order)},
-        len(order),
-        int(groups.totals.sum()),
-    )
-    positions = np.array([place[name] for name in groups.names], np.int64)
+    n, total = len(order), int(groups.totals.sum())
+    position_of = {name: position for position, name in enumerate(order)}
+    positions = np.array([position_of[name] for name in groups.names], np.int64)
     among = np.empty(n, np.int64)
     among[positions] = groups.totals
     below = wide(np.cumsum(among), 4 * n * total**2)

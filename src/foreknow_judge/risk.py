@@ -45,11 +45,14 @@ def _worst(
     settings: RiskSettings | PopulationRiskSettings, figures: Mapping[str, Fraction], group: Group
 ) -> Measured:
     """The first risk that breaks its limit, else the first that has a limit."""
-    settings_by_risk = {key: getattr(settings, key) for key in figures}
     limits = {
-        key: as_fraction(limit) for key, limit in settings_by_risk.items() if limit is not None
+        key: as_fraction(limit) for key in figures if (limit := getattr(settings, key)) is not None
     }
-    if not limits:
+    # A share of 0 can be kept only by "uniqueness", if it may be reached.
+    zero = {} if settings.strict else {"uniqueness": 0}
+    if not limits or not all(
+        0 < limit <= 1 or zero.get(key) == limit for key, limit in limits.items()
+    ):
         raise CertificateError("wrong-setting", "a risk")
     for key, limit in limits.items():
         if figures[key] > limit or (settings.strict and figures[key] == limit):

@@ -414,6 +414,14 @@ _ROWS = [
     ),
     # ---- closeness -----------------------------------------------------------------------------
     (
+        "closeness-any-limit",
+        "foreknow_judge.closeness:gauge_t_closeness",
+        "if not 0 <= limit <= 1:",
+        "if limit < 0:",
+        "a distance that no group can exceed is taken for a limit",
+        "judge/test_gauges",
+    ),
+    (
         "closeness-steps",
         "foreknow_judge.closeness:gauge_t_closeness",
         "max(1, len(order) - 1)",

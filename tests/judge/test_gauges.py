@@ -15,6 +15,7 @@ import foreknow as fk
 from foreknow.criteria import registry as criteria
 from foreknow.needs import Need
 from foreknow_judge.criteria import GAUGES
+from foreknow_judge.errors import CertificateError, InputError
 from foreknow_judge.numbers import as_fraction
 from foreknow_judge.verdicts import verdicts as verify
 from foreknow_judge.written import Written, read_population
@@ -136,6 +137,34 @@ TREE = [["a", "x", "all"], ["b", "x", "all"], ["c", "y", "all"], ["d", "y", "all
 def test_a_limit_just_missed_fails(required, groups, attained):
     (verdict,) = verify(written("generalized", groups, [0])[1], [required])
     assert (verdict.reached, verdict.safe) == (Fraction(attained), False)
+
+
+@pytest.mark.parametrize(
+    ("key", "rest", "setting", "right", "wrong"),
+    [
+        ("t_closeness", {}, "t", [0, "1/2", 1], ["-1", "5", "1.01"]),
+        ("beta_likeness", {}, "beta", ["1/100", 9], [0, -1]),
+        ("beta_likeness", {"enhanced": True}, "beta", ["1/100", 9], [0, -1]),
+        ("delta_disclosure", {}, "delta", ["1/100", 500], [0, -1, "500.1"]),
+        ("alpha_k", {"k": 1}, "alpha", ["1/100", 1], [0, -1, "1.01"]),
+        ("alpha_k", {"alpha": 1}, "k", [1, 9], [0, -1]),
+        ("l_diversity", {}, "l", [1, 9], [0, -1]),
+        ("risk", {}, "prosecutor", ["1/100", 1], [0, -1, "1.01"]),
+        ("risk", {}, "average", ["1/100", 1], [0, -1, "1.01"]),
+        ("risk", {}, "uniqueness", [0, "1/100", 1], [-1, "1.01"]),
+        ("risk", {"strict": True}, "uniqueness", ["1/100", 1], [0, -1, "1.01"]),
+    ],
+)
+def test_the_class_and_the_gauge_refuse_the_same_settings(key, rest, setting, right, wrong):
+    _, release = written("generalized", [{"a": 1, "b": 1}, {"a": 1}], [0])
+    for number in right:
+        criteria.CRITERIA[key](**rest, **{setting: number})
+        assert len(verify(release, [{key: {**rest, setting: number}}])) == 1
+    for number in wrong:
+        with pytest.raises(InputError):
+            criteria.CRITERIA[key](**rest, **{setting: number})
+        with refused("wrong-setting", CertificateError):
+            verify(release, [{key: {**rest, setting: number}}])
 
 
 def test_exact_ages_tell_people_apart():
