@@ -127,14 +127,18 @@ def chances_by_facts(
 
 def _odds(law: Theorem2, cells: Sequence[Cell]) -> list[Ratio]:
     """For the cells of one value, the lowest odds against a target in each."""
-    helped, free = (
-        least_of(law.family(cell, with_known) for cell in cells) for with_known in (law.k, 0)
+    beside_known, alone = (
+        least_of(law.none_linked(cell, n_known) for cell in cells) for n_known in (law.k, 0)
     )
     odds = []
     for cell in cells:
         without_known, with_known = law.against(cell, 0), law.against(cell, law.k)
-        with_family = times(with_known, law.family(cell, law.k + 1))
-        odds.append(least_of([times(without_known, helped), times(with_known, free), with_family]))
+        options = [
+            times(with_known, law.none_linked(cell, law.k + 1)),
+            times(without_known, beside_known),
+            times(with_known, alone),
+        ]
+        odds.append(least_of(options))
     return odds
 
 
@@ -143,7 +147,7 @@ def chances_with_rules(
 ) -> tuple[Ints, list[Fraction]]:
     """The same if some people cannot have some values, for people who can have the cell's."""
     is_secret = np.array([name in secrets for name in groups.names], bool)
-    law = Theorem2.by(odds_with_rules, k, m)
+    law = Theorem2.of("single", k, m, odds_with_rules)
     profiles: dict[int, list[tuple[int, Cell]]] = {}
     for group in range(len(groups)):
         people = able.people[group]

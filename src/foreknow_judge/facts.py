@@ -124,7 +124,7 @@ class DistinctProfiles(NamedTuple):
         """For each value, the cells that no cell dominates which differs in two columns only.
 
         Fewer people, more holders and more `others` never raise the odds, neither of a target nor
-        of relatives, so dominated cells can be skipped.
+        of linked people, so dominated cells can be skipped.
         """
         worse = self.rows * np.array([-1] + [1] * (self.rows.shape[1] - 1))
         unbeaten = np.argsort(self.value, kind="stable")
@@ -185,54 +185,54 @@ def numbers_of_cells(
 
 
 class Theorem2(NamedTuple):
-    """Theorem 2 for given k and m: odds against the target, chance that no relative is a holder."""
+    """Theorem 2 for given k and m: odds against the target, chance that no linked person holds."""
 
     against: Callable[[Cell, int], Ratio]
-    none_of: Callable[[int, int, int], Ratio]
+    none_holds: Callable[[int, int, int], Ratio]
     k: int
     m: int
 
     @classmethod
-    def of(cls, semantics: str, k: int, m: int) -> Theorem2:
-        """The law for one of the three semantics."""
-        return cls.by(_LAWS[semantics][0], k, m, _LAWS[semantics][1])
-
-    @classmethod
-    def by(
-        cls,
-        against: Callable[[Cell, int], Ratio],
-        k: int,
-        m: int,
-        none_of: Callable[[int, int, int, int], Ratio] | None = None,
+    def of(
+        cls, semantics: str, k: int, m: int, against: Callable[[Cell, int], Ratio] | None = None
     ) -> Theorem2:
-        """The law for a function that gives the odds against a target."""
-        no_relative = none_of or _no_relative
-        return cls(
-            against,
-            cache(lambda people, holders, n_known: no_relative(people, holders, n_known, m)),
-            k,
-            m,
+        """The law for one of the three semantics, with its odds or with others, `against`."""
+        usual, none_linked = _LAWS[semantics]
+        none_holds = cache(
+            lambda people, holders, n_known: none_linked(people, holders, n_known, m)
         )
+        return cls(against or usual, none_holds, k, m)
 
     def least(self, cells: Sequence[Cell]) -> tuple[Ratio, Target]:
-        """The lowest odds against one value, with k people known and m relatives.
+        """The lowest odds against one value, with k people known and m people linked.
 
-        Relatives are all in the target's group or all in one other group; known people are all
-        with the target or all with the relatives.
+        The linked people are all in the target's group or all in one other group; the known people
+        are all beside the target or all beside the linked people. With T(l, k) = `against` and
+        V(m, k) = `none_linked` the odds are the least of three products:
+
+        - T(l, k) · V(m, k + 1) of one group. V is the chance if the target does not have the
+          value: the target counts as one more known person, hence k + 1.
+        - The least T(l, 0) of any group times the least V(m, k) of any group.
+        - The least T(l, k) times the least V(m, 0).
+
+        The last two may take both factors from the same group, as if it were another one: its first
+        product is no higher.
         """
         k = self.k
         with_known = self._target(cells, lambda cell: self.against(cell, k))
         if not self.m:
             return with_known.least, with_known
         with_both = self._target(
-            cells, lambda cell: times(self.against(cell, k), self.family(cell, k + 1))
+            cells, lambda cell: times(self.against(cell, k), self.none_linked(cell, k + 1))
         )
         without_known = self._target(cells, lambda cell: self.against(cell, 0))
-        helped, free = (least_of(self.family(cell, n) for cell in cells) for n in (k, 0))
+        beside_known, alone = (
+            least_of(self.none_linked(cell, n) for cell in cells) for n in (k, 0)
+        )
         options = [
             (with_both.least, with_both),
-            (times(without_known.least, helped), without_known),
-            (times(with_known.least, free), with_known),
+            (times(without_known.least, beside_known), without_known),
+            (times(with_known.least, alone), with_known),
         ]
         lowest = least_of(odds for odds, _ in options)
         return next(option for option in options if option[0] == lowest)
@@ -240,9 +240,9 @@ class Theorem2(NamedTuple):
     def _target(self, cells: Sequence[Cell], odds: Callable[[Cell], Ratio]) -> Target:
         return Target(odds, least_of(map(odds, cells)))
 
-    def family(self, cell: Cell, n_known: int) -> Ratio:
-        """Chance that no relative has the value, with `n_known` people of their group known."""
-        return self.none_of(cell.people, cell.holders, n_known)
+    def none_linked(self, cell: Cell, n_known: int) -> Ratio:
+        """Chance that no linked person has the value, if `n_known` people of their group do not."""
+        return self.none_holds(cell.people, cell.holders, n_known)
 
 
 def _odds_single(cell: Cell, n_known: int) -> Ratio:
@@ -269,8 +269,8 @@ def _odds_multiset(cell: Cell, n_known: int) -> Ratio:
     return missed * (people - 1) ** sum(other_counts), hit * people ** sum(other_counts)
 
 
-def _no_relative(people: int, holders: int, n_known: int, m: int) -> Ratio:
-    """Chance that none of m relatives has the value, where nobody has it twice."""
+def _none_linked(people: int, holders: int, n_known: int, m: int) -> Ratio:
+    """Chance that none of m linked people has the value, where nobody has it twice."""
     above, below = 1, 1
     for i in range(m):
         if people - holders - n_known - i <= 0:
@@ -280,17 +280,17 @@ def _no_relative(people: int, holders: int, n_known: int, m: int) -> Ratio:
     return above, below
 
 
-def _no_relative_of_many(people: int, holders: int, n_known: int, m: int) -> Ratio:
-    """Same as `_no_relative`, where one person may have several occurrences of the value."""
+def _none_linked_of_many(people: int, holders: int, n_known: int, m: int) -> Ratio:
+    """Same as `_none_linked`, where one person may have several occurrences of the value."""
     if people - n_known - m <= 0:
         return 0, 1
     return (people - n_known - m) ** holders, (people - n_known) ** holders
 
 
 _LAWS: dict[str, tuple[Callable[[Cell, int], Ratio], Callable[[int, int, int, int], Ratio]]] = {
-    "single": (_odds_single, _no_relative),
-    "set": (_odds_set, _no_relative),
-    "multiset": (_odds_multiset, _no_relative_of_many),
+    "single": (_odds_single, _none_linked),
+    "set": (_odds_set, _none_linked),
+    "multiset": (_odds_multiset, _none_linked_of_many),
 }
 
 
@@ -340,11 +340,11 @@ def odds_by_implications(
     if not len(asked_cells):
         return asked_cells, [], asked_cells
     k = min(k, len(groups.names))
-    # Buckets with the same people and the same top counts are equivalent: keep one of each.
+    # Groups with the same people and the same top counts are equivalent: keep one of each.
     frequent = [groups.count_at_rank(place) for place in range(k + 2)]
     first_groups, shape = distinct(groups.people, *frequent)
     counts = np.stack([groups.people, *frequent])[:, first_groups]
-    elsewhere = _others(_Buckets(counts), k)
+    elsewhere = _chances_elsewhere(_Buckets(counts), k)
     shape_of = shape[groups.of_group[asked_cells]]
     cells, cell = distinct(shape_of, groups.counts[asked_cells])
     holders = groups.counts[asked_cells][cells].astype(object)
@@ -352,11 +352,14 @@ def odds_by_implications(
     return asked_cells, list(odds), cell
 
 
-def _others(buckets: _Buckets, k: int) -> list[Fraction]:
-    """Lowest chances that 0 to k atoms in other buckets all fail; a bucket may be used twice."""
+def _chances_elsewhere(buckets: _Buckets, k: int) -> list[Fraction]:
+    """Lowest chances that 0 to k atoms in other groups than the target's all fail.
+
+    A group, the target's too, may be used twice: its atoms together fail no more often than that.
+    """
     lowest = [Fraction(1)]
     for atoms in range(1, k + 1):
-        chances = buckets.chance(0, atoms, atoms), buckets.of(0, atoms)
+        chances = buckets.failing(0, atoms, atoms), buckets.ways(0, atoms)
         lowest.append(Fraction(*least_of(zip(*chances, strict=True))))
     for atoms in range(1, k + 1):
         lowest[atoms] = min(
@@ -368,9 +371,15 @@ def _others(buckets: _Buckets, k: int) -> list[Fraction]:
 class _Buckets:
     """Groups as arrays: people, and the counts of the most frequent values, highest first.
 
-    A chance is a fraction for each group: `chance` is its numerator and `of` its denominator, the
-    number of ways to choose a different person for each atom. Whatever is compared has equal
-    denominators.
+    An atom says that a person has a value. By Theorem 9 the worst k implications are "if A_i, then
+    A", with an atom A about the target and k atoms A_i; by Lemma 12 they leave odds against A of
+    Pr(neither A nor any A_i) / Pr(A). By Lemma 13 the atoms of one group fail most rarely if they
+    name, of person i, the a_i most frequent values: with a_0 >= a_1 >= ..., the chance is the
+    product of (people - i - sum of the a_i highest counts) / (people - i) over the persons.
+
+    Here a chance is two whole numbers for each group: `failing` over `ways`. The product has one
+    factor for each person, and `ways` one for each atom, as if each were about another person: so
+    whatever is compared has equal denominators.
     """
 
     def __init__(self, counts: Ints) -> None:
@@ -378,52 +387,53 @@ class _Buckets:
         self.sums = [0 * self.people]
         for count in self.counts:
             self.sums.append(self.sums[-1] + count)
-        self.chance = cache(self._chance)
-        self.of = cache(self._of)
+        self.failing = cache(self._count_failing)
+        self.ways = cache(self._count_ways)
 
-    def _of(self, person: int, atoms: int) -> Any:
+    def _count_ways(self, person: int, atoms: int) -> Any:
         """The number of ways to choose different people, from `person` on, for the atoms."""
         if not atoms:
             return 0 * self.people + 1
-        return self.of(person, atoms - 1) * np.maximum(self.people - person - atoms + 1, 1)
+        return self.ways(person, atoms - 1) * np.maximum(self.people - person - atoms + 1, 1)
 
-    def _chance(self, person: int, limit: int, atoms: int) -> Any:
-        """The fewest of these ways in which all atoms fail, with at most `limit` per person."""
-        free, fewest = self.people - person, self.of(person, atoms)
+    def _count_failing(self, person: int, limit: int, atoms: int) -> Any:
+        """The fewest of these ways in which all atoms fail, with at most `limit` per person.
+
+        The next person has `n_about` of the atoms, and those after that no more.
+        """
+        free, fewest = self.people - person, self.ways(person, atoms)
         for n_about in range(1, min(limit, atoms) + 1):
             people_left = np.maximum(free - self.sums[n_about], 0)
-            ways_left = self.chance(person + 1, n_about, atoms - n_about)
-            without_atoms = self.of(
-                person + 1 + atoms - n_about, n_about - 1
-            )  # people without an atom
+            ways_left = self.failing(person + 1, n_about, atoms - n_about)
+            without_atoms = self.ways(person + 1 + atoms - n_about, n_about - 1)
             fewest = np.minimum(fewest, people_left * ways_left * without_atoms)
         return fewest
 
     def odds(self, holders: Any, chances_elsewhere: list[Fraction]) -> tuple[Any, Any]:
-        """Lowest odds against a value, with atoms here or in other buckets: two whole numbers."""
+        """Lowest odds against a value, with atoms here or in other groups: two whole numbers.
+
+        Person 0 is the target, whom A and the `n_about` most frequent other values are about.
+        """
         k = len(chances_elsewhere) - 1
         scale = lcm(*(chance.denominator for chance in chances_elsewhere))
         products = []
         for atoms_here in range(k + 1):
             elsewhere = int(chances_elsewhere[k - atoms_here] * scale)
             for n_about in range(atoms_here + 1):  # atoms about the target
-                people_left = self.people - holders - self._others(holders, n_about)
-                following = self._others(holders, n_about + 1) - self._others(holders, n_about)
-                # Others may be said to have what the target is said to have, which is one value
-                # more only if the target's own is frequent enough.
+                top_others = self._top_others(holders, n_about)
+                people_left = self.people - holders - top_others
+                following = self._top_others(holders, n_about + 1) - top_others
+                # The product holds if atoms of other people name values that the target's name,
+                # too: the n_about + 1 most frequent ones only if the value of A is among them.
                 with_target, same = (
-                    self.chance(1, limit, atoms_here - n_about) for limit in (n_about + 1, n_about)
+                    self.failing(1, limit, atoms_here - n_about) for limit in (n_about + 1, n_about)
                 )
-                chance = np.where(holders >= following, with_target, same)
-                products.append(
-                    people_left
-                    * chance
-                    * self.of(1 + atoms_here - n_about, k - atoms_here + n_about)
-                    * elsewhere
-                )
-        return np.minimum.reduce(products), holders * self.of(1, k) * scale
+                failing = np.where(holders >= following, with_target, same)
+                without_atoms = self.ways(1 + atoms_here - n_about, k - atoms_here + n_about)
+                products.append(people_left * failing * without_atoms * elsewhere)
+        return np.minimum.reduce(products), holders * self.ways(1, k) * scale
 
-    def _others(self, holders: Any, n_values: int) -> Any:
+    def _top_others(self, holders: Any, n_values: int) -> Any:
         """How many have one of the `n_values` most frequent values other than the target's."""
         among = holders >= self.counts[n_values]
         return np.where(among, self.sums[n_values + 1] - holders, self.sums[n_values])

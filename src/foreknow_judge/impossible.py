@@ -235,7 +235,7 @@ def worst_with_rules(
     bound = [(code, group, *row) for (code, row), group in rows.items()]
     table = np.concatenate([np.array(bound, np.int64).reshape(-1, 8), np.stack(free, 1)])
     cells = DistinctProfiles(table[:, 0], table[:, 1], table[:, 2:])
-    return worst_case(groups_with_bags, cells, Theorem2.by(odds_with_rules, k, m))
+    return worst_case(groups_with_bags, cells, Theorem2.of("single", k, m, odds_with_rules))
 
 
 def numbers_of_group(

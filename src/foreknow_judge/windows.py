@@ -78,7 +78,7 @@ def worst_near(
         )
         worst = worst_of(runs, law) or worst
         groups = bounds.group[_near(bounds.rows, law, worst.odds, by_itself=True)]
-    if m and worst.odds:  # relatives may be in a group without the first value of the window
+    if m and worst.odds:  # linked people may be in a group without the first value of the window
         worst = min([worst, *_of_all(worst_groups, reach, l, law, worst.odds)])
     return (
         _words(numbers[worst.value], end, line),
@@ -150,16 +150,16 @@ def _of_all(
 
 
 def _near(rows: Ints, law: Theorem2, highest_odds: Fraction, by_itself: bool = False) -> Ints:
-    """Which cells reach such odds, with the best target or relatives of any, or `by_itself`."""
+    """Which cells reach such odds, with the best target or linked people of any, or `by_itself`."""
     first, sort = distinct(*rows.T)
     cells = [Cell.of(row) for row in rows[first].tolist()]
     limit = highest_odds.numerator, highest_odds.denominator
     near = np.array(
         [by_itself and not is_less(limit, law.least([cell])[0]) for cell in cells], bool
     )
-    for beside_target, beside_relatives in ((law.k, 0), (0, law.k)) if law.m else ():
+    for beside_target, beside_linked in ((law.k, 0), (0, law.k)) if law.m else ():
         against = [law.against(cell, beside_target) for cell in cells]
-        none = [law.family(cell, beside_relatives) for cell in cells]
+        none = [law.none_linked(cell, beside_linked) for cell in cells]
         for mine, partner_odds in ((against, none), (none, against)):
             best = least_of(partner_odds)
             near |= np.array([not is_less(limit, times(odds, best)) for odds in mine])
@@ -174,7 +174,7 @@ def _runs(
     end = _places(groups, len(reach), group, reach[first], "right")
     is_filled = begin < end
     group, first, last, begin, end = (row[is_filled] for row in (group, first, last, begin, end))
-    holders, other_counts = _sums(groups.counts, begin, end), _others(groups, group, begin, end, l)
+    holders, other_counts = _sums(groups.counts, begin, end), _outside(groups, group, begin, end, l)
     rows = np.stack([groups.people[group], holders, other_counts], 1)
     return DistinctProfiles(first, group, rows), last
 
@@ -190,7 +190,7 @@ def _sums(of_cell: Ints, begin: Ints, end: Ints) -> Ints:
     return np.asarray(sums[end] - sums[begin])
 
 
-def _others(groups: GroupBags, group: Ints, begin: Ints, end: Ints, l: int) -> Ints:
+def _outside(groups: GroupBags, group: Ints, begin: Ints, end: Ints, l: int) -> Ints:
     """How many people have one of the group's l most frequent values outside the window."""
     frequent = np.lexsort((-groups.counts, groups.of_group))
     n_outside, n_left = np.zeros(len(group), np.int64), np.full(len(group), l)

@@ -81,9 +81,9 @@ _ROWS = [
     (
         "facts-one-split",
         "foreknow_judge.facts:Theorem2.least",
-        "(times(without_known.least, helped), without_known),",
+        "(times(without_known.least, beside_known), without_known),",
         "",
-        "known people stand with the target only, and never with relatives elsewhere",
+        "known people stand with the target only, and never with linked people elsewhere",
         "adversaries/test_facts",
     ),
     (
@@ -95,11 +95,11 @@ _ROWS = [
         "judge/test_verifier",
     ),
     (
-        "facts-relatives-one-less",
-        "foreknow_judge.facts:_no_relative",
+        "facts-links-one-less",
+        "foreknow_judge.facts:_none_linked",
         "for i in range(m):",
         "for i in range(m - 1):",
-        "one of m relatives is forgotten",
+        "one of m linked people is forgotten",
         "judge/test_verifier",
     ),
     (
@@ -112,10 +112,10 @@ _ROWS = [
     ),
     (
         "facts-multiset-known",
-        "foreknow_judge.facts:_no_relative_of_many",
+        "foreknow_judge.facts:_none_linked_of_many",
         "(people - n_known - m) ** holders, (people - n_known) ** holders",
         "(people - m) ** holders, people**holders",
-        "under multiset known people are forgotten beside relatives",
+        "under multiset known people are forgotten beside linked people",
         "adversaries/test_facts",
     ),
     (
@@ -129,7 +129,7 @@ _ROWS = [
     # ---- implications and negations ------------------------------------------------------------
     (
         "implications-one-atom",
-        "foreknow_judge.facts:_Buckets._chance",
+        "foreknow_judge.facts:_Buckets._count_failing",
         "range(1, min(limit, atoms) + 1)",
         "range(1, min(limit, atoms, 1) + 1)",
         "no two implications are about one other person",
@@ -283,16 +283,16 @@ _ROWS = [
         "adversaries/test_windows",
     ),
     (
-        "window-relatives",
+        "window-links",
         "foreknow_judge.windows:worst_near",
         "if m and worst.odds:",
         "if m > 1 and worst.odds:",
-        "a single relative is in the target's group, whatever the window",
+        "a single linked person is in the target's group, whatever the window",
         "adversaries/test_windows",
     ),
     (
         "window-others",
-        "foreknow_judge.windows:_others",
+        "foreknow_judge.windows:_outside",
         "unfinished = unfinished[n_left[unfinished] > 0]",
         "unfinished = unfinished[n_left[unfinished] > 1]",
         "one other value too few is ruled out beside a window",
@@ -311,7 +311,7 @@ _ROWS = [
         "foreknow_judge.windows:worst_near",
         "by_itself=True",
         "by_itself=False",
-        "a group is left out whose own people are the best relatives of the target",
+        "a group is left out whose own people are the best ones to link to the target",
         "adversaries/test_windows",
     ),
     # ---- cases of persons, and units -----------------------------------------------------------
