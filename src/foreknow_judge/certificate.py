@@ -485,10 +485,8 @@ def _contradiction(certificate: Any, requirements: Sequence[Table], kinds: Kinds
             return uncounted
     for required in requirements:
         for column, levels in required.get("levels", {}).items():
-            hierarchy, stated = (
-                certificate.policy.schema_.hierarchies.get(column, {}),
-                levels.get("hierarchy"),
-            )
+            hierarchy = certificate.policy.schema_.hierarchies.get(column, {})
+            stated = levels.get("hierarchy")
             if "rows" in hierarchy:  # whose cells are texts in a requirement
                 hierarchy = {"rows": [[*map(str, row)] for row in hierarchy["rows"]]}
             is_named = "file" in hierarchy and isinstance(stated, Mapping) and {*stated} == {"rows"}

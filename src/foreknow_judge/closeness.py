@@ -180,7 +180,12 @@ def _branches(values: Sequence[str], tree: Sequence[Sequence[Any]]) -> list[dict
 
 
 def _exceeds(number: Fraction, limit: Fraction) -> bool:
-    """True if the logarithm of a number is above a limit; the two are never equal."""
+    """True if the logarithm of a number other than 1 is above a limit.
+
+    The two are never equal, since the logarithm of such a fraction is no fraction. Each decimal is
+    off by less than one in its last digit, so ten thousand times as much, 10^(5 - digits) of all
+    that is added up, decides.
+    """
     for digits in (50, 200, 1000):
         with localcontext() as context:
             context.prec = digits

@@ -38,9 +38,10 @@ class Gauge(NamedTuple):
 
 
 def limits_values(gauge: Gauge, settings: Any, groups: GroupBags, arguments: Sequence[Any]) -> bool:
-    """True if some group of these people could fail a criterion by its values.
+    """True if a criterion fails for these people in groups of one value each.
 
-    If any could, so does one in which everybody has the same value.
+    No other groups are worse for the criteria of values in `GAUGES`. A criterion that holds for
+    such groups, such as "at most n distinct values", limits no inference: they say who has what.
     """
     if gauge.of_people:
         return False

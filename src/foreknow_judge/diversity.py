@@ -51,10 +51,8 @@ def gauge_l_diversity(groups: GroupBags, settings: LDiversitySettings) -> Measur
 def _recursive(groups: GroupBags, l: Fraction, c: Fraction) -> Measured:
     if l < 2 or l.denominator > 1 or c <= 0:
         raise CertificateError("wrong-setting", "recursive diversity")
-    top, remainder = (
-        groups.top_sum(1),
-        groups.people - groups.top_sum(min(int(l), 1 + len(groups.names)) - 1),
-    )
+    top = groups.top_sum(1)
+    remainder = groups.people - groups.top_sum(min(int(l) - 1, len(groups.names)))
     if not remainder.all():
         return Measured(None, groups.group(int(np.argmin(remainder))), False)
     worst, group = highest(top, remainder)
@@ -62,7 +60,7 @@ def _recursive(groups: GroupBags, l: Fraction, c: Fraction) -> Measured:
 
 
 def gauge_alpha_k(groups: GroupBags, settings: AlphaKSettings, look_alikes: GroupBags) -> Measured:
-    """The largest share of a value in a group; and whether enough people look `look_alikes`."""
+    """The largest share of a value in a group; and how many of `look_alikes` are alike at least."""
     alpha, k = as_fraction(settings.alpha), settings.k
     if not 0 < alpha <= 1 or k < 1:
         raise CertificateError("wrong-setting", "alpha_k")
@@ -83,7 +81,7 @@ def _effective(shape: tuple[int, ...]) -> Fraction:
 
 
 def _keeps(shape: tuple[int, ...], limit: Fraction) -> bool:
-    """True if the entropy is at least log(least): total^total against least^total * n^n ..."""
+    """True if the entropy is at least log(limit): total^total against limit^total * n^n ..."""
     common = gcd(*shape)
     shape = tuple(n // common for n in shape)
     total = sum(shape)

@@ -135,8 +135,8 @@ def worst_exchanged(
     extreme = any(part.extreme for part in parts)
     linked = np.full((links, len(names) + 1), inf)
     for part in parts:
-        for lowest, scores_of_part in zip(linked, part.odds[1:], strict=True):
-            np.minimum.at(lowest, part.secrets, scores_of_part.min(axis=1))
+        for lowest, odds in zip(linked, part.odds[1:], strict=True):
+            np.minimum.at(lowest, part.secrets, odds.min(axis=1))
     factor = np.where(np.isinf(linked), 1.0, linked / (1 + np.minimum(linked, 1e300))).prod(axis=0)
     scores = [_scores(part, factor, relative) for part in parts]
     top = max((float(scores_of_part.max(initial=0.0)) for scores_of_part in scores), default=0.0)
@@ -157,12 +157,12 @@ def worst_exchanged(
         if secret not in exactly:
             ties = _ties(parts, secret, None if extreme else linked[:, secret])
             exactly[secret] = _exact_factor(ties, question, links)
-        scores_of_part = part.cases[case]
+        prior_group = part.cases[case]
         odds = _exact((part, case, signature, x), question, 0)[0]
         chance = Fraction(0) if odds == inf else 1 / (1 + odds * exactly[secret])
-        prior = Fraction(scores_of_part.before[signature][x], scores_of_part.scales[signature])
-        worst = Worst(names[secret], groups[scores_of_part.place], chance, prior)
-        bad.append((names[secret], scores_of_part.place, worst))
+        prior = Fraction(prior_group.before[signature][x], prior_group.scales[signature])
+        worst = Worst(names[secret], groups[prior_group.place], chance, prior)
+        bad.append((names[secret], prior_group.place, worst))
     # Of equally bad ones, the first value and its first group.
     bad.sort(key=itemgetter(0, 1))
     return Worst.among((worst for *_, worst in bad), relative)
@@ -317,11 +317,9 @@ def _exact_factor(ties: Sequence[_At], question: ExchangeQuestion, links: int) -
 def _exact(person: _At, question: ExchangeQuestion, links: int) -> list[Any]:
     """The odds of the target, then those of linked people, as fractions or infinity."""
     part, place, target, x = person
-    (people, counts), (ruled_out, n_known, _), case = (
-        part.shape,
-        question.amounts,
-        part.cases[place],
-    )
+    people, counts = part.shape
+    ruled_out, n_known, _ = question.amounts
+    case = part.cases[place]
     rows, secret = case.rows, [x]
     if question.name is not None:
         secret = [y for y, value in enumerate(case.values) if value in question.wanted]

@@ -156,6 +156,12 @@ class DistinctProfiles(NamedTuple):
         return next(groups)
 
 
+def secret_cells(groups: GroupBags, secrets: Collection[str]) -> Ints:
+    """The cells of the values that are asked about."""
+    is_secret = np.array([name in secrets for name in groups.names], bool)
+    return np.flatnonzero(is_secret[groups.codes])
+
+
 def numbers_of_cells(
     groups: GroupBags, secrets: Collection[str], semantics: str, l: int
 ) -> tuple[Ints, list[Ints]]:
@@ -163,7 +169,7 @@ def numbers_of_cells(
 
     A value is never among its own `others`.
     """
-    is_secret = np.array([name in secrets for name in groups.names], bool)[groups.codes]
+    asked_cells = secret_cells(groups, secrets)
     group, holders = groups.of_group, groups.counts
     l = min(l, int(groups.n_values.max(initial=0)))
     if semantics == "set":  # from the value's own rank on, the next rank counts
@@ -178,17 +184,16 @@ def numbers_of_cells(
             np.where(among, groups.top_sum(l + 1)[group] - holders, groups.top_sum(l)[group])
         ]
     columns = (groups.codes, groups.people[group], holders, *other_counts)
-    asked_cells = np.flatnonzero(is_secret)
     return asked_cells, [
         row if len(asked_cells) == len(row) else row[asked_cells] for row in columns
     ]
 
 
 class Theorem2(NamedTuple):
-    """Theorem 2 for given k and m: odds against the target, chance that no linked person holds."""
+    """Theorem 2 for given k and m; both functions are given how many of the group are known."""
 
-    against: Callable[[Cell, int], Ratio]
-    none_holds: Callable[[int, int, int], Ratio]
+    against: Callable[[Cell, int], Ratio]  # odds against the target
+    none_linked: Callable[[Cell, int], Ratio]  # chance that no linked person has the value
     k: int
     m: int
 
@@ -198,10 +203,8 @@ class Theorem2(NamedTuple):
     ) -> Theorem2:
         """The law for one of the three semantics, with its odds or with others, `against`."""
         usual, none_linked = _LAWS[semantics]
-        none_holds = cache(
-            lambda people, holders, n_known: none_linked(people, holders, n_known, m)
-        )
-        return cls(against or usual, none_holds, k, m)
+        chance = cache(lambda people, holders, n_known: none_linked(people, holders, n_known, m))
+        return cls(against or usual, lambda cell, n: chance(cell.people, cell.holders, n), k, m)
 
     def least(self, cells: Sequence[Cell]) -> tuple[Ratio, Target]:
         """The lowest odds against one value, with k people known and m people linked.
@@ -239,10 +242,6 @@ class Theorem2(NamedTuple):
 
     def _target(self, cells: Sequence[Cell], odds: Callable[[Cell], Ratio]) -> Target:
         return Target(odds, least_of(map(odds, cells)))
-
-    def none_linked(self, cell: Cell, n_known: int) -> Ratio:
-        """Chance that no linked person has the value, if `n_known` people of their group do not."""
-        return self.none_holds(cell.people, cell.holders, n_known)
 
 
 def _odds_single(cell: Cell, n_known: int) -> Ratio:
@@ -334,9 +333,7 @@ def odds_by_implications(
     groups: GroupBags, secrets: Collection[str], k: int
 ) -> tuple[Ints, list[Ratio], Ints]:
     """The cells that are asked about, the distinct lowest odds, and which of these each has."""
-    asked_cells = np.flatnonzero(
-        np.array([name in secrets for name in groups.names], bool)[groups.codes]
-    )
+    asked_cells = secret_cells(groups, secrets)
     if not len(asked_cells):
         return asked_cells, [], asked_cells
     k = min(k, len(groups.names))

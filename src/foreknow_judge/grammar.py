@@ -193,7 +193,10 @@ class RequireTable(Settings):
 
     @property
     def kinds(self) -> dict[str, Any]:
-        """The settings of each adversary or criterion, by key."""
+        """The settings of each adversary or criterion, by key.
+
+        Those that the table does not know are its extra keys, which only `AskedTable` allows.
+        """
         settings_by_key = {key: getattr(self, key) for key in (*self.knowledge, *self.criteria)}
         settings_given = {
             key: settings for key, settings in settings_by_key.items() if settings is not None

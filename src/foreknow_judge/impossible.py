@@ -238,6 +238,19 @@ def worst_with_rules(
     return worst_case(groups_with_bags, cells, Theorem2.of("single", k, m, odds_with_rules))
 
 
+class Rest(NamedTuple):
+    """What else a target can have in a group: the `others` of a `Cell`, as numbers of people."""
+
+    of_kind: int  # who have other values of the same kind that are not ruled out
+    without: int  # who could have the kind, but have none of it
+    ruled_out: int  # who have values of other kinds that are ruled out
+    free: int  # who have any value of other kinds
+
+    def signed(self) -> Rest:
+        """The same, or back again, with a minus where fewer are worse: in a `Cell` more are."""
+        return Rest(-self.of_kind, -self.without, self.ruled_out, -self.free)
+
+
 def numbers_of_group(
     bag: Sequence[tuple[int, int]],
     people: Counter[Cannot],
@@ -248,11 +261,8 @@ def numbers_of_group(
     """The numbers that decide the odds against each value of a group, as rows of a `Cell`.
 
     A kind is the set of rules that a value falls under; it is restricted if somebody in the group
-    cannot have it. The first number is how many people can have the value: fewer are worse. The
-    others are how many people have the value; have other values of its kind that are not ruled out
-    (-); could have its kind, but have none of it (-); have values of other kinds that are ruled
-    out; have any value of other kinds (-). Of these, more is worse, which is why those marked (-),
-    where fewer are worse, are negative.
+    cannot have it. The numbers are how many people can have the value, how many have it, and the
+    `Rest`, signed.
     """
     size = sum(people.values())
     kinds = {rules_of[value] for value, _ in bag}
@@ -274,7 +284,8 @@ def numbers_of_group(
         ]
         kind_tops = _tops(counts_of_kind)
         if kind not in restricted:
-            yield value, (n_free, holders, holders + _top(kind_tops, l) - n_free, 0, 0, 0)
+            rest = Rest(n_free - holders - _top(kind_tops, l), 0, 0, 0)
+            yield value, (n_free, holders, *rest.signed())
             continue
         reserved = [
             min(
@@ -289,17 +300,8 @@ def numbers_of_group(
         n_without = max(members - having[kind], 0)
         for inside in range(min(l, len(counts_of_kind)) + 1):
             kind_left = having[kind] - holders - _top(kind_tops, inside)
-            yield (
-                value,
-                (
-                    members,
-                    holders,
-                    -kind_left,
-                    -n_without,
-                    _top(unrestricted_tops, l - inside),
-                    -n_free,
-                ),
-            )
+            rest = Rest(kind_left, n_without, _top(unrestricted_tops, l - inside), n_free)
+            yield value, (members, holders, *rest.signed())
 
 
 def _are_alike(
@@ -323,12 +325,7 @@ def odds_with_rules(cell: Cell, n_known: int) -> Ratio:
     Otherwise the target has another value of its kind, or one of the rest that is not ruled out.
     Known people have values of the kind, as far as there are enough.
     """
-    kind_left, n_without, out, n_free = (
-        -cell.others[0],
-        -cell.others[1],
-        cell.others[2],
-        -cell.others[3],
-    )
+    kind_left, n_without, out, n_free = Rest(*cell.others).signed()
     of_kind = min(kind_left, n_known)
     n_without, n_free = n_without - (n_known - of_kind), n_free - (n_known - of_kind)
     if n_without <= 0 or n_free <= 0:

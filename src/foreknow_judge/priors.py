@@ -145,18 +145,13 @@ def worst_priors(
             for c, s, x in np.argwhere((above > 0) & (above * top[1] >= top[0] * below)).tolist():
                 numerator, denominator = above[c, s, x], below[c, s, x]
                 value = batch[c].values[x] if name is None else name
-                excess, order_key = (
-                    numerator * top[1] - top[0] * denominator,
-                    (value, batch[c].place),
-                )
+                excess = numerator * top[1] - top[0] * denominator
+                order_key = value, batch[c].place
                 if excess > 0 or (excess == 0 and order_key < first):
                     prior = Fraction(before[c, s, x], batch[c].scales[s])
                     chance = Fraction(weight[c, s, x], total[c, s, x])
-                    best, top = (
-                        Worst(value, groups[batch[c].place], chance, prior),
-                        (numerator, denominator),
-                    )
-                    first = order_key
+                    best = Worst(value, groups[batch[c].place], chance, prior)
+                    top, first = (numerator, denominator), order_key
     return best
 
 

@@ -81,6 +81,7 @@ class Roles:
             raise CertificateError("impossible-shared")
 
     def _refuse_rule(self, name: str, rule: ImpossibleTable) -> None:
+        """Refuse a rule that does not fit the columns, or has a range that cannot be read."""
         if rule.sensitive is None and len(self.sensitives) > 1:
             raise CertificateError("which-column", name)
         if (rule.sensitive or self.sensitives[0]) not in self.sensitives:
@@ -89,4 +90,4 @@ class Roles:
             if column in self.sensitives:
                 raise CertificateError("sensitive-condition", name, column=column)
             if isinstance(condition, Mapping):
-                range_of(condition)
+                range_of(condition)  # raises if it cannot be read

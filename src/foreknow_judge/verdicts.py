@@ -157,7 +157,7 @@ def _verdicts_on_knowledge(
         limits = True
         if relative:  # and `amount` times somebody's prior is below 1
             priors = [judge.least(question, settings) for question in questions]
-            limits = any(question is not None and question * amount < 1 for question in priors)
+            limits = any(prior is not None and prior * amount < 1 for prior in priors)
         whose = None if group is None else group_name(group)
         worst_case = WorstCase(value, whose, chance, prior, bounded, limits_values=limits)
         safe = limit.holds(chance, prior)

@@ -103,11 +103,8 @@ def _bounds(placed: GroupBags, reach: Ints, l: int) -> DistinctProfiles:
     Windows that begin at one of the group's own values are enough: any other window holds no more
     of its values than one of these.
     """
-    group, highest_counts, cells = (
-        placed.of_group,
-        placed.count_at_rank(0),
-        np.arange(len(placed.codes)),
-    )
+    group, cells = placed.of_group, np.arange(len(placed.codes))
+    highest_counts = placed.count_at_rank(0)
     end = _places(placed, len(reach), group, reach[placed.codes], "right")
     holders = _sums(placed.counts, cells, end)
     # If a window holds a most frequent value, at most the l next ones are outside of it.
@@ -140,10 +137,8 @@ def _of_all(
         overlapping = np.flatnonzero((value < high) & (last >= low))
         begin, end = np.maximum(value[overlapping], low), np.minimum(last[overlapping], high - 1)
         n_windows = end - begin + 1
-        run, start = (
-            np.repeat(overlapping, n_windows),
-            np.repeat(np.cumsum(n_windows) - n_windows, n_windows),
-        )
+        run = np.repeat(overlapping, n_windows)
+        start = np.repeat(np.cumsum(n_windows) - n_windows, n_windows)
         windows = np.repeat(begin, n_windows) + np.arange(len(run)) - start
         worst = worst_of(DistinctProfiles(windows, group[run], rows[run]), law)
         yield from [] if worst is None else [worst]
