@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from foreknow.hints import Plain
 from foreknow.wording import unit_counted
 from foreknow_judge._version import __version__
 from foreknow_judge.certificate import FORMAT, FORMAT_VERSION, IN_RELEASE
@@ -32,7 +33,7 @@ def _version(package: str) -> str:
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class Certificate(CertificateRead):
+class Certificate(CertificateRead, Plain):
     """A record that `foreknow verify` can check against the release, without the original table.
 
     Attributes

@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from importlib import import_module
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +25,7 @@ from foreknow.releases.written import open_published
 from foreknow.report.trial import trial_sentences, trials_beside
 from foreknow.trials import learned as attack
 from foreknow.trials.learned import learned_beside, learned_trial, learnings
-from foreknow_judge.errors import PolicyError
+from foreknow_judge.errors import DataError, PolicyError, UnsupportedError
 
 NOTE = "an attacker who learns from the release by code was tried, and stopped nothing"
 SCHEMA = fk.Schema(quasi_identifiers=["code", "age"], sensitive="ill")
@@ -291,6 +292,40 @@ def test_the_command_measures_with_the_owners_folder_only(written, tmp_path, run
     assert read["this_file_is"] == "for the owner only"
 
 
+def test_the_column_that_is_named_is_guessed(tmp_path, run):
+    """Of several sensitive columns, whether or not the columns that are known are named."""
+    table = planted().append_column("cost", planted(seed=2)["ill"])
+    pc.write_csv(table, tmp_path / "table.csv")
+    schema = replace(SCHEMA, sensitive="ill", sensitives=("ill", "cost"))
+    limits = [fk.Requirement(fk.Facts(), below="0.72", sensitive=c) for c in ("ill", "cost")]
+    rules = fk.Policy(limits, schema, fk.PublishOptions(form="bucketized", unlinked=("cost",)))
+    fk.publish(tmp_path / "table.csv", rules, seed=1).write(tmp_path / "out")
+    figures_of = {}
+    for column, by in product(("ill", "cost"), (["code"], None)):
+        found = fk.learned_report(
+            tmp_path / "out", by, people=tmp_path / "table.csv", sensitive=column
+        )
+        assert (found.sensitive, found.measured) == (column, True)
+        figures_of[column, bool(by)] = found.right
+    assert figures_of["ill", True] > figures_of["cost", True] + 0.2
+    assert figures_of["ill", False] > figures_of["cost", False] + 0.2
+    arguments = tmp_path / "out", tmp_path / "table.csv", "--by", "code", "--sensitive"
+    assert "how cost goes with code" in run("learned", *arguments, "cost")[1]
+    assert "how ill goes with code" in run("learned", *arguments, "ill")[1]
+    code, said = run("learned", *arguments, "costs")
+    assert (code, "did you mean 'cost'" in said) == (2, True)
+
+
+def test_a_limit_of_a_trial_that_cannot_be_run_is_not_passed(monkeypatch):
+    def unreadable(*arguments, **settings):
+        raise DataError("other rows")
+
+    monkeypatch.setattr(attack, "learned_trial", unreadable)
+    assert publish(planted(), policy()).audit.trials == ()
+    with pytest.raises(UnsupportedError, match="by code could not be tried on ill"):
+        publish(planted(), policy(stop="0.99"))
+
+
 # ---- odd tables ------------------------------------------------------------------------------
 
 
@@ -347,7 +382,9 @@ def test_odd_tables_are_tried_all_the_same(case, people, size):
 @pytest.mark.complete
 def test_no_groups_to_learn_from_is_said():
     seen = sight(planted(people=30))
-    with pytest.raises(fk.InputError, match="50 groups; name columns by by= to try with fewer"):
+    with pytest.raises(
+        fk.InputError, match=r"50 groups; name columns \(by, --by\) to try with fewer"
+    ):
         fk.learned_report(seen._release)
     assert fk.audit(seen._release, policy(tries=False)).trials == ()
 

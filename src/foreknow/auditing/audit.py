@@ -123,6 +123,9 @@ class Audit(Result):
     def __getitem__(self, name: str) -> Any:
         raise InputError(f"an audit has attributes, such as .safe and .verdicts, and no [{name!r}]")
 
+    def __len__(self) -> int:
+        raise InputError("an audit has no length; see .people, .counts.n_groups and len(.verdicts)")
+
     @property
     def safe(self) -> bool:
         """True if every requirement holds, and some requirement asks something of the table."""

@@ -185,6 +185,13 @@ class OfGroups:
         """Make it of its table in a policy file."""
         return cls(**dict(read))
 
+    def __call__(self, *arguments: Any, **settings: Any) -> Any:
+        """Refuse to be called as a function, and say what asks it."""
+        raise InputError(
+            "a criterion is no function: .holds(release) asks it; of a frame, that is .holds("
+            "fk.Release.from_generalized(frame, quasi_identifiers=[...], sensitive=...))"
+        )
+
     def attained(self, release: HasCounts) -> Attained:
         """The amount that a release attains, where, and in words."""
         raise NotImplementedError

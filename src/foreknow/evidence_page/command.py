@@ -62,7 +62,7 @@ def evidence(
     Output(page, output.json).refuse(*inputs)
     if page.resolve().is_relative_to(place.resolve()):
         raise OutputError(f"{str(page)!r} would lie in what is published; write it elsewhere")
-    signer = None if key is None else Signer(key)
+    signer, is_there = None if key is None else Signer(key), page.exists()
     with output.progress("Judging the release afresh"):
         report = evidence_report(folder, table, columns.given, **given)
     with output.progress("Writing the page"):
@@ -71,6 +71,7 @@ def evidence(
     output.show(report)
     if output.quiet:
         return
-    print_plain(f"\nWritten to {page}; a browser prints it to PDF.", soft_wrap=True)
+    over = ", over the file that was there" if is_there else ""
+    print_plain(f"\nWritten to {page}{over}; a browser prints it to PDF.", soft_wrap=True)
     if signed is not None:
         print_plain(f"Signed in {signature_of(page)}.", soft_wrap=True)

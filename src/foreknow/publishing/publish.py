@@ -62,6 +62,7 @@ from foreknow.plugins import package_of
 from foreknow.policy.from_call import KEYS, Arguments, hinted_with_keys, policy_of
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
+from foreknow.policy.tries import Try
 from foreknow.policy.way_out import ASK_SOMETHING
 from foreknow.publishing.code_book import Contents, code_book
 from foreknow.publishing.entries import Aside, Entries, InMemory, Placed, Stored, entries_of
@@ -899,16 +900,30 @@ def _is_beyond_search(verdict: Verdict) -> bool:
     return isinstance(adversary, Gaining) and adversary.in_search is not None
 
 
+def _is_trial_of(attempt: Try, trial: Trial) -> bool:
+    """True if a trial is what a policy tries, with the limit that stops it."""
+    return (
+        attempt.limit is not None
+        and trial.limit == float(attempt.limit)
+        and trial.sensitive == (attempt.sensitive or trial.sensitive)
+        and {*trial.by} >= {*attempt.by}
+    )
+
+
 def _stop(policy: Policy, trials: Sequence[Trial], before: Sequence[str] = ()) -> None:
-    """Stop where an attacker whom the policy tries becomes too sure."""
+    """Stop where an attacker whom the policy tries becomes too sure, or could not be tried."""
+    for attempt in policy.learning:
+        asked = {attempt.sensitive} if attempt.sensitive else {*policy.needed_schema.sensitives}
+        tried = {trial.sensitive for trial in trials if _is_trial_of(attempt, trial)}
+        if attempt.limit is not None and not asked <= tried:
+            raise UnsupportedError(
+                f"try: an attacker who learns by {', '.join(attempt.by)} could not be tried on "
+                f"{' and '.join(sorted(asked - tried))}, so nothing says that the limit of "
+                f"{float(attempt.limit):.4g} holds; leave this [[try]] out of the policy"
+            )
     for attempt, trial in product(policy.learning, trials):
         limit = attempt.limit
-        if (
-            limit is not None
-            and trial.limit == float(limit) < trial.surest
-            and trial.sensitive == (attempt.sensitive or trial.sensitive)
-            and {*trial.by} >= {*attempt.by}
-        ):
+        if limit is not None and _is_trial_of(attempt, trial) and trial.surest > limit:
             rightly = (
                 ""
                 if trial.sure_and_right is None

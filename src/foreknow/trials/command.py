@@ -51,7 +51,9 @@ def learned(
         if table is not None:
             require_published(release)
             refuse_published(table)
-            trial = learned_report(release, people=table, policy=columns.given, **given)
+            trial = learned_report(
+                release, people=table, policy=columns.given, sensitive=columns.sensitive, **given
+            )
         else:
             opened_release, policy = (
                 columns.release(release, frozenset({Need.EVERYBODY})),

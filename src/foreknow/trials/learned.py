@@ -555,6 +555,7 @@ def learned_beside(
     *,
     limit: float = SURE,
     apart: Sequence[str] = (),
+    sensitive: str | None = None,
     width: Width | None = None,
 ) -> Trial | None:
     """The best trial by one column, or by the two best columns together.
@@ -562,19 +563,24 @@ def learned_beside(
     The same with what is said `apart`, such as the cohort, where something is.
     None where nothing is known of people beside their groups, or the groups are too few.
     """
-    counts = counts_of(release)
+    undivided = _seen_by(release, (), sensitive)
+    counts = counts_of(undivided)
     if counts.semantics != "single" or counts.n_groups < LEAST_GROUPS:
         return None
     known_names = [name for name in columns if name in known_columns(release)][:_COLUMNS]
     if not known_names:
         return None
-    undivided = _seen_by(release, ())
     some_of = cache(lambda sight: _Some(sight, MOST_BESIDE, undivided, width))
-    held_signatures = cache(lambda by: some_of(_seen_by(release, by)).held(by))
+    held_signatures = cache(lambda by: some_of(_seen_by(release, by, sensitive)).held(by))
 
     def tried(by: tuple[str, ...], effort: Effort) -> Trial:
         return _trial(
-            some_of(_seen_by(release, by)), by, limit, secret_values, held_signatures(by), effort
+            some_of(_seen_by(release, by, sensitive)),
+            by,
+            limit,
+            secret_values,
+            held_signatures(by),
+            effort,
         )
 
     try:

@@ -33,6 +33,7 @@ def learned_report(
     policy: Policy | Mapping[str, Any] | str | Path | None = None,
     members: str | Path | None = None,
     limit: Number = SURE,
+    sensitive: str | None = None,
     within: Number | None = None,
     name: str | None = None,
 ) -> Trial:
@@ -57,6 +58,8 @@ def learned_report(
         ``FOLDER.owner`` when left out.
     limit : number
         What counts as sure.
+    sensitive : str, optional
+        The column that is guessed; default: the first.
     within : number or text, optional
         Numbers or dates are guessed to within so much, such as "10%"; as the policy of the release
         requires it where it is left out.
@@ -89,18 +92,18 @@ def learned_report(
     sight = _seen(release, people, policy, members, by or ())
     width = None if within is None else Width.of(within)
     if width is None and loaded is not None:
-        width = loaded.widths_of(sight.sensitive)[0]
+        width = loaded.widths_of(sensitive or sight.sensitive)[0]
     if by is None:
         schema = getattr(sight, "schema", None)
         columns = schema.quasi_identifiers if schema else known_columns(sight)
-        trial = learned_beside(sight, columns, limit=sure, width=width)
+        trial = learned_beside(sight, columns, limit=sure, sensitive=sensitive, width=width)
         if trial is None:
             raise UnsupportedError(
                 "nothing can be learned: it takes one value per person, the columns of everybody "
-                "(people=), and 50 groups; name columns by by= to try with fewer"
+                "(people), and 50 groups; name columns (by, --by) to try with fewer"
             )
     else:
-        trial = learned_trial(sight, by, limit=sure, width=width)
+        trial = learned_trial(sight, by, limit=sure, sensitive=sensitive, width=width)
     if loaded is not None:
         trial = replace(trial, required=loaded.least_limit(trial.sensitive))
     return replace(trial, name=name) if name is not None else trial
