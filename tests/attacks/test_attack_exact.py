@@ -1,26 +1,35 @@
 """Exact attacks say what plain enumeration says, fraction by fraction; and what is proved."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from fractions import Fraction
+from functools import cache
+from itertools import permutations, product
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from tests.attacks.small_methods import (
+    BELOW_2_3,
+    DIVERSE,
+    LEVELS,
     Coin,
     agrees,
     enumerated,
     in_buckets,
     microdata,
     naive,
+    plainly,
+    policy_for,
     random_table,
     release_of,
     together,
 )
 from tests.examples import NIGHTLY
 from tests.oracle.decoy import posteriors
+from tests.oracle.streamliner import outcomes, tables
 
 import foreknow as fk
+from foreknow.methods.anatomy import rounds_of
 from foreknow.methods.proof import FREQUENCIES_ONLY
 from foreknow.methods.streamliner.rda import groups_of_plan, plan_rda
 from foreknow_judge.errors import UnsupportedError
@@ -67,6 +76,69 @@ def test_functions(seed):
         agrees(fk.attack(found, pipeline), values, *enumerated(algorithm, values))
 
 
+TWO = {"age": 4, "sex": 2}
+METHODS = [
+    (fk.Mondrian(), {"age": 4}, {}),
+    (fk.FullDomain(), TWO, LEVELS),
+    (fk.FullDomain(find="minimal"), TWO, LEVELS),
+    (fk.FullDomain(find="chain"), TWO, LEVELS),
+    (fk.FullDomain(suppression=0.4), TWO, LEVELS),
+    (fk.FullDomain(find="minimal", suppression=0.4, objective="height"), TWO, LEVELS),
+    (fk.Mondrian(suppression=0.4), TWO, LEVELS),
+]
+
+
+@pytest.mark.thinned(2)
+@pytest.mark.parametrize(("method", "kinds", "levels"), METHODS)
+@seeds(8, 2)
+def test_methods(method, kinds, levels, seed):
+    """Also by a release alone: published groups, quasi-identifiers and bags are enough."""
+    random = np.random.default_rng(seed)
+    while True:
+        values, columns, found = random_table(random, 5, kinds, 3, levels)
+        policy = in_buckets((BELOW_2_3 if seed % 2 else DIVERSE).requirements, found)
+        algorithm = plainly(method, policy, columns, levels)
+        if len(set(values)) > 1 and algorithm(tuple(values)) is not None:
+            break
+    expected = enumerated(algorithm, values)
+    fast = fk.attack(found, method, policy)
+    agrees(fast, values, *expected)
+    agrees(fk.attack(found, method, policy, symmetric=False), values, *expected)
+    assert fast.runs <= expected[1]
+    if not fast.left_out:
+        made, adversary = fk.publish(found, policy, method=method), fk.Algorithm(method, policy)
+        for value, disclosure in adversary.disclosures(made.release).items():
+            assert disclosure.exact == max(p for (_, v), p in expected[0].items() if v == value)
+        top = adversary.disclosure(made.release)
+        assert (top.exact, top.estimated) == (max(expected[0].values()), False)
+
+
+@pytest.mark.thinned(2)
+@pytest.mark.parametrize("suppression", [0, 0.3])
+@pytest.mark.parametrize("kind", [fk.Mondrian, fk.FullDomain])
+@seeds(3, 1)
+def test_labels_as_published(kind, suppression, seed):
+    """The oracle publishes every world, and reads who stands in which row of the release."""
+    random, method = np.random.default_rng(100 + seed), kind(suppression=suppression)
+    release = None
+    while release is None:
+        values, columns, found = random_table(random, 5, {"age": 6}, 2, LEVELS)
+        policy = policy_for(DIVERSE, found)
+
+        def algorithm(world, columns=columns, policy=policy):
+            try:
+                made = fk.publish(microdata(list(world), LEVELS, **columns), policy, method=method)
+            except fk.NoSafeRelease:
+                return None
+            rows = made.tables["release"].to_pylist()
+            return frozenset((row["age"], row["pid"]) for row in rows)
+
+        release = algorithm(tuple(values))
+    labels = {person: label for label, person in release}
+    expected = posteriors(values, [labels[p] for p in range(5)], algorithm, release)
+    agrees(fk.attack(found, method, policy), values, *expected)
+
+
 @seeds(10, 2)
 def test_random_methods_by_seeds(seed):
     random, method = np.random.default_rng(seed), Coin(["AB|CD|EF", "ABC|DEF"])
@@ -87,6 +159,29 @@ def test_random_methods_by_seeds(seed):
     groups = method.partition(found, seed=0).tolist()
     expected = posteriors(values, groups, algorithm, together(groups))
     agrees(fk.attack(found, method, seeds=range(4)), values, *expected)
+
+
+PAPER = [[0, 0, 1, 1, 2, 2], [0, 0, 0, 1, 1, 1], [0, 0, 0, 0, 1, 1], [0] * 6]
+
+
+@pytest.mark.thinned(2)
+@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+@pytest.mark.parametrize("method", [fk.Safe, fk.Jump, fk.Naive])
+def test_safe_and_jump_withstand(method, form):
+    """The paper's functions, and some tables: nobody is beyond a half, though Naive is caught."""
+    highest = []
+    for values in sorted(set(permutations("aabbcd")))[:: 9 if NIGHTLY else 11]:
+        table = microdata(values, age=range(6))
+        policy = fk.Policy(DIVERSE.requirements, table.schema, fk.PublishOptions(form=form))
+        given = (PAPER, 2) if method is fk.Jump else (PAPER,)
+        try:
+            found = fk.attack(table, method(*given, property=fk.MaxRatio("1/2")), policy)
+        except fk.NoSafeRelease:
+            continue
+        assert found.exact
+        highest += [found.posterior(row, v) for row in range(1, 7) for v in "abcd"]
+    assert len(highest) > 24
+    assert max(highest) == (1 if method is fk.Naive else Fraction(1, 2))
 
 
 # ---- what is proved ------------------------------------------------------------------------------
@@ -146,6 +241,113 @@ def rda(values, l, lots):  # noqa: E741
     codes = np.array(["abcdef".index(v) for v in values])
     sizes = np.bincount(codes)
     return groups_of_plan(plan_rda(sizes, l), codes, sizes, lots).tolist()
+
+
+def anatomy(values, l, lots):  # noqa: E741
+    """Shuffle the people of each value; whoever is left joins any group that lacks it."""
+    codes = np.array(["abcdef".index(v) for v in values])
+    sizes = np.bincount(codes)
+    rounds, n_groups = rounds_of(sizes, l), len(codes) // l
+    groups, start = [None] * len(codes), 0
+    for code, many in enumerate(sizes.tolist()):
+        people = lots.permutation(np.flatnonzero(codes == code))
+        own = rounds[start : start + many].tolist()
+        for person, number in zip(people.tolist(), own, strict=True):
+            if number < 0:
+                free = [g for g in range(n_groups) if g not in own]
+                number = free[lots.integers(len(free))]
+            groups[person] = number
+        start += many
+    return groups
+
+
+def published(groups, places, world):
+    """Who stands under which range of ages, and the bag of each range."""
+    ages, bags = defaultdict(list), defaultdict(list)
+    for group, age in zip(groups, places, strict=True):
+        ages[group].append(age)
+    boxes = tuple((min(ages[g]), max(ages[g])) for g in groups)
+    for box, value in zip(boxes, world, strict=True):
+        bags[box].append(value)
+    return boxes, tuple(sorted((box, tuple(sorted(own))) for box, own in bags.items()))
+
+
+@cache
+def releases(bag, places, l, method):  # noqa: E741
+    """release -> {table: how probable the release is}, by all lots of all tables."""
+    found = defaultdict(Counter)
+    for world in tables(bag):
+        for groups, chance in outcomes(lambda lots, w=world: method(w, l, lots)):
+            found[published(groups, places, world)][world] += chance
+    return found
+
+
+def said_and_shares(release, weights):
+    """Of each person and value of the own range, the posterior and the frequency."""
+    boxes, bags = release
+    for person, box in enumerate(boxes):
+        own = dict(bags)[box]
+        for value in sorted(set(own)):
+            said = sum(w for t, w in weights.items() if t[person] == value) / sum(weights.values())
+            yield person, value, said, Fraction(own.count(value), len(own))
+
+
+@pytest.mark.parametrize(
+    ("method", "oracle", "bag", "places"),
+    [
+        (fk.Streamliner(2), rda, "aabbc", (1, 1, 2, 2, 2)),
+        (fk.Streamliner(2), rda, "aabc", (1, 1, 2, 2)),
+        (fk.Streamliner(2), rda, "aabbc", (1, 1, 1, 1, 2)),
+        (fk.Anatomy(2), anatomy, "aabbc", (1, 1, 2, 2, 2)),
+        (fk.Anatomy(2), anatomy, "aabc", (1, 2, 1, 2)),
+    ],
+)
+def test_merged_groups_keep_the_proof(method, oracle, bag, places):
+    """Of several releases, what is proved against all lots: just that, or a bound no less."""
+    every, met, seen = releases(bag, places, 2, oracle), set(), []
+    for world, seed in product(tables(bag), range(3)):
+        table = microdata(list(world), age=list(places))
+        exact = fk.PublishOptions(form="generalized", labels={"age": "exact"})
+        policy = fk.Policy(DIVERSE.requirements, table.schema, exact)
+        key = published(method.partition(table, seed=seed).tolist(), places, world)
+        if key in met or len(met) >= 8:
+            continue
+        met.add(key)
+        found = fk.attack(table, method, policy, seed=seed)
+        for person, value, said, share in said_and_shares(key, every[key]):
+            if found.exact:
+                assert found.posterior(person + 1, value) == said
+            else:
+                beliefs = found._posteriors
+                at = beliefs.worlds.cell_of[person], table.values.codes[value]
+                assert beliefs.low[at] <= said <= beliefs.high[at]
+            seen.append((said, share))
+            assert said <= Fraction(1, 2)
+        assert found.how in ("proof", "bound")
+    if (bag, places) == ("aabbc", (1, 1, 2, 2, 2)):
+        # Groups of two and of three tell more than frequencies where they look alike: people who
+        # are older are sooner in the larger one.
+        assert {(Fraction(5, 12), Fraction(2, 5)), (Fraction(2, 9), Fraction(1, 5))} <= set(seen)
+
+
+@pytest.mark.thinned(2)
+@pytest.mark.parametrize(
+    ("oracle", "bag", "places", "l"),
+    [
+        (rda, "aabbcc", (1, 1, 1, 1, 2, 2), 2),
+        (rda, "aabbcd", (1, 2, 2, 3, 2, 1), 2),
+        (rda, "aabbcd", (1, 1, 1, 1, 2, 2), 3),
+        (anatomy, "aabbcd", (1, 1, 1, 1, 2, 2), 2),
+        (anatomy, "aabbcd", (1, 1, 1, 1, 2, 2), 3),
+    ],
+)
+def test_groups_of_one_size(oracle, bag, places, l):  # noqa: E741
+    """They tell frequencies, whatever looks alike."""
+    merged = 0
+    for release, weights in releases(bag, places, l, oracle).items():
+        merged += any(len(values) >= 2 * l for values in dict(release[1]).values())
+        assert all(said == share for _, _, said, share in said_and_shares(release, weights))
+    assert merged
 
 
 def large(method, below, form="generalized", n=160):

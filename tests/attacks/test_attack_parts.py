@@ -4,9 +4,11 @@ import time
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from tests.attacks.small_methods import (
     BELOW_2_3,
+    BUCKETS,
     DIVERSE,
     LEVELS,
     in_buckets,
@@ -19,9 +21,12 @@ from tests.examples import NIGHTLY
 from tests.oracle.decoy import posteriors
 
 import foreknow as fk
+from foreknow.attacks.method_runner import Runs
 from foreknow.attacks.observation import numbered
 from foreknow.attacks.worlds import Worlds
+from foreknow.methods.fulldomain.replay import Replay as NodeReplay
 from foreknow.methods.mondrian.replay import Replay
+from foreknow.methods.protocol import as_written
 
 pytestmark = pytest.mark.usefixtures("tiny_tables")
 
@@ -87,6 +92,27 @@ def compare(random, method, kinds, levels, requirements, people, amounts):
     return hows
 
 
+@pytest.mark.parametrize("seed", range(200 if NIGHTLY else len(WITH_IMPLICATIONS)))
+def test_parts_of_mondrian(seed):
+    random = np.random.default_rng(seed)
+    kinds = {"age": 6, "zip": 4} if seed % 3 else {"age": 8}
+    method = fk.Mondrian(cuts=int(random.choice([1, 2, 5])))
+    people = int(random.integers(6, 9)) if NIGHTLY else 6
+    for _ in range(3 if NIGHTLY else 1):
+        requirements = WITH_IMPLICATIONS[seed % len(WITH_IMPLICATIONS)]
+        amounts = (60, 12, 2) if NIGHTLY else [(60, 2)[seed % 2]]
+        compare(random, method, kinds, {}, requirements, people, amounts)
+
+
+def test_hierarchies_divide_into_several():
+    random, hows, people = np.random.default_rng(8), set(), 8 if NIGHTLY else 7
+    for _ in range(12 if NIGHTLY else 2):
+        amounts = [40 if NIGHTLY else 15]
+        asked = BELOW_2_3.requirements
+        hows |= compare(random, fk.Mondrian(), {"age": 8}, LEVELS, asked, people, amounts)
+    assert "parts" in hows
+
+
 @pytest.mark.parametrize("seed", range(200 if NIGHTLY else 4))
 def test_parts_of_fulldomain(seed):
     """The search is run on every world, and compared with what the nodes that came before tell."""
@@ -129,6 +155,31 @@ def test_copies_have_the_same_posteriors():
 # ---- larger worlds, near the true one: a run makes the same groups or not ------------------------
 
 
+def larger(random, levels, **kinds):
+    """A table of 20 to 150 people, of whom two values are there in any case."""
+    n = int(random.integers(20, 150))
+    values = random.choice(list("abcdef"), n, p=[0.3, 0.25, 0.2, 0.1, 0.1, 0.05]).tolist()
+    columns = {name: random.integers(0, most, n).tolist() for name, most in kinds.items()}
+    return microdata(["a", "b", *values[2:]], levels, **columns)
+
+
+def exchanged(random, codes, groups, many):
+    """A world that so many exchanges within groups make."""
+    codes = np.asarray(codes).copy()
+    for _ in range(many):
+        one = int(random.integers(len(codes)))
+        other = int(random.choice(np.flatnonzero(groups == groups[one])))
+        codes[[one, other]] = codes[[other, one]]
+    return codes
+
+
+def is_decided(decision, codes):
+    """Whether a decision goes the same way in one world."""
+    table = np.zeros((1, *decision.fixed.shape), dtype=np.int64)
+    np.add.at(table[0], (decision.child, codes[decision.people]), 1)
+    return bool(decision.holds(table)[0])
+
+
 def groups_of(method, table, policy):
     """What a method makes of a table, unless it makes nothing or refuses the policy."""
     try:
@@ -140,6 +191,38 @@ def groups_of(method, table, policy):
 def same(method, table, policy, codes, groups):
     made = groups_of(method, table.with_sensitive(codes), policy)
     return made is not None and together(made.tolist()) == together(groups.tolist())
+
+
+@pytest.mark.parametrize("seed", range(120 if NIGHTLY else len(LARGER)))
+def test_decisions_of_larger_worlds(seed):
+    random = np.random.default_rng(seed)
+    levels = {"age": fk.Intervals([5, 10])} if seed % 3 == 0 else {}
+    table = larger(random, levels, age=30, town=6)
+    policy = fk.Policy(LARGER[seed % len(LARGER)], table.schema)
+    method = fk.Mondrian(cuts=int(random.choice([1, 3, 5])))
+    groups = groups_of(method, table, policy)
+    if groups is None:
+        return
+    decisions = Replay.of(method, table, policy).decisions
+    for _ in range(12 if NIGHTLY else 6):
+        codes = exchanged(random, table.sensitive_codes, groups, int(random.integers(1, 4)))
+        said = all(is_decided(decision, codes) for decision in decisions)
+        assert said == same(method, table, policy, codes, groups)
+
+
+@pytest.mark.parametrize("seed", range(100 if NIGHTLY else 6))
+def test_nodes_of_larger_worlds(seed):
+    """The nodes that came before say what FullDomain makes."""
+    random, every = np.random.default_rng(seed), [*REQUIREMENTS, *LARGER]
+    table = larger(
+        random, {"age": fk.Intervals([5, 10]), "zip": fk.Intervals([3, 6])}, age=30, zip=12
+    )
+    policy, method = fk.Policy(every[2 * seed % len(every)], table.schema), fk.FullDomain()
+    groups = groups_of(method, table, policy)
+    replay = None if groups is None else NodeReplay.of(method, table, policy)
+    for _ in range(12 if replay else 0):
+        codes = exchanged(random, table.sensitive_codes, groups, int(random.integers(1, 12)))
+        assert replay.same(codes) == same(method, table, policy, codes, groups)
 
 
 def people(n, **kinds):
@@ -154,6 +237,36 @@ def people(n, **kinds):
 TOWN = {"age": (18, 90), "zip": (0, 100), "sex": (0, 2)}
 
 
+def test_nearly_everybody_is_settled():
+    table = people(800 if NIGHTLY else 180, **TOWN)
+    policy = fk.Policy(LARGER[0], table.schema)
+    found = fk.attack(table, fk.Mondrian(), policy, seconds=60, worlds=1000, seed=1)
+    assert found.how == "parts"
+    assert found.n_settled > 0.4 * table.n_rows
+    assert found.n_settled + found.n_not_certain > 0.9 * table.n_rows
+    assert len(found.perhaps_certain) < 30
+    said = found._repr_html_()
+    assert "their posteriors are exact" in said
+    assert "proved not to be certain" in said
+    written = found.to_dict()
+    assert written["settled"] == found.n_settled
+    assert written["proved_not_certain"] == found.n_not_certain
+    assert written["parts"] == found.parts > 5
+    # A spot check by runs: worlds of one exchange, which show that somebody is not certain.
+    table = as_written(fk.Mondrian(), table, policy)
+    groups = fk.Mondrian().partition(table, policy)
+    random, checked, beliefs = np.random.default_rng(0), 0, found._posteriors
+    for _ in range(80):
+        codes = exchanged(random, table.sensitive_codes, groups, 1)
+        moved = np.flatnonzero(codes != np.asarray(table.sensitive_codes))
+        if len(moved) and same(fk.Mondrian(), table, policy, codes, groups):
+            checked += 1
+            for person in moved.tolist():
+                assert beliefs.posterior(beliefs.worlds.cell_of[person], codes[person]) != 0
+                assert person + 1 not in found.certain
+    assert checked > 3
+
+
 def test_the_time_budget_is_kept():
     """And it is said what was tried."""
     table = people(3000 if NIGHTLY else 1500, **TOWN)
@@ -164,6 +277,15 @@ def test_the_time_budget_is_kept():
     assert found.unsettled
     assert set(found.perhaps_certain) <= set(found.unsettled)
     assert "unsettled" in found._repr_html_()
+
+
+def test_nearly_nobody_of_fulldomain_is_open():
+    table = people(2000 if NIGHTLY else 500, age=(20, 70), zip=(0, 30))
+    policy, most = fk.Policy(REQUIREMENTS[2], table.schema), 1000 if NIGHTLY else 300
+    told = fk.attack(table, fk.FullDomain(), policy, worlds=most, seconds=None, seed=1)
+    assert told.how == "parts"
+    assert not told.breaches
+    assert len(told.unsettled) < table.n_rows / 10
 
 
 # ---- Mondrian replayed --------------------------------------------------------------------------
@@ -191,6 +313,32 @@ def test_replays_say_what_runs_make(seed):
         said = foreseen.same(own)
         made = numbered(method.partition(table.with_sensitive(own), policy))
         assert said is None or said == np.array_equal(made, groups)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2, 3, 6, 7])  # the others bear on few worlds
+def test_most_worlds_need_no_run(place):
+    random = np.random.default_rng(5)
+    values = random.choice(list("abcd"), 60).tolist()
+    table = microdata(values, age=random.integers(20, 60, 60))
+    policy = fk.Policy(WITH_IMPLICATIONS[place])
+    groups = numbered(fk.Mondrian().partition(table, policy))
+    foreseen = Replay.of(fk.Mondrian(), table, policy)
+    worlds, lots = Worlds.of(groups, table.sensitive_codes, 4), np.random.default_rng(1)
+    said = [foreseen.same(worlds.at_random(lots)) for _ in range(60)]
+    assert said.count(None) <= 6
+    assert said.count(False) >= 1
+
+
+def test_one_label_is_not_foreseen():
+    """A null and the text "missing" print alike: labels may not tell groups apart."""
+    rows = pa.table({"kind": ["missing", None, "x", "x"], "disease": list("abab")})
+    schema = fk.Schema(quasi_identifiers=["kind"], sensitive="disease")
+    table = fk.Microdata(rows, schema)
+    for options, known in ((fk.PublishOptions(), False), (BUCKETS, True)):
+        policy = fk.Policy(DIVERSE.requirements, schema=schema, options=options)
+        runs = Runs(table, fk.Mondrian(), policy)
+        runs.make_first(table.sensitive_codes)
+        assert (runs.replay(table.sensitive_codes) is not None) == known
 
 
 # Ten people each. Of two groups the first lowers what a fact about the value s may cost, the second

@@ -158,3 +158,27 @@ def test_anatomy_chooses_an_l_by_the_set():
 
 
 # ---- several sensitive columns -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("unlinked", [(), ("y",)])
+def test_a_set_of_the_second_column(unlinked, tmp_path):
+    draw = random.Random(6)
+    rows = [(draw.randint(20, 60), draw.choice("PQ"), draw.choice("AABCDE")) for _ in range(120)]
+    ages, first, second = zip(*rows, strict=True)
+    roles = {"quasi_identifiers": ["age"], "sensitive": ["x", "y"]}
+    schema = fk.Schema(**roles, hierarchies={"y": TREE})
+    either = fk.Requirement(fk.Facts(), below="9/10", sensitive="y", any_of="AB")
+    at_level = fk.Requirement(fk.Facts(), below="9/10", sensitive="y", at_level=1)
+    rules = fk.Policy([either, at_level], schema)
+    people = pa.table({"age": ages, "x": first, "y": second})
+    made = written(people, rules, tmp_path / "out", unlinked=list(unlinked))
+    exact = [verdict.disclosure.exact for verdict in made.audit.verdicts]
+    assert [verdict.reached for verdict in fk.verify(tmp_path / "out").findings] == exact
+    assert fk.verify(tmp_path / "out", rules).own_policy
+    made.audit.to_html(tmp_path / "page.html")
+    if not unlinked:  # side by side: groups are (age, x)
+        groups = {}
+        for row in made.to_arrow().to_pylist():
+            groups.setdefault((row["age"], row["x"]), []).append(row["y"] in "AB")
+        worst = max(Fraction(sum(own), len(own)) for own in groups.values())
+        assert exact[0] == worst < Fraction(9, 10)

@@ -1,10 +1,12 @@
 """How many people could be found out: against enumeration, person by person, and at the limits."""
 
+import json
 import random
 from collections import Counter
 from fractions import Fraction
 from itertools import chain
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from tests.adversaries.releases_priors import priors_table
@@ -237,6 +239,14 @@ def test_people_with_several_secrets_count_once():
     assert several > 12 * TIMES
 
 
+def test_nobody_counts_twice_for_two_sets():
+    people = [[["a", "b"], ["a", "b"], ["c"]]]
+    counts = fk.GroupCounts.from_people(people, semantics="multiset")
+    sets = {"one": ["a"], "other": ["b"], "both": ["a", "b"]}
+    found = exposed(counts, fk.Facts(), "1/10", any_of=sets)
+    assert (found.over.people, found.over.at_most) == (3, True)
+
+
 # ---- requirements of other kinds ------------------------------------------------------------
 
 
@@ -294,6 +304,23 @@ def test_groups_that_overlap_are_not_counted():
     assert (over.people, over.groups) == (3, 2)
 
 
+@pytest.mark.parametrize(("limit", "people"), [("1/2", 2), ("3/5", 0), ("1/3", 5)])
+def test_groups_far_from_their_table(limit, people):
+    frame = pa.table({"g": [1, 1, 2, 2, 2], "x": list("aabbb")})  # 3/5 and 2/5 away
+    release = fk.Release.from_groups(frame, group="g", sensitive="x")
+    audit = fk.audit(release, fk.Policy([fk.Requirement(fk.TCloseness(limit))]))
+    assert audit.exposed[0].over.people == people
+
+
+def test_a_skyline_has_a_count_each():
+    skyline = fk.Requirement([(fk.Facts(), "2/3"), (fk.Facts(1), 1)])
+    policy = fk.Policy([fk.Requirement(fk.KAnonymity(2)), skyline, fk.Requirement(fk.Facts(2), 1)])
+    found = fk.audit(fk.GroupCounts.from_bags(["aab", "abc"]), policy).exposed
+    judged = [own.verdict.judged for own in found]
+    assert judged == [fk.KAnonymity(2), fk.Facts(), fk.Facts(1), fk.Facts(2)]
+    assert [own.over.people for own in found] == [0, 2, 3, 6]
+
+
 def test_who_cannot_say_it_says_so():
     found = found_in(["aab"], Silent(), "1/3")
     assert found.over is found.certain is None
@@ -316,3 +343,29 @@ def test_relatives_in_another_group_count():
     bags = [{"a": 1, "b": 9}, {"a": 1}, {"a": 2, "b": 18}]
     found = found_in(bags, fk.Facts(m=1), 1, values=["a"])
     assert (found.over.people, found.certain.people, found.over.groups) == (4, 4, 3)
+
+
+def test_no_loop_over_groups():
+    draw = np.random.default_rng(1)
+    groups, values = draw.integers(0, 20_000, 400_000), draw.integers(0, 12, 400_000)
+    places, names = np.unique(groups, return_inverse=True)[1], [f"v{i}" for i in range(12)]
+    counts = fk.GroupCounts.from_pairs(
+        places, values, values=names, n_groups=len(np.unique(groups))
+    )
+    found = exposed(counts, fk.Facts(2, 3, 2), "1/2")
+    assert 0 < found.certain.people < found.over.people <= found.over.suspected
+    assert sum(found.by_chance) == 400_000
+    assert sum(group.people for group in found.groups) == found.over.people
+
+
+def test_json_has_the_counts():
+    counts = fk.GroupCounts.from_bags(["aab", "abc"])
+    unsafe, safe = (
+        fk.audit(counts, fk.Policy([fk.Requirement(fk.Facts(), limit)])) for limit in ("1/2", 1)
+    )
+    (said,) = json.loads(unsafe.to_json())["exposed"]
+    over = {"people": 2, "groups": 1, "suspected": 3, "at_most": False}
+    assert (said["over"], said["certain"]["people"], said["below"]) == (over, 0, "1/2")
+    assert said["by_chance"] == [0, 0, 0, 4, 0, 0, 2, 0, 0, 0, 0]
+    assert numbers(safe.exposed[0]) == (0, 0)
+    assert not list(safe.exposed[0].groups)

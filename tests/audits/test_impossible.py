@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from tests.audits.folders import written
+from tests.audits.folders import forge, written
 from tests.examples import NIGHTLY
 from tests.oracle.rules import worst_cases, worst_negations
 
@@ -165,6 +165,27 @@ def test_negations_and_sets_are_those_of_worlds():
         ]
         for amounts, least in worst_cases(same, name, (1, 1, 1)).items():
             assert fk.Facts(*amounts).disclosure(one, name).exact >= least, (groups, rules, members)
+
+
+def test_owner_reader_and_judge_agree():
+    for seed in TABLES:
+        groups, rules = family(random.Random(seed))
+        shown, own = Shown(groups, rules), counted(groups, rules)
+        read, searched = shown.read(), shown.searched()
+        for counts in (read, searched):
+            assert counts == own
+            assert (counts.able is None) is (own.able is None)
+            if own.able is not None:
+                members = own.able.members[:, own.able.kind]
+                assert (counts.able.members[:, counts.able.kind] == members).all()
+        asked, figures = [], []
+        for amounts in ((0, 0, 0), (1, 1, 0), (1, 1, 1), (2, 0, 1)):
+            said = fk.Facts(*amounts).disclosures(read)
+            for value, worst in fk.Facts(*amounts).disclosures(own).items():
+                assert said[value].exact == worst.exact
+                asked.append((amounts, {"values": [value]}))
+                figures.append(worst.exact)
+        assert shown.figures(asked) == figures, (groups, rules, asked)
 
 
 def test_open_labels_never_look_safer():
@@ -367,6 +388,26 @@ def test_unpublished_conditions_are_the_owners_word(tmp_path, method, other):
         assert not again.scope.open
 
 
+def test_a_search_follows_the_rules():
+    """The same groups where nobody is meant, fewer where somebody is surer; by both engines."""
+    table, known = hospital(), ["region", "age"]
+    free, ruled, by_engine = (
+        fk.publish(table, policy_of(known, rules=rules), learned=False, seed=1, engine=engine)
+        for rules, engine in (([], "memory"), (RULES, "memory"), (RULES, "duckdb"))
+    )
+    assert ruled.audit.safe
+    assert ruled.counts.n_groups < free.counts.n_groups
+    assert ruled.release.counts == by_engine.release.counts
+    assert ruled.audit.verdicts[0].found.exact == by_engine.audit.verdicts[0].found.exact
+    rows = table.to_pylist()
+    grown = pa.Table.from_pylist([r for r in rows if r["sex"] == "f" and r["age"] > 11])
+    one, other = (
+        fk.publish(grown, policy_of(known, rules=rules), learned=False, seed=1)
+        for rules in ([], [{"values": ["O*"], "where": {"age": {"to": 11}}}])
+    )
+    assert one.release.counts == other.release.counts
+
+
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
 def test_an_impossible_value_is_refused(tmp_path, engine):
     rows = hospital(90).to_pylist()
@@ -443,6 +484,29 @@ def test_who_knows_no_rules_refuses_them():
         fk.Schema(quasi_identifiers=["a"], sensitive="code", **several)
 
 
+def test_a_policy_file_keeps_the_rules(tmp_path):
+    policy = policy_of(["region", "age"])
+    policy.save(tmp_path / "policy.toml")
+    assert fk.Policy.load(tmp_path / "policy.toml").schema.impossible == policy.schema.impossible
+    text = (
+        '[schema]\nquasi_identifiers = ["region"]\nsensitive = "code"\n'
+        '[[schema.impossible]]\nvalues = ["O04"]\nwhere = { sex = ["m"], age = { from = 60 } }\n'
+        "[[require]]\nfacts = { l = 1 }\nbelow = 0.5\n"
+    )
+    (tmp_path / "own.toml").write_text(text, encoding="utf-8")
+    (rule,) = fk.Policy.load(tmp_path / "own.toml").schema.impossible
+    assert str(rule) == "sex m and age 60 and more"
+
+
+def test_a_generalized_table_is_read_by_labels():
+    rows = {"sex": ["*"] * 4 + ["f"] * 4, "age": ["5 to 14"] * 4 + ["20 to 29"] * 4}
+    table = pa.table({**rows, "code": ["O80", "J06", "I10", "E11"] * 2})
+    audited = fk.audit(table, policy_of(["sex", "age"], values=["O80"]), learned=False)
+    assert (audited.safe, audited.scope.open) == (False, ("sex", "age"))
+    figure = audited.verdicts[0].found
+    assert (str(figure.value), figure.exact, figure.bounded) == ("O80", 1, True)
+
+
 def test_other_people_are_refused():
     people = hospital()
     made = fk.publish(people, policy_of(["region"]), learned=False)
@@ -471,12 +535,48 @@ def test_who_is_open_may_take_a_value():
 # ---- of small tables, whose figures are counted by hand -----------------------------------------
 
 
+@pytest.mark.parametrize("column", ["s2", None])
+def test_the_judge_applies_a_rule_by_column(column, tmp_path):
+    """Of four people three can have u, so one u is 1/3, in whichever column it stands."""
+    own = {} if column is None else {"sensitive": "s2"}
+    roles = {"quasi_identifiers": ["age"], "sensitive": ["s1", "s2"] if column else "s2"}
+    schema = {**roles, "other": ["sex"], "types": {"age": "number"}}
+    required = {"facts": {}, "below": "3/10", "knowing": [], "values": ["u"], **own}
+    policy = {"schema": schema, "require": [required]}
+    rows = {"age": [37, 36, 32, 34], "s1": [*"BBBB"], "s2": [*"vvuv"], "sex": [*"fmff"]}
+    table = pa.table(rows if column else {k: v for k, v in rows.items() if k != "s1"})
+    written(table, policy, folder := tmp_path / "out")
+    assert fk.verify(folder).people == 4
+    rule = {"values": ["u"], "where": {"sex": ["m"]}}
+    for one in [rule | own] if column else [rule | {"sensitive": None}, rule]:
+        strict = {**policy, "schema": {**schema, "impossible": [one]}}
+        forge(folder, lambda said, one=one: said["policy"]["schema"].update(impossible=[one]))
+        with pytest.raises(CertificateError, match="reaches 1/3, the limit is 3/10"):
+            fk.verify(folder)
+        if one.get("sensitive", "") is not None:
+            written(table, policy, again := tmp_path / "again")
+            with pytest.raises(CertificateError, match="reaches 1/3, the limit is 3/10"):
+                fk.verify(again, fk.Policy.from_dict(strict))
+
+
 def strict_of(schema, where):
     """A policy by which only who does not meet a condition can have B, below 9/10."""
     required = {"facts": {}, "below": "9/10", "values": ["B"]}
     rule = {"values": ["B"], "where": where}
     strict = {"schema": {**schema, "impossible": [rule]}, "require": [required]}
     return required, fk.Policy.from_dict(strict)
+
+
+def test_a_label_without_an_upper_end(tmp_path):
+    """Only the first of four people can have B, though all four have one label."""
+    table = pa.table({"age": [25, 30, 31, 32], "ill": [*"BCCA"]})
+    schema = {"quasi_identifiers": ["age"], "sensitive": "ill", "types": {"age": "number"}}
+    required, strict = strict_of(schema, {"age": ["30", "31", "32"]})
+    policy = {"schema": schema, "require": [required, {"levels": {"age": {"top": 25}}}]}
+    made = written(table, policy, tmp_path / "out")
+    assert {row["age"][-8:] for row in made.to_arrow().to_pylist()} == {" or more"}
+    with pytest.raises(CertificateError, match="reaches 1, the limit is 9/10"):
+        fk.verify(tmp_path / "out", strict)
 
 
 @pytest.mark.parametrize("node", ["2", "20", "1e1", "20 to 20", "1980", "19 or more", "20s"])

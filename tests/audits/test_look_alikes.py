@@ -119,6 +119,51 @@ def test_a_population_meets_exact_values(tmp_path):
     assert held > TIMES
 
 
+def test_exact_birth_dates_are_no_k_anonymity(tmp_path):
+    """Everybody in a group of 7, and everybody unique in the table of people."""
+    born = [f"{1940 + i % 60}-0{i // 60 + 1}-11" for i in range(210)]
+    table = pa.table({"born": born, "ill": random.Random(1).choices("abcdef", k=210)})
+    own, folder = fk.Schema(quasi_identifiers=["born"], sensitive="ill"), tmp_path / "out"
+    facts = fk.Requirement(fk.Facts(), below="9/10")
+    strict, loose = (
+        fk.Policy([facts, fk.Requirement(criterion(5))], own)
+        for criterion in (fk.KAnonymity, fk.GroupSize)
+    )
+    for method in ("mondrian", "fulldomain", "anatomy", "streamliner"):
+        with pytest.raises(fk.NoSafeRelease, match=r"has 1 person, the least is 5.* group_size"):
+            fk.publish(table, strict, method=method, form="bucketized", seed=1)
+    made = written(table, loose, folder, form="bucketized")
+    fk.verify(folder)
+    assert made.audit.criteria[0].reached == made.release.counts.sizes.min() >= 5
+    assert fk.KAnonymity(5).measure(made) == fk.k_anonymity(made.release) == 1
+    # A certificate that claims more is refused.
+    place = folder / "certificate.json"
+    place.write_text(place.read_text().replace("group_size", "k_anonymity"))
+    with pytest.raises(CertificateError, match="k_anonymity"):
+        fk.verify(folder)
+
+
+def test_groups_are_judged_by_what_is_shown():
+    rows = {"gid": [1, 1, 1, 2, 2, 2], "age": [30, 30, 41, 41, 50, 50], "ill": [*"abcabc"]}
+    table, three = pa.table(rows), fk.KAnonymity(3)
+    own = fk.Schema(quasi_identifiers=["age"], sensitive="ill", group="gid")
+    policy = fk.Policy([fk.Requirement(fk.KAnonymity(2))], own)
+    assert three.holds(fk.GroupCounts.from_bags(["abc", "abc"]))
+    bare = fk.Release.from_groups(table.drop(["age"]), group="gid", sensitive="ill")
+    assert three.measure(bare) == fk.audit(bare, policy).criteria[0].reached == 3
+    shown = fk.Release.from_groups(table, group="gid", sensitive="ill")
+    for given in (shown, table, fk.Release.from_schema(table, own)):
+        assert fk.audit(given, policy).criteria[0].reached == 2
+    tally = pa.table({"group": [1, 1], "ill": ["a", "b"], "count": [1, 2]})
+    people = pa.table({"group": [1, 1, 1], "age": [30, 30, 41], "job": [*"xyx"]})
+    for known, least in ((None, 1), (["age"], 1), (["job"], 1), ([], 3)):
+        release = fk.Release.from_bucketized(
+            tally, sensitive="ill", people=people, quasi_identifiers=known
+        )
+        assert fk.KAnonymity(1).measure(release) == least
+        assert fk.GroupSize(1).measure(release) == 3
+
+
 def test_who_has_what_is_not_known():
     table = pa.table({"age": [30, 30, 30], "ill": [*"aab"]})
     own = fk.Schema(quasi_identifiers=["age"], sensitive="ill")

@@ -13,7 +13,7 @@ from tests.oracle.rules import worst_cases, worst_negations
 from tests.refusals import refused
 
 import foreknow as fk
-from foreknow_judge.errors import CertificateError
+from foreknow_judge.errors import CertificateError, PolicyError
 from foreknow_judge.impossible import Rules
 from foreknow_judge.verdicts import verdicts
 from foreknow_judge.written import Written
@@ -168,6 +168,27 @@ def test_audits_of_tables_have_the_figure(hidden):
     assert inner > 5
 
 
+@pytest.mark.parametrize(
+    ("asked", "more"),
+    [
+        ({"facts": {"m": 1}, "below": 1}, {}),
+        ({"implications": {"k": 1}, "below": 1}, {}),
+        ({"facts": {}, "below": 1, "within": 5}, {"types": {"ill": "number"}}),
+        ({"t_closeness": {"t": "1/2"}}, {}),
+        ({"facts": {}, "below": 1}, {"identifiers": [], "person": "who", "unit": "row"}),
+        ({"facts": {}, "below": 1}, {"shared": {"by": "home", "values": ["ill"]}}),
+    ],
+)
+def test_what_nobody_counts_is_refused(asked, more):
+    schema = {"quasi_identifiers": ["at"], "sensitive": [*COLUMNS], "identifiers": ["who"]} | more
+    schema["impossible"] = [{"values": ["x"], "where": {"sex": ["m"]}, "sensitive": "test"}]
+    required = {"sensitive": "ill", "knowing": [], **asked}
+    with refused("impossible-linked", PolicyError):
+        fk.Policy.from_dict({"schema": schema, "require": [required]})
+    way_out = {"schema": schema, "require": [required | {"knowing": ["test"]}]}
+    assert fk.Policy.from_dict(way_out).requirements
+
+
 def ruled(rules, asked, **publish):
     """A policy on columns that are linked, with rules on some."""
     schema = {"quasi_identifiers": ["age"], "sensitive": [*COLUMNS], "other": ["sex"]}
@@ -195,6 +216,25 @@ def test_a_certificate_counts_the_rule(tmp_path):
         forge(folder, lambda said, kind=kind: settings_of(said, **kind))
         with pytest.raises(CertificateError, match=r"bears on the other|say nothing of values"):
             fk.verify(folder)
+
+
+def test_rules_of_a_linked_column_count(tmp_path):
+    """Both of the women have x and a; without the rule it would be two of eight."""
+    columns = {"age": [*range(20, 28)], "ill": [*"aabbbbbb"], "test": [*"xxyzyzyz"]}
+    table = pa.table({**columns, "sex": [*"ffmmmmmm"]})
+    one_age = table.set_column(0, "age", pa.array(["*"] * 8))
+    (verdict,) = fk.audit(one_age, ruled([NO_X], [SURE_OF_A])).verdicts
+    assert (verdict.found.settled, verdict.safe) == (1, False)
+    assert fk.audit(one_age, ruled([], [SURE_OF_A])).verdicts[0].reached == Fraction(1, 4)
+    # Ways out.
+    assert fk.publish(table, ruled([NO_X], [SURE_OF_A], unlinked=["test"]), seed=1).audit.safe
+    known = ruled([NO_X], [SURE_OF_A | {"knowing": ["test"]}])
+    assert fk.audit(fk.Microdata(table, known.schema), known).verdicts[0].reached == 1
+    written(table, ruled([], [SURE_OF_A]), tmp_path / "out")
+    rules = ruled([NO_X], [SURE_OF_A]).to_dict()["schema"]["impossible"]
+    forge(tmp_path / "out", lambda said: said["policy"]["schema"].update(impossible=rules))
+    with pytest.raises(fk.InputError, match="reaches 1, the limit is 1"):
+        fk.verify(tmp_path / "out")
 
 
 def test_a_shuffled_column_is_no_way_out_twice():

@@ -1,18 +1,22 @@
 """Several sensitive columns, and columns known beside them: counted, searched and judged."""
 
+import json
 import random
 import re
 from collections import Counter, defaultdict
 from fractions import Fraction
 from itertools import product
 
+import duckdb
 import pyarrow as pa
+import pyarrow.csv as pc
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.audits.folders import forge, settings_of, written
 from tests.cli.conftest import desk as desk
-from tests.examples import examples
+from tests.examples import NIGHTLY, examples
 from tests.oracle.sets import joint_worlds, worst_over_worlds
 from tests.oracle.worlds import worlds
 
@@ -94,6 +98,17 @@ def test_facts_are_those_of_rows(groups, sight):
         assert verdict.safe == (expected < Fraction(1, 2))
 
 
+@given(RELEASES, st.sets(st.sampled_from(COLUMNS), min_size=1))
+@examples(60)
+def test_who_counts_people_knows_any_column(groups, known):
+    tallies = (Counter(tuple(row[n] for n in sorted(known)) for row in own) for own in groups)
+    least = min(min(tally.values()) for tally in tallies)
+    required = fk.Requirement(fk.KAnonymity(2), knowing=sorted(known))
+    audit = fk.audit(opened(groups, ()), fk.Policy([required]))
+    assert audit.criteria[0].reached == least
+    assert audit.safe == (least >= 2)
+
+
 def people(n=300, seed=1):
     draw = random.Random(seed)
     ill = draw.choices(["HIV", "flu", "cold", "gout", "none"], [1, 2, 3, 2, 4], k=n)
@@ -117,6 +132,126 @@ SCHEMA = fk.Schema(
 def policy(below="9/10", **more):
     both = [fk.Requirement(fk.Facts(1), below=below, sensitive=n, **more) for n in S["sensitive"]]
     return fk.Policy(both, SCHEMA)
+
+
+def test_full_domain_takes_the_best_node():
+    table = people(200, 3)
+    asked = fk.Policy(
+        [
+            fk.Requirement(fk.Facts(1, 1, 1), below="9/10", sensitive="ill", knowing=["job"]),
+            fk.Requirement(fk.LDiversity(2), sensitive="pay", knowing=[]),
+            fk.Requirement(fk.KAnonymity(4)),
+        ],
+        SCHEMA,
+    )
+    search = fk.FullDomain().search(fk.Microdata(table, asked.schema), asked, explain=True)
+    tops = search.tops
+
+    def safe(node):
+        rows, (low, high) = table.to_pylist(), node
+        for row in rows:
+            wide = [1, 5, 10, 20][low] if low < tops[0] else 100
+            row["age"], row["sex"] = str(row["age"] // wide), "*" if high else row["sex"]
+        release = fk.Release.from_generalized(
+            pa.Table.from_pylist(rows), quasi_identifiers=["age", "sex"], **S
+        )
+        return fk.audit(release, fk.Policy(asked.requirements)).safe
+
+    of = {node: safe(node) for node in product(*(range(top + 1) for top in tops))}
+    assert {*of.values()} == {True, False}
+    for node, is_safe in of.items():
+        assert search.status_of(node) == ("safe" if is_safe else "unsafe")
+    losses = [search.loss_of(node) for node, is_safe in of.items() if is_safe]
+    assert of[search.chosen]
+    assert search.loss_of(search.chosen) == min(loss for loss in losses if loss is not None)
+
+
+def test_columns_that_single_people_out():
+    """Groups of four by age, all values in each, and a column beside that differs for everybody."""
+    columns = {"age": ["20 to 39"] * 4 + ["40 to 59"] * 4, "badge": [*"12345678"]}
+    table = pa.table({**columns, "ill": ["flu", "hiv", "cold", "gout"] * 2})
+    roles = {"quasi_identifiers": ["age"], "sensitive": "ill"}
+    declared = fk.Release.from_generalized(table, other=["badge"], **roles)
+    undeclared = fk.Release.from_generalized(table, **roles)
+    every, blind, named = (
+        fk.Policy([fk.Requirement(fk.Facts(), below="1/2", knowing=own)])
+        for own in (None, [], ["badge"])
+    )
+    (verdict,) = fk.audit(declared, every).verdicts
+    assert (verdict.safe, verdict.probability, verdict.known) == (False, 1, ("badge",))
+    unknowing = fk.audit(declared, blind)
+    assert unknowing.safe
+    said = "A requirement on ill assumes that nobody knows the badge of anybody."
+    assert said in unknowing.notes
+    assert any("badge" in note for note in fk.audit(undeclared, every).notes)
+    assert not fk.audit(undeclared, named).safe
+
+
+@pytest.mark.complete
+@pytest.mark.parametrize("required", [fk.Facts(l=1), fk.LDiversity(3, kind="distinct")])
+def test_whom_unknown_columns_reach(required, tmp_path):
+    """As many people as the same requirement reaches that takes the column for known."""
+    limit = {} if isinstance(required, fk.LDiversity) else {"below": "1/2"}
+    columns = {"age": lambda i: 20 + 10 * (i // 30), "ward": lambda i: i * i % 11}
+    columns = {name: [str(of(i)) for i in range(300)] for name, of in columns.items()}
+    table = pa.table({**columns, "ill": [f"i{i % 7}" for i in range(300)]})
+    roles = {"quasi_identifiers": ["age"], "sensitive": "ill", "other": ["ward"]}
+    release = fk.Release.from_generalized(table, **roles)
+    rules, stricter = (
+        fk.Policy([fk.Requirement(required, knowing=of, **limit)], fk.Schema(**roles))
+        for of in ([], None)
+    )
+    over = fk.audit(release, stricter).exposed[0].over.people
+    blind = fk.audit(release, rules)
+    assert blind.safe
+    assert blind.scope.if_known == {"ill": (over, 300)}
+    said = f"{over} of 300 people are at or over a limit on ill if somebody knows the ward of"
+    assert blind.notes[0] == f"{said} everybody."
+    assert said in " ".join(blind.summary().split())
+    assert json.loads(blind.to_json())["scope"]["if_known"] == {"ill": [over, 300]}
+    made = written(table, rules, tmp_path / "out")
+    assert "if somebody knows the ward of everybody" in (tmp_path / "out/report.html").read_text()
+    assert "if_known" not in made.certificate.scope
+    assert fk.verify(tmp_path / "out").people == 300
+
+
+POLICY = """[schema]
+quasi_identifiers = ["age", "sex"]
+sensitive = ["ill", "pay"]
+other = ["job"]
+
+[[require]]
+sensitive = "ill"
+facts = { l = 1 }
+below = 0.95
+
+[[require]]
+sensitive = "pay"
+knowing = []
+facts = { l = 1 }
+below = 0.95
+
+[[require]]
+k_anonymity = 3
+
+[publish]
+unlinked = ["pay"]
+"""
+
+
+@pytest.mark.complete
+def test_a_policy_file_is_reported(desk):
+    read = fk.Policy.load(desk.put("policy.toml", POLICY))
+    assert read.schema.sensitives == ("ill", "pay")
+    assert fk.Policy.from_dict(read.to_dict()).to_dict() == read.to_dict()
+    made = written(people(), read, desk.folder / "out")
+    require = made.certificate.policy["require"]
+    assert [table.get("knowing") for table in require] == [["job"], [], ["job"]]
+    assert "the job of everybody" in (desk.folder / "out/report.html").read_text()
+    said = desk.says("verify", "out")
+    assert "every requirement on ill and pay holds" in said
+    assert "ill: against facts l = 1, k = 0, m = 0 and the job of everybody: at most" in said
+    assert "pay: against facts l = 1, k = 0, m = 0: at most" in said
 
 
 @pytest.mark.parametrize("options", [{"unlinked": ["ill", "job"]}, {"form": "bucketized"}])
@@ -189,6 +324,52 @@ def test_a_proof_does_not_count_columns_beside(knowing, said):
     asked = fk.Requirement(fk.Facts(), below="9/10", knowing=knowing)
     made = fk.publish(table, fk.Policy([asked], roles), method="safe")
     assert made.audit.scope.method == said
+
+
+@pytest.mark.parametrize("source", ["arrow", "csv", "parquet", "relation"])
+def test_sights_are_counted_at_once(source, tmp_path):
+    """As if each were read alone, and as rows are counted by hand."""
+    draw = random.Random(source)
+    connection = duckdb.connect()
+    roles = {"sensitive": ["ill", "pay"], "other": ["job", "rank"], "missing": "drop"}
+    about = [("ill", ["job"]), ("ill", ["job", "rank", "pay"]), ("pay", ["rank"]), ("pay", None)]
+    requirements = [
+        fk.Requirement(fk.Facts(), below=1, sensitive=name, knowing=knowing)
+        for name, knowing in [*about, ("ill", [])]
+    ]
+    for turn in range(12 if NIGHTLY else 3):
+        n = draw.randint(1, 40)
+        table = {
+            "group": [draw.choice([-1, 0, 2, 10]) for _ in range(n)],
+            "job": [draw.choice(["x", "y", None]) for _ in range(n)],
+            "rank": [draw.choice([0.5, 2.5, None]) for _ in range(n)],
+            "ill": ["c", *(draw.choice(["a", "b", "c", None]) for _ in range(n - 1))],
+            "pay": [draw.choice([10, 9, 2]) for _ in range(n)],
+        }
+        rows, given = pa.table(table), tmp_path / f"{turn}.{source}"
+        if source == "csv":
+            pc.write_csv(rows, given)
+            table = {c: [None if v is None else str(v) for v in own] for c, own in table.items()}
+        elif source == "parquet":
+            pq.write_table(rows, given)
+        else:
+            given = connection.from_arrow(rows) if source == "relation" else rows
+        judged, alone = (fk.Release.from_groups(given, group="group", **roles) for _ in "ab")
+        fk.audit(judged, fk.Policy(requirements))
+        for required in requirements:
+            known, by_hand = required.sight(judged.layout).known, Counter()
+            for row in zip(*table.values(), strict=True):
+                own = dict(zip(table, row, strict=True))
+                label = (own["group"], *(own[name] for name in known)) if known else own["group"]
+                if own[required.sensitive] is not None:
+                    by_hand[label, own[required.sensitive]] += 1
+            for release in (judged, alone):
+                counts = required.count(release).counts.counts
+                assert {
+                    (label, value): many
+                    for place, label in enumerate(counts.groups)
+                    for value, many in counts.bag(place).items()
+                } == dict(by_hand)
 
 
 def test_crowded_columns_are_named(desk):
@@ -267,3 +448,26 @@ def test_people_apart_from_values():
             fk.publish(rows, rules, labels=exact, seed=1)
     rules = {"schema": schema, "require": [{"k_anonymity": 2, "knowing": []}]}
     assert fk.publish(rows, rules, labels=exact, seed=1).audit.safe
+
+
+@pytest.mark.parametrize("semantics", ["set", "multiset"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"facts": {"l": 1}, "below": "1/2", "sensitive": "ill"},
+        {"k_anonymity": 2},
+        {"facts": {}, "below": "1/2", "sensitive": "pay", "knowing": ["job", "ill"]},
+    ],
+)
+def test_several_values_beside_unpublished(semantics, asked):
+    rows = {"pid": [*"abcd"], "age": [30] * 4, "job": ["cook", "cook", "nurse", "nurse"]}
+    rows |= {"ill": [["Flu", "Cold"], ["Flu"], [], ["Gout"]], "pay": [*"1123"]}
+    schema = {"quasi_identifiers": ["age"], "sensitive": ["ill", "pay"], "person": "pid"}
+    schema["semantics"] = {"ill": semantics}
+    known, blind = (
+        {"schema": schema, "require": [own]}
+        for own in ({"knowing": ["job"], **asked}, asked | {"knowing": []})
+    )
+    with pytest.raises(fk.InputError, match="leave it out of knowing"):
+        fk.audit(pa.table(rows), known, learned=False)
+    assert fk.audit(pa.table(rows), blind, learned=False).verdicts

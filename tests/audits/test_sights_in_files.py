@@ -9,6 +9,8 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pyarrow as pa
+import pyarrow.csv as pc
+import pyarrow.parquet as pq
 import pytest
 from tests.audits.folders import forge, written
 from tests.examples import NIGHTLY
@@ -126,6 +128,29 @@ def test_files_hold_what_is_judged(form, method, unlinked, tmp_path):
                 assert published[name, str(value)] == count
 
 
+@pytest.mark.thinned(3)
+@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+@pytest.mark.parametrize("apart", [[], ["ill"], ["pay"]])
+@pytest.mark.parametrize("known", [["ill"], ["pay"], ["ill", "pay"]])
+def test_who_counts_people_knows_any_column(form, apart, known, tmp_path):
+    criterion = fk.KAnonymity(2) if form == "generalized" else fk.GroupSize(2)
+    folder = tmp_path / "out"
+    options = fk.PublishOptions(form=form, unlinked=apart)
+    rules = fk.Policy([fk.Requirement(criterion, knowing=known)], schema(other=[]), options)
+    made = written(people(200, 1), rules, folder)
+    fk.verify(folder)
+    linked = [name for name in ("ill", "pay") if name not in apart]
+    if form == "bucketized" and len(linked) == 1:
+        linked = ["ill"]  # each column is in a table of its own
+    divide = [name for name in known if name in linked]
+    groups, part = (["age", "sex"], "release") if form == "generalized" else (["group"], "people")
+    if divide and form == "bucketized":
+        part = "sensitive2" if apart == ["ill"] else "sensitive"
+    (verdict,) = made.audit.criteria
+    assert verdict.known == tuple(divide)
+    assert verdict.reached == min(tallied(folder, part, [*groups, *divide]).values()) >= 2
+
+
 @pytest.mark.parametrize(
     ("form", "sensitive"), [("generalized", ["ill", "pay"]), ("bucketized", ["ill"])]
 )
@@ -216,6 +241,22 @@ def test_the_first_column_may_be_apart(form, tmp_path):
             assert told == (["pay"] if place else ["ill", "pay"])
 
 
+@pytest.mark.parametrize("holes", [["ill"], ["pay"], ["ill", "pay"]])
+def test_people_without_a_value_are_dropped(holes, tmp_path):
+    rows = people(12).to_pylist()
+    for place, name in enumerate(holes):
+        rows[place][name] = None
+    table = pa.Table.from_pylist(rows)
+    asked = [fk.Requirement(fk.Facts(1), 1, sensitive=n, knowing=[]) for n in ("ill", "pay")]
+    made = written(table, fk.Policy(asked, schema(missing="drop")), tmp_path / "out")
+    fk.verify(tmp_path / "out")
+    assert made.audit.scope.left_out == len(holes)
+    own = made.tables["release"].to_pydict()
+    published = Counter(zip(own["ill"], map(int, own["pay"]), strict=True))
+    whole = Counter((row["ill"], row["pay"]) for row in rows)
+    assert published == Counter({k: n for k, n in whole.items() if None not in k})
+
+
 # ---- how a shuffled column is called -------------------------------------------------------------
 
 
@@ -227,6 +268,27 @@ def both(**options):
 
 ORDERED = {"age": [*range(20, 60)], "job": (["cook"] * 4 + ["nurse"] * 4) * 5}
 ORDERED = pa.table({**ORDERED, "ill": [*"abcd"] * 10, "pay": [*"sstuuvvt"] * 5})
+
+
+@pytest.mark.parametrize(
+    ("fmt", "apart"), [("csv", ["pay"]), ("parquet", ["ill"]), ("csv", ["pay", "job"])]
+)
+def test_a_shuffled_column_is_called_so(fmt, apart, tmp_path):
+    policy, folder = both(unlinked=apart, format=fmt), tmp_path / "out"
+    made = written(ORDERED, policy, folder)
+    names = [f"{n}_shuffled" if n in apart else n for n in ("age", "job", "ill", "pay")]
+    at = folder / f"release.{fmt}"
+    file = pq.read_table(at) if fmt == "parquet" else pc.read_csv(at)
+    for table in (made.to_arrow(), made.tables["release"], file):
+        assert table.column_names == names
+    assert fk.verify(folder).scope.shuffled == tuple(apart)
+    said = [(verdict.disclosure.exact, verdict.value) for verdict in made.audit.verdicts]
+    for given in (folder, at, file.cast(made.to_arrow().schema)):
+        verdicts = fk.audit(given, policy).verdicts
+        assert [(verdict.disclosure.exact, verdict.value) for verdict in verdicts] == said
+    # Another's table does not say it, so its columns are taken for linked.
+    plain = made.to_arrow().rename_columns(["age", "job", "ill", "pay"])
+    assert not fk.audit(plain, policy).scope.shuffled
 
 
 def test_a_shuffled_column_keeps_its_name(tmp_path):

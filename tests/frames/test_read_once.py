@@ -1,5 +1,6 @@
 """A table is read once, or a verdict is on one of its states: rows that turn mix nobody up."""
 
+import os
 import random
 from collections import Counter
 from itertools import count
@@ -92,6 +93,16 @@ def test_a_query_with_other_rows_is_refused():
             release.signatures([known])
 
 
+def test_a_changed_polars_frame_stays():
+    frame = pl.from_arrow(TABLE)
+    microdata = fk.Microdata(frame, SCHEMA)
+    before = microdata.n_people
+    frame.insert_column(0, pl.Series("new", range(N)))
+    frame.replace_column(frame.get_column_index("name"), pl.Series("name", ["x"] * N))
+    assert microdata.n_people == before
+    assert microdata.source.arrow(["name"])["name"].to_pylist() == TABLE["name"].to_pylist()
+
+
 # ---- files ---------------------------------------------------------------------------------------
 
 
@@ -104,6 +115,32 @@ def replace(path, table):
     aside = path.with_name(f"new{path.suffix}")
     write(aside, table)
     aside.replace(path)
+
+
+@pytest.mark.parametrize("name", ["people.csv", "people.parquet"])
+def test_a_file_that_changes_is_refused(tmp_path, name):
+    path, said = tmp_path / name, rf"{name} changed while it was read"
+    for change in (write, replace):  # before it is read
+        write(path, TABLE)
+        microdata = fk.Microdata(path, SCHEMA)
+        change(path, TURNED)
+        with pytest.raises(DataError, match=said):
+            _ = microdata.n_people
+    for keep in (False, True):  # between two reads, and with its old time
+        write(path, TABLE)
+        release = fk.Release.from_groups(path, group="age", sensitive="disease")
+        assert release.counts.n_people == N
+        times = path.stat()
+        write(path, TURNED)
+        if keep:
+            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        with pytest.raises(DataError, match=said):
+            release.signatures(["name"])
+    write(path, TABLE)
+    microdata = fk.Microdata(path, SCHEMA)
+    assert microdata.n_people == N
+    replace(path, TURNED)
+    assert published(microdata) == WHO  # what was read
 
 
 def test_folders_and_releases_that_change_are_refused(tmp_path):
@@ -239,6 +276,20 @@ def test_a_relation_that_changes_after_it_was_counted(other):
     else:  # read once more, with all that its owner counts
         assert safe(release, policy) == [False, True]
         assert fk.audit(release, policy, learned=False).counts.n_groups == 4
+
+
+@pytest.mark.parametrize("drawn", ["ill", "job", "at"])
+@pytest.mark.parametrize("other", [["job"], []])
+def test_a_relation_that_is_drawn_anew_is_read_once(drawn, other):
+    """Whatever is drawn, amounts fit each other: who knows more is not less sure."""
+    letter = {name: f"i * 7 % {n}" for name, n in (("ill", 5), ("job", 3), ("at", 4))}
+    letter[drawn] = "floor(random() * 3)"
+    columns = [f"chr((97 + {own})::INT) AS {name}" for name, own in letter.items()]
+    relation = duckdb.connect().sql(f"SELECT {', '.join(columns)} FROM range(40) t(i)")
+    known = [fk.Requirement(fk.Facts(), below="9/10", knowing=own) for own in ([], ["job"])]
+    policy = fk.Policy(known, fk.Schema(**OF_ILL, other=other))
+    less, more = fk.audit(relation, policy, learned=False).verdicts
+    assert less.reached <= more.reached
 
 
 def test_people_beside_a_release_must_have_its_values():

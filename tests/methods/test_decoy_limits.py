@@ -3,7 +3,7 @@
 import random
 from collections import Counter, defaultdict
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, permutations, product
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,7 @@ from tests.methods.decoy_walk import made_of
 from tests.oracle.decoy import (
     beliefs,
     keeps,
+    one_trial,
     worst_of_implications,
     worst_posterior,
     worst_window,
@@ -22,7 +23,7 @@ from tests.oracle.implications import group_by_group
 
 import foreknow as fk
 from foreknow.errors import NoSafeRelease
-from foreknow.methods.decoy.guards import Guards
+from foreknow.methods.decoy.guards import AMOUNTS, Guards
 from foreknow_judge.errors import PolicyError
 
 ONE = fk.Schema(quasi_identifiers=["x"], sensitive="v")
@@ -38,6 +39,7 @@ CRITERIA = {
     "enhanced": (lambda limit: fk.BetaLikeness(limit, enhanced=True), ["1", "2"]),
     "delta": (fk.DeltaDisclosure, ["3/4", "1", "3/2"]),
 }
+every_kind = pytest.mark.parametrize("kind", CRITERIA)
 
 
 def microdata(values):
@@ -86,6 +88,29 @@ def test_single_atoms_are_the_worst(seed):
         assert worst_of_implications(weights, set(values), k, basic=True) == simple
 
 
+@every_kind
+def test_what_refusals_leave_keeps_criteria(kind):
+    """Shares times anything from 1 to 1 + 1/K; also that limits are not lowered without need."""
+    draw, (made, limits) = random.Random(kind), CRITERIA[kind]
+    kept = lost = 0
+    for _ in range(400 if NIGHTLY else 15):
+        table, limit = random_table(draw, 12, 40), draw.choice(limits)
+        safe = guarded(table, fk.Requirement(made(limit)))
+        bag = draw.sample(table, draw.randrange(4, len(table)))
+        for amount in AMOUNTS:
+            now = safe("left", bag, amount)
+            several = [*map(set, ["", *"abcd", "ab", "bcd", "abc", "abd", "acd"])]
+            several += [{x for x in "abcd" if draw.random() < 2 / 3} for _ in range(20)]
+            held = True
+            for some in several:
+                own = {x: p * (1 + Fraction(x in some, amount)) for x, p in shares(bag).items()}
+                own = {x: p / sum(own.values()) for x, p in own.items()}
+                held &= keeps(own, shares(table), kind, Fraction(limit))
+            assert held or not now
+            kept, lost = kept + now, lost + (held and not now)
+    assert kept > 3 * lost
+
+
 def near(bag, everybody, swaps):
     """Every bag that so many exchanges with others make of one."""
     found = {tuple(sorted(bag))}
@@ -131,6 +156,41 @@ def test_decoys_stand_for_exchanged_values(kind):
         assert not (unsafe and guarded(table, asked, *beside)("exchanged", bag))
         noisy += unsafe
     assert noisy
+
+
+@every_kind
+def test_beliefs_after_refusals_keep_criteria(kind):
+    """One cut beside three decoys, whatever is unsafe, by all worlds, all lots and all decoys."""
+    draw, (made, limits) = random.Random(kind), CRITERIA[kind]
+    told = 0
+    for _ in range(40 if NIGHTLY else 3):
+        values, limit = draw.choice(["aabbcc", "aabbc", "aabbcd"]), Fraction(limits[-1])
+        many, safe = draw.choice([1, 1, 2]), guarded(values, fk.Requirement(made(limit)))
+        unsafe = {draw.choice(sorted({tuple(sorted(w[:3])) for w in permutations(values)}))}
+        for (_, bags), weights in one_trial(values, range(3), many, unsafe, 1, 3)[1].items():
+            if any(weights.values()) and all(safe("left", bag, 3) for bag in bags):
+                told += len(set(weights.values())) > 1
+                assert all(keeps(one, shares(values), kind, limit) for one in beliefs(weights))
+    assert told
+
+
+def test_implications_after_two_refusals():
+    """Two groups, each with one cut beside three decoys; atoms fall in both."""
+    draw, told = random.Random(8), 0
+    for _ in range(30 if NIGHTLY else 1):
+        k = draw.choice([1, 1, 2]) if NIGHTLY else 1
+        values, limit = "abcd", Fraction(draw.choice(["1/2", "3/5", "3/4"]))
+        everyone = microdata(values * 2).counts(np.array([0] * 4 + [1] * 4))
+        asked = fk.Policy([fk.Requirement(fk.Implications(k), below=limit)], ONE)
+        guards = Guards.of(asked, everyone, 3)
+        if not guards.evaluate(everyone, np.zeros(2, dtype=np.int64)).safe_each()[0]:
+            continue
+        unsafe = {draw.choice([*combinations(values, 2)])}
+        (weights,) = one_trial(values, range(2), 1, unsafe, 1, 3)[1].values()
+        told += len(set(weights.values())) > 1
+        both = {v + w: x * y for v, x in weights.items() for w, y in weights.items()}
+        assert worst_of_implications(both, set(values), k) < limit
+    assert told
 
 
 # ---- the program: everybody's posterior, over every world of every release ----------------------
@@ -199,3 +259,63 @@ def test_no_limit_is_reached_in_releases(kind, decoys, eager):
 
 
 # ---- limits that are between those of the bag and those of what may be believed ------------------
+
+
+def left_safe(requirement, bag, whole, decoys=30):
+    """Whether the bag keeps a requirement as it is, and as what refusals leave."""
+    kept = guarded(whole, requirement)("evaluate", bag)
+    return kept, guarded(whole, requirement, decoys=decoys)("left", bag, decoys)
+
+
+@pytest.mark.parametrize("kind", ["t", "beta", "delta"])
+def test_limits_that_beliefs_may_break(kind):
+    """The limit is half-way between the furthest of the bag and of all weights from 1 to f."""
+    draw, seen, f = random.Random(kind), 0, 1 + 1 / 30
+    for _ in range(60):
+        bag = [*"abcd", *draw.choices("aabcd", k=draw.randint(4, 30))]
+        whole = [*bag, *draw.choices("abbcd", k=60)]
+        own = np.array([bag.count(v) for v in "abcd"]) / len(bag)
+        of = np.array([whole.count(v) for v in "abcd"]) / len(whole)
+
+        def far(shares, of=of):
+            if kind == "t":
+                return np.abs(shares - of).sum() / 2
+            if kind == "beta":
+                return (shares / of - 1).max()
+            return np.abs(np.log(shares / of)).max()
+
+        weights = map(np.array, product((1, f), repeat=4))
+        least, most = far(own), max(far(own * w / (own * w).sum()) for w in weights)
+        if most <= least * (1 + 1e-6) or least < 0.01:
+            continue
+        limit = Fraction((least + most) / 2).limit_denominator(10**9)
+        assert left_safe(fk.Requirement(CRITERIA[kind][0](limit)), bag, whole) == (True, False)
+        seen += 1
+    assert seen > 30
+
+
+@pytest.mark.parametrize(
+    ("adversary", "power"),
+    [(fk.Facts(), 1), (fk.Facts(m=2), 3), (fk.Implications(2), 3), (fk.Negations(1), 1)],
+    ids=str,
+)
+def test_odds_fall_once_per_group(adversary, power):
+    """For each group that knowledge speaks of: just below the lowered limit is kept, above not."""
+    bag = [*"aaabbbcccddd"]
+    found = adversary.disclosures(fk.GroupCounts.from_bags([bag]))
+    highest = max(each.exact for each in found.values())
+    odds = (1 / highest - 1) * Fraction(30, 31) ** power
+    for nudge, kept in ((Fraction(1, 1000), True), (-Fraction(1, 1000), False)):
+        limit = 1 / (1 + odds) + nudge
+        assert left_safe(fk.Requirement(adversary, below=limit), bag, bag) == (True, kept)
+
+
+def test_decoys_are_judged_like_cuts():
+    """Where limits bear on all groups, all are lowered, for decoys as well."""
+    bag, whole = [*"aaaabbbccd" * 200], [*"aabbccdd" * 500]
+    far = sum(abs(bag.count(v) / len(bag) - 1 / 4) for v in "abcd") / 2
+    rule = fk.Requirement(fk.TCloseness(Fraction(far).limit_denominator(1000) + Fraction(1, 200)))
+    asked = rule, fk.Requirement(fk.Implications(1), below="99/100")
+    for way in ("evaluate", "exchanged"):
+        assert guarded(whole, *asked)(way, bag)
+        assert not guarded(whole, *asked, decoys=30)(way, bag)

@@ -6,20 +6,22 @@ within reach, and larger ones of few values; that this is the same is compared w
 
 import os
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from fractions import Fraction
 from functools import cache
-from itertools import product
+from itertools import permutations, product
 from math import factorial, prod
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from tests.examples import NIGHTLY
 from tests.methods.decoy_walk import eager as eager
-from tests.methods.decoy_walk import given, judge, labelled
+from tests.methods.decoy_walk import given, in_order, judge, labelled, made_of
 from tests.oracle.decoy import Group, placements, planned, worst, worst_posterior
 
 import foreknow as fk
+from foreknow.errors import NoSafeRelease
 
 FACTS = [*product(range(3), repeat=3)]
 # Quasi-identifiers of n people: all different; few different; two columns, one of them categories.
@@ -67,6 +69,30 @@ def test_what_is_counted_is_all_worlds():
         for value in {value for world in whole for value in world}:
             assert worst(groups, value, facts) == worst_posterior(whole, {value}, facts)
     assert uneven
+
+
+@pytest.mark.parametrize("bag", ["abab", "abac", "ababa"] if NIGHTLY else ["abab"])
+def test_chances_are_those_of_runs(bag, eager):
+    """All groupings of all worlds, also where one may come about in several ways."""
+    eager(3, swaps=0)
+    several, runs = 0, 1000 if NIGHTLY else 60
+    for columns in COLUMNS["ties"](len(bag)):
+        microdata, policy = microdata_of(bag, columns), policy_of((0, 0, 0), 1)
+        made, whole = made_of(microdata, policy), Counter()
+        for weights in made.values():
+            several += len(set(weights.values())) > 1
+            whole.update(weights)
+        assert set(whole) == set(permutations(bag))
+        assert set(whole.values()) == {1}
+        seeds = (fk.Decoy().partition(microdata, policy, seed=seed) for seed in range(runs))
+        often = Counter(in_order(groups.tolist()) for groups in seeds)
+        assert len(often) > 1
+        assert all(made[groups][tuple(bag)] for groups in often)
+        for groups, weights in made.items():
+            chance = float(weights[tuple(bag)])
+            spread = 5 * (runs * chance * (1 - chance)) ** 0.5
+            assert abs(often[groups] - runs * chance) <= spread + 1e-9
+    assert several
 
 
 # ---- all tables of few people -------------------------------------------------------------------
@@ -145,6 +171,19 @@ def said(what, made, *highest):
     print(what, dict(made), *(f"{float(one):.6f}" for one in highest))
 
 
+@pytest.mark.parametrize("shape", COLUMNS if NIGHTLY else ["grid"])
+@pytest.mark.parametrize("people", range(2, PEOPLE + 1) if NIGHTLY else [4])
+def test_no_limit_is_reached(people, shape):
+    """Every bag, every limit that is attained, every release of the program as it is."""
+    whole, highest = Counter(), Fraction(0)
+    for facts in FACTS if NIGHTLY else [(0, 0, 0), (1, 0, 1)]:
+        bags, columns = all_bags(people), COLUMNS[shape](people)
+        made, _, most = followed(bags, columns, facts, limits_of(facts))
+        whole, highest = whole + made, max(highest, most)
+    said(f"as it is: {people} {shape}", whole, highest)
+    assert highest < 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("decoys", [1, 3])
 @pytest.mark.parametrize("people", range(4, PEOPLE + 1))
@@ -159,6 +198,37 @@ def test_nor_if_cuts_are_mostly_refused(people, decoys, eager):
     said(f"eager: {people} {decoys}", whole, uneven, highest)
     assert highest < 1
     assert whole["uneven"] or people < 8
+
+
+LARGER = [
+    ("aaaabbbb", 2, (0, 0, 0), 3),
+    ("aabbccdd", 2, (1, 0, 1), 3),
+    ("a" * 6 + "b" * 6, 2, (0, 0, 1), 1),
+]
+LARGEST = [
+    ("a" * 8 + "b" * 8, 4, (0, 0, 1), 1),
+    ("a" * 9 + "b" * 7, 4, (0, 0, 1), 1),
+    ("a" * 8 + "b" * 8, 2, (0, 1, 0), 1),
+    ("a" * 10 + "b" * 10, 2, (0, 0, 2), 1),
+    ("a" * 10 + "b" * 10, 2, (0, 1, 1), 1),
+]
+
+
+@pytest.mark.parametrize(
+    ("bag", "points", "facts", "decoys"), LARGER + LARGEST if NIGHTLY else LARGER
+)
+def test_nor_in_larger_uneven_tables(bag, points, facts, decoys, eager):
+    """Where people are linked, groups are so large before decoys are safe beside exchanges."""
+    eager(decoys)
+    columns = [{"x": [i * points // len(bag) for i in range(len(bag))]}]
+
+    def limits(bag):
+        return [*tight(attained(bag, facts)[-4:], facts, decoys), 1] if NIGHTLY else [1]
+
+    made, uneven, highest = followed([bag], columns, facts, limits)
+    said(f"larger: {bag} {points} {decoys} {facts}", made, uneven, highest)
+    assert made["uneven"]
+    assert highest < 1
 
 
 @pytest.mark.parametrize(
@@ -179,3 +249,34 @@ def test_breaches_are_found_without_exchanges(bag, facts, broken, eager):
 
 
 # ---- Mondrian beside it -------------------------------------------------------------------------
+
+
+def mondrian(bag, facts, limit):
+    """Tables along one column: how many there are, and in how many somebody reaches a limit."""
+    microdata, policy = microdata_of(bag, {"x": [*range(len(bag))]}), policy_of(facts, limit)
+    made = defaultdict(list)
+    for world in sorted(set(permutations(labelled(Counter(bag).values())))):
+        own = microdata.with_sensitive(np.array(world, microdata.sensitive_codes.dtype))
+        try:
+            groups = fk.Mondrian().partition(own, policy).tolist()
+        except NoSafeRelease:
+            return Counter()
+        made[tuple(sorted(zip(groups, world, strict=True))), tuple(groups)].append(world)
+    reaching = 0
+    for worlds in made.values():
+        weights = dict.fromkeys(worlds, Fraction(1))
+        highest = max(worst_posterior(weights, {v}, facts) for v in set(worlds[0]))
+        reaching += len(worlds) * (highest >= limit)
+    return Counter(tables=sum(map(len, made.values())), reached=reaching)
+
+
+def test_mondrian_reaches_limits():
+    """Of as many tables: those in which somebody's posterior is not below the limit."""
+    for people in [4, 5, 6] if NIGHTLY else [5]:
+        made = Counter()
+        for facts in FACTS if NIGHTLY and people < 6 else [(0, 0, 0)]:
+            for bag in all_bags(people) if NIGHTLY else ["aaabb"]:
+                for limit in attained(bag, facts) if NIGHTLY else [1]:
+                    made += mondrian(bag, facts, limit)
+        said(f"mondrian: {people}", made)
+        assert made["reached"] or people < 5

@@ -315,6 +315,18 @@ def test_no_release_is_unsafe(name):
             assert unsafe_releases(algorithm, functions, tables, judge, told=told) == []
 
 
+def test_naive_is_caught():
+    chance, (prop, judge) = random.Random(1), PROPERTIES["ratio 1/2"]
+    caught = 0
+    for multiset in MULTISETS[:5]:
+        tables = oracle.all_tables(tuple(multiset))
+        for _ in range(10):
+            functions = random_functions(len(multiset), chance)
+            naive = Naive(lists(functions), prop)
+            caught += bool(unsafe_releases(naive, functions, tables, judge))
+    assert caught > 2
+
+
 # Functions that group people alike, with a property that is not convex
 NOT_HALF = Each(lambda shares: max(shares.values()) != F(1, 2), symmetric=True)
 REUSED = [[1, 0, 0, 1, 1], [1, 1, 0, 0, 1], [1, 1, 1, 1, 0], [1, 1, 1, 1, 0]]
@@ -358,6 +370,41 @@ def test_labels_that_look_alike():
 
 CONVEX = [MaxRatio("1/2"), MaxRatio("2/3", strict=True), Distinct(2), Distinct(3)]
 CONVEX += [Entropy(2), Entropy("1.6"), Recursive(2, 2), Recursive(3, 3)]
+
+
+@pytest.mark.thinned(2)
+@pytest.mark.parametrize("prop", CONVEX, ids=repr)
+def test_safe_is_jump_by_one(prop):
+    """Corollary 1 for convex properties; also where Theorem 6 says "generally incomparable"."""
+    chance = random.Random(repr(prop))
+
+    # The same property, about which nothing is known: Safe asks every disclosure set.
+    class Unknown:
+        convex, complete = False, False
+        colour, limit, allows = prop.colour, lambda self, size, colour: size, prop.allows
+
+    for _ in range(60 if NIGHTLY else 30):
+        n = chance.choice([5, 6])
+        table, functions = chance.choices("aabbcd", k=n), lists(random_functions(n, chance))
+        expected = Jump(functions, 1, prop).run(table).released
+        assert Safe(functions, prop).run(table).released == expected
+        assert Safe(functions, Unknown()).run(table).released == expected
+
+
+def test_safe_and_jump_by_one_differ():
+    """A property that is not convex: the highest ratio is anything but 1/2 (Theorem 6)."""
+    chance, better = random.Random(3), set()
+    for _ in range(600):
+        n = chance.choice([5, 6])
+        table, functions = chance.choices("aabcd", k=n), lists(random_functions(n, chance))
+        safe, jump = (
+            len(functions) if a.run(table).released is None else a.run(table).released
+            for a in (Safe(functions, NOT_HALF), Jump(functions, 1, NOT_HALF))
+        )
+        better.add((safe > jump) - (safe < jump))
+        if len(better) == 3:
+            return
+    raise AssertionError(better)
 
 
 # ---- a secret choice ---------------------------------------------------------------------------

@@ -2,11 +2,13 @@
 
 import json
 import random
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests.examples import NIGHTLY
 from tests.oracle.units import limit_of_people, surest_of_person
@@ -17,7 +19,7 @@ import foreknow as fk
 from foreknow.data.people import bare_name
 from foreknow.errors import SchemaError
 from foreknow_judge.cases import chances_by_facts, worst_sum
-from foreknow_judge.errors import PolicyError
+from foreknow_judge.errors import PolicyError, UnsupportedError
 from foreknow_judge.written import Written
 
 TABLES = range(20_000 if NIGHTLY else 160)
@@ -58,6 +60,27 @@ def test_a_limit_is_about_the_sum_of_cases(block):
             for limit in limits if NIGHTLY else [limits[seed // 4 % len(limits)]]:
                 (verdict,) = judged(cases, {**facts, "below": str(limit)}).verdicts
                 assert (verdict.found.settled, verdict.safe) == (expected, expected < limit)
+
+
+def test_sizes_and_people_over_the_limit():
+    for seed in TABLES[::4]:
+        cases = few_cases(random.Random(seed))
+        bags, people = {}, {}
+        for who, group, value in cases:
+            bags.setdefault(group, []).append(value)
+            people.setdefault(group, set()).add(who)
+        least = min(map(len, people.values()))
+        for verdict in judged(cases, {"k_anonymity": 2}, {"group_size": 2}).verdicts:
+            assert (verdict.reached, verdict.safe) == (least, least >= 2)
+        sums = Counter()
+        for who, group, _ in cases:
+            for value in {*bags[group]}:
+                sums[who, value] += Fraction(bags[group].count(value), len(bags[group]))
+        over = {who for (who, _), sum_of in sums.items() if sum_of >= Fraction(2, 3)}
+        (found,) = judged(cases, {"facts": {}, "below": "2/3"}).exposed
+        groups = {group for who, group, _ in cases if who in over}
+        assert (found.over.people, found.over.groups) == (len(over), len(groups))
+        assert found.over.at_most
 
 
 def test_cases_of_one_group_add():
@@ -102,6 +125,34 @@ POLICY = {
         {"group_size": {"k": 3, "of": "house"}},
     ],
 }
+
+
+@pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
+def test_what_is_published_keeps_the_limit_of_persons(method, tmp_path):
+    divided, seeds = 0, range(40 if NIGHTLY else 2)
+    for seed in seeds:
+        table = visits(random.Random(seed), *((300, 200) if method == "mondrian" else (1500, 1200)))
+        policy = json.loads(json.dumps(POLICY))
+        if method == "fulldomain":
+            policy["schema"]["hierarchies"] = {"age": {"intervals": [30, 60]}}
+        made = fk.publish(table, policy, method=method, seed=seed)
+        assert made.audit.safe
+        made.write(tmp_path / str(seed))
+        members = pq.read_table(tmp_path / f"{seed}.owner" / "members.parquet").to_pylist()
+        groups, sums = {}, Counter()  # the cases of each group, by what the owner keeps
+        for row, own in zip(members, table.to_pylist(), strict=True):
+            groups.setdefault((row["ward"], row["age"]), []).append(own)
+        divided += len(groups) > 1
+        for rows in groups.values():
+            assert len({row["who"] for row in rows}) >= 4
+            assert len({row["house"] for row in rows}) >= 3
+            bag = Counter(row["ill"] for row in rows)
+            for row in rows:
+                for value, have in bag.items():  # one other person's value is known
+                    sums[row["who"], value] += Fraction(have, max(len(rows) - 1, have))
+        assert max(sums.values()) < Fraction(9, 10)
+        assert min(Fraction(1), max(sums.values())) == made.audit.verdicts[0].found.settled
+    assert 2 * divided >= len(seeds)
 
 
 def test_a_certificate_says_what_the_owner_counted(tmp_path):
@@ -249,6 +300,34 @@ def test_criteria_that_say_nothing_of_cases():
         refused_of(lambda rule=rule: of_ages(rule, "row", OF_CASES), COUNTS_ROWS, PolicyError)
 
 
+@pytest.mark.thinned(4)
+@pytest.mark.parametrize("method", ["mondrian", "fulldomain", "decoy", fk.Anatomy(l=5)])
+@pytest.mark.parametrize("beside", [(), (fk.LDiversity(2),)], ids=["alone", "beside another"])
+@pytest.mark.parametrize("rule", [own for own in RULED if own.of_cases], ids=lambda own: own.key)
+def test_criteria_of_cases_can_be_published(rule, beside, method):
+    many = range(80)
+    table = {"who": [f"p{i // 2}" for i in many], "ill": [i % 5 for i in many]}
+    table = pa.table({**table, "age": [20 + i * 7 % 80 for i in many]})
+    schema = fk.Schema(**OF_AGES, unit="row", hierarchies={"age": {"intervals": [10, 40]}})
+    policy = fk.Policy([fk.Requirement(own) for own in (rule, *beside)], schema)
+    refused = None
+    if method == "decoy" and rule.key in ("k_anonymity", "group_size"):
+        refused = UnsupportedError, r"^Decoy does not know of people with several cases; publish by"
+    elif isinstance(method, fk.Anatomy) and rule.key == "levels":
+        refused = PolicyError, "publish with form = "
+    elif isinstance(method, fk.Anatomy) and rule.key == "k_anonymity":
+        refused = UnsupportedError, "or require group_size"
+    if refused is not None:
+        refused_of(lambda: fk.publish(table, policy, method=method), refused[1], refused[0])
+        return
+    made = fk.publish(table, policy, method=method)
+    assert made.audit.safe
+    assert made.audit.scope.method == "not judged"  # what is proved of a method is of people
+    found = fk.audit(made.release, policy.shown, learned=False).verdicts
+    if rule.key not in ("k_anonymity", "group_size"):
+        assert [v.reached for v in found] == [v.reached for v in made.audit.verdicts]
+
+
 def test_criteria_of_values_say_that_they_counted_cases():
     table, require = table_of([("A", 0, v) for v in "xyz"]), [{"l_diversity": {"l": 2}}]
     found = fk.audit(table, asked(*require, {"k_anonymity": 1}), learned=False)
@@ -265,6 +344,14 @@ def test_criteria_of_values_say_that_they_counted_cases():
         assert "the owner counts people" in notes[0]
 
 
+def test_what_is_asked_twice_is_said_once(tmp_path):
+    rows = {"who": [*"abcd"], "age": [30] * 4, "ill": [*"wxyz"], "pay": [*"1234"]}
+    schema = {"quasi_identifiers": ["age"], "sensitive": ["ill", "pay"]}
+    require = [{"k_anonymity": 3, "sensitive": "pay"}, {"k_anonymity": 3}]
+    fk.publish(pa.table(rows), asked(*require, **schema)).write(tmp_path / "out")
+    assert len(fk.verify(tmp_path / "out").claimed_scope.word) == 1
+
+
 def test_persons_who_cannot_have_a_value_are_added_up():
     """A man has each of two cases of a group in which no woman can have HIV."""
     rows = {"who": [*"112345"], "sex": [*"mmffmm"], "ward": ["w"] * 6}
@@ -279,6 +366,25 @@ def test_persons_who_cannot_have_a_value_are_added_up():
 
 
 # ---- two spellings of a name ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("semantics", ["set", "multiset"])
+@pytest.mark.parametrize("names", [["7", "07", "8"], ["P1", "p1 ", "P2"], ["x", "x\u200b", "y"]])
+def test_two_spellings_are_no_second_person(semantics, names):
+    """Two people were counted as three: HIV by 1/3, where one of two has it."""
+    rows = {"ward": ["a"] * 3, "ill": ["HIV", "Flu", "Cold"]}
+    schema = {**ROLES, "unit": "person", "semantics": semantics}
+    limit = {"facts": {"l": 0}, "below": "1/2", "values": ["HIV"]}
+    table = pd.DataFrame({"who": names, **rows})
+    for call in fk.audit, fk.publish:
+        with pytest.raises(SchemaError, match="look like one, and would be counted as two"):
+            call(table, {"schema": schema, "require": [limit, {"k_anonymity": 3}]})
+    columns = {"quasi_identifiers": ["ward"], "sensitive": "ill", "person": "who"}
+    release = fk.Release.from_generalized(table, **columns, semantics=semantics)
+    with pytest.raises(SchemaError, match="look like one"):
+        fk.audit(release, {"require": [limit]})
+    alike = pd.DataFrame({"who": ["7", "7", "8"], **rows})
+    assert not fk.audit(alike, {"schema": schema, "require": [limit]}).safe
 
 
 def test_unseen_marks_are_no_second_name():

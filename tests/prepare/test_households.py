@@ -2,9 +2,11 @@
 
 import json
 import random
+from collections import Counter
 from fractions import Fraction
 
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.csv as csv
 import pytest
@@ -75,6 +77,23 @@ def test_requirements_on_what_is_shared_count_households(block):
             assert (verdict.reached, verdict.safe) == (expected, expected < limit)
 
 
+def test_each_published_household_is_shown():
+    policy = asked({**LIMIT, "knowing": [], "below": 1}, schema={**ROLES, "missing": "drop"})
+    for seed in TABLES:
+        rng = random.Random(seed)
+        rows, value = few_homes(rng)
+        ills = [rng.choice(["flu", "flu", None]) for _ in rows]
+        if not any(ills):
+            continue
+        table = table_of(rows, value).set_column(2, "ill", pa.array(ills, pa.string()))
+        whole = {home for (home, _), ill in zip(rows, ills, strict=True) if ill}
+        codes, values = fk.Microdata(table, policy.schema).column("income")
+        shown = [values[code] for code in codes.tolist()]
+        expected = sorted(value[home] for home in whole)
+        assert sorted(own for own in shown if own != "shown once") == expected
+        assert len(shown) == sum(ill is not None for ill in ills)
+
+
 def town(rng, homes=120):
     """A table of people, who live two or three together."""
     rows = [home for home in range(homes) for _ in range(rng.randint(1, 3))]
@@ -87,6 +106,32 @@ def town(rng, homes=120):
         "ill": [rng.choice("abcdefg") for _ in rows],
         "income": [pay[home] for home in rows],
     })  # fmt: skip
+
+
+POLICY = {
+    "schema": {**ROLES, "quasi_identifiers": ["ward", "age"]},
+    "require": [
+        {"sensitive": "income", "facts": {"l": 1, "k": 1}, "below": 0.8, "knowing": []},
+        {"sensitive": "ill", "facts": {"k": 1}, "below": 0.8},
+        {"k_anonymity": {"k": 3, "of": "home"}},
+    ],
+}
+
+
+@pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
+def test_what_is_published_shows_each_household_once(method, tmp_path):
+    table = town(random.Random(2))
+    made = fk.publish(table, POLICY, method=method, seed=1)
+    assert made.audit.safe
+    release = made.tables["release"].to_pylist()
+    here = [row for row in release if row["home_shown"] == "here"]
+    assert len(here) == len({*table["home"].to_pylist()})
+    assert all((row["income"] == "shown once") == (row not in here) for row in release)
+    assert not any("shown once (" in note for note in made.audit.notes)
+    made.write(tmp_path / "out")
+    assert fk.verify(tmp_path / "out").people == len(table)
+    # Whoever reads it is told by the certificate what is known of everybody.
+    assert made.certificate.policy["require"][0]["knowing"] == ["home_shown"]
 
 
 OF_HOMES = {"k": 2, "of": "home"}
@@ -122,6 +167,14 @@ def test_what_is_worthless_is_said_of_households_too(method):
     made = fk.publish(table, asked({"facts": {}, "below": 0.9}, schema=schema), method=method)
     assert made.audit.safe
     assert made.advice[0].startswith("Worthless: all 6 people are in one group")
+
+
+def test_a_policy_file_keeps_what_is_shared(tmp_path):
+    policy = fk.Policy.of({**POLICY, "require": POLICY["require"][:2]})
+    policy.save(tmp_path / "p.toml")
+    again = fk.Policy.load(tmp_path / "p.toml").to_dict()
+    assert again == policy.to_dict()
+    assert again["schema"]["shared"] == {"by": "home", "values": ["income"]}
 
 
 TWELVE = pa.table({
@@ -228,6 +281,26 @@ def test_a_left_out_row_shows_nothing(tmp_path):
         assert bag == {"10": 1, "50": 1, "60": 1, "90": 1}
 
 
+def test_who_is_shown_tells_people_apart(tmp_path):
+    """Whoever lives alone has a row that shows the value, so it is known of some."""
+    required = [{"k_anonymity": 4}, {"k_anonymity": {"k": 3, "of": "home"}}]
+    made = fk.publish(town(random.Random(5)), asked(*required, **EXACT), seed=1)
+    rows = made.to_arrow().to_pylist()
+    alike = Counter((row["ward"], row["home_shown"]) for row in rows)
+    assert made.audit.verdicts[0].reached == min(alike.values())
+    made.write(tmp_path / "out")
+    fk.verify(tmp_path / "out")
+    assert audited(tmp_path / "out", asked(required[0])).reached == min(alike.values())
+
+
+def test_the_shown_column_is_known_for_others():
+    policy = asked(JOB)
+    assert policy.requirements[0].knowing == ("home_shown",)
+    table = TWELVE.set_column(2, "ill", [["x", "y"] * 6]).set_column(1, "ward", [["w"] * 12])
+    with pytest.raises(fk.NoSafeRelease, match="reaches 1"):
+        fk.publish(table, policy, labels={"ward": "exact"})
+
+
 def test_a_forged_certificate_is_refused(tmp_path):
     policy = asked({**LIMIT, "below": "0.9", "knowing": []}, **EXACT)
     fk.publish(TWELVE, policy, seed=1).write(tmp_path / "out")
@@ -240,6 +313,14 @@ def test_a_forged_certificate_is_refused(tmp_path):
         fk.verify(tmp_path / "out")
 
 
+def test_frames_of_spelled_households():
+    schema = {**ROLES, "missing": {"label": "unknown"}, "reading": {"missing": ["NA"]}}
+    rows = [("a", "1"), ("a", "1"), ("b", "NA"), ("c", "2"), ("d", "3"), ("e", "4")]
+    table, policy = in_one_ward(*rows), asked({**LIMIT, "below": "1/2"}, schema=schema)
+    for frame in (table, table.to_pandas(), pl.from_arrow(table)):
+        assert audited(frame, policy).found.exact == Fraction(1, 5)
+
+
 def test_households_without_values_are_dropped(tmp_path):
     rows = [("a", "1"), ("b", None), ("b", None), ("c", "2"), ("c", "2"), (None, None)]
     limit = {"facts": {}, "below": "9/10"}
@@ -248,6 +329,16 @@ def test_households_without_values_are_dropped(tmp_path):
     shown = csv.read_csv(tmp_path / "out" / "release.csv").to_pylist()
     found = sorted((row["home_shown"], row["income"]) for row in shown)
     assert found == [("here", "1"), ("here", "2"), ("shown once", "shown once")]
+
+
+@pytest.mark.parametrize("kind", ["number", "text"])
+def test_typed_values_of_households(kind, tmp_path):
+    table = in_one_ward(("a", "1"), ("a", "1"), ("b", "2.50"), ("b", "2.5"), ("c", "3"))
+    schema = {**INCOME, "types": {"income": kind}}
+    policy = asked({"facts": {}, "below": "1/2"}, schema=schema, **EXACT)
+    fk.publish(table, policy, seed=1).write(tmp_path / "out")
+    for found in (fk.verify(tmp_path / "out").findings[0], audited(table, policy)):
+        assert found.found.exact == Fraction(1, 3)
 
 
 @pytest.mark.parametrize("about", [{"any_of": "low"}, {"at_level": 1}])

@@ -101,6 +101,21 @@ def test_no_published_file_holds_a_row_of_them(way, tmp_path):
     assert publication.to_dict()["findings"] == certificate["findings"]
 
 
+def test_what_is_said_of_them(tmp_path):
+    (note,) = [n for n in made(learned()).certificate.notes if "learned" in n]
+    for said in ("by sex", "priors.json", "they state that person's value"):
+        assert said in note
+    # Priors that are public are published as they are.
+    made(PUBLIC, at_most="9/10").write(tmp_path / "out")
+    certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
+    assert tables_of(certificate)[0]["rows"][0] == [["other"], ["1/5"] * 5]
+    assert certificate["findings"][0]["value"] is not None
+    assert not (tmp_path / "out" / "priors.json").exists()
+    # One row of the table's own is enough.
+    mixed = made(given("1", "0", "0", "0", "0"), at_most_times=4).certificate.policy
+    assert {*tables_of({"policy": mixed})[0]} == {"attributes", "digest"}
+
+
 # ---- verifying ---------------------------------------------------------------------------------
 
 

@@ -16,6 +16,7 @@ from foreknow_judge.errors import UnsupportedError
 
 TABLES = range(20_000 if NIGHTLY else 16)
 ROLES = {"quasi_identifiers": ["q"], "sensitive": ["s1", "s2"], "missing": "drop"}
+LABEL = {**ROLES, "missing": {"label": "unknown"}}
 COLUMNS = ("q", "s1", "s2", "z", "who")
 # Whoever is of the second group shows the same s2 and no s1.
 WARD = [*zip("111", "ABA", "uvw", "fff", "abc", strict=True)]
@@ -55,6 +56,15 @@ def surest(rows, secret, known):
     return max(Fraction(max(bag.values()), bag.total()) for bag in every)
 
 
+def surest_of_cases(rows, secret, known):
+    """The same of a person: the sum over the cases that show a value."""
+    found, sums = bags(rows, secret, known), Counter()
+    for who, _, group in shown_by(rows, secret, known):
+        for value, many in found[group].items():
+            sums[who, value] += Fraction(many, found[group].total())
+    return min(Fraction(1), max(sums.values()))
+
+
 def smallest(rows, known, unit=None):
     """How many people, or different units, the smallest group shows by any value."""
     found = defaultdict(set)
@@ -76,6 +86,36 @@ def asked(secret, known, below):
 
 def reached(made):
     return [verdict.disclosure.settled for verdict in made.verdicts]
+
+
+SIGHTS = [
+    *(("s1", own) for own in ([], ["z"], ["s2"], ["s2", "z"])),
+    *(("s2", own) for own in ([], ["z"], ["s1"], ["s1", "z"])),
+]
+
+
+def test_what_shows_is_recounted():
+    for seed in TABLES:
+        rows = some_rows(random.Random(seed))
+        expected = [surest(rows, *sight) for sight in SIGHTS]
+        for more in (Fraction(1, 10**6), 0):
+            limits = [min(Fraction(1), own + more) for own in expected]
+            both = [asked(*of, own) for of, own in zip(SIGHTS, limits, strict=True)]
+            made = audited(table_of(rows), *both)
+            assert reached(made) == expected
+            safe = [bool(more) and own < 1 for own in expected]
+            assert [verdict.safe for verdict in made.verdicts] == safe
+
+
+def test_cases_that_show_are_added():
+    for seed in TABLES:
+        rows = some_rows(random.Random(seed))
+        sights = [("s1", []), ("s2", []), ("s1", ["s2"]), ("s2", ["z"])]
+        both = [asked(*of, "1") for of in sights]
+        made = audited(table_of(rows), *both, person="who", unit="row")
+        expected = [surest_of_cases(rows, *of) for of in sights]
+        assert reached(made) == expected
+        assert [verdict.safe for verdict in made.verdicts] == [own < 1 for own in expected]
 
 
 def test_whoever_shows_anything_is_counted():
@@ -127,6 +167,33 @@ def test_every_door_judges_what_shows(known, tmp_path):
 LOST = r"no s1 or s2 and show another"
 
 
+def test_rows_that_publish_leaves_out():
+    table, require = table_of(WARD), asked("s2", [], "1/2")
+    with pytest.raises(UnsupportedError, match=f"{LOST}.*give the table"):
+        audited(fk.Microdata(table, **ROLES), require)
+    assert not audited(fk.Microdata(table, **LABEL), require, **LABEL).safe
+    made = audited(
+        fk.Microdata(table_of([*WARD[:3], ("1", None, None, "f", "d")]), **ROLES), require
+    )
+    exact = {"publish": {"labels": {"q": "exact"}}}
+    written = fk.publish(table, {"schema": ROLES, "require": [require], **exact}, seed=1).audit
+    assert made.counts == written.counts
+    assert reached(made) == reached(written) == [Fraction(1, 3)]
+
+
+def test_people_beside_are_those_who_show():
+    table, z = table_of(WARD), asked("s2", ["z"], "1/2")
+    how = {"quasi_identifiers": ["q"], "sensitive": ROLES["sensitive"]}
+    lost = fk.Release.from_generalized(table, **how, missing="drop")
+    people = fk.Microdata(table, fk.Schema(**ROLES), beside=["z", "who"])
+    for require in (z, {"k_anonymity": {"k": 1, "of": "who"}}):
+        with pytest.raises(UnsupportedError, match=f"{LOST}.*label"):
+            fk.audit(lost, {"schema": ROLES, "require": [require]}, people=people)
+    release = fk.Release.from_generalized(table, **how, missing=LABEL["missing"])
+    people = fk.Microdata(table, fk.Schema(**LABEL), beside=["z"])
+    assert reached(fk.audit(release, {"schema": LABEL, "require": [z]}, people=people)) == [1]
+
+
 @pytest.mark.parametrize("nested", [True, False])
 def test_together_refuses_what_it_loses(nested):
     how = {"group": "q", "sensitive": ["s1", "s2"], "person": "who"}
@@ -138,6 +205,16 @@ def test_together_refuses_what_it_loses(nested):
     both = fk.together([fk.Release.from_groups(own, **how) for own in whole])
     required = fk.Requirement(fk.Facts(), "3/4", sensitive="s2", knowing=[])
     assert reached(fk.audit(both, fk.Policy([required]))) == [1]
+
+
+def test_whoever_shows_nothing_cannot_have_it():
+    rows = [*zip("11", "AB", "OO", "mm", "ab", strict=True)]
+    rows += [("1", None, "O", "f", "c"), ("1", None, "v", "f", "d"), ("1", "A", None, "f", "e")]
+    rule = {"values": ["v"], "where": {"z": ["m"]}, "sensitive": "s2"}
+    made = audited(table_of(rows), asked("s2", [], "1"), impossible=[rule])
+    # Of the two women who show an s2 one has v, and both men have O.
+    assert made.counted[0].seen.able.people.tolist() == [[2, 2]]
+    assert not made.safe
 
 
 def test_a_grouping_of_the_source_is_counted():

@@ -4,6 +4,7 @@ import datetime as dt
 import random
 import sqlite3
 import tomllib
+from collections import Counter
 
 import numpy as np
 import pyarrow as pa
@@ -11,9 +12,12 @@ import pyarrow.csv as pc
 import pytest
 
 import foreknow as fk
+from foreknow.data.generalization import meant_by_sets
+from foreknow.data.sights import placed
 
 ILL = ["flu", "cold", "cough"]
 K5 = fk.Requirement(fk.KAnonymity(5))
+HALF = fk.Requirement(fk.Facts(1, 1, 0), below="9/10")
 RARE = {"queen", "pope", "nun"}
 
 
@@ -43,6 +47,41 @@ def refused(said, table, rules, **how):
     return str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("method", "required", "least"),
+    [
+        ("mondrian", [K5], 5), ("fulldomain", [HALF], 5), ("decoy", [K5, HALF], 5),
+        ("mondrian", [fk.Requirement(fk.KAnonymity(2))], 2),
+    ],
+)  # fmt: skip
+def test_no_label_lists_what_fewer_people_have(method, required, least, tmp_path):
+    table = people()
+    have = Counter(table["job"].to_pylist())
+    made = fk.publish(table, policy(*required), method=method, seed=1)
+    rare = {job for job, n in have.items() if n < least}
+    assert rare
+    assert listed(made) <= {*have, "other", "*"} - rare
+    assert any(note.startswith("rare values: in job") for note in made.certificate.notes)
+    made.write(tmp_path / "out")
+    assert fk.verify(tmp_path / "out")
+    written = (tmp_path / "out" / "release.csv").read_text()
+    assert not any(job in written for job in rare)
+
+
+def test_rare_values_are_merged_alike_everywhere(tmp_path):
+    pc.write_csv(people(), tmp_path / "t.csv")
+    found = []
+    for engine in ("memory", "duckdb"):
+        shown = fk.publish(tmp_path / "t.csv", policy(HALF), engine=engine).to_arrow()
+        found.append(Counter(zip(*(shown[n].to_pylist() for n in ("job", "age")), strict=True)))
+    assert found[0] == found[1]
+    assert any("other" in label for label, _ in found[0])
+    rows = people(pid=[str(i) for i in range(240)])
+    jobs = listed(fk.publish(rows, policy(K5, person="pid", semantics="set")), table="people")
+    assert "other" in jobs
+    assert not jobs & RARE
+
+
 def test_others_are_neither_a_value_nor_missing():
     rows, rules = people(), policy(columns=["job"])
     jobs = rows["job"].to_pylist()
@@ -54,6 +93,51 @@ def test_others_are_neither_a_value_nor_missing():
     missing = rows.set_column(0, "job", [[None if i == 7 else job for i, job in enumerate(jobs)]])
     own = fk.Microdata(missing, rules.schema).rounded(least=5)
     assert own.attributes[0].domain == [None, "clerk", "cook", "nurse", "teacher", "other"]
+
+
+def test_others_are_what_they_mean(tmp_path):
+    """The share of the other values that a label covers, counted over all pairs of values."""
+    rows = people()
+    made = fk.publish(rows, policy(HALF), seed=3)
+    jobs = sorted({*rows["job"].to_pylist()})
+    of_label = {"other": RARE, "*": {*jobs}}
+    labels = made.to_arrow()["job"].to_pylist()
+    sets = [set().union(*(of_label.get(p, {p}) for p in label.split(" | "))) for label in labels]
+    wanted = pytest.approx(sum((len(own) - 1) / (len(jobs) - 1) for own in sets) / len(rows))
+    assert made.utility.ncp["job"] == wanted
+    microdata = fk.Microdata(rows, policy().schema)
+    made.write(tmp_path / "out")
+    for release in (made, tmp_path / "out"):
+        assert fk.utility_report(release, microdata, queries=50).utility.ncp["job"] == wanted
+    # Who is in which group is found by these labels.
+    assert fk.Learned(by=["age"]).disclosures(made.release)
+    groups = placed(made.release, microdata).tolist()
+    for job, group in zip(rows["job"].to_pylist(), groups, strict=True):
+        label = made.release.counts.groups[group][0]
+        assert label == "*" or ("other" if job in RARE else job) in label.split(" | ")
+    # And queries know what others may mean.
+    one = policy(columns=["job"])
+    made, microdata = (
+        fk.publish(rows, one, labels={"job": "set"}, seed=1),
+        fk.Microdata(rows, one.schema),
+    )
+    (attribute,) = microdata.attributes
+    labels = sorted({*made.to_arrow()["job"].to_pylist()} - {"*"})
+    for label, codes in meant_by_sets(attribute, labels).items():
+        wanted = set().union(*(of_label.get(part, {part}) for part in label.split(" | ")))
+        assert {attribute.domain[code] for code in codes} == wanted
+    fk.query_error(made, microdata, queries=20)
+
+
+@pytest.mark.parametrize("method", ["mondrian", "fulldomain", "anatomy"])
+def test_texts_of_few_people_are_refused_with_ways_out(method):
+    rows = people(name=[f"Frau Nr {i}" for i in range(240)])
+    rules = policy(fk.Requirement(fk.Facts(), below="1/2"), columns=["name", "age"])
+    said = refused("had by fewer than 5 people", rows, rules, method=method, form="generalized")
+    for way in ("a hierarchy", "its type", "identifiers", 'labels = { "name" = "exact" }'):
+        assert way in said
+    assert fk.publish(rows, rules, form="bucketized").audit.safe  # which says exact values
+    assert "Frau Nr 7" in listed(fk.publish(rows, rules, labels={"name": "exact"}), "name")
 
 
 def test_half_of_the_values_may_be_rare():
@@ -177,6 +261,20 @@ def test_dates_in_a_database_that_has_them_as_text(tmp_path):
     found = fk.suggest_policy(source)
     assert fk.publish(source, tomllib.loads(found.to_toml())).audit.safe
     assert "born" in found.policy.schema.quasi_identifiers
+
+
+def test_other_texts_are_taken_as_they_are(tmp_path):
+    codes = [f"{i % 9:05}" if i % 30 else "01067" for i in range(240)]
+    for values in (
+        *(codes, [f"{10000 + i % 9}" if i % 30 else "01067" for i in range(240)]),
+        ["low" if i % 12 else "7" for i in range(240)],
+        [str(i % 9) if i % 10 else "none" for i in range(240)],  # of ten, nine
+    ):
+        pc.write_csv(people(zip=values), tmp_path / "t.csv")
+        for source in (people(zip=values), tmp_path / "t.csv"):
+            assert fk.publish(source, policy(columns=["zip"])).audit.safe
+    ages = [str(20 + i % 60) if i % 40 else "*" for i in range(240)]  # somebody else's labels
+    assert fk.audit(people(age=ages), policy(columns=["age"])).counts.n_people == 240
 
 
 def test_a_first_policy_lists_nothing_of_few_people():

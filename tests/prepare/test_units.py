@@ -61,6 +61,19 @@ def refused(table, said, **schema):
 # ---- an identifier that repeats -----------------------------------------------------------------
 
 
+@pytest.mark.parametrize("kind", ["arrow", "polars", "csv", "parquet", "duckdb"])
+def test_an_identifier_that_repeats_is_refused(kind, tmp_path):
+    source = written(visits(), tmp_path, kind)
+    for engine in ("memory", "duckdb"):
+        with pytest.raises(fk.InputError) as error:
+            fk.publish(source, policy(), engine=engine)
+        said = str(error.value)
+        assert "'patient_id' repeats: 'P0' is in rows 1 and 2, and 120 rows have 24" in said
+        ways = 'person = "patient_id"', '"set" or "multiset"', 'unit = "row"'
+        for way in ("one row for each person", *ways):
+            assert way in said
+
+
 def test_other_calls_refuse_it_too(tmp_path):
     session = pytest.importorskip("foreknow.explore.session")
     fk.publish(visits(), policy(unit="row")).write(tmp_path / "out")
@@ -76,6 +89,19 @@ def test_other_calls_refuse_it_too(tmp_path):
     ):
         with pytest.raises(fk.InputError, match=r"a row is not a person|unit"):
             ask()
+
+
+def test_missing_identifiers_are_no_repeats(tmp_path):
+    names = [None if i % 3 else f"N{i}" for i in range(120)]
+    numbers = [float("nan") if i % 3 else float(i) for i in range(120)]
+    for table in (visits(patient_id=names), visits(patient_id=numbers)):
+        assert fk.publish(table, policy()).audit.safe
+    path = written(visits(patient_id=names), tmp_path)
+    assert fk.publish(path, policy(), engine="duckdb").audit.safe
+    names[7] = names[6] = "twice"
+    refused(visits(patient_id=names), "'twice'")
+    refused(visits(), r"'patient_id' repeats", identifiers=["visit_id", "patient_id"])
+    assert fk.publish(visits(), policy(identifiers=["visit_id"])).audit.safe
 
 
 @pytest.mark.parametrize("how", ["arrow", "csv"])
@@ -109,6 +135,18 @@ def test_two_people_have_one_name_in_any_column(name, how, tmp_path, monkeypatch
         rules = policy(identifiers=identifiers, person="case")
         assert fk.publish(table, rules).audit.safe
         assert fk.audit(table, rules).verdicts
+
+
+@pytest.mark.parametrize("name", ["Patient", "patient_id", "id"])
+def test_a_number_is_of_one_person(name):
+    numbers = [1000 + i for i in range(119)] + [1007]
+    coded = [*map("P{}".format, numbers[:-2]), "unknown", "P1007"]
+    table = visits(120, 1).drop_columns("patient_id")
+    for own in (numbers, coded):
+        again = table.append_column(name, pa.array(own))
+        said = refused(again, f"'{name}' repeats", identifiers=[name], person="visit_id")
+        assert f'say person = "{name}" with semantics' in said or own is coded
+        assert 'person = "visit_id"' not in said or own is coded
 
 
 def test_a_number_must_be_in_each_row():
@@ -294,6 +332,16 @@ def test_a_column_that_a_few_rows_share_is_named(name, how, tmp_path):
     assert any(note.startswith(other) for note in notes)
 
 
+def test_columns_that_many_share_or_nobody_are_no_households():
+    more = {
+        "ward": [f"W{i % 5}" for i in range(120)],
+        "number": [f"N{i}" for i in range(120)],
+        "charges": [f"{i // 3}.50" for i in range(120)],
+        "born": [f"{i // 3 % 28 + 1:02d}.03.19{i // 3 % 90:02d}" for i in range(120)],
+    }
+    assert fk.audit(visits(120, 1, **more), policy()).scope.shared == ()
+
+
 # ---- what is looked at in the reading that is made anyway ---------------------------------------
 
 
@@ -333,6 +381,18 @@ def test_a_csv_file_is_read_once_for_households(each, tmp_path, asked):
     assert (microdata.n_people, asked) == (6000, [])
     assert microdata.shared == (("household",) if each == 3 else ())
     assert read(pl.read_csv(path).to_arrow()).shared == microdata.shared
+
+
+@pytest.mark.parametrize("missing", ["", "NA"])
+def test_identifiers_that_repeat_are_found_in_one_reading(missing, tmp_path, asked):
+    path, reading = large(tmp_path, 3, missing), {"missing": ["NA"]}
+    assert read(path, reading=reading).n_people == 6000
+    frame = pl.read_csv(path, infer_schema=False)
+    numbers = frame["patient_id"].to_list()
+    numbers[5000] = "P185"
+    frame.with_columns(pl.Series("patient_id", numbers)).write_csv(path)
+    with pytest.raises(fk.InputError, match="'P185'"):
+        _ = read(path, reading=reading).n_people
 
 
 def test_a_spelling_of_what_is_missing_hides_no_household(tmp_path, asked, monkeypatch):

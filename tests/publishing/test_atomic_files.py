@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from tests.examples import NIGHTLY
 from tests.signals import heeded
 
 from foreknow.atomic_files import require_new, whole_folders, write_whole
@@ -75,6 +76,46 @@ def test_a_file_holds_its_text(tmp_path):
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
+def test_two_folders_appear_together(tmp_path, monkeypatch):
+    seen = []
+    fill(tmp_path / "out", then=lambda: seen.extend(tmp_path.glob("out*")))
+    assert seen == []
+    assert listing(tmp_path) == BOTH
+    assert (tmp_path / "out" / "table.csv").read_text() == "a\n1\n"
+    assert listing(tmp_path / "out") == ["table.csv"]
+    assert listing(tmp_path / "out.owner") == ["owner.json"]
+    monkeypatch.chdir(tmp_path / "out")  # relative paths start where we are
+    write_whole("a.json", "text")
+    fill("in")
+    assert listing(tmp_path / "out") == ["a.json", "in", "in.owner", "table.csv"]
+
+
+def test_modes_follow_the_umask(tmp_path):
+    before = os.umask(0o027)
+    try:
+        write_whole(tmp_path / "a", "text")
+        fill(tmp_path / "out")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640
+    assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o750
+    own = tmp_path / "out.owner"
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (own, own / "owner.json")]
+    assert modes == [0o700, 0o600]
+    assert os.umask(before) == before
+
+
+@pytest.mark.parametrize(
+    "make", [Path.mkdir, Path.touch, lambda path: path.symlink_to(path.with_name("nowhere"))]
+)
+@pytest.mark.parametrize("name", BOTH)
+def test_folders_are_never_written_over(tmp_path, make, name):
+    make(tmp_path / name)
+    with pytest.raises(OutputError, match=f"{name}' exists already; name a new folder, or remove"):
+        fill(tmp_path / "out")
+    assert listing(tmp_path) == [name]
+
+
 def test_folders_in_the_way(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(OutputError, match="'out' is to be published, and cannot be the owner's"):
@@ -87,6 +128,42 @@ def test_folders_in_the_way(tmp_path, monkeypatch):
     with pytest.raises(OutputError, match="Is a directory"):
         write_whole(".", "said")
     assert listing(tmp_path) == ["a"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("missing/out", r"the folder '.*missing' does not exist; nothing was"),
+        ("file/out", "cannot write"),
+        ("n" * 300, "File name too long"),
+    ],
+)
+def test_places_where_nothing_can_be(tmp_path, way, name, says):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(OutputError, match=says):
+        way(tmp_path / name)
+    assert listing(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_places_without_permission(tmp_path, way, monkeypatch):
+    # Root may write everywhere, so the refusal is played.
+    denied = PermissionError(errno.EACCES, "Permission denied")
+    monkeypatch.setattr("tempfile.mkstemp", raising(denied))
+    monkeypatch.setattr("tempfile.mkdtemp", raising(denied))
+    with pytest.raises(OutputError, match="Permission denied; nothing was written"):
+        way(tmp_path / "out")
+
+
+@pytest.mark.parametrize("error", [ValueError("boom"), KeyboardInterrupt(), SystemExit(1)])
+def test_a_block_that_fails(tmp_path, error):
+    with pytest.raises(type(error)):
+        fill(tmp_path / "out", then=raising(error))
+    # Nor is an error of the block blamed on the folder above.
+    with pytest.raises(OutputError, match="No such file or directory; nothing was written"):
+        fill(tmp_path / "out", then=lambda: (tmp_path / "input.csv").read_text())
+    assert listing(tmp_path) == []
 
 
 FULL = OSError(errno.ENOSPC, "No space left on device")
@@ -138,6 +215,32 @@ def test_folders_that_appear_meanwhile(tmp_path, name):
         fill(tmp_path / "out", then=appear)
     assert listing(tmp_path) == [name]
     assert listing(tmp_path / name) == ["theirs"]
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of 64 kB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)]
+    if sys.platform != "linux" or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("mounting a small disk needs root and a kernel that lets it")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_full_disks(small_disk):
+    (small_disk / "a").write_text("old")
+    with pytest.raises(OutputError, match="No space left on device; nothing was written"):
+        write_whole(small_disk / "a", "x" * 200_000)
+    assert (small_disk / "a").read_text() == "old"
+
+    def overflow():
+        (next(small_disk.glob(".*")) / "second").write_text("x" * 200_000)
+
+    with pytest.raises(OutputError, match="No space left on device; nothing was written"):
+        fill(small_disk / "out", then=overflow)
+    assert listing(small_disk) == ["a"]
 
 
 # ---- processes that are killed -----------------------------------------------------------------
@@ -193,6 +296,16 @@ def slow(tmp_path):
     run.communicate()
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_what_killed_processes_left(slow, tmp_path, way):
+    assert {stat.S_IMODE(left.stat().st_mode) for left in tmp_path.iterdir()} == {0o700}
+    slow.kill()
+    slow.wait()
+    assert [path.name for path in tmp_path.rglob("owner.json")]
+    way(tmp_path / "next")
+    assert [name for name in listing(tmp_path) if name != "next.owner"] == ["next"]
+
+
 @pytest.mark.parametrize(("way", "again"), [(WAYS[0].values[0], "next"), (fill, "out")])
 def test_a_process_killed_between_names(tmp_path, way, again):
     run = python(KILLED, tmp_path)
@@ -200,6 +313,23 @@ def test_a_process_killed_between_names(tmp_path, way, again):
     assert [name for name in listing(tmp_path) if not name.startswith(".")] == ["out.owner"]
     way(tmp_path / again)
     assert [name for name in listing(tmp_path) if name != f"{again}.owner"] == [again]
+
+
+def test_what_replaced_a_folder(tmp_path):
+    python(KILLED, tmp_path).wait()
+    (tmp_path / "out.owner").rename(tmp_path / "moved")
+    (tmp_path / "out.owner").mkdir()
+    write_whole(tmp_path / "next", "text")
+    assert listing(tmp_path) == ["moved", "next", "out.owner"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_a_living_process_writes(slow, tmp_path, way):
+    way(tmp_path / "next")
+    slow.communicate(b"\n")
+    assert slow.returncode == 0
+    assert [name for name in listing(tmp_path) if name != "next.owner"] == ["next", *BOTH]
+    assert listing(tmp_path / "out.owner") == ["owner.json"]
 
 
 def test_what_is_not_surely_ours(slow, tmp_path):
@@ -282,6 +412,21 @@ def photos(tmp_path):
     return dear
 
 
+@pytest.mark.parametrize("note", ["{device} {inode} {path}", "{nonce}\nwhole\n{path}"])
+def test_notes_about_a_folder_elsewhere(tmp_path, photos, note):
+    """Many notes as we write or wrote them, by all marks of the folder."""
+    about = photos.parent.lstat()
+    folders = {}
+    for place in range(many := 500 if NIGHTLY else 60):
+        marks = {"device": about.st_dev, "inode": about.st_ino + place - many // 2}
+        beside = note.format(**marks, path=photos.parent, nonce=f"{place:032x}")
+        folders[f".foreknow-{place:08d}"] = {**MARKED, "beside": beside.encode()}
+    (tmp_path / "data").mkdir()
+    unpacked(tmp_path / "data", folders)
+    write_whole(tmp_path / "data" / "next", "text")
+    assert photos.read_bytes() == b"dear"
+
+
 @pytest.mark.parametrize("noted", ["photos", ".", "{place}/photos", "{place}"])
 def test_an_archive_with_note_and_nonce(tmp_path, photos, noted, monkeypatch):
     """Unpacked over a folder that was there, whose files are older than the note says."""
@@ -291,6 +436,27 @@ def test_an_archive_with_note_and_nonce(tmp_path, photos, noted, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_whole("next", "text")
     assert photos.read_bytes() == b"dear"
+
+
+def test_an_archive_with_hard_links(tmp_path, photos):
+    """A link makes the change of state of a file new; its last content stays as old as it is."""
+    unpacked(tmp_path, {OURS: MARKED})
+    unpacked(tmp_path, {"a": {"one": "photos/2023/one.jpg"}})
+    unpacked(tmp_path, {"photos": {".unfinished": NONCE}})
+    unpacked(tmp_path, {OURS: noting(tmp_path / "photos")})
+    (tmp_path / "a" / "one").unlink()
+    write_whole(tmp_path / "next", "text")
+    assert photos.read_bytes() == b"dear"
+
+
+def test_what_somebody_put_there_stays(tmp_path):
+    """The archive brings the nonce along, too: nobody has put anything there when it was noted."""
+    brought = {".unfinished": NONCE, "readme": b"put your tables here"}
+    unpacked(tmp_path, {"mine": brought, OURS: noting(tmp_path / "mine")})
+    time.sleep(0.02)  # as coarse as the clock of a disk may be
+    (tmp_path / "mine" / "table.csv").write_text("a\n1\n")
+    write_whole(tmp_path / "next", "text")
+    assert (tmp_path / "mine" / "table.csv").exists()
 
 
 @pytest.mark.parametrize("name", ["lock", "beside"])

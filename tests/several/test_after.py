@@ -335,6 +335,33 @@ def test_a_release_beside_that_was_not_named_is_pointed_at(march, january, tmp_p
     assert publish(register(0, 500), [january, march]).since.beside == ()
 
 
+@pytest.mark.parametrize("after", [True, False])
+def test_lost_owner_folders_are_refused(after, january, tmp_path):
+    """Whom march shows is not known, so all of them would be published twice."""
+    march, owner, kept = tmp_path / "march", tmp_path / "march.owner", tmp_path / "kept"
+    everybody = register(0, 700)
+    publish(register(300 * (not after), 420), [january] if after else ()).write(march)
+    kept.mkdir()
+    owner.rename(kept / "owner")
+    said = "was published after january" if after else "has the same columns"
+    with pytest.raises(fk.InputError, match=f"march' {said}.*Put back the owner's folder"):
+        publish(everybody, january)
+    march.rename(kept / "march")
+    rest = everybody.take([*range(300), *range(420, 700)])
+    assert publish(rest, january).since.new == 280
+    (kept / "march").rename(march)
+    (kept / "owner").rename(owner)
+    assert publish(everybody, [january, march]).since.new == 280
+    shutil.move(tmp_path / "january.owner", kept / "first")
+    for call in (
+        lambda: publish(everybody, [january, march]),
+        lambda: fk.audit([january] * 2, policy()),
+    ):
+        with pytest.raises(fk.InputError, match="put the owner's folder back beside it") as caught:
+            call()
+        assert "--members" not in str(caught.value)
+
+
 def test_owner_folders_that_tell_nothing(march, january, tmp_path):
     shutil.copytree(january, tmp_path / "copy")  # a copy of what is named has no owner's folder
     path = tmp_path / "january.owner" / "members.parquet"
@@ -402,6 +429,37 @@ def test_links_are_judged_over_all_releases(places, tmp_path):
         fk.verify(tmp_path / "last", after=before)
 
 
+KINDS = [["B20", "virus"], ["B24", "virus"], ["Flu", "other 0"], ["Cold", "other 1"]]
+TREE = {"hierarchies": {"ill": fk.Tree([*KINDS, ["Asthma", "other 0"], ["Cough", "other 1"]])}}
+
+
+@pytest.mark.parametrize(
+    ("form", "required", "schema"),
+    [
+        ("generalized", fk.Requirement(fk.Facts(1, 2, 1), below=0.95), {}),
+        ("bucketized", fk.Requirement(fk.LDiversity(2, kind="distinct")), {}),
+        ("generalized", fk.Requirement(fk.GroupSize(2)), {}),
+        ("bucketized", fk.Requirement(fk.TCloseness(0.9, distance="equal")), {}),
+        # New people lack some of what the name of a set stands for.
+        ("generalized", fk.Requirement(fk.Facts(1), below="0.9", any_of="virus"), TREE),
+        ("generalized", fk.Requirement(fk.Facts(1), below="0.9", at_level=1), TREE),
+    ],
+)
+def test_the_verifier_finds_what_the_audit_finds_of_all(form, required, schema, tmp_path):
+    rules = policy(required, **schema)
+    ills = [ill for ill, _ in KINDS] + ["Asthma", "Cough"] if schema else ILLS
+    first = register(0, 300, ills=ills)
+    others = register(300, 420, ills=[ill for ill in ills if ill != "B24"])
+    everybody = pa.concat_tables([first, others])
+    made = both_published(tmp_path, first, everybody, rules, form=form)
+    assert made.together.counts.n_people == 420
+    fk.verify(tmp_path / "march")
+    both = [tmp_path / "january", tmp_path / "march"]
+    reached = [each.reached for each in made.together.verdicts]
+    assert [each.reached for each in fk.verify(both[1], after=both[0]).together] == reached
+    assert [each.reached for each in fk.audit(both, rules).verdicts] == reached
+
+
 def test_releases_are_verified_together(march, january, tmp_path):
     found = fk.verify(march, after=january)
     assert found.after == (("january", 300),)
@@ -441,6 +499,32 @@ def test_an_earlier_lie_is_found(march, january):
     later.write_text(json.dumps(said), "utf-8")
     with pytest.raises(fk.InputError, match="january: "):
         fk.verify(march, after=january)
+
+
+def test_who_is_recognized_by_exact_columns_is_recognized_in_one_release(tmp_path):
+    """One of each age in each release: two who look alike are not in one of them."""
+    ages, ills = [20 + i % 8 for i in range(16)], ILLS * 4
+    names = [f"p{i}" for i in range(16)]
+    table = pa.table({"pid": names, "age": ages, "sex": ["f"] * 16, "ill": ills})
+    loose = policy(fk.Requirement(fk.Facts(), below=0.9))
+    both_published(tmp_path, table.slice(0, 8), table, loose, form="bucketized")
+    asked = policy(fk.Requirement(fk.KAnonymity(2)))
+    both = fk.audit([tmp_path / "january", tmp_path / "march"], asked)
+    assert not both.safe
+    assert both.verdicts[0].reached == 1
+    assert both.scope.exact == ("age", "sex")
+    alike = fk.together([tmp_path / "january", tmp_path / "march"]).alike()
+    assert {*alike.counts.sizes.tolist()} == {1}
+
+
+def test_values_that_were_escaped_are_the_same_values_in_all_releases(tmp_path):
+    """An apostrophe before what looks like a formula is no part of the value."""
+    rules = policy(fk.Requirement(fk.Facts(1), below=0.8, values=["=HIV"]))
+    table = register(0, 420, ills=["=HIV", "Flu", "Cold"])
+    made = both_published(tmp_path, table.slice(0, 300), table, rules, escape_formulas=True)
+    both = fk.together([tmp_path / "january", tmp_path / "march"])
+    for counts in (made.together.counts, both.counts):
+        assert {*counts.values} == {"=HIV", "Flu", "Cold"}
 
 
 def test_a_release_of_everybody_is_refused(january):

@@ -10,6 +10,7 @@ from tests.examples import NIGHTLY
 from tests.oracle.priors import binary, joint
 
 from foreknow.adversaries.priors import exchanges
+from foreknow.adversaries.priors import posteriors as kernel
 from foreknow.adversaries.priors.exact import exact_group, exact_joint
 from foreknow.adversaries.priors.posteriors import posteriors
 from foreknow.adversaries.priors.signature_groups import PriorMatrix, SignatureGroups, matrix
@@ -22,6 +23,7 @@ AMONG = {
     "zeros": [*CHANCES, *[Fraction(0)] * 8],
     "tiny": [Fraction(10) ** -e for e in (0, 1, 3, 30, 120, 200, 300)],
 }
+LEAST = Fraction(2) ** -300
 both = pytest.mark.parametrize("reading", ["joint", "binary"])
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
@@ -147,7 +149,70 @@ def test_posteriors_are_what_enumeration_says(reading, kind):
     assert possible > 20  # of 120 groups
 
 
+def test_complements_are_rounded_from_fractions():
+    near_one = 1 - Fraction(1, 10**30)
+    priors = PriorMatrix.from_fractions([[near_one, 0], [near_one / 2, 1]])
+    assert (priors.chances[0, 0], priors.complements[0, 0]) == (1, 1e-30)
+    found = table_of(posteriors(groups_of(([0, 1], [0, 1])), priors, "binary"), 0)
+    assert found[0, 0] == pytest.approx(1, abs=1e-29)
+
+
 # ---- larger groups -------------------------------------------------------------------------
+
+
+def agree(groups, priors, reading="joint"):
+    """Floats of groups that are too large for enumeration, near their fractions."""
+    found = posteriors(groups, priors, reading)
+    for g in range(groups.n_groups):
+        error = found.errors[found.case_of[g]]
+        assert error < 1e-10
+        assert close(table_of(found, g), exact_group(groups, g, priors, reading), error)
+    return found
+
+
+@pytest.mark.thinned(2)
+@both
+@every_kind
+def test_groups_of_some_size(reading, kind):
+    drawn = random.Random(f"large {reading} {kind}")
+    for _ in range(6 if NIGHTLY else 3):
+        agree(*random_scene(drawn, 3, 25, kind)[1:], reading)
+    for shape in [(9, 2), (2, 9), (8, 8)]:  # many signatures, or many values
+        priors = PriorMatrix.from_fractions(random_table(drawn, *shape, kind))
+        agree(groups_of(*(random_group(drawn, 10, *shape) for _ in range(3))), priors)
+
+
+def test_priors_from_the_least_to_one():
+    """The likeliest world has weight 1e-300, all others far less; products underflow unscaled."""
+    small = Fraction(10) ** -300
+    rows = [[small if i >= j else small**0 for j in range(6)] for i in range(6)]
+    groups = groups_of((range(6), range(6)), ([0, 1, 2], [0, 0, 1]))
+    agree(groups, PriorMatrix.from_fractions(rows))
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_priors_far_apart_keep_weights(monkeypatch, whole):
+    """Weights are held by scaled floats, else by whole numbers."""
+    if whole:
+        monkeypatch.setattr(kernel, "LEAST_TOTAL", np.inf)
+    drawn = random.Random(4)
+    for _ in range(30 if NIGHTLY else 12):
+        size = drawn.choice([3, 5, 7])
+        exponents = drawn.choice([[0, 40, 150, 300], [0, 300], range(301)])
+        rows = [[Fraction(10) ** -drawn.choice(exponents) for _ in range(size)] for _ in range(4)]
+        groups = groups_of(*(random_group(drawn, size, 4, size) for _ in range(2)))
+        for reading in ("joint", "binary"):
+            assert not agree(groups, PriorMatrix.from_fractions(rows), reading).bounded.any()
+
+
+@pytest.mark.parametrize("scale", [lambda s: 3 + s, lambda s: 2 ** (s % 5 + 2)])
+def test_proportional_priors_make_groups_cheap(scale):
+    """Thirty signatures, though in two directions over the held values; and thirty values."""
+    rows = [[Fraction(1 + (x + s) % 2, scale(s)) for x in range(30)] for s in range(30)]
+    groups, priors = in_turn(30, 30), PriorMatrix.from_fractions(rows)
+    found = agree(groups, priors)
+    assert kind_of(found, 0) == "exact"
+    assert (posteriors(groups, priors, reach=0).upper() >= found.lower()).all()
 
 
 def test_fractions_out_of_reach_are_refused():
@@ -195,6 +260,19 @@ def test_bounds_hold_for_larger_groups():
         assert all(p is None or Fraction(b) >= p for b, p in pairs)
 
 
+@pytest.mark.parametrize(("lowest", "most"), [(0.5, 1.25), (0.25, 2.0)])
+def test_bounds_are_near_for_similar_priors(lowest, most):
+    drawn = np.random.default_rng(2)
+    for size, values in ((12, 12), (15, 8), (16, 4)):
+        priors = matrix(drawn.uniform(lowest, 1, (size, values)))
+        exact, bounded = (
+            table_of(posteriors(in_turn(size, values), priors, **reach), 0)
+            for reach in ({}, {"reach": 0})
+        )
+        assert (bounded >= exact).all()
+        assert (bounded <= most * exact).all()
+
+
 @pytest.mark.parametrize(("size", "values", "most"), [(150, 150, 0.05), (60, 12, 0.4)])
 def test_groups_out_of_reach_are_bounded(size, values, most):
     priors = matrix(np.random.default_rng(5).uniform(0.3, 0.6, (size, values)))
@@ -228,3 +306,15 @@ def test_theorem_1_is_unsafe_jointly(posterior):
     found = exact_joint([1, 2], [1, 1, 1], [people[0], people[1]])
     assert found[0][0] == Fraction(posterior) > Fraction(1, 2)
     assert joint([dict(enumerate(row)) for row in people], range(3))[0][0] == Fraction(posterior)
+
+
+def test_theorem_1_is_worse_in_larger_groups():
+    size, low, high = 101, Fraction("0.0012"), Fraction("0.1")
+    table = [[high, *[low] * (size - 1)], [low, *[high] * (size - 1)]]
+    for column in zip(*table, strict=True):
+        assert delta_condition(min(column), max(column), size, 2)
+    assert exact_joint([1, size - 1], [1] * size, table)[0][0] == Fraction(625, 634)
+    groups, priors = groups_of(([0] + [1] * (size - 1), range(size))), PriorMatrix(table)
+    jointly, alone = (table_of(posteriors(groups, priors, way), 0) for way in ("joint", "binary"))
+    assert jointly[0, 0] == pytest.approx(625 / 634, rel=1e-12)
+    assert alone[0, 0] <= 0.5
