@@ -567,6 +567,22 @@ _ROWS = [
         "known columns do not divide people who look alike",
         "judge/test_gauges",
     ),
+    (
+        "edited-rows-counted",
+        "foreknow.releases.members:OwnRelease._refuse_edited",
+        'if digest != recorded["columns"][name]:',
+        "if False:",
+        "households and rules are counted of rows that were edited after they were published",
+        "several/test_after_units",
+    ),
+    (
+        "key-of-another-release",
+        "foreknow.releases.members:OwnRelease._key",
+        "name.startswith(FORGOTTEN) and not name.endswith(mark)",
+        "False",
+        "people who were forgotten are looked for by the key of another release",
+        "several/test_after",
+    ),
     # ---- combinations that are refused ---------------------------------------------------------
     (
         "refused-relative-links",

@@ -269,6 +269,15 @@ def test_somebody_who_is_forgotten_is_known_again(january, tmp_path):
             fk.forget(january, "p9")
 
 
+def test_a_key_of_another_release_knows_nobody_again(january, tmp_path):
+    publish(register(0, 300)).write(tmp_path / "other")
+    fk.forget(january, "p7")
+    private = january.with_name("january.owner") / "owner.json"
+    shutil.copy(tmp_path / "other.owner" / "owner.json", private)
+    with pytest.raises(fk.InputError, match="another key than that by which people"):
+        publish(register(0, 420), january)
+
+
 def test_a_forgotten_number_is_known_however_it_is_written(tmp_path):
     publish(register(0, 300, named=int)).write(tmp_path / "january")
     fk.forget(tmp_path / "january", [str(i) for i in range(300)])

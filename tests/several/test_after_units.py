@@ -138,6 +138,12 @@ def test_cases_need_the_rows_that_were_published(tmp_path):
         pq.write_table(wrong, kept)
         with pytest.raises(fk.InputError, match=r"is not the table|names other people"):
             fk.publish(tables[1], rules, after=folder)
+    key = tmp_path / "year0.owner" / "owner.json"
+    pq.write_table(rows, kept)
+    key.rename(tmp_path / "owner.json")
+    with pytest.raises(fk.InputError, match=r"put back the one that was written"):
+        fk.publish(tables[1], rules, after=folder)
+    (tmp_path / "owner.json").rename(key)
     kept.unlink()
     with pytest.raises(fk.InputError, match="Put the table that was published there"):
         fk.publish(tables[1], rules, after=folder)
@@ -189,6 +195,22 @@ def test_households_of_all_releases(tmp_path):
         assert together[0].reached == truth
         compared += 1
     assert compared
+
+
+def test_households_that_were_edited_in_the_rows_are_refused(tmp_path):
+    """Else somebody of a household that was published shows its value a second time."""
+    rules = policy({"facts": {}}, shared={"by": "home", "values": ["ill"]})
+    rows = [(f"a{i}", "w0", "xyz"[i // 2], f"{i // 2}") for i in range(6)]
+    new = [(f"b{i}", "w0", "xyz"[i], f"{i + 7}") for i in range(3)]
+    first, folder = table_of(rows, "ill", "home"), tmp_path / "year0"
+    second = table_of([*new, ("joins", "w0", "x", "0")], "ill", "home")
+    fk.publish(first, rules, seed=1).write(folder)
+    assert fk.publish(second, rules, after=folder).since.beside_published == 1
+    kept = tmp_path / "year0.owner" / "newcomers.parquet"
+    edited = first.set_column(3, "home", [["5", "5", "1", "1", "2", "2"]])
+    pq.write_table(edited, kept)
+    with pytest.raises(fk.InputError, match="other values in 'home'"):
+        fk.publish(second, rules, after=folder)
 
 
 # ---- what some cannot have -----------------------------------------------------------------------

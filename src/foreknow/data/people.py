@@ -40,17 +40,17 @@ def bare_name(name: str) -> str:
 
     >>> bare_name(" 0042.0"), bare_name("A-7"), bare_name("+7"), bare_name("2020-01-01 00:00:00")
     ('42', 'a-7', '7', '2020-01-01')
-    >>> bare_name("1.2e+16")
-    '12000000000000000'
+    >>> bare_name("1.2e+16"), bare_name("1,2E6"), bare_name("3,0"), bare_name("1,000")
+    ('12000000000000000', '1200000', '3', '1,000')
     """
     if name.isascii() and name.isalnum() and name[0] != "0":
         return name.lower()
     text = "".join(unicodedata.normalize("NFKC", name).casefold().split())
     characters = text if text.isascii() else (c for c in text if unicodedata.category(c) != "Cf")
     text = "".join(characters).strip("+")  # nobody sees joiners, or the mark at the start of a file
-    if re.fullmatch(r"\d(\.\d+)?e\+\d\d", text, re.ASCII):  # as programs write a large number
-        text = f"{Decimal(text):f}"
-    return re.sub(r"\A0+(?=\d)|\.0+\Z|(?<=\d)t?00:00:00(\.0+)?\Z", "", text)
+    if re.fullmatch(r"\d[.,]\d+e\d\d?|\d([.,]\d+)?e\+\d\d?", text, re.ASCII):  # large numbers
+        text = f"{Decimal(text.replace(',', '.')):f}"
+    return re.sub(r"\A0+(?=\d)|\.0+\Z|(?<=\d),00?\Z|(?<=\d)t?00:00:00(\.0+)?\Z", "", text)
 
 
 def same_name(name: str, names: Iterable[str]) -> str:

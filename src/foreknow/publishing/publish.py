@@ -29,7 +29,7 @@ from foreknow.certificates import Certificate
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.bare import bare, frame_of
-from foreknow.data.engines.columns import fetch
+from foreknow.data.engines.columns import column_digests, fetch
 from foreknow.data.engines.table import Table, unshown
 from foreknow.data.engines.write import write_csv, write_in_parts
 from foreknow.data.generalization import Coarsened, KnownLabels
@@ -309,11 +309,12 @@ class Publication:
                 write_whole(for_owner / LATTICE, page, private=True)
             # The day is the owner's record: what is published does not say it.
             private = {**self._private, "written": date.today().isoformat()}
+            if self._newcomers is not None:
+                rows = _write_rows(self._newcomers.source, self._newcomers.reading, for_owner)
+                private["columns"] = column_digests(rows, bytes.fromhex(private["digest_key"]))
             write_whole(for_owner / OWNER, as_json(private), private=True)
             _log.info("writing who is in which group")
             self.placed.write(for_owner / MEMBERS, digests)
-            if self._newcomers is not None:
-                _write_rows(self._newcomers.source, self._newcomers.reading, for_owner)
             if self._kept is not None:
                 write_whole(for_owner / PRIORS, as_json(kept_as_written(self._kept)), private=True)
         return certificate
@@ -810,8 +811,11 @@ def _after(folders: Any, microdata: Microdata, policy: Policy, how: _Choices) ->
     return replace(publication, since=since, together=joint_audit, _newcomers=newcomers)
 
 
-def _write_rows(table: Table, reading: Reading, folder: Path) -> None:
-    """Write a table into a folder, for its owner, as it is read: CSV, or else Parquet."""
+def _write_rows(table: Table, reading: Reading, folder: Path) -> Any:
+    """Write a table into a folder, for its owner, as it is read: CSV, or else Parquet.
+
+    Also returns its rows.
+    """
     table = unshown(table)
     rows = table.arrow(list(table.columns))
     csv_name, parquet_name = NEWCOMERS
@@ -819,11 +823,12 @@ def _write_rows(table: Table, reading: Reading, folder: Path) -> None:
     with replaced(path, private=True) as aside:
         if not table.untyped:
             write_in_parts([rows], aside, None)
-            return
+            return rows
         dialect = getattr(table, "dialect", Dialect())
         write_csv(rows, aside, delimiter=reading.delimiter or dialect.delimiter)
         if reading.encoding is not None:
             aside.write_bytes(aside.read_bytes().decode(UTF8).encode(reading.encoding))
+    return rows
 
 
 def _with_method(

@@ -16,8 +16,9 @@ from foreknow.certificates import Certificate
 from foreknow.criteria.levels import levels_of
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.columns import codes_of, fetch, to_python
+from foreknow.data.engines.columns import codes_of, column_digests, fetch, to_python
 from foreknow.data.engines.group_counts import Holdings, People, group_codes
+from foreknow.data.engines.table import unshown
 from foreknow.data.engines.write import read_noted, write_changed
 from foreknow.data.labels import Labels
 from foreknow.data.levels import Level
@@ -139,7 +140,13 @@ def forget(
 def _forgotten(key: bytes, name: str) -> str:
     """The keyed hash that replaces an erased name, the same for every spelling."""
     text = bare_name(name).encode("utf-8", "surrogatepass")
-    return FORGOTTEN + hashlib.blake2b(text, key=key[:64], digest_size=16).hexdigest()
+    hashed = hashlib.blake2b(text, key=key[:64], digest_size=16).hexdigest()
+    return f"{FORGOTTEN}{hashed}-{_mark(key)}"
+
+
+def _mark(key: bytes) -> str:
+    """How hashes of one key end, by which another key is noticed."""
+    return hashlib.blake2b(key=key[:64], digest_size=4).hexdigest()
 
 
 def printed(names: Iterable[Any]) -> list[str]:
@@ -347,7 +354,22 @@ class OwnRelease:
                 f"{str(place)!r} names other people in {column!r} than {str(self.path)!r}; put "
                 "back the one that was written"
             )
+        self._refuse_edited(microdata)
         return microdata
+
+    def _refuse_edited(self, microdata: Microdata) -> None:
+        """Refuse rows of which a column that is not published differs from what was recorded."""
+        place = self.path.with_name(OWNER)
+        recorded = from_json(place.read_text("utf-8")) if self._key() else {}
+        table = unshown(microdata.source)
+        kept = {*recorded.get("columns", ())} & {*table.columns}
+        rows = table.arrow(sorted(kept))
+        for name, digest in column_digests(rows, self._key()).items():
+            if digest != recorded["columns"][name]:
+                raise DataError(
+                    f"{microdata.name} has other values in {name!r} than the rows that were "
+                    "published: put back the file that was written"
+                )
 
     @cached_property
     def some_forgotten(self) -> bool:
@@ -403,11 +425,23 @@ class OwnRelease:
     def _key(self) -> bytes:
         place = self.path.parent / OWNER
         try:
-            return bytes.fromhex(from_json(place.read_text("utf-8"))["digest_key"])
+            key = bytes.fromhex(from_json(place.read_text("utf-8"))["digest_key"])
         except (OSError, ValueError, KeyError, TypeError):
             raise InputError(
-                f"there is no {str(place)!r} with the key by which people are forgotten"
+                f"there is no {str(place)!r} with the key by which people are forgotten, "
+                "and rows are compared; put back the one that was written"
             ) from None
+        mark = _mark(key)
+        if any(
+            name.startswith(FORGOTTEN) and not name.endswith(mark)
+            for name in map(str, self.rows.column(self.column_of_people()).to_pylist())
+        ):
+            raise InputError(
+                f"{str(place)!r} has another key than that by which people of {str(self.path)!r} "
+                f"were forgotten, so they would not be known again; put back the {OWNER} that was "
+                "written with it"
+            )
+        return key
 
     def _column(self, column: str | None) -> str:
         """The column that names people: one that is asked for, or the only one."""
