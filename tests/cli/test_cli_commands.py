@@ -712,7 +712,7 @@ below = 0.95
 [[require]]
 k_anonymity = 2
 """
-SHUFFLED = "Within each group =pay is shuffled, by the publisher's word: values do not show it."
+SHUFFLED = "The publisher says that =pay is shuffled within each group; the values cannot show it."
 
 
 @pytest.fixture

@@ -607,8 +607,8 @@ REMARKS = (
     Remark(
         "shuffled",
         _all(
-            "Within each group {every} {are} shuffled, by the publisher's word: values do not show "
-            "it."
+            "The publisher says that {every} {are} shuffled within each group; the values cannot "
+            "show it."
         ),
         of_table=_shown("unlinked"),
     ),
