@@ -109,6 +109,15 @@ def test_changed_releases_and_bad_places_are_refused(release):
     assert not folder.with_name("out.xlsx").exists()
 
 
+def test_no_folder_and_this_folder(release, monkeypatch):
+    folder = release()
+    monkeypatch.chdir(folder.parent)
+    with pytest.raises(CertificateError, match="'nowhere' does not exist"):
+        fk.export("nowhere")
+    monkeypatch.chdir(folder)
+    assert fk.export(".") == [folder.resolve().with_name("out.xlsx")]
+
+
 def test_titles_become_labels(tmp_path):
     import pyreadstat
 

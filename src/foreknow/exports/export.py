@@ -73,16 +73,18 @@ def export(folder: str | Path, to: str = "xlsx", out: str | Path | None = None) 
             'or Parquet ([publish] format = "parquet")'
         )
     certified = certificate_path(folder)
+    certificate, _ = load_signed(certified)
     place = certified.parent
-    target = Path(out) if out is not None else place.with_name(f"{place.resolve().name}.{to}")
+    whole = place.resolve()  # "." and ".." have no name
+    beside = whole if place.name in ("", "..") else place
+    target = Path(out) if out is not None else beside.with_name(f"{whole.name}.{to}")
     if target.suffix.lower() != f".{to}":
         raise OutputError(f"{str(target)!r} does not end with .{to}, the format of the export")
-    if target.resolve().is_relative_to(place.resolve()):
+    if target.resolve().is_relative_to(whole):
         raise OutputError(f"{str(target)!r} would lie in what is published; write it elsewhere")
     if target.exists():
         raise OutputError(f"{str(target)!r} exists already; remove it, or name another (out)")
     verify(place)
-    certificate, _ = load_signed(certified)
     published = open_published(place, certificate=certificate)
     tables = {part: table.arrow(table.columns) for part, table in published.tables.items()}
     if certificate.escaped:
