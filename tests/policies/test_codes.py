@@ -117,6 +117,13 @@ def test_maps_that_are_not_clear_are_refused_with_a_way_out(tmp_path):
         with pytest.raises(fk.InputError, match=r'any_of = \["F", "F0", "F1"\]'):
             policy(requirement)
     policy({"facts": {}, "any_of": ["F", "F0", "F1"]})  # as it says
+    for key in ("values", "except", "absent"):
+        with pytest.raises(fk.InputError, match=f"{key} must be a list"):
+            policy({"facts": {}, key: 5})
+    for sensitive in (5, []):
+        tables = {"schema": {**SCHEMA, "sensitive": sensitive, "codes": {"map": PAIRS}}}
+        with pytest.raises(fk.InputError, match="sensitive"):
+            fk.Policy.from_dict({**tables, "require": [{"k_anonymity": 2}]})
     path = tmp_path / "map.csv"
     for text, said in (("alt;neu\nF;F0\n", "the first line is old,new"), ("", "first line")):
         path.write_text(text)

@@ -20,8 +20,8 @@ from foreknow_judge.errors import PolicyError
 _MOST_BYTES = 16 << 20
 _HEADER = ["old", "new"]
 _SETS = "any_of"
-# Criteria of values; all others are about numbers of people, or about labels.
-_OF_VALUES = ("l_diversity", "alpha_k", "t_closeness", "beta_likeness", "delta_disclosure")
+# The lists of values that a requirement may have.
+_LISTS = ("values", "except", "absent")
 
 
 def with_codes(table: Any, folder: Path) -> Any:
@@ -38,20 +38,22 @@ def with_codes(table: Any, folder: Path) -> Any:
     required = table.get("require") if isinstance(table, Mapping) else None
     if not isinstance(schema, Mapping) or "codes" not in schema or not isinstance(required, list):
         return table
-    setting, sensitive = schema["codes"], schema.get("sensitive")
+    setting, sensitive = schema["codes"], schema.get("sensitive", ())
+    rest = {key: part for key, part in schema.items() if key != "codes"}
+    if not isinstance(sensitive, Collection) or not sensitive:
+        return {**table, "schema": rest}  # which is refused as it is
     if not isinstance(setting, Mapping) or not {"map"} <= {*setting} <= {"map", "sensitive"}:
         raise PolicyError(
             'schema.codes: write [schema.codes] with map = "old_to_new.csv", and of several '
             'sensitive columns sensitive = "diagnosis"'
         )
-    columns = [sensitive] if isinstance(sensitive, str) else list(sensitive or ())
+    columns = [sensitive] if isinstance(sensitive, str) else [*sensitive]
     column = setting.get("sensitive", columns[0] if len(columns) == 1 else None)
     if column not in columns:
         raise PolicyError(
             f"schema.codes: say whose codes they are: sensitive = {' or '.join(map(repr, columns))}"
         )
     classes = classes_of(_pairs(setting["map"], folder))
-    rest = {key: part for key, part in schema.items() if key != "codes"}
     return {
         **table,
         "schema": rest,
@@ -121,8 +123,11 @@ def _of_classes(
     if about != column or (len(columns) > 1 and "sensitive" not in requirement):
         yield requirement
         return
-    if {*requirement} & {*CRITERIA} - {*_OF_VALUES}:
+    if any(CRITERIA[key].of_people for key in requirement if key in CRITERIA):
         yield requirement  # it is about people or labels
+        return
+    if not all(isinstance(requirement.get(key, ()), Collection) for key in _LISTS):
+        yield requirement  # which is refused as it is
         return
     for key in ("priors", "within", "at_level"):
         if key in requirement:
