@@ -228,7 +228,7 @@ class Grouping:
     lattice: Any = None  # among which generalizations the groups were chosen; for the owner
     # the method with what it chose for this table by itself; what a certificate names
     method: Any = None
-    # people of the last group, if it keeps nothing of their quasi-identifiers; else 0
+    # people of the group that keeps nothing of their quasi-identifiers; 0 where there is none
     suppressed: int = 0
 
 

@@ -198,8 +198,10 @@ class Mondrian(Grouper):
             whole = local.whole(suppression.groups, suppression.out)
             division = local.better(groups, whole, before)
             if division is not whole:
+                hides_all = np.all([floor > 0 for floor in division.floors.values()], axis=0)
+                n_hidden = int(points.weights[hides_all[division.groups]].sum())
                 of_row = microdata.rows_of(points.spread(division.groups))
-                return Grouping(of_row, division.floors)
+                return Grouping(of_row, division.floors, suppressed=n_hidden)
         groups = suppression.groups
         if suppression.n_people:
             of_last = np.arange(int(groups.max()) + 1) == groups.max()
