@@ -9,7 +9,7 @@ import pytest
 
 from foreknow.data import arrays
 from foreknow.data.arrays import count_pairs
-from foreknow.data.engines.column_advice import nearly_all_read
+from foreknow.data.engines.column_advice import nearly_all_read, separator_of
 from foreknow.data.engines.columns import encode
 from foreknow_judge.errors import DataError
 
@@ -112,3 +112,10 @@ def test_narrow_codes_do_not_overflow():
     offsets, found, counts = count_pairs(rows, columns, 256, 65_536)
     assert (found.tolist(), counts.tolist()) == ([3, 65_535], [1, 1])
     assert (offsets[200], offsets[201], offsets[256]) == (0, 1, 2)
+
+
+def test_one_combination_of_whole_values_is_several_answers():
+    assert separator_of(["A01; B02", "A01", "B02"], [50, 60, 60]) == ";"
+    assert separator_of(["flu|", "cold|", "flu|cold"], [1, 1, 1]) == "|"
+    for texts in (["Diabetes, type 2", "Diabetes"], ["A01;B02", "A01"], ["|", "flu"]):
+        assert not separator_of(texts, [5, 5])

@@ -172,7 +172,8 @@ def separator_of(values: Sequence[Any], people: Sequence[int]) -> str:
     texts, n_people = {text for text, _ in often}, sum(n for _, n in often)
     for separator in _SEPARATORS:
         several = {text: n for text, n in often if separator in text}
-        if len(several) < 2 or sum(several.values()) * _SHARE < n_people:
+        between = any(separator in text.strip(separator) for text in several)
+        if not between or sum(several.values()) * _SHARE < n_people:
             continue
         cells = [[part.strip() for part in text.split(separator)] for text in several]
         times = Counter(part for cell in cells for part in set(cell))
