@@ -660,3 +660,21 @@ def test_a_condition_spelt_otherwise_is_refused(other, tmp_path):
             judge(given, policy)
     with pytest.raises(fk.InputError, match="but 'é' is the same number or word"):
         fk.audit(made.release, policy)
+
+
+@pytest.mark.parametrize("known", [None, []])
+def test_a_rule_on_an_other_column_that_nobody_meets_is_refused(known):
+    """It would do nothing, and the value would look as safe as if everybody could have it."""
+    table = pa.table({"ward": ["3"] * 10, "sex": [*"ffffmmmmmm"], "ill": ["O04", *"uvuvuvwwu"]})
+    ask = fk.Requirement(fk.Facts(), below="1/5", values=["O04"], knowing=known)
+
+    def audit(sex):
+        rules = [{"values": ["O04"], "where": {"sex": [sex]}}]
+        schema = fk.Schema(
+            quasi_identifiers=["ward"], sensitive="ill", other=["sex"], impossible=rules
+        )
+        return fk.audit(table, fk.Policy([ask], schema))
+
+    assert audit("m").verdicts[0].disclosure.exact == Fraction(1, 4)
+    with pytest.raises(SchemaError, match="nobody has 'sex' 'male', but such as 'f', 'm'"):
+        audit("male")

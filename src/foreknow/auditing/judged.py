@@ -6,7 +6,7 @@ sights, formulas and limits are the judge's alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
@@ -20,6 +20,7 @@ from foreknow.data.engines.columns import codes_of, fetch, sorted_texts, to_pyth
 from foreknow.data.engines.group_counts import TallyTable, ValuesTable, changed, tallied
 from foreknow.data.engines.table import free_name
 from foreknow.data.engines.tally import amounts_of
+from foreknow.data.impossible import Rule, refuse_unfit
 from foreknow.data.labels import GroupLabels, Labels
 from foreknow.data.layout import Layout
 from foreknow.data.microdata import Microdata
@@ -318,7 +319,10 @@ def _of_release(
         anything = free_name(_ANYTHING, {*tables.table.columns})
         secret = anything if requirement.of_people and tables.missing != "error" else secret
         parts = dict.fromkeys((*release.sensitives, secret), "release")
-        rows: Any = _TableRows(cast("ValuesTable", sight.tables), anything)
+        by_table = policy.schema if release.raw is not None else None
+        rules = () if by_table is None else by_table.impossible
+        table_of_sight = cast("ValuesTable", sight.tables)
+        rows: Any = _TableRows(table_of_sight, anything, rules, release.other)
         names, semantics, beside = ["release"], "single", release.other
     else:
         number: dict[int, str] = {}
@@ -363,6 +367,8 @@ class _TableRows:
 
     sight: ValuesTable
     anything: str
+    rules: Sequence[Rule] = ()
+    unchanged: Collection[str] = ()  # columns that are published as the table has them
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -384,6 +390,8 @@ class _TableRows:
             name: _column(name, of_row[first], distinct)
             for name, (of_row, distinct) in zip(counted_names, encoded, strict=True)
         }
+        for name in columns.keys() & {*self.unchanged}:
+            refuse_unfit(self.rules, name, columns[name].texts)
         columns[anything] = _texts(np.zeros(len(first), np.int64), ["a value"])
         return [columns[name] for name in names], times
 
