@@ -901,8 +901,8 @@ _ROWS = [
     (
         "unshown-households",
         "foreknow.auditing.audit_input:_refuse_unshown_households",
-        "if not required.of_people:",
-        "if False:",
+        "for required in policy.on_values:",
+        "for required in ():",
         "a release that does not say where a household's value stands is judged by rows",
         "prepare/test_households",
     ),
@@ -1038,8 +1038,8 @@ _ROWS = [
     (
         "trial-stops-beside-others",
         "foreknow.publishing.publish:_stop",
-        "trial.limit == float(limit) < trial.surest",
-        "policy.tries[0].limit is not None and trial.limit == float(limit) < trial.surest",
+        "if limit is not None and _is_trial_of",
+        "if policy.tries[0].limit is not None and limit is not None and _is_trial_of",
         "a trial stops nothing beside another that is only reported",
         "trials/test_near",
     ),

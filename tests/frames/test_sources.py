@@ -434,10 +434,10 @@ def published(folder, file_format="csv"):
 
 
 def refused(step, says, seconds=20):
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(ForeknowError, match=says):
         step()
-    assert time.monotonic() - began < seconds
+    assert time.process_time() - began < seconds  # of this process, however busy the machine is
 
 
 def packed(path, *blocks, times=1):
