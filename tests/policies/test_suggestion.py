@@ -527,3 +527,21 @@ def test_public_tables_of_people():
             assert (AS_IT_IS in found.to_toml()) == (not found.repeated), name
             policies += 1
     assert policies > 1000
+
+
+def test_a_named_column_that_labels_must_not_list_is_said():
+    """Its values are those of single people, and nothing coarsens them: not silently left out."""
+    names = [f"{'ab'[i % 2]}{'xyz'[i % 3]} street {i}" for i in range(0, 90, 2)] * 2
+    table = pa.table(
+        {"street": names, "age": [20 + i % 9 for i in range(90)], "ill": [*"abc"] * 30}
+    )
+    suggested = fk.suggest_policy(table, sensitive="ill", quasi_identifiers=["street", "age"])
+    assert suggested.policy.schema.quasi_identifiers == ("age",)
+    assert any(
+        "street: it has no role though you named it" in asked and "give it a hierarchy" in asked
+        for asked in suggested.questions
+    )
+    with pytest.raises(
+        fk.InputError, match="'street' cannot be a quasi-identifier as it is: most of"
+    ):
+        fk.suggest_policy(table, sensitive="ill", quasi_identifiers=["street"])

@@ -119,6 +119,7 @@ _TIME, _LOOK = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d"), 1000
 _NUMERIC = re.compile(r"-?\d+([.,]\d+)?([eE][-+]?\d+)?")
 _DECIDE = "DECIDE"
 _WORDING = "its wording has"
+_NAMED = "you named it"
 _FEW_VALUES_LEFT = "others might know it: it has few values"
 _NONE_LEFT = "others might know it: none is left"
 _WIDTH = 94  # of comments
@@ -449,16 +450,17 @@ class _Roles:
         numbers: Sequence[_PersonNumber] = (),
     ) -> None:
         self.of: dict[str, tuple[Role, str]] = {}
+        named = chosen or ()
         of_people = {number.name: _of_number(number) for number in numbers}
         if numbers:
             of_people[numbers[0].name] = "identifier", numbers[0].why
         for profile in profiles:
             fixed = _unusable(profile) or of_people.get(profile.name) or _identifier(profile)
-            if fixed and profile.name != sensitive and profile.name not in (chosen or ()):
+            if fixed and profile.name != sensitive and profile.name not in named:
                 self.of[profile.name] = fixed
         free = [profile for profile in profiles if profile.name not in self.of]
         if sensitive is None:
-            hidden = self._sensitive([e for e in free if e.name not in (chosen or ())], chosen)
+            hidden = self._sensitive([e for e in free if e.name not in named], chosen)
             if hidden is None:
                 raise DataError(
                     f"{table}: no column could be what must stay hidden, with two values or more "
@@ -467,17 +469,17 @@ class _Roles:
                 )
             sensitive = hidden
         else:
-            self.of[sensitive] = "sensitive", "you named it"
+            self.of[sensitive] = "sensitive", _NAMED
         for profile in free:
             if profile.name in files and files[profile.name].hierarchy:
                 continue
             if profile.name != sensitive and (why := _unlistable(profile)):
-                self.of[profile.name] = "undecided", why
+                self.of[profile.name] = "undecided", _NAMED if profile.name in named else why
         free = [profile for profile in free if profile.name not in self.of]
         for profile in free:
             if chosen is not None:
                 is_named = profile.name in chosen
-                why = "you named it" if is_named else "you did not name it"
+                why = _NAMED if is_named else "you did not name it"
                 self.of[profile.name] = ("quasi-identifier" if is_named else "undecided"), why
             elif profile.name in files and files[profile.name].is_named:
                 why = "a hierarchy file for it lies beside the table"
@@ -500,6 +502,13 @@ class _Roles:
             else:
                 self.of[profile.name] = "undecided", "nothing says who may know it"
         if not n_known:
+            for profile in profiles:
+                if profile.name in named and profile.name != sensitive:
+                    why = profile.problem or _unlistable(profile)
+                    raise DataError(
+                        f"{table}: {profile.name!r} cannot be a quasi-identifier as it is: {why}; "
+                        "or name other columns"
+                    )
             raise DataError(
                 f"{table}: no column is left that others may know of a person, beside "
                 f"{sensitive!r} and what names people; name some: --quasi-identifiers COLUMNS, or "
@@ -832,6 +841,8 @@ def _schema(
                 f"it repeats, so a row is not a person. Give one row for each; or {way}; or leave "
                 "it out of identifiers, if it names nobody by itself"
             )
+        elif (role, reason) == ("undecided", _NAMED):
+            question = f"it has no role though you named it: {_unlistable(described)}"
         elif role == "undecided" and not described.problem and described.distinct > 1:
             secret = _SECRET.keys() & words_of(described.name)
             if secret:
