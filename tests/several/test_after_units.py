@@ -1,6 +1,7 @@
 """Cases, households and impossible values over several releases, beside worlds of all of them."""
 
 import random
+import shutil
 from fractions import Fraction
 
 import pyarrow as pa
@@ -140,6 +141,13 @@ def test_cases_need_the_rows_that_were_published(tmp_path):
             fk.publish(tables[1], rules, after=folder)
     key = tmp_path / "year0.owner" / "owner.json"
     pq.write_table(rows, kept)
+    forgetful = tmp_path / "forgetful"
+    for name in ("", ".owner"):
+        shutil.copytree(f"{folder}{name}", f"{forgetful}{name}")
+    fk.forget(forgetful, "p3")
+    with pytest.raises(fk.InputError, match=r"were forgotten.*without after"):
+        fk.publish(tables[1], rules, after=forgetful)
+    assert fk.publish(tables[1].slice(len(VISITS)), rules, seed=1).audit.safe  # as it says
     key.rename(tmp_path / "owner.json")
     with pytest.raises(fk.InputError, match=r"put back the one that was written"):
         fk.publish(tables[1], rules, after=folder)

@@ -118,7 +118,7 @@ def forget(
     Each gets a hash of their name, with the key of the owner's folder: whoever has that key and a
     name can tell whether it is theirs, so that somebody who comes back is not published twice.
     What is published names nobody, and stays as it is; ``newcomers``, a copy of the table's rows,
-    is removed.
+    is removed; then no later release of cases or households is judged together with this one.
 
     Parameters
     ----------
@@ -334,8 +334,15 @@ class OwnRelease:
         Raises
         ------
         InputError
-            If they do not lie in the owner's folder, or are others.
+            If they do not lie in the owner's folder, or are others; or some were forgotten.
         """
+        if self.some_forgotten:
+            raise InputError(
+                f"people of {str(self.path)!r} were forgotten, and the rows that were published "
+                "with them, so the people of its cases or households cannot be counted over "
+                "several releases any more: leave everybody of earlier releases out of the table, "
+                "and publish the others without after (--after)"
+            )
         places = [self.path.with_name(name) for name in NEWCOMERS]
         place = next((path for path in places if path.is_file()), None)
         if place is None:
