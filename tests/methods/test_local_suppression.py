@@ -289,3 +289,23 @@ def test_nobody_to_suppress(method, settings, said):
     local = True if not settings else "yes"
     with pytest.raises(InputError, match=said):
         method(**settings, local_suppression=local)
+
+
+@pytest.mark.parametrize("by_cell", [False, True])
+@pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
+def test_hidden_people_are_mentioned(method, by_cell):
+    """The remark has as many people as rows that show nothing."""
+    rng = random.Random(5)
+    columns = {"age": range(20, 30), "town": "abc", "ill": "xyz"}
+    rows = {name: [rng.choice(values) for _ in range(40)] for name, values in columns.items()}
+    settings = {"suppression": 0.4} | ({"local_suppression": True} if by_cell else {})
+    policy = fk.Policy(
+        [fk.Requirement(fk.KAnonymity(4))],
+        fk.Schema(quasi_identifiers=["age", "town"], sensitive="ill"),
+        fk.PublishOptions(method=method, settings={method: settings}),
+    )
+    made = fk.publish(pa.table(rows), policy, seed=1)
+    hidden = sum(row["age"] == row["town"] == "*" for row in made.to_arrow().to_pylist())
+    assert made.audit.scope.people_suppressed == hidden
+    mentioned = [note for note in made.audit.notes if "suppressed: in one group" in note]
+    assert len(mentioned) == (hidden > 0)

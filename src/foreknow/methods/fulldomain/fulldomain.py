@@ -136,12 +136,12 @@ class FullDomain(Grouper):
     ) -> Grouping:
         """Group the rows of a table, to be written at the levels of the chosen node."""
         result = self.search(microdata, policy)
-        return Grouping(result.groups, result.floors, result)
+        return Grouping(result.groups, result.floors, result, suppressed=result.hidden_people)
 
     def explained(self, microdata: Microdata, policy: Policy | None, seed: int | None) -> Grouping:
         """The same, with more said of the lattice, for a report."""
         found = self.search(microdata, policy, explain=True)
-        return Grouping(found.groups, found.floors, found)
+        return Grouping(found.groups, found.floors, found, suppressed=found.hidden_people)
 
     def search(
         self, microdata: Microdata, policy: Policy | None = None, *, explain: bool = False
@@ -272,6 +272,9 @@ class FullDomain(Grouper):
             chosen=view.levels,
             outlier_group=outlier_group,
             hidden=hidden,
+            hidden_people=0
+            if outlier_group is None
+            else int(view.people[number == outlier_group].sum()),
             objective=self.objective,
             find=self.find,
             **fields,

@@ -212,6 +212,8 @@ class LatticeResult(Result):
         The group of the people of whom everything is suppressed at the chosen node.
     hidden : bool array, shape (groups, attributes), or None
         Of each group of the chosen node which cells are suppressed, where single cells are.
+    hidden_people : int
+        The number of people of whom everything is suppressed at the chosen node.
     objective, find : str
         What was asked for.
     complete : bool
@@ -245,6 +247,7 @@ class LatticeResult(Result):
     complete: bool
     _spread: Callable[[], IntArray] = field(repr=False)
     hidden: NDArray[np.bool_] | None = field(default=None, repr=False)
+    hidden_people: int = 0
     gap: float | None = None
     listed: tuple[Node, ...] | None = None
     limits_inference: bool = True
