@@ -12,6 +12,7 @@ from tests.oracle import rules as impossible_worlds
 from tests.oracle.units import limit_of_people, surest, surest_of_person, worlds_of_household
 
 import foreknow as fk
+from foreknow.data.engines.table import unshown
 
 TABLES = range(400 if NIGHTLY else 8)
 LOOSE = Fraction(999_999, 1_000_000)  # few releases reach it
@@ -203,6 +204,18 @@ def test_households_of_all_releases(tmp_path):
         assert together[0].reached == truth
         compared += 1
     assert compared
+
+
+def test_rows_of_several_tables_as_they_stand():
+    """Of each table, and not of the first alone, each row of a household has its value."""
+    schema = policy({"facts": {}}, shared={"by": "home", "values": ["ill"]}).schema
+    first, second = (
+        fk.Microdata(table_of([("a", "w", h, "x"), ("b", "w", h, "x")], "home", "ill"), schema)
+        for h in "gh"
+    )
+    both = first.above([second]).source
+    once, each = (table.arrow(["ill"]).column("ill") for table in (both, unshown(both)))
+    assert (once.to_pylist().count("x"), each.to_pylist()) == (2, [*"xxxx"])
 
 
 def test_households_that_were_edited_in_the_rows_are_refused(tmp_path):

@@ -11,7 +11,7 @@ import pyarrow as pa
 from foreknow.data.arrays import IntArray
 from foreknow.data.engines.columns import fetch
 from foreknow.data.engines.group_counts import tallied
-from foreknow.data.engines.table import Derived, Table
+from foreknow.data.engines.table import Derived, Table, unshown
 from foreknow.data.engines.tally import Tally
 
 
@@ -57,6 +57,11 @@ class Below(Derived):
     def spelled(self) -> set[str]:
         """Columns of any of them with a spelling of what is missing."""
         return {name for table in self._tables for name in getattr(table, "spelled", ())}
+
+    @property
+    def unshown(self) -> Table:
+        """All of them, in which each row of a household has its values."""
+        return Below([*map(unshown, self._tables)])
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns of all of them."""
