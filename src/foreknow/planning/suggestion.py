@@ -203,7 +203,7 @@ class PolicySuggestion(Plain):
 
     @property
     def questions(self) -> tuple[str, ...]:
-        """What needs a decision, a sentence for each column, and one for missing values."""
+        """The decisions to make: a sentence for each column, and one for missing values."""
         asked = [f"{column.name}: {column.question}" for column in self.columns if column.question]
         if self.spellings:
             asked.append(f"missing: {self._spelled}")
@@ -211,7 +211,7 @@ class PolicySuggestion(Plain):
 
     @property
     def _spelled(self) -> str:
-        """What is to decide of spellings of what is missing."""
+        """The question about texts that are read as missing."""
         return (
             f"{', '.join(map(toml_value, self.spellings))} "
             f"{'are' if len(self.spellings) > 1 else 'is'} read as no value, in every column; take "
@@ -908,7 +908,7 @@ def _and(question: str, further: str) -> str:
 
 
 def _of_cells(profile: Profile, is_set: bool) -> str:
-    """What is to decide of several answers in one cell."""
+    """The question about cells with several answers; empty where there are none."""
     separator = _separator_of(profile)
     if not separator:
         return ""
@@ -919,7 +919,7 @@ def _of_cells(profile: Profile, is_set: bool) -> str:
 
 
 def _separator_of(profile: Profile) -> str:
-    """What stands between several answers in the cells of a column; empty where each has one."""
+    """The separator of several answers in the cells of a column; empty where each has one."""
     if profile.kind != "text" or profile.people is None:
         return ""
     return separator_of(profile.domain, profile.people.tolist())
@@ -1390,7 +1390,7 @@ def _lines(suggestion: PolicySuggestion, folder: Path) -> Iterator[str]:
 
 
 def _of_missing(suggestion: PolicySuggestion, missing: Sequence[str]) -> Iterator[str]:
-    """What stands for no value by its looks, and the line of what may."""
+    """The lines of texts that are read as missing, and of codes that may stand for it."""
     if suggestion.spellings:
         yield from _wrapped(f"{_DECIDE}: {suggestion._spelled}")
     if suggestion.codes:

@@ -21,7 +21,7 @@ def kind_of(key: str) -> Any:
 
 
 def keys_of_kinds() -> list[str]:
-    """What a policy calls each kind of knowledge, and each criterion."""
+    """The names of kinds of knowledge, and of criteria, in a policy."""
     return [*adversaries.ADVERSARIES, *criteria.CRITERIA]
 
 

@@ -54,9 +54,9 @@ def _of_same_columns(certificate: Certificate, schema: Schema) -> bool:
 def _living_beside(
     shared: Shared, microdata: Microdata, fresh: BoolArray, published: Sequence[Microdata]
 ) -> BoolArray:
-    """The rows of new people whose household was published, by any table; the earlier ones too.
+    """The rows of new people whose household was published, as this or an earlier table has it.
 
-    They share its value, which stands in a bag already.
+    A bag holds the value of that household already.
     """
     homes = fetch(microdata.source, [shared.by]).column(shared.by).to_pylist()
     known_homes = {home for home, is_new in zip(homes, fresh.tolist(), strict=True) if not is_new}
@@ -70,7 +70,7 @@ def _living_beside(
 
 
 def _not_known(path: Path, before: Sequence[str]) -> InputError:
-    """Refuse a release beside the earlier ones, of which the owner's folder does not say who."""
+    """The refusal of a release beside the earlier ones whose people are not known."""
     after = f"was published after {' and '.join(before)}" if before else "has the same columns"
     return InputError(
         f"{str(path)!r} {after}, was not named (after, --after), and "
@@ -102,12 +102,9 @@ def _with_other_values(
     )
     changed = 0
     for (group, value), people in now.items():
-        bag_number = place.get(
-            release.counts.group_label(group)
-        )  # None: nobody there had any value
-        changed += max(
-            0, people - (0 if bag_number is None else bags[bag_number].get(str(value), 0))
-        )
+        bag_number = place.get(release.counts.group_label(group))
+        bag = {} if bag_number is None else bags[bag_number]  # where nobody had any value
+        changed += max(0, people - bag.get(str(value), 0))
     return changed
 
 
@@ -506,7 +503,7 @@ def _seen_by_owner(release: Release, table: Microdata, groups: IntArray) -> Sigh
 
 
 def _failed(joint_audit: Audit, policy: Policy, release: Release) -> str:
-    """What does not hold, in words."""
+    """The requirements that fail, in words."""
     if policy.owned:
         return "; ".join(f"{own.requirement.name}: {own.words}" for own in joint_audit.failures)
     return "; ".join(policy.failures(release))

@@ -286,7 +286,7 @@ _ASKING = """
 """
 _QUESTION_MARKS = re.compile(r"[?¿？؟]")
 _LONG, _LONGEST = 5, 12  # words: a longer name is a sentence, and of more it asks for much
-# What a question may ask of everybody, as it is said when a person is described.
+# The meanings that a question may ask for when a person is described.
 _ASKED = ("age", "sex", "birth", "place", "people")
 _AGE_ASKED = re.compile(r"how old|wie alt|quantos anos|cuántos años|сколько вам лет")
 # Letters that are no others with an accent.
@@ -366,7 +366,7 @@ def is_sentence(name: str) -> bool:
 
 
 def asks_for(name: str) -> str:
-    """What a question asks of a person who is described, by a word; empty if nothing of that.
+    """The word for what a question asks of a person; empty if it is not about describing one.
 
     >>> asks_for("What is your gender?"), asks_for("Does your employer ask for your age?")
     ('gender', '')

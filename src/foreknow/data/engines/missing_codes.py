@@ -1,6 +1,6 @@
-"""Missing codes: numbers that may stand for no value, such as 99 or -1, by what can be counted.
+"""Missing codes: numbers that may stand for no value, such as 99 or -1, by the other numbers.
 
-A guess, which is asked and never taken: 99 may be an age.
+It is a guess that the owner is asked about, and nothing is read by it: 99 may be an age.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 from foreknow.data.engines.profile import Profile
 from foreknow_judge.text import some
 
-# Codes that surveys use: of a negative number, and of one beyond the others.
+# Codes that surveys use: negative numbers, and numbers beyond the others.
 _NEGATIVE = re.compile(r"-([1-9]|(\d)\2+|9+[5-8])")
 _BEYOND = re.compile(r"[7-9]|7{2,}|8{2,}|9+|9+[5-8]")
-# One of one digit is a code where there are so few values; how many may be codes, and how many no
-# codes at least, and how far these are below.
+# A digit is a code where there are so few values; the most codes, the fewest other values, and the
+# least distance between them.
 _FEW_OF_ONE_DIGIT, _MOST_CODES, _LEAST_OTHERS, _LEAST_GAP = 10, 4, 2, 4
 
 
@@ -80,7 +80,7 @@ class MissingCodes:
         return tuple(code for code in codes if not self._in_the_way(code))
 
     def question(self, profile: Profile) -> str:
-        """What is to decide of a column; empty where it has no code."""
+        """The question about the codes of a column; empty where it has none."""
         codes = missing_codes(profile)
         if not codes:
             return ""

@@ -134,7 +134,7 @@ class Lattice:
         return total
 
     def least(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-        """The least that the level of a quasi-identifier contributes that is not its highest."""
+        """For each node the least part of a quasi-identifier that is below its highest level."""
         least: NDArray[Any] = np.full(1, np.inf)
         for part in parts:
             least = np.minimum(least[:, None], np.append(part[:-1], np.inf)).reshape(-1)
@@ -209,11 +209,11 @@ class LatticeResult(Result):
         The safe nodes below which all are known to be unsafe.
     chosen : Node
     outlier_group : int or None
-        The group of the people of whom everything is suppressed at the chosen node.
+        The group of the people who hide everything at the chosen node.
     hidden : bool array, shape (groups, attributes), or None
-        Of each group of the chosen node which cells are suppressed, where single cells are.
+        The suppressed cells of each group of the chosen node, where single cells are suppressed.
     hidden_people : int
-        The number of people of whom everything is suppressed at the chosen node.
+        The number of people who hide everything at the chosen node.
     objective, find : str
         What was asked for.
     complete : bool

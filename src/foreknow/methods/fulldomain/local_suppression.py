@@ -3,7 +3,7 @@
 People who hide the same columns and have equal values in the others are a group, like any other.
 The columns are chosen greedily: first none, then one, then two, and so on. Of the choices with as
 many columns, the one that keeps most of the rest comes first. A group is kept if the ledger accepts
-it beside all others; whoever is left hides everything.
+it beside all others; people who are in none hide everything.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from foreknow.data.counts import GroupCounts
 from foreknow.methods.fulldomain.losses import joined
 from foreknow.policy.ledger import PolicyLedger
 
-# Of how many choices of columns all are tried; else those of few columns, and of all but few.
+# Up to so many choices of columns, all are tried; else those of few columns, and of all but few.
 _MOST_CHOICES = 128
 
 
 class LocalGroup(NamedTuple):
-    """Some suppressed classes that are one group, and the columns that they hide."""
+    """A group of suppressed classes, and the columns that it hides."""
 
     hidden: tuple[int, ...]
     members: IntArray
 
 
 class LocalSuppression:
-    """Divides the suppressed classes of a node, of which each loses so much by each cell.
+    """Divides the suppressed classes of a node into groups that hide some columns each.
 
-    `codes` and `costs` have the shape (classes, attributes); `columns` are the attributes that
-    can be hidden. The ledger has all groups that keep everything.
+    `codes` and `costs`, the loss by each hidden cell, have the shape (classes, attributes);
+    `columns` are the attributes that can be hidden. The ledger has all groups that keep everything.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class LocalSuppression:
         return cells
 
     def _choices(self) -> Iterator[list[tuple[int, ...]]]:
-        """Columns to hide: all choices of as many, the fewest first."""
+        """Lists of choices of columns to hide; those of one list have as many, the fewest first."""
         n = len(self._columns)
         sizes = range(n) if 2**n <= _MOST_CHOICES else sorted({0, 1, 2, n - 2, n - 1})
         for size in sizes:
@@ -80,7 +80,7 @@ class LocalSuppression:
         return combine(shown, [int(codes.max()) + 1 for codes in shown])[0].astype(np.int64)
 
     def _saved(self, hidden: tuple[int, ...], classes: IntArray) -> FloatArray:
-        """What classes lose less if they hide these columns alone."""
+        """The loss that classes are spared if they hide these columns and not all."""
         shown = [a for a in self._columns if a not in hidden]
         return np.asarray(self._costs[classes][:, shown].sum(axis=1))
 
@@ -113,7 +113,7 @@ class LocalSuppression:
         return len(numbers) > 0
 
     def _join(self) -> None:
-        """Let classes that are left join a group that hides what they must hide, too."""
+        """Let classes in no group join one whose values they share in the columns that it shows."""
         hidden_columns = sorted({group.hidden for group in self._groups}, key=len)
         for hidden in hidden_columns:
             places = [i for i, group in enumerate(self._groups) if group.hidden == hidden]
@@ -132,9 +132,9 @@ class LocalSuppression:
                     self._rest, of_rest = self._rest[is_left], of_rest[is_left]
 
     def _returned(self) -> int | None:
-        """How many groups hide everything after all, so that whoever is left may be a group.
+        """How many groups hide everything after all, so that with them the rest is a safe group.
 
-        The first ones of all, which are put in order: those go first that lose least by it.
+        It puts the groups in order, by the loss that this adds: the first ones are meant.
         """
         if not len(self._rest):
             return 0
@@ -147,7 +147,7 @@ class LocalSuppression:
         return None
 
     def _loss(self, group: LocalGroup) -> float:
-        """What the people of a group lose more if they hide everything."""
+        """The loss that is added if the people of a group hide everything."""
         people = self._counts.sizes[group.members]
         return float((people * self._saved(group.hidden, group.members)).sum())
 

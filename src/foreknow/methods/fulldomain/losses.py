@@ -91,7 +91,7 @@ class Loss:
         return self._least_of[key]
 
     def of(self, view: View, lost: BoolArray | None) -> float:
-        """Loss of a node, of whose groups some are lost, or some cells: (groups, attributes)."""
+        """The loss of a node with suppressed groups, or cells of shape (groups, attributes)."""
         loss = self.floor(view.levels)
         if lost is None:
             return loss
@@ -102,7 +102,7 @@ class Loss:
         return loss + float((view.people[groups] * costs.T).sum(axis=1).sum())
 
     def of_cells(self, view: View, groups: IntArray) -> FloatArray:
-        """What suppressing each cell of one person of some groups adds; (groups, attributes)."""
+        """The loss added by each cell of a person of some groups; shape (groups, attributes)."""
         columns = zip(self._more, view.levels, view.codes, strict=True)
         return np.stack([extra[level][codes[groups]] for extra, level, codes in columns], axis=1)
 

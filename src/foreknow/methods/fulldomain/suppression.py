@@ -33,11 +33,11 @@ class NodeVerdict(NamedTuple):
     outliers: BoolArray | None = None  # groups that are suppressed
     hopeless: bool = False  # nodes below are unsafe, too
     fewest: int = 0  # people suppressed at this node and any below, at least
-    cells: BoolArray | None = None  # of each group what is suppressed, where it is not everything
+    cells: BoolArray | None = None  # the suppressed cells of each group, where some are shown
 
     @property
     def lost(self) -> BoolArray | None:
-        """What is suppressed: groups, or cells; see `Loss.of`."""
+        """The groups or cells that are suppressed, as `Loss.of` takes them."""
         return self.outliers if self.cells is None else self.cells
 
     def n_suppressed(self, view: View) -> int:
@@ -50,7 +50,7 @@ class NodeVerdict(NamedTuple):
 class Judge:
     """Asks a policy about whole releases, in which up to `most` people may be suppressed.
 
-    Single cells of these are suppressed where the loss of each is given.
+    Where the loss of cells is given, single cells of these people are suppressed.
 
     A part of a release never reveals more than the whole. So what is unsafe by itself makes any
     release unsafe that it is a part of; most unsafe nodes show by their smallest groups.
@@ -177,7 +177,7 @@ class Judge:
         return NodeVerdict(True, outliers=unsafe, fewest=fewest_leaving, cells=cells)
 
     def _cells(self, view: View, outliers: BoolArray, loss: Loss) -> BoolArray | None:
-        """What each group must hide, if not everything; None where only that is safe."""
+        """The cells that each group hides; None where only whole outliers are safe."""
         members, codes = np.flatnonzero(outliers), np.stack(view.codes, axis=1)
         sizes = [size for block in view.sizes for size in block]
         columns = [a for a, size in enumerate(sizes) if size > 1]

@@ -1,7 +1,7 @@
 """Local suppression: suppressed people are divided, too, and hide what they have not in common.
 
-Who is best suppressed depends on what each loses by it, and that is only known once they are
-divided. So the search is repeated with several guesses, and the division that loses least is kept.
+Which people are best suppressed depends on the loss of each, which is known once they are divided.
+So the search is repeated with several assumed losses, and the division that loses least is kept.
 Everybody's groups are labelled as in the release: a reader takes groups with equal labels for one,
 so they are one here, and the policy is asked again.
 """
@@ -24,7 +24,7 @@ from foreknow.methods.points import Points
 from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.options import PublishOptions
 
-# Which shares of everything a suppressed person may lose, as the search guesses.
+# The shares of everything that a suppressed person loses, as the searches assume one by one.
 _LOST = (0.5, 0.25, 0.125)
 
 
