@@ -23,7 +23,7 @@ from foreknow_judge.errors import CertificateError
 Table: TypeAlias = Mapping[str, Any]
 
 Amount = Annotated[int, Field(ge=0)]
-FromOne = Annotated[int, Field(ge=1)]
+FromOne = Annotated[int, Field(ge=1, strict=True)]
 
 
 class Settings(BaseModel):

@@ -16,6 +16,7 @@ from foreknow.criteria import registry as criteria
 from foreknow.needs import Need
 from foreknow_judge.criteria import GAUGES
 from foreknow_judge.errors import CertificateError, InputError
+from foreknow_judge.kinds import settings_of
 from foreknow_judge.numbers import as_fraction
 from foreknow_judge.verdicts import verdicts as verify
 from foreknow_judge.written import Written, read_population
@@ -165,6 +166,14 @@ def test_the_class_and_the_gauge_refuse_the_same_settings(key, rest, setting, ri
             criteria.CRITERIA[key](**rest, **{setting: number})
         with refused("wrong-setting", CertificateError):
             verify(release, [{key: {**rest, setting: number}}])
+
+
+@pytest.mark.parametrize("key", ["k_anonymity", "group_size"])
+@pytest.mark.parametrize("k", [True, "3", 2.0, 0])
+def test_a_bare_number_is_whole(key, k):
+    with pytest.raises(CertificateError):
+        settings_of(key, k)
+    assert settings_of(key, 2) == 2
 
 
 def test_exact_ages_tell_people_apart():
