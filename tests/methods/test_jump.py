@@ -16,7 +16,7 @@ from tests.examples import NIGHTLY, examples
 from tests.oracle.jump import worst_in_worlds
 
 import foreknow as fk
-from foreknow.criteria.diversity import at_least
+from foreknow.criteria.diversity import LDiversity, at_least
 from foreknow.criteria.size import KAnonymity
 from foreknow.methods.jump import HALF, Jump, Naive, Safe, SecretChoice
 from foreknow.methods.jump.functions import Function, least_group, settled
@@ -218,6 +218,7 @@ def on_rows(function):
         (lambda: Jump(LETTERS, "12"), "whole number from 1, not '12'"),
         (lambda: Naive(LETTERS, None), "property must be"),
         (lambda: Naive(LETTERS, MaxRatio), "property must be"),
+        (lambda: Naive(LETTERS, LDiversity(2)), "property must be"),
         (lambda: Safe(LETTERS, Stricter("2/3")), "Stricter inherits what may not be true of it"),
         (lambda: All(Distinct(2), Stricter("2/3")), "Stricter inherits"),
         (lambda: MaxRatio("x"), "'x' is not a number"),

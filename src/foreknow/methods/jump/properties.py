@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 from foreknow import numbers
 from foreknow.criteria.diversity import at_least
+from foreknow.criteria.protocol import OfGroups
 from foreknow.criteria.size import GroupSize, KAnonymity
 from foreknow_judge.errors import InputError
 from foreknow_judge.frozen import set_fields
@@ -416,7 +417,7 @@ def as_property(given: Any) -> Property:
         )
     if not isinstance(given, type) and isinstance(given, Property):
         return given
-    if not isinstance(given, type) and callable(given):
+    if not isinstance(given, (type, OfGroups)) and callable(given):
         return Each(given)
     raise InputError(f"property must be such as MaxRatio('1/2'), not {given!r}")
 
