@@ -275,6 +275,18 @@ def test_what_some_cannot_have_in_any_release(shown, tmp_path):
     assert compared
 
 
+def test_somebody_who_was_left_out_is_new_in_a_later_release(tmp_path):
+    """Their row of the earlier table is not counted; it would be a second one of one person."""
+    rules = {"impossible": [{"values": ["x"], "where": {"sex": ["m"]}}], "missing": "drop"}
+    rows = [(f"p{i}", "w0", "xyz"[i % 3], "fmf"[i % 3]) for i in range(12)]
+    first = [("p7", "w0", None, "f"), *rows[:6]]
+    tables = [table_of(part, "ill", "sex") for part in (first, rows)]
+    (_, made), _ = published(tmp_path, tables, policy({"facts": {}}, **rules))
+    assert made.counts.n_people == 6
+    assert made.together.counts.n_people == 12
+    assert made.together.verdicts[0].reached == Fraction(1, 2)
+
+
 def test_a_rule_that_a_later_policy_adds(tmp_path):
     """Everybody knows it of the earlier release, too; one that is taken back is refused."""
     sexes = ["fmm", "fmf"]  # of the first and of those who come later

@@ -445,8 +445,13 @@ class Earlier:
         NoSafeRelease
             If an earlier release fails the policy, or all together do.
         """
-        tables = self.tables(policy) if policy.asks_rows else []
-        of_people = [own.groups[table.kept] for own, table in zip(self.owned, tables, strict=False)]
+        tables, of_people = list[Microdata](), list[IntArray]()
+        for own, table in zip(
+            self.owned, self.tables(policy) if policy.asks_rows else [], strict=False
+        ):
+            is_shown = own.groups >= 0  # others may be new in a later release
+            tables.append(table if is_shown.all() else table.only(is_shown))
+            of_people.append(own.groups[is_shown][tables[-1].kept])
         sights: list[Sight | None] = [None] * len(self.owned)
         for place, (table, groups) in enumerate(zip(tables, of_people, strict=True)):
             sights[place] = _seen_by_owner(self.owned[place].release, table, groups)
