@@ -162,10 +162,10 @@ class CohortChanges(Plain):
             f"{' and '.join(self.releases)}, by {self.column}."
         )
         if self.beside_published:
-            live = "lives" if self.beside_published == 1 else "live"
+            live, stay = ("lives", "stays") if self.beside_published == 1 else ("live", "stay")
             text += (
                 f" {self.beside_published:,} more {live} in a household that was published, and "
-                "stay out: what a household shares is shown once."
+                f"{stay} out: what a household shares is shown once."
             )
         if self.stay:
             rest_text = "other one is" if self.stay == 1 else f"other {self.stay:,} are"
