@@ -74,7 +74,7 @@ def hinted(
 
 
 def _keys_of(call: Any, parameter: inspect.Parameter) -> list[str] | None:
-    """What ``**`` takes, where a typed dictionary says it; None where that is anything."""
+    """The keywords that ``**`` takes, by its typed dictionary; None for any."""
     annotation = str(parameter.annotation)
     if not annotation.startswith("Unpack["):
         return None

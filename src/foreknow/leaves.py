@@ -44,7 +44,7 @@ def is_installed(leaf: str) -> bool:
 
 
 def load(place: str) -> Any:
-    """What stands at a place such as ``foreknow.risks.risk:risk_report``.
+    """The object at a place such as ``foreknow.risks.risk:risk_report``.
 
     Raises
     ------

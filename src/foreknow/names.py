@@ -273,7 +273,7 @@ _OF_OBJECTS = {
 
 
 def _by_name(table: Mapping[str, str]) -> dict[str, str]:
-    """What is said of each name."""
+    """The hint for each name."""
     return {name: hint for names, hint in table.items() for name in names.split()}
 
 

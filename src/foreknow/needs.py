@@ -106,7 +106,7 @@ _WITH_A_POLICY = {
 
 
 class Analysis(NamedTuple):
-    """What an analysis is called, and what it needs."""
+    """An analysis: its name and its needs."""
 
     name: str
     needs: Needs
@@ -167,7 +167,7 @@ class HasRules(Protocol):
     """Counts, a table or a schema that says what holds of people, as arguments of `require`."""
 
     def rules_of_people(self) -> dict[str, Any]:
-        """What it says of people that counts do not tell."""
+        """Facts about people that counts do not contain."""
 
 
 def refuse_rules(who: Any, table: HasRules | Any, needs: Needs = RULES) -> None:
@@ -221,7 +221,7 @@ def check_members(kind: Any, *protocols: type, error: type[InputError] = InputEr
 
 
 def _members(protocol: type) -> Iterator[str]:
-    """What a protocol has beyond what every class has."""
+    """The members of a protocol that not every class has."""
     for part in protocol.__mro__:
         if getattr(part, "_is_protocol", False):
             for name in dict.fromkeys((*get_annotations(part), *vars(part))):

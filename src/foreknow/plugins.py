@@ -94,12 +94,12 @@ def package_of(kind: type) -> str:
 
 
 def key_of(kind: type) -> str:
-    """What a kind is called in a policy; its name where no policy can name it."""
+    """The key of a kind in policies; its name if it has none."""
     return str(getattr(kind, "key", kind.__name__))
 
 
 def foreign(kinds: Iterable[type[Any]]) -> tuple[str, ...]:
-    """What kinds of other packages are called, and which packages these are."""
+    """The keys of kinds from other packages, with the packages."""
     keys_and_packages = ((key_of(kind), package_of(kind)) for kind in kinds)
     return tuple(
         dict.fromkeys(f"{key} ({package})" for key, package in keys_and_packages if package)

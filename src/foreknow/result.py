@@ -48,7 +48,7 @@ CARDS: tuple[tuple[str, str], ...] = (
 
 
 class Result(Plain):
-    """What an analysis found: a frozen dataclass that can be kept and shown.
+    """The result of an analysis: a frozen dataclass that can be kept and shown.
 
     How it is shown is said by the page of its kind, which `PAGES` names.
     """

@@ -38,7 +38,7 @@ _MOST_PEOPLE = 100
 
 
 class PriorGroup(NamedTuple):
-    """What matters of one group, and the chances of its people as whole numbers over `scales`."""
+    """One group's values, and the chances of its people as whole numbers over `scales`."""
 
     place: int
     values: list[str]  # of each column of chances; none of those that are not asked for
@@ -49,7 +49,7 @@ class PriorGroup(NamedTuple):
 
 
 class ExchangeQuestion(NamedTuple):
-    """What is asked of all cases: of which values, with which facts."""
+    """The values and the facts that a question is about."""
 
     wanted: Collection[str]
     name: str | None  # the name of the values, if they are one secret
@@ -58,7 +58,7 @@ class ExchangeQuestion(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """What each secret is called."""
+        """The name of each secret."""
         return sorted(self.wanted) if self.name is None else [self.name]
 
 

@@ -26,7 +26,7 @@ def explained(finding: Verdict, explanation: Any) -> Verdict | None:
 
 
 def unjudged(explanation: Any) -> Verdict:
-    """A verdict by the word of whoever wrote a kind of knowledge that the judge does not know."""
+    """A verdict by the explanation of a kind of knowledge that the judge does not know."""
     return decided(explanation, explanation.safe)
 
 

@@ -63,7 +63,7 @@ _SETS = {"anyOf": [{"type": kind} for kind in ("array", "object", "string")]}
 
 
 class Secret(NamedTuple):
-    """What must stay hidden, however a table says it: one part, or every value by itself."""
+    """The secret of a requirement: one set of values, or every value by itself."""
 
     values: tuple[Any, ...] | None = None  # each by itself; None if no list names them
     excluded: tuple[Any, ...] = ()  # values that are exempt
@@ -159,7 +159,7 @@ class RequireTable(Settings):
 
     @property
     def said(self) -> dict[str, Any]:
-        """What the table says besides its adversary or criterion, by key."""
+        """The settings besides the adversary or criterion, by key."""
         fields, kinds = type(self).model_fields.items(), self.kinds
         keys = {field.alias or key: getattr(self, key) for key, field in fields if key not in kinds}
         return {key: value for key, value in keys.items() if value not in (None, ())}
@@ -307,7 +307,7 @@ def as_missing(setting: Any) -> Any:
 
 
 class SharedTable(Settings):
-    """What all of a household have: the column that numbers households, and the sensitive ones."""
+    """The column that numbers households, and the sensitive columns that each shares."""
 
     by: str
     values: Names

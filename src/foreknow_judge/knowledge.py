@@ -30,7 +30,7 @@ from foreknow_judge.written import Written, people_with
 
 @dataclass(frozen=True)
 class Question:
-    """What one requirement asks about: its values, and the groups in which they are counted.
+    """One requirement's question: its values, and the groups in which they are counted.
 
     `questions_of` in ``verdicts.py`` alone makes one, by counting a release.
     """

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class Seen(NamedTuple):
-    """What stands beside one sensitive column, as one adversary sees it."""
+    """The columns beside one sensitive column, as one adversary sees them."""
 
     secret: str  # the column that must stay hidden
     # columns whose values the adversary knows of everybody: they divide groups
@@ -48,7 +48,7 @@ class Layout:
             object.__setattr__(self, "linked", ())
 
     def seen(self, secret: str | None, knowing: Collection[str]) -> Seen:
-        """What stands beside a column, and which of it the adversary knows.
+        """The columns beside a column, and which of them the adversary knows.
 
         >>> Layout("ill", ("ill", "job")).seen("ill", [])
         Seen(secret='ill', known=(), assumed=('job',))

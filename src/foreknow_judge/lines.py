@@ -174,7 +174,7 @@ def _settings(settings: Any) -> str:
 
 
 def _remarks(verification: Any) -> Iterator[str]:
-    """What the verdicts do not cover, in short; the JSON has all of it."""
+    """Short remarks about what the verdicts do not cover; the JSON has all of them."""
     scope, claimed = verification.scope, verification.claimed_scope
     if scope.cases:
         yield CASES_OF_FILES if claimed.word else SEVERAL_CASES

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 
 class Message(NamedTuple):
-    """What an error says: in a few words, as a sentence, and what helps, if anything does."""
+    """An error's title, its sentence, and its way out, if there is one."""
 
     title: str
     template: str

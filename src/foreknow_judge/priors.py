@@ -188,7 +188,7 @@ def _cases(
 def _judged(
     cases: Sequence[PriorGroup], shape: Shape, question: ExchangeQuestion
 ) -> tuple[Any, Any, Any]:
-    """By group, signature and value: its weight, the weight of all values, and its prior.
+    """The weight of each value, the weight of all values, and the prior, by group and signature.
 
     If values are ruled out, only the worlds that remain count; it is worst to rule out the values
     of the largest weight.

@@ -33,7 +33,7 @@ _COMPARED, _NAMED = 10_000, 20
 
 
 class Question(NamedTuple):
-    """What a requirement asks about the values of a column."""
+    """A requirement's question about the values of a column."""
 
     name: str
     sensitive: str | None
@@ -43,7 +43,7 @@ class Question(NamedTuple):
 
     @classmethod
     def of(cls, table: AskedTable, kinds: Kinds) -> Question:
-        """What a ``[[require]]`` table asks."""
+        """Make it from a ``[[require]]`` table."""
         on_knowledge = not table.kinds.keys() & kinds.criteria.keys()
         return cls(table.name or "require", table.sensitive, table.secret, on_knowledge)
 
@@ -51,7 +51,7 @@ class Question(NamedTuple):
 def remarks_of_files(
     certificate: Certificate, release: Written, required: Sequence[Mapping[str, Any]], kinds: Kinds
 ) -> Scope:
-    """What no requirement looks at, as far as the files of a release show."""
+    """Remarks about what no requirement looks at, as far as the files show."""
     tables = read_requirements(required)
     on_people = [table for table in tables if any(map(kinds.counts_people, table.kinds))]
     on_values = [table for table in tables if table not in on_people]
@@ -93,7 +93,7 @@ def remarks_of_files(
 def remarks_on_values(
     columns: Mapping[str, GroupBags], questions: Sequence[Question] | None
 ) -> dict[str, Any]:
-    """What verdicts on the values of each sensitive column do not cover.
+    """Remarks about what verdicts on each sensitive column do not cover.
 
     `questions` are those of the requirements on values; None if no policy says what is required.
     """

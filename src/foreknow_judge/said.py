@@ -60,7 +60,7 @@ def unlimited(verification: Any, far: str = "") -> str:
 
 
 def about(kind: Any, look_alikes: str = "groups") -> str:
-    """What a criterion or its gauge is about, and so what it says nothing of."""
+    """A sentence on what a criterion is about, and so what it does not cover."""
     if kind.of_labels:
         return "this is about labels"
     if kind.of_people:

@@ -23,7 +23,7 @@ OfMethod: TypeAlias = Annotated[
 
 @dataclass(frozen=True)
 class Claimed:
-    """What only the publisher knows about a release; its files do not show it.
+    """Claims that only the publisher can know; the files do not show them.
 
     Attributes
     ----------
@@ -157,7 +157,7 @@ class Values:
 
 @dataclass(frozen=True)
 class Sights:
-    """What is taken to be known of everybody, and published columns that nothing looks at.
+    """Columns assumed to be known of everybody, and columns that no requirement covers.
 
     Attributes
     ----------
@@ -231,7 +231,7 @@ class Grounds:
 
 @dataclass(frozen=True)
 class Scope(Claimed, Sizes, Values, Sights, Grounds, Plain):
-    """What the verdicts do not cover; None, or empty, if it is not known."""
+    """The limits of the verdicts: everything they do not cover; None or empty if not known."""
 
     _told = (
         "left_out smallest_group groups_of_one without_value unprotected beside suppressed "

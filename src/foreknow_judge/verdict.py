@@ -90,7 +90,7 @@ class WorstCase:
 
 @dataclass(frozen=True, repr=False)
 class Figure:
-    """What was found for one requirement: for one of its points, or for its criterion.
+    """The figure of one requirement: of one of its points, or of its criterion.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class Figure:
 
     @property
     def disclosure(self) -> Any:
-        """What was found: of an adversary, the worst disclosure."""
+        """The finding: for an adversary, the worst disclosure."""
         return self.found
 
     @property
@@ -200,12 +200,12 @@ class Figure:
 
 
 class Seal:
-    """What the judge alone puts on a verdict."""
+    """The mark of a verdict; the judge alone sets it."""
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Verdict(Figure):
-    """What the judge decided about one requirement; nothing else can make one.
+    """The judge's decision about one requirement; nothing else can make one.
 
     Attributes
     ----------

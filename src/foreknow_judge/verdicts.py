@@ -166,7 +166,7 @@ def _verdicts_on_knowledge(
 
 
 def questions_of(release: Written, table: AskedTable, relative: bool) -> list[Question]:
-    """What a requirement counts: the one place where secrets and sights enter the verifier."""
+    """The questions of a requirement: the one place where secrets and sights are read."""
     sensitive, known_columns = sensitive_and_known(release, table)
     secret = table.secret
     groups, columns = release.groups_of(sensitive, known_columns), (*release.groups, *known_columns)

@@ -56,7 +56,7 @@ from foreknow_judge.written import Written, count_people, not_rounded, read_popu
 
 @dataclass(frozen=True, repr=False)
 class Verification(Plain):
-    """What was judged, and what was found; nothing here is copied from the certificate's claims.
+    """The result of a verification; nothing in it is copied from the certificate's claims.
 
     Attributes
     ----------
@@ -415,7 +415,7 @@ class _RequirementsAtHand(NamedTuple):
 
     @property
     def lacking(self) -> str:
-        """What cannot be checked, and what to name so that it can."""
+        """The requirements that cannot be checked, and the files to name so that they can."""
         sentences = []
         for what in (_LACKS_PRIORS, _LACKS_POPULATION):
             places = [place for place in sorted(self.unjudged) if self.unjudged[place] == what]
@@ -585,6 +585,6 @@ def written_of(
 
 
 def _claims(certified: Table) -> Scope:
-    """What a certificate claims and its files cannot show."""
+    """The claims of a certificate that its files cannot show."""
     claims = read_scope({key: certified[key] for key in CLAIMED if key in certified})
     return replace(claims, method=None) if claims.method == NOT_JUDGED else claims

@@ -214,7 +214,7 @@ class Audit(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the verdicts did not look at, a sentence each, the most important first."""
+        """Notes about what the verdicts do not cover, the most important first."""
         page = page_of(self)
         return tuple(page.said(page.notes))
 
@@ -241,7 +241,7 @@ class Audit(Result):
         }
 
     def counted_of(self, verdict: Verdict) -> RequirementCounts:
-        """What a verdict was judged by."""
+        """The counts that a verdict is about."""
         return self.counted[verdict.place]
 
     def to_frame(self, library: str = "pandas") -> Any:
@@ -416,7 +416,7 @@ def _audit(
 
 @dataclass(frozen=True)
 class _Asked:
-    """What the judge is asked: the groups that each requirement of a policy counts."""
+    """The questions to the judge: the groups that each requirement of a policy counts."""
 
     release: Release | GroupCounts
     policy: Policy
@@ -534,7 +534,7 @@ def _verdicts(
 
 
 def _of_cases(explanation: Explanation) -> Explanation:
-    """What came of a criterion of values, which says that it counted rows, and not people."""
+    """The explanation of a criterion of values, with a remark that it counted cases."""
     if not explanation.of_groups or explanation.requirement.of_people:
         return explanation
     remark = "counted are cases, and all of them may be of one person"
@@ -620,7 +620,7 @@ def _counted_at_once(release: Release, policy: Policy) -> Iterator[GroupCounts]:
 
 
 def _trials(sight: Release | Sight | None, policy: Policy) -> tuple[Trial, ...]:
-    """What the policy tries, or else what the columns of people teach, where these are known."""
+    """The trials that the policy asks for; else one by the known columns of people."""
     if sight is None or policy.schema is None:
         return ()
     if policy.learning:
@@ -633,7 +633,7 @@ def _trials(sight: Release | Sight | None, policy: Policy) -> tuple[Trial, ...]:
 def _asked_trials(
     sight: Release | Sight, policy: Policy, sensitives: Sequence[str]
 ) -> tuple[Trial, ...]:
-    """What the policy tries, on each sensitive column."""
+    """The trials that the policy asks for, on each sensitive column."""
     learned, cohort, trials = load("foreknow.trials.learned"), _cohort_of(sight), list[Trial]()
     subjects = [(column, width) for column in sensitives for width in policy.widths_of(column)]
     for attempt, (column, width) in product(policy.learning, subjects):
@@ -660,7 +660,7 @@ def _nearness(verdict: Verdict) -> float:
 def _unasked_trial(
     sight: Release | Sight, policy: Policy, columns: Sequence[str]
 ) -> tuple[Trial, ...]:
-    """What somebody learns from the release by some columns, where they can."""
+    """The trial of an attacker who learns from the release by some columns."""
     free = set(unprotected_codes(sight.counts, policy.requirements).tolist())
     limited_values = [value for code, value in enumerate(sight.counts.values) if code not in free]
     learned_beside = load("foreknow.trials.learned:learned_beside")

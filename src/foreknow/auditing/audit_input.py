@@ -208,7 +208,7 @@ def _owners_rows(release: Release, sight: Release | Sight) -> tuple[Microdata, I
 
 
 class Owned(NamedTuple):
-    """What only the owner can count, and the table that it was counted of."""
+    """The counts that only the owner can make, and their table."""
 
     counts: GroupCounts  # of combinations of values
     cases: CaseOwners | None
@@ -255,7 +255,7 @@ def _column_of(requirement: Requirement) -> str | None:
 def _owners_tables(
     release: Release, policy: Policy, sight: Release | Sight
 ) -> dict[str | None, OwnersTable]:
-    """By that column, people, the group of each, and what groups are called."""
+    """The owner's table by column: people, their groups, and the groups' names."""
     schema = policy.needed_schema
     if not has_owner(release, policy, sight):
         return {}

@@ -372,7 +372,7 @@ class _TableRows:
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What is alike for sights of which equal rows are counted alike."""
+        """A key that is equal for sights that count equal rows alike."""
         sight = self.sight
         missing = None if sight.missing == "error" else (sight.sensitive, tuple(sight.or_else))
         return id(sight.table), missing, self.anything

@@ -108,7 +108,7 @@ class Judged:
 
     @cached_property
     def sights(self) -> list[Any]:
-        """What the adversary of each requirement on values sees."""
+        """The sight of each requirement on values."""
         layout = self.table.layout
         return [required.sight(layout) for required in self.on_values]
 
@@ -225,7 +225,7 @@ def _if_known(scope: Judged) -> dict[str, tuple[int, int]]:
 
 
 class SpreadLimits(NamedTuple):
-    """What is required of the values of a sensitive column, besides values by themselves."""
+    """The criteria on a sensitive column, and whether single values have a limit."""
 
     criteria: Sequence[str] = ()  # that limit all values together, by their keys
     some_alone: bool = False  # whether some values have a limit by themselves
@@ -244,7 +244,7 @@ class Reader(NamedTuple):
     owner: bool = True  # whether they are the owner, who can change the policy
 
     def way_out(self, sentence: str) -> str:
-        """What the owner can do about it, by the policy; nothing for others."""
+        """A sentence about what the owner can do; empty for other readers."""
         return sentence if self.owner else ""
 
 
@@ -530,7 +530,7 @@ class Remark(NamedTuple):
 
 
 def _shown(name: str) -> Count:
-    """What a table says of itself."""
+    """An attribute of a table."""
     return attrgetter(f"table.{name}")
 
 

@@ -24,7 +24,7 @@ _NORMAL = 1.959963984540054  # of 95%
 
 @dataclass(frozen=True)
 class Share(Plain):
-    """What part of some people something holds for, with an interval.
+    """A share of people, with an interval.
 
     It lies between `low` and `high` in 95 of 100 samples (Wilson's interval; people of one group
     count as far as they tell of each other). A claim of an attacker has no interval.
@@ -37,7 +37,7 @@ class Share(Plain):
 
     @classmethod
     def of(cls, right: NDArray[Any], people: NDArray[Any]) -> Share:
-        """Of each group how many are right, and how many there are."""
+        """Make it from the number of right guesses and of people in each group."""
         n, share = float(people.sum()), float(right.sum() / max(people.sum(), 1))
         apart = float(((right - share * people) ** 2).sum()) / max(n, 1) ** 2
         worth = min(share * (1 - share) / apart, n) if apart > 0 else float((people > 0).sum())
@@ -81,7 +81,7 @@ class Tried(Plain):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trial(Result):
-    """What came of an attack: at least this can be done.
+    """The result of an attack that was carried out: at least this can be done.
 
     Of all attackers that were tried it says what the most successful one found: the one with most
     right guesses where it is known who has which value; else the one whose statistics predict the

@@ -31,7 +31,7 @@ SHELL: dict[str, Any] = {"is_flag": False, "flag_value": _USED, "metavar": "[SHE
 
 @add_completion_class
 class PowerShell(ShellComplete):
-    """What Click has for other shells, for PowerShell."""
+    """Completion for PowerShell, as Click has it for other shells."""
 
     name = "pwsh"
     source_template = """\
@@ -59,7 +59,7 @@ Register-ArgumentCompleter -Native -CommandName %(prog_name)s -ScriptBlock {
 
 
 def script(app: click.Command, shell: str) -> str:
-    """What a shell is to run so that it completes words."""
+    """The script that makes a shell complete words."""
     completion = get_completion_class(_named(shell))
     assert completion is not None
     return completion(app, {}, "foreknow", COMPLETE).source()

@@ -33,7 +33,7 @@ _ROW_NUMBERS = re.compile(r"Unnamed: \d+|__index_level_\d+__|column0+")
 
 @dataclass(frozen=True)
 class Columns(Files):
-    """What a policy, or options in its place, say of the columns of a table.
+    """The columns of a table, as a policy or options describe them.
 
     Parameters
     ----------

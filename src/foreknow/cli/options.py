@@ -58,7 +58,7 @@ Memory = Annotated[str | None, "How much DuckDB may hold, such as 4GB; the rest 
 
 
 class More(dict[str, Any]):
-    """What Click is told of an option besides; its flags, if its name does not say them."""
+    """Further settings of an option for Click, such as its flags."""
 
 
 class Only(tuple[str, ...]):
@@ -66,7 +66,7 @@ class Only(tuple[str, ...]):
 
 
 class ForwardedOptions(dict[str, Any]):
-    """What is said of parameters that a public function has, and the command itself has not."""
+    """The options that a command forwards to a public function."""
 
 
 class Command(click.Command):
@@ -225,7 +225,7 @@ def _completed(words: Callable[[], Iterable[str]]) -> More:
 
 
 def _methods() -> list[str]:
-    """What methods are called, those of other packages too, which takes a while to find out."""
+    """The names of methods, including those of other packages; slow at the first call."""
     from foreknow.methods.registry import METHODS
 
     return [key for key, _ in METHODS]
@@ -287,7 +287,7 @@ def _with_policy(words: list[str], names: list[str]) -> list[str]:
 
 
 def _in_a_policy(option: str) -> str | None:
-    """What to write where an option is a criterion that only a policy file says."""
+    """A hint for an option that is a criterion of policy files only."""
     from foreknow.criteria.registry import CRITERIA  # after a mistake only
 
     key = option.removeprefix("--").replace("-", "_")
@@ -363,7 +363,7 @@ def _plain(public: Source, only: Only | None) -> dict[str, tuple[Any, Any]]:
 
 
 def _read(name: str, text: Any, annotation: str) -> Any:
-    """What an option says, as the public function takes it."""
+    """An option's value, as the public function takes it."""
     if isinstance(text, str) and annotation.startswith(("Sequence[int]", "Iterable[int]")):
         return _whole_numbers(name, text)
     return listed(text) if isinstance(text, str) and annotation.startswith("Sequence") else text
@@ -396,7 +396,7 @@ def _parameter(
 
 
 def listed(text: str) -> list[str]:
-    """What stands between commas."""
+    """The parts between commas."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
@@ -537,7 +537,7 @@ Answers = Annotated[Output, Only(("json", "quiet"))]
 
 @dataclass(frozen=True)
 class Choice:
-    """What goes before the options of a policy.
+    """Choices on the command line that override the policy's options.
 
     Parameters
     ----------

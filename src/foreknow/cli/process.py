@@ -35,7 +35,7 @@ _IMPORTS = "<frozen importlib"
 
 
 class Interrupts:
-    """Whether a signal came, of which imports make other errors; and the code to exit with."""
+    """Records a signal, which an import may turn into another error, and the exit code."""
 
     def __init__(self) -> None:
         self.came = False
@@ -60,7 +60,7 @@ class Interrupts:
         sys.unraisablehook = self._unraisable
 
     def leave(self) -> None:
-        """Watch no longer; a process that is told to end goes on to hear nothing."""
+        """Stop watching; later signals are ignored."""
         self._said = True  # nothing is interrupted later
         for name in _ENDING:
             number = getattr(signal, name, None)

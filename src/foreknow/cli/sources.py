@@ -1,4 +1,4 @@
-"""What a public function or class says of itself, read from its source: nothing of it is imported.
+"""The docstring and parameters of a public function, read from its source without import.
 
 So help and completion cost no engine.
 """
@@ -39,7 +39,7 @@ class Source:
 
     @property
     def about(self) -> str:
-        """What stands before the sections of the docstring, a line for each paragraph."""
+        """The docstring before its sections, one line per paragraph."""
         paragraphs = _HEADING.split(self._said)[0].split("\n\n")
         return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs).strip()
 
@@ -50,7 +50,7 @@ class Source:
 
     @cached_property
     def help(self) -> dict[str, str]:
-        """What the docstring says of each parameter."""
+        """The description of each parameter."""
         lines_of: dict[str, list[str]] = {}
         body: list[str] = []
         _, _, section = self._said.partition("Parameters\n----------\n")

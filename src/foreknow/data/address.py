@@ -60,7 +60,7 @@ def read_address(source: str | Path) -> Address | None:
 
 
 def spoken(source: str | Path) -> str:
-    """What may be said of a source: of an address neither who asks nor a password.
+    """The name of a source for messages: an address without user and password.
 
     >>> spoken("postgresql://me:secret@localhost/clinic?table=a"), spoken("people.csv")
     ('postgresql://localhost/clinic?table=a', 'people.csv')

@@ -334,7 +334,7 @@ class GroupCounts:
         return sight_counts
 
     def parts(self, sensitive: str | None = None, known: Sequence[str] = ()) -> IntArray:
-        """Of each cell of combinations the group that `seen` counts it in, shape (cells,)."""
+        """The group in which `seen` counts each cell of combinations, shape (cells,)."""
         if not isinstance(self.values, JointLabels):
             return self.cell_groups
         self.seen(sensitive, known)
@@ -483,7 +483,7 @@ class GroupCounts:
 
     @cached_property
     def memory(self) -> dict[Any, Any]:
-        """What judges have worked out about these counts, kept so that it is worked out once."""
+        """A cache of results about these counts."""
         return {}
 
     def top_sums(self, n_largest: int, groups: IntArray | None = None) -> IntArray:
@@ -654,7 +654,7 @@ class RowCounts(GroupCounts):
         return plain
 
     def rules_of_people(self) -> dict[str, Any]:
-        """What the schema says of people that these counts do not follow."""
+        """Rules of the schema about people that these counts do not follow."""
         return {} if self.schema is None else self.schema.rules_of_people(self.sensitive)
 
     def seen(self, sensitive: str | None = None, known: Sequence[str] = ()) -> GroupCounts:
@@ -685,7 +685,7 @@ class UnitCounts(RowCounts):
 
     @property
     def by_policy(self) -> GroupCounts:
-        """The same for whoever is asked by a policy."""
+        """The same counts, to be described by a policy."""
         return self.as_kind(UnitCounts, schema=None)
 
     @property

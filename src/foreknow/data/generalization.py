@@ -76,7 +76,7 @@ def style_of(attribute: Attribute, style: str | None) -> Style:
 
 @dataclass(frozen=True, eq=False)
 class KnownLabels:
-    """What the labels of a column mean, kept beside them; in the codes of one domain."""
+    """The meanings of a column's labels, in the codes of one domain."""
 
     domain: list[Any]
     meanings: Mapping[str | None, Codes]
@@ -88,7 +88,7 @@ class KnownLabels:
 
 @dataclass(frozen=True, eq=False)
 class Coarsened:
-    """What each group is published as along one attribute: ``meanings[of_group[g]]``, each once."""
+    """The label of each group along one attribute: ``meanings[of_group[g]]``, each once."""
 
     attribute: Attribute
     style: Style
@@ -124,7 +124,7 @@ class Coarsened:
 
     @property
     def known(self) -> KnownLabels:
-        """What the labels mean."""
+        """The meanings of the labels."""
         return self._wording.known(dict(zip(self._texts, self.meanings, strict=True)))
 
 
@@ -142,7 +142,7 @@ def coarsened(
 
 
 def _suppressed(attribute: Attribute, floors: IntArray) -> BoolArray:
-    """Of which groups nothing is published, by the least level of each."""
+    """True for groups that publish nothing, by the least level of each."""
     return np.asarray(floors >= max(1, len(attribute.ancestors)))
 
 
@@ -242,7 +242,7 @@ class Wording:
     def in_common(
         self, groups: IntArray, n_groups: int, floors: IntArray
     ) -> tuple[list[Codes], IntArray]:
-        """What members have in common, from a least level of each group on; which of it each."""
+        """The common part of members, from a least level on; and which part each group has."""
         raise NotImplementedError
 
     def write(self, meaning: Codes) -> str | None:
@@ -275,11 +275,11 @@ class Wording:
         raise NotImplementedError
 
     def known(self, meanings: Mapping[str | None, Codes]) -> KnownLabels:
-        """What labels mean, to be kept beside them."""
+        """The meanings of labels, to keep beside them."""
         return KnownLabels(self._attribute.domain, meanings)
 
     def read(self, text: str | None) -> Codes | None:
-        """What a label means; None for a text that is no label."""
+        """The codes of a label; None for a text that is no label."""
         code = self.codes.get(text)
         if code is not None:
             return self._alone(code)
@@ -290,20 +290,20 @@ class Wording:
         raise NotImplementedError
 
     def _meaning(self, text: str) -> Codes | None:
-        """What a label means that is no value: it is read as what is written so."""
+        """The codes of a label that is not a value."""
         if text == self.everything:
             return ()
         ways = map(self._codes_of, meanings_of(text))
         return next((codes for codes in ways if codes and self.write(codes) == text), None)
 
     def _codes_of(self, meaning: Meaning) -> Codes | None:
-        """What a label means here that is read so."""
+        """The codes of a label's meaning here."""
         raise NotImplementedError
 
     def read_all(
         self, labels: Iterable[Any], times: IntArray | None = None
     ) -> dict[Any, Codes] | None:
-        """What each of some labels means; None where one of them cannot be read."""
+        """The codes of each label; None if one of them cannot be read."""
         meanings = {}
         for label in labels:
             codes = self.read(None if label is None else str(label))
@@ -343,7 +343,7 @@ class Wording:
 
     @cached_property
     def everything(self) -> str:
-        """What says that nothing is published."""
+        """The label for "nothing is published"."""
         return self._distinct_from_values("* (level 1)" if "*" in self._taken else "*")
 
     def _part(self, code: int) -> str:
@@ -541,7 +541,7 @@ class RangeWording(Wording):
 
     @cached_property
     def _texts(self) -> Sequence[tuple[str | None, str | None]]:
-        """What each value begins and ends with in ranges; one that has no end, with nothing."""
+        """The texts of each value as the start and the end of ranges; empty without an end."""
         if self._attribute.cells is not None:
             return self._attribute.cells.texts
         return [
@@ -581,7 +581,7 @@ def wording_of(attribute: Attribute, style: Style) -> Wording:
 
 
 def names_of_nodes(attribute: Attribute) -> list[list[str | None]]:
-    """What the nodes of a hierarchy are published as, at level 0 and up: names of their own."""
+    """The published names of a hierarchy's nodes, from level 0 up; all different."""
     exact = exact_labels(attribute)
     spans_of_label: dict[str | None, set[tuple[int, int]]] = {}
     for nodes, labels in zip(_levels(attribute), [exact, *attribute.labels], strict=True):

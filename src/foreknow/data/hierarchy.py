@@ -79,7 +79,7 @@ class Hierarchy(Protocol):
 
 
 class _Kind:
-    """What all kinds of hierarchy share: nulls are a node of their own, and all is one at the top.
+    """The base of hierarchies: nulls are one node, and the top level is one node.
 
     A kind says how known values lie: their order, and by level the node of each as a key, in leaf
     order, and what names a key.
@@ -629,7 +629,7 @@ def _texts(value: Any) -> list[str]:
 
 
 def _identity(value: Any) -> tuple[bool, Any]:
-    """What makes values the same: 1, 1.0 and Decimal(1) are, True is not."""
+    """The identity of a value: 1, 1.0 and Decimal(1) are equal, True is different."""
     if isinstance(value, (float, Decimal)):
         value = exact(value)
     return isinstance(value, bool), value

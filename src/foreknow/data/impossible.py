@@ -29,7 +29,7 @@ _HOUR = re.compile("([01][0-9]|2[0-3])h")
 
 
 class OneOf(tuple[str, ...]):
-    """A condition that somebody meets who has one of some texts."""
+    """A condition that holds for people with one of these texts."""
 
     of_values = True  # so that the name of a node says nothing of it
 
@@ -41,7 +41,7 @@ class OneOf(tuple[str, ...]):
         return list(self)
 
     def readings(self, label: str) -> set[bool | None]:
-        """What each way to read a label says of the condition."""
+        """The answers of all ways to read a label."""
         is_open = _HOUR.fullmatch(label) and not all(map(_HOUR.fullmatch, self))
         verdict = None if is_open else self._has(label)
         ways = {self._met(meaning) for meaning in meanings_of(label)} or {verdict}
@@ -89,7 +89,7 @@ class Between(Range):
     of_values = False
 
     def readings(self, label: str) -> set[bool | None]:
-        """What each way to read a label says of the condition."""
+        """The answers of all ways to read a label."""
         with suppress(UnsupportedError):  # one number or date
             return {self.holds(label)} if any(map(str.isnumeric, label)) else set()
         # 1980 may be a year as well.
@@ -177,7 +177,7 @@ class Rule:
 
 
 def decided(condition: Condition, label: str | None) -> bool | None:
-    """Whether all, or none, of whom a label may stand for meet a condition; else None.
+    """True if everyone a label may stand for meets a condition, False if nobody; else None.
 
     A value is a label, too, that stands for those who have it.
 
@@ -195,7 +195,7 @@ def decided(condition: Condition, label: str | None) -> bool | None:
 
 @dataclass(frozen=True, eq=False)
 class Fired:
-    """Of which class each row is, and which rules are about each class."""
+    """The class of each row, and the rules about each class."""
 
     codes: NDArray[Any]
     perhaps: BoolArray  # shape (classes, rules)

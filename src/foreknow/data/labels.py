@@ -50,7 +50,7 @@ class Labels(tuple[Label, ...]):
 
     @cached_property
     def memory(self) -> dict[Any, Any]:
-        """What was worked out about the labels, kept so that it is worked out once."""
+        """A cache of results about the labels."""
         return {}
 
     @cached_property
@@ -61,7 +61,7 @@ class Labels(tuple[Label, ...]):
 
 @dataclass(frozen=True, eq=False)
 class Bags:
-    """What people have who may have several values: distinct sets or bags, as compressed rows."""
+    """Distinct sets or bags of values, as compressed rows."""
 
     offsets: NDArray[Any]
     codes: NDArray[Any]
@@ -172,7 +172,7 @@ class GroupLabels(Sequence[Any]):
 
     @cached_property
     def parts(self) -> Sequence[Part]:
-        """Of each column the different labels, and the place among them of each group's."""
+        """The distinct labels of each column, and the position of each group's label."""
         return self._find()
 
     @property
@@ -328,7 +328,7 @@ def chosen(
 
 
 def name_of_set(members: Iterable[Any], other_names: Iterable[str]) -> str:
-    """What a set is called beside other values, so that no value has its name.
+    """The name of a set, different from all other values.
 
     >>> name_of_set(["B20", "Z21"], ["Flu"])
     'B20 or Z21'

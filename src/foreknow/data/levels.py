@@ -40,7 +40,7 @@ class Level(NamedTuple):
         return self.top is not None or self.bottom is not None
 
     def with_(self, second: Level) -> Level:
-        """What keeps both."""
+        """The limit that implies both."""
         tops = [level.top for level in (self, second) if level.top is not None]
         bottoms = [level.bottom for level in (self, second) if level.bottom is not None]
         at_least = max(self.at_least, second.at_least)
@@ -145,7 +145,7 @@ def has_dates(attribute: Attribute) -> bool:
 
 
 def reached_ends(attribute: Attribute, names: Sequence[Any]) -> tuple[bool, bool]:
-    """Whether the first of ascending labels reaches the bottom, and whether the last the top."""
+    """True if the first of ascending labels reaches the bottom; and if the last reaches the top."""
     first = int(attribute.domain[0] is None)
     if not names[first:]:
         return False, False
@@ -226,7 +226,7 @@ def from_level(attribute: Attribute, level: int, hierarchy: Any) -> Attribute:
 
 
 def _finer(attribute: Attribute, level: int, hierarchy: Any) -> set[str]:
-    """What is called below a level of a hierarchy; numbers and periods mean the same on each."""
+    """The names below a level of a hierarchy; none for numbers and periods."""
     if isinstance(hierarchy, (Intervals, DateLevels)):
         return set()
     if isinstance(hierarchy, Tree):

@@ -225,7 +225,7 @@ def _half_line(end: str, words: str) -> Iterator[Meaning]:
 
 
 def _parts(text: str, joint: str) -> list[str]:
-    """What a text joins in quotes, as where one of the parts holds the joint."""
+    """The quoted parts of a text, for parts that contain the joint."""
     quoted = _QUOTED.findall(text) if text.startswith('"') else []
     if not quoted or joint.join(quoted) != text:
         return []
@@ -350,7 +350,7 @@ class Values:
         return self._only([self._alone(text), *self._ways(meanings_of(text), text)], text)
 
     def _only(self, ways: Iterable[BoolArray], text: str) -> BoolArray:
-        """What a text means, if it cannot mean two things to this table."""
+        """The values that a text means; refused if it is ambiguous."""
         possible = [way for way in ways if way.any()]
         if any((way != possible[0]).any() for way in possible):
             raise self._unclear(text)
@@ -364,7 +364,7 @@ class Values:
         )
 
     def _ways(self, meanings: Iterable[Meaning], text: str) -> Iterator[BoolArray]:
-        """What falls in a label, in each way to read it."""
+        """The values in a label, for each way to read it."""
         beside_missing: dict[tuple[str, bool], list[BoolArray]] = {}
         for meaning in meanings:
             inside = self._inside(meaning)
@@ -435,7 +435,7 @@ class Values:
         return inside & ~self._codes
 
     def _missing(self, *, quoted: bool) -> BoolArray:
-        """What is missing; where values are in quotes, none of them is."""
+        """The missing value; where values are in quotes, none of them is missing."""
         missing = self._alone(None)
         return missing if quoted else self._only([missing, self._alone(MISSING)], MISSING)
 

@@ -223,7 +223,7 @@ class Microdata:
 
     @property
     def name(self) -> str:
-        """What messages call the table."""
+        """The name of the table in messages."""
         return self.source.name
 
     @property
@@ -232,7 +232,7 @@ class Microdata:
         return self.prepared.source
 
     def rules_of_people(self) -> dict[str, Any]:
-        """What its schema says of people that counts do not tell."""
+        """Rules of the schema about people that counts do not contain."""
         return self.schema.rules_of_people()
 
     @cached_property
@@ -410,7 +410,7 @@ class Microdata:
         return self._merged
 
     def of_rows(self, groups: IntArray) -> IntArray:
-        """What `rows_of` gives, of groups of the entries of this table that was `merged`."""
+        """The result of `rows_of` for groups of the entries of this `merged` table."""
         if self._keys is None:
             raise InternalError("groups of entries that were not made of this table")
         return self.rows_of(self._keys.spread(groups))
@@ -494,7 +494,7 @@ class Microdata:
         return declared
 
     def read_as(self) -> dict[str, str]:
-        """What each column was taken for, such as numbers 17 to 90, or text, 2 values."""
+        """How each column was read, such as numbers 17 to 90, or text, 2 values."""
         notes = getattr(self.source, "notes", {})
         descriptions = {}
         for column in (*self._known.columns, self._known.sensitive, *self._known.further_sensitive):
@@ -505,7 +505,7 @@ class Microdata:
 
     @property
     def titles(self) -> dict[str, str]:
-        """What a file of SPSS or Stata calls its columns, besides."""
+        """The titles of columns in a file of SPSS or Stata."""
         return dict(getattr(self.source, "titles", {}))
 
     @property
@@ -855,7 +855,7 @@ class Microdata:
         return groups, GroupLabels.of(zip(*texts, strict=True), columns)
 
     def _units(self, name: str, most_numbers: int | None) -> tuple[NDArray[Any], Labels]:
-        """Of each row the unit by a column: 0 where no other row is of that unit, or none is named.
+        """The unit of each row by a column; 0 for units of one row and for none.
 
         So a table in which few units have two rows has few different ones; at most
         `most_numbers`, where several may share a number.

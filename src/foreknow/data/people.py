@@ -22,7 +22,7 @@ _DIGIT = re.compile(r"\d")
 
 
 def units(column: str) -> str:
-    """What the numbers of persons, households or other units are called, of a column with these."""
+    """The name of a column's units: persons, households or others."""
     return f"{_EACH}{column}"
 
 
@@ -54,7 +54,7 @@ def bare_name(name: str) -> str:
 
 
 def same_name(name: str, names: Iterable[str]) -> str:
-    """A hint that names whoever is called the same but for how that is written; nobody else.
+    """A hint that names the same name in another spelling, if there is one.
 
     >>> same_name("1000", ["00001000", "00010009"]), same_name("1001", ["00001000", "1000"])
     ("; did you mean '00001000'?", '')
@@ -65,7 +65,7 @@ def same_name(name: str, names: Iterable[str]) -> str:
 
 
 def like_name(name: str, names: Sequence[str]) -> str:
-    """A hint that names whoever is called nearly so; of names with digits, the same one only."""
+    """A hint that names a similar name; for names with digits, only the same one."""
     words = [candidate for candidate in names if not _DIGIT.search(candidate)]
     near = "" if _DIGIT.search(name) or not words else did_you_mean(name, words)
     return same_name(name, names) or near
@@ -157,7 +157,7 @@ class Signatures:
 
 
 def printed(labels: Iterable[Any]) -> Signature:
-    """What labels print as; None where one is missing."""
+    """Labels as they print; None where one is missing."""
     return tuple(None if label is None else str(label) for label in labels)
 
 

@@ -37,7 +37,7 @@ class PossibleMembers:
     def of(
         cls, people: IntArray, fires: BoolArray, surely: BoolArray, values_of_rules: BoolArray
     ) -> PossibleMembers | None:
-        """By which rules are about each class, perhaps and surely, and about each value.
+        """Make it from the rules that perhaps and surely concern each class, and each value.
 
         None where no rule is about any of the values.
         """
@@ -91,7 +91,7 @@ def _kinds(
 
 
 class JointCells(NamedTuple):
-    """What groups have of a counted column and of columns that stand beside it, row by row."""
+    """The values of a counted column and of those beside it, row by row."""
 
     group: IntArray
     value: IntArray  # codes of the counted column
@@ -113,7 +113,7 @@ class JointMembers(PossibleMembers):
     def of_cells(
         cls, people: IntArray, rules: tuple[BoolArray, BoolArray, BoolArray], joint: JointCells
     ) -> JointMembers:
-        """By which rules are about each class, perhaps and surely, and about each joint value."""
+        """Make it from the rules that concern each class, perhaps and surely, and joint values."""
         can, might, kind = _kinds(*rules)
         nothing = np.zeros(0, dtype=np.int64)
         keys = np.stack([joint.group, joint.value, kind]).astype(np.int64)
@@ -135,7 +135,7 @@ class JointMembers(PossibleMembers):
         return replace(self, people=people, cells=_summed(np.stack([into[group], *codes]), times))
 
     def recoded(self, places: NDArray[Any], values: Any) -> JointMembers:
-        """Values that become one, whoever can have them."""
+        """The same with some values joined."""
         group, value, kind, times = self.cells
         cells = _summed(np.stack([group, np.asarray(places)[value], kind]), times)
         return replace(self, cells=cells)

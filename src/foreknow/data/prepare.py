@@ -91,7 +91,7 @@ class Prepared:
 
     @property
     def name(self) -> str:
-        """What messages call the table."""
+        """The name of the table in messages."""
         return self.source.name
 
     @property

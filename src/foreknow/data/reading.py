@@ -152,11 +152,11 @@ class Reading:
         return cls(**setting)
 
     def over(self, fallback: Reading) -> Reading:
-        """What this one says, and where it says nothing, the other."""
+        """The reading, completed by another."""
         return replace(fallback, **self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
-        """What it says."""
+        """The settings that are not defaults."""
         settings = {**asdict(self), "missing": list(self.missing) or None}
         settings["separators"] = dict(self.separators) or None
         return {name: setting for name, setting in settings.items() if setting is not None}

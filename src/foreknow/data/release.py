@@ -768,11 +768,11 @@ class Release(Plain):
 
     @property
     def of_anybody(self) -> Release:
-        """The release by whoever has a value of any sensitive column, not of the first alone."""
+        """The release that counts people with a value in any sensitive column."""
         return self.seen(None, [], of_people=True) if self._leaves_out else self
 
     def _counting_anybody(self, tables: Any) -> Any:
-        """A table by whoever has a value of any sensitive column, where these may be missing."""
+        """A table that counts people with a value in any sensitive column."""
         return tables.of_anybody(self.sensitives) if self._leaves_out else tables
 
     def seen_by(self, columns: Iterable[str], sensitive: str | None = None) -> Release:
@@ -816,7 +816,7 @@ class Release(Plain):
 
     @property
     def sight_told(self) -> dict[str, Any]:
-        """What is known of everybody, as a policy file says it; nothing where nothing is."""
+        """The known columns, as a policy file states them; empty if there are none."""
         return {"knowing": list(self.knows)} if self.knows else {}
 
     @property
@@ -857,7 +857,7 @@ class Release(Plain):
         return *self.tables.table.columns, *self.people_columns
 
     def read_as(self) -> dict[str, str]:
-        """What the labels of each column of the groups, and the sensitive values, look like."""
+        """How the labels of groups and the sensitive values were read."""
         groups = [g if isinstance(g, tuple) else (g,) for g in self.counts.groups or ()]
         columns = dict(zip(self.group_columns, zip(*groups, strict=True), strict=False))
         columns[self.tables.sensitive] = tuple(self.counts.values)
@@ -874,7 +874,7 @@ class Release(Plain):
 
     @property
     def by_policy(self) -> Release:
-        """The same for whoever is asked by a policy, which counts by what its schema says."""
+        """The same release, to be described by a policy's schema."""
         if self._by_policy is None:
             self._by_policy = self.described(schema=None)
         return self._by_policy
@@ -964,7 +964,7 @@ class Release(Plain):
 
     @property
     def tallied(self) -> bool:
-        """True if others counted the table, so that nobody in it can be told from the others."""
+        """True if the table came as counts, without single people."""
         return isinstance(self.tables.table, Tally) and not self.releases
 
     @property
@@ -1054,7 +1054,7 @@ class Release(Plain):
 
     @property
     def name(self) -> str:
-        """What messages call the table, or the tables of values that are published apart."""
+        """The name in messages of the table, or of tables that are published apart."""
         if self.releases:
             return " and ".join(name for name, _ in self.releases)
         names = {table.table.name for table in (self.tables, *self._apart.values())}

@@ -227,16 +227,16 @@ class Schema:
             )
 
     def _told(self, key: str) -> str:
-        """What it says, as a message names it."""
+        """A setting, as messages show it."""
         setting = self.to_dict().get(key) or None
         return "nothing" if setting is None else shorten(repr(setting), 80, placeholder=" ...")
 
     def rules_about(self, column: str | None = None) -> list[Rule]:
-        """What is impossible of one sensitive column, or of the first."""
+        """The rules on one sensitive column, or on the first."""
         return [rule for rule in self.impossible if rule.sensitive == (column or self.sensitive)]
 
     def rules_of_people(self, column: str | None = None) -> dict[str, Any]:
-        """What bears on people and counts do not tell: of one sensitive column, or of any."""
+        """Rules about people that counts do not contain, on one sensitive column or on any."""
         values = () if self.shared is None else cast("Shared", self.shared).values
         return {
             "impossible": bool(self.impossible),
@@ -275,7 +275,7 @@ class Schema:
 
     @property
     def noun(self) -> str:
-        """What its rows are."""
+        """The word for its rows."""
         return {"person": "people", "row": "cases"}[self.unit]
 
     @property

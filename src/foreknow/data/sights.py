@@ -84,7 +84,7 @@ class Sight:
 
     @property
     def sight(self) -> Sight:
-        """What tells it from other sights of the same release."""
+        """Itself, as the key among sights of the same release."""
         return self
 
     def seen(
@@ -232,7 +232,7 @@ class Register:
     """
 
     def __init__(self, parts: Sequence[tuple[Microdata, IntArray]], cohort: str) -> None:
-        """Of each release a table, and where its people are in it; -1 who is not there."""
+        """Make it from each release's table and its people's rows in it; -1 for absent people."""
         self._parts, self._cohort = parts, cohort
         first, _ = parts[0]
         self.name = first.name
@@ -388,7 +388,7 @@ class Possible:
 def _joint_cells(
     release: Release, counts: GroupCounts, sight: Seen, ruled_columns: Sequence[str]
 ) -> tuple[JointCells, dict[str, Labels]]:
-    """What groups have of a column and of those beside it, and the values of these."""
+    """The values of a column and of those beside it, by group."""
     all_known = release.layout.seen(sight.secret, [*sight.known, *ruled_columns]).known
     whole_counts = release.seen(sight.secret, all_known).by_policy.counts
     if whole_counts.n_people != counts.n_people:

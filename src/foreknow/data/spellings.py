@@ -54,7 +54,7 @@ class Spellings:
                 self._by_start.setdefault((words[0][0], len(words)), []).append(value)
 
     def near(self, text: str, but: Collection[str] = ()) -> str | None:
-        """The value that a text looks like, but not one of some; None where none does."""
+        """The value that a text resembles, except those in `but`; None without one."""
         if is_pattern(text):
             return self._beginning_like(text[:-1], but)
         keys = (_key(text).translate(_AS_DIGITS), *map(str, _numbers(text)))
@@ -94,7 +94,7 @@ def look_alike(first: str, second: str) -> bool:
 
 @lru_cache(_KEPT)
 def _key(text: str) -> str:
-    """What is left of a text without all that spellings differ in."""
+    """The text without all that spellings differ in."""
     plain = plain_spelling(text).translate(_LATIN).strip(".")
     plain = re.sub(r"(?<=[^\W\d_])[\s._-]+(?=\w)|(?<=\w)[\s._-]+(?=[^\W\d_])", "", plain)
     if plain[:1].isalpha():  # in a code, dots between digits say nothing
@@ -109,7 +109,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 @lru_cache(_KEPT)
 def _signs(text: str) -> str:
-    """What stands beside the words of a text, but for what only parts them."""
+    """The signs of a text other than separators."""
     return re.sub(r"[\w\s]|(?<=\w)[.-](?=\w)|\.$", "", plain_spelling(text))
 
 

@@ -364,7 +364,7 @@ class Line:
             )
 
     def _widest(self, low: int, high: int, width: Width) -> str:
-        """What is less wide than all values."""
+        """The widest allowed width, in words."""
         if low == high:
             return "a column with one value has nothing to hide"
         if width.measure == "share":

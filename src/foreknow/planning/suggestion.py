@@ -127,7 +127,7 @@ _WIDTH = 94  # of comments
 
 @dataclass(frozen=True)
 class ColumnSuggestion(Plain):
-    """What a column is suggested to be, and why.
+    """The suggested role of a column, and why.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ class ColumnSuggestion(Plain):
     left_out_why: str = ""
 
     def comment(self, role: str | None = None) -> str:
-        """What a policy says beside the column: in another role than this, only what it holds."""
+        """The comment beside a column; in another role, only what the column holds."""
         if role not in (None, self.role):
             return one_line(self.holds)
         question = f". {_DECIDE}: {self.question}" if self.question else ""
@@ -247,7 +247,7 @@ class PolicySuggestion(Plain):
 
 @dataclass(frozen=True)
 class _Rows:
-    """What the rows of a table are: here, a person each."""
+    """The unit of the rows: here, a person each."""
 
     name: str = ""  # the column that tells people apart who have several
     why: str = ""
@@ -260,7 +260,7 @@ class _Rows:
 
     @property
     def question(self) -> str:
-        """What is to be decided of the column."""
+        """The question about the column."""
         return (
             f"it repeats, so rows are cases of people, who have up to {self.max_rows:,} each. If "
             "a row "
@@ -294,7 +294,7 @@ class _Sizes(NamedTuple):
         return [*dict.fromkeys((self.largest - 1, self.usual - 1))]
 
     def note(self, homes: str, m: int) -> str:
-        """What so many links cover."""
+        """A sentence about what `m` links cover."""
         needed = self.largest - 1
         covers = f"m = {m} covers"
         if m < needed:
@@ -632,7 +632,7 @@ def _in_doubt(roles: _Roles, profiles: Sequence[Profile]) -> tuple[str, ...]:
 
 
 def _leave_out_names(table: Table, roles: _Roles, profiles: Sequence[Profile]) -> None:
-    """What names nobody by itself needs no role: a household, or one of several names."""
+    """Columns that name nobody alone get no role: a household, or one of several names."""
     repeating = [e for e in profiles if roles.of[e.name][0] == "identifier" and _repeats(e)]
     if not repeating:
         return
@@ -926,7 +926,7 @@ def _separator_of(profile: Profile) -> str:
 
 
 def _unread(profile: Profile, reading: Reading) -> str:
-    """What is to decide of texts that look like dates or numbers, and of the century of dates."""
+    """The question about texts that look like dates or numbers, and about centuries."""
     if profile.kind == "text":
         return doubts(profile.name, profile.domain) or ""
     if reading.latest_year is None or profile.kind != "date":
@@ -1085,7 +1085,7 @@ def _covers(tree: Tree, profile: Profile, by_content: bool) -> bool:
 
 
 class _Measured:
-    """What a first policy keeps of a sample of the rows, by Mondrian."""
+    """The utility of a first policy on a sample of the rows, by Mondrian."""
 
     def __init__(self, microdata: Microdata, policy: Policy) -> None:
         self.policy, self._method = policy, method_of(policy.options.method, policy)

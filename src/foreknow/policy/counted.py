@@ -233,7 +233,7 @@ class RequirementCounts:
     def explanations(
         self, cached: dict[Any, Any] | None = None, place: int = 0
     ) -> list[Explanation]:
-        """What its adversaries or its criterion find: one for each point, or for the criterion.
+        """The explanations of its adversaries or criterion: one for each point, or one.
 
         `place` is the position in the policy; for `cached` see `disclosures`.
         """

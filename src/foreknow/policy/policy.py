@@ -527,7 +527,7 @@ class Policy:
 
     @property
     def word(self) -> tuple[str, ...]:
-        """What only the owner can judge, in words."""
+        """The requirements that only the owner can judge, in words."""
         requirements = filter(self.asks_owner, self.requirements)
         return tuple(
             dict.fromkeys(

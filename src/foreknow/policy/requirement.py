@@ -101,7 +101,7 @@ class Point(NamedTuple):
         return list(self.adversary.disclosures(release).values())
 
     def limits(self, release: HasCounts, sets: Iterable[Sequence[str]]) -> bool:
-        """True if the limit could be broken for somebody who has a value of one of some sets."""
+        """True if anyone with a value of these sets could exceed the limit."""
         if not self.relative:
             return self.limit.limits
         assert isinstance(self.adversary, Gaining)
@@ -137,7 +137,7 @@ def _by_key(cls: type[Any]) -> type[Any]:
 @hints()
 @dataclass(frozen=True, repr=False)
 class Requirement:
-    """What must hold of a release: for some sensitive values, or of its groups.
+    """A requirement on a release: on some sensitive values, or on its groups.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ class Requirement:
         )
 
     def _read(self, reader: Callable[[Any], Any], setting: Any, key: str = "") -> Any:
-        """What is read of a part; an error begins with the names of both."""
+        """The setting of a part, once read; an error begins with the names of both."""
         try:
             return reader(setting)
         except InputError as error:
@@ -318,14 +318,14 @@ class Requirement:
 
     @property
     def judged(self) -> tuple[Any, ...]:
-        """What is judged: each adversary, or the criterion."""
+        """Each adversary, or the criterion."""
         if self.criterion is not None:
             return (self.criterion,)
         return tuple(point.adversary for point in self.points)
 
     @cached_property
     def subject(self) -> Values:
-        """What it is about: values, people or units."""
+        """The subject: values, people or units."""
         return subject_of(self)
 
     @property
@@ -595,7 +595,7 @@ class Requirement:
         )
 
     def sight(self, layout: Layout) -> Seen:
-        """What the adversary sees beside the secret, if columns are published in this layout."""
+        """The adversary's sight, if columns are published in this layout."""
         return self.subject.sight(layout)
 
     @property

@@ -40,7 +40,7 @@ class Values:
         return False
 
     def sight(self, layout: Layout) -> Seen:
-        """What the adversary sees beside the secret."""
+        """The adversary's sight beside the secret."""
         required = self.required
         sight = layout.seen(required.sensitive, required.knowing)
         if required.shown not in (None, *sight.known):
@@ -85,7 +85,7 @@ class People(Values):
         return self.criterion.of_groups is not None
 
     def sight(self, layout: Layout) -> Seen:
-        """What the adversary sees of everybody."""
+        """The adversary's sight of everybody."""
         required, stated_columns = self.required, self.taken
         columns = layout.others if stated_columns is None else stated_columns
         if self.of_classes and layout.people is not None:
@@ -120,7 +120,7 @@ class Units(People):
         return str(self.criterion.unit)
 
     def sight(self, layout: Layout) -> Seen:
-        """What is counted are the numbers of units, beside what is known."""
+        """The sight for counting units beside known columns."""
         if layout.people is not None and getattr(self.criterion, "of_look_alikes", False):
             raise UnsupportedError(
                 f"{self.required.name}: the bucketized form publishes exact columns of everybody, "
@@ -136,7 +136,7 @@ class Units(People):
 
 
 def subject_of(required: Requirement) -> Values:
-    """What a requirement is about."""
+    """The subject of a requirement."""
     criterion = required.criterion
     if criterion is None or not criterion.of_people:
         return Values(required)

@@ -63,7 +63,7 @@ class Sets(dict[str, Any]):
 
 
 class Secret(NamedTuple):
-    """What must stay hidden, as `foreknow_judge.grammar.Secret`; or labels of a hierarchy."""
+    """The secret, as in `foreknow_judge.grammar.Secret`, or as labels of a hierarchy."""
 
     values: tuple[Any, ...] | None = None  # each by itself; None if no list names them
     excluded: tuple[Any, ...] = ()  # values that are exempt

@@ -55,7 +55,7 @@ _GROUPED = "The group of people whose values are counted in the other tables."
 
 
 class Contents(NamedTuple):
-    """What a code book needs to know of the files of a release."""
+    """The contents of a release's files, for its code book."""
 
     people: IntArray  # of each group
     texts: Mapping[str, Mapping[str, pa.Array]]  # of each table and column, each text once
@@ -88,7 +88,7 @@ def _texts_of(written_release: Written, table: str) -> dict[str, pa.Array]:
 def code_book(
     certificate: Certificate, contents: Contents, titles: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """What the columns of a release hold, by its files and its certificate."""
+    """The code book of a release, from its files and its certificate."""
     people = contents.people
     resources = []
     for part in certificate.parts:
@@ -143,7 +143,7 @@ def _roles(certificate: Certificate) -> dict[str, str]:
 
 
 def _format(certificate: Certificate) -> dict[str, Any]:
-    """What files are, and how CSV is written."""
+    """The format of the files, and how CSV is written."""
     dialect = {"delimiter": certificate.delimiter, "quoteChar": '"', "doubleQuote": True}
     return _FORMATS[certificate.format] | (
         {"dialect": dialect} if certificate.format == "csv" else {}
@@ -190,7 +190,7 @@ def _field(
 
 
 def about_of(labels: pa.Array, about: About | None = None, **hints: Any) -> About:
-    """What the labels of a column are about, as `Extents` says, which reads few of plain numbers.
+    """The kind of a column's labels, as in `Extents`, from a few plain numbers.
 
     >>> about_of(pa.array(["20 to <30", "35", "*"])), about_of(pa.array(["20 to 29", "old"]))
     ('number', 'text')
@@ -225,7 +225,7 @@ def lies_of(path: Path, certificate: Certificate, written_release: Written) -> I
 
 
 def _untitled(claims: Any) -> Any:
-    """What is said but titles of fields, which are the publisher's words."""
+    """The claims without titles of fields, which are the publisher's words."""
     if isinstance(claims, list):
         return [_untitled(inner) for inner in claims]
     if not isinstance(claims, dict):

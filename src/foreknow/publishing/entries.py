@@ -60,7 +60,7 @@ class Entries:
 
     @property
     def digest(self) -> Callable[[bytes], str]:
-        """What gives the keyed digest of the source."""
+        """The function from a key to the digest of the source."""
         digest: Callable[[bytes], str] = self.rows.digest
         return digest
 
@@ -157,7 +157,7 @@ class CountedEntries(Entries):
 
     @property
     def digest(self) -> Callable[[bytes], str]:
-        """What gives the keyed digest of what was counted."""
+        """The function from a key to the digest of the counts."""
         return self.microdata.digest_of_counts
 
     def rows_per_part(self, options: PublishOptions) -> int | None:

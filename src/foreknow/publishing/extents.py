@@ -30,7 +30,7 @@ _UNITS = (_DAY, timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1), 
 
 @dataclass(frozen=True)
 class Extent:
-    """What a label may stand for.
+    """The values that a label may stand for.
 
     Attributes
     ----------

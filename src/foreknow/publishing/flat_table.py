@@ -1,4 +1,4 @@
-"""Flat table: a release as whoever works with it reads it; or one table drawn from it.
+"""Flat table: a release for analysis; or one table drawn from it.
 
 Both need nothing but the folder of the release. What is shuffled within groups is called so.
 """
@@ -273,7 +273,7 @@ class _Labels:
         return pa.string()
 
     def beside(self) -> dict[str, pa.Array]:
-        """What stands beside the labels: by the end of its name."""
+        """The further columns of a label, by the end of their names."""
         extra_columns = {}
         if self.meant.about == "text":
             if not all(extent.exact for extent in self.extents):
@@ -427,7 +427,7 @@ class _Apart:
 
 
 class _SetsApart(_Apart):
-    """The same, where each value goes to so many people, of whom none has it twice."""
+    """The same for sets: nobody has a value twice."""
 
     def _contradicts(self, sizes: IntArray) -> bool:
         return super()._contradicts(sizes) or bool((self.counts > sizes[self.of_row]).any())
@@ -525,7 +525,7 @@ class Flat:
         return len(self._rows)
 
     def coded(self, random: np.random.Generator) -> dict[str, Coded]:
-        """What is drawn, by the columns' own names."""
+        """The drawn columns, by name."""
         return {name: Coded.of(column) for name, column in self._drawn(random).items()}
 
     def middles(self) -> dict[str, Coded]:

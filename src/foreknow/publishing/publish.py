@@ -172,7 +172,7 @@ class Publication:
 
     @property
     def utility(self) -> Utility:
-        """What the release is still worth; see also `foreknow.utility_report`."""
+        """The utility of the release; see also `foreknow.utility_report`."""
         return self.audit.utility
 
     @property
@@ -227,7 +227,7 @@ class Publication:
         return len(self.release)
 
     def summary(self) -> str:
-        """What a terminal shows of its audit, as a text."""
+        """The audit as a terminal shows it, as text."""
         return self.audit.summary()
 
     def save(self, folder: str | Path) -> Certificate:
@@ -331,7 +331,7 @@ class Publication:
 
     @property
     def _titles(self) -> dict[str, str]:
-        """What columns are called besides, as they are in the files and in the code book."""
+        """The titles of columns in the files and in the code book."""
         titles = {name: title.strip() for name, title in self.titles.items()}
         return titles | {
             header_of_shuffled(name): titles[name]
@@ -349,7 +349,7 @@ class Publication:
 
     @property
     def grids(self) -> Mapping[str, str]:
-        """Of columns whose ranges go from a step of a grid to another, such as "by month"."""
+        """The grid of columns whose ranges end at its steps, such as "by month"."""
         return self.certificate.grids
 
     def to_dict(self) -> dict[str, Any]:
@@ -376,7 +376,7 @@ def _counting_cases(call: Callable[P, Publication]) -> Callable[P, Publication]:
 
 
 class Changes(Arguments, total=False):
-    """What `publish` takes besides: options, and what stands in place of a policy."""
+    """Further keywords of `publish`: options, and those that replace a policy."""
 
     form: Form | None
     format: str | None
@@ -483,7 +483,7 @@ def publish(
 
 
 class _Choices(NamedTuple):
-    """What a call of `publish` chooses beside the policy."""
+    """The choices of a call of `publish` beside the policy."""
 
     method: Anonymizer | str | None
     options: PublishOptions | None
@@ -541,7 +541,7 @@ def _draft(microdata: Microdata, policy: Policy, how: _Choices, *, is_alone: boo
 
 @dataclass(frozen=True, eq=False)
 class _Task:
-    """What is published, by which method, and by a policy that says what is done."""
+    """The table to publish, the policy and the method."""
 
     raw: Microdata
     entries: Entries
@@ -602,7 +602,7 @@ class _Groups:
 
 @dataclass(frozen=True, eq=False)
 class _Tables:
-    """What is written."""
+    """The tables to write."""
 
     tables: InMemory | Stored
     group_labels: Mapping[str, pa.Array]  # of each group, by group column
@@ -754,7 +754,7 @@ def _refuse_unsafe(task: _Task, groups: _Groups, release: Release, audit: Audit)
 def _advice(
     task: _Task, groups: _Groups, tables: _Tables, audit: Audit, certificate: Certificate
 ) -> tuple[str, ...]:
-    """What to do where next to nothing is left."""
+    """Advice for releases that keep next to nothing."""
     if task.microdata.n_people <= 1:
         return ()
     kept_detail = KeptDetail(groups.n_groups, tables.ncp)
@@ -1066,7 +1066,7 @@ def _is_cut_off(groups: _Groups) -> bool:
 
 
 def _notes(draft: _Draft, policy: Policy) -> Iterator[str]:
-    """What a certificate notes of how groups were made."""
+    """The certificate's notes on how groups were made."""
     task, traits = draft.task, traits_of(draft.groups.method)
     of_lists = any(
         getattr(requirement.criterion, "lists", ()) for requirement in policy.requirements

@@ -102,7 +102,7 @@ def generalized(
 
 
 def _headers(names: Iterable[str], unlinked: Sequence[str]) -> dict[str, str]:
-    """What columns are called in a table, which says of some that they are shuffled."""
+    """The headers of columns; that of a shuffled column says so."""
     return {name: header_of_shuffled(name) if name in unlinked else name for name in names}
 
 
@@ -192,7 +192,7 @@ def runs(people: IntArray, max_rows: int | None = None) -> Iterator[tuple[int, i
 
 
 class Bags:
-    """What each group has of some entries, drawn at random without replacement."""
+    """The entries of each group, drawn at random without replacement."""
 
     def __init__(self, offsets: IntArray, times: IntArray, random: np.random.Generator) -> None:
         self._offsets, self._times, self._random = offsets, times, random

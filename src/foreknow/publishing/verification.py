@@ -1,4 +1,4 @@
-"""What was written, judged by the judge; and what only Foreknow can compare with it.
+"""Verification of a release: by the judge, and checks that only Foreknow can do.
 
 That is a policy of the reader's own, kinds of other packages, the code book, and what is proved of
 the method.
@@ -53,7 +53,7 @@ __all__ = ["Verification", "findings_of", "judge", "judge_after", "load_signed",
 
 @dataclass(frozen=True, repr=False)
 class Verification(judges.Verification, Result):
-    """What was judged, and what was found; see `foreknow_judge.verify.Verification`."""
+    """The result of a verification; see `foreknow_judge.verify.Verification`."""
 
     def __repr__(self) -> str:
         columns = "" if len(self.sensitives) < 2 else f"; {', '.join(self.sensitives)}"
@@ -233,7 +233,7 @@ def _kinds_of(required: Sequence[Mapping[str, Any]]) -> Kinds:
 def remarks_as_written(
     certificate: Certificate, written_release: Written, required: Sequence[Mapping[str, Any]]
 ) -> Scope:
-    """What no requirement looks at, as the files tell."""
+    """Remarks about what no requirement looks at, by the files."""
     return remarks_of_files(certificate, written_release, required, registered_kinds())
 
 
@@ -280,14 +280,14 @@ def _own_policy(certificate: Certificate, policy: Policy) -> OwnPolicy:
 def _further(
     certificate: CertificateRead, written_release: Written, book: Path | None
 ) -> Iterator[str]:
-    """What a code book and a certificate say that the judge does not know."""
+    """Problems in a code book or certificate that the judge does not know."""
     yield from _never_proved(certificate)
     if certificate.code_book is not None and book is not None:
         yield from lies_of(book, certificate, written_release)
 
 
 def _never_proved(certificate: CertificateRead) -> Iterator[str]:
-    """Whether a certificate says more of a method of ours than was ever proved of it."""
+    """A problem if a certificate claims more about a method than was ever proved."""
     claim, settings = certificate.scope["method"], dict(certificate.method)
     name = str(settings.pop("name", None))
     if claim == NOT_JUDGED:  # as of most releases: then no method is imported

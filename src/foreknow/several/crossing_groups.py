@@ -68,7 +68,7 @@ class CrossedGroups:
 
     @property
     def _numbered(self) -> IntArray:
-        """By cell and release the group, numbered through all releases."""
+        """The group of each cell in each release, numbered through all releases."""
         return np.where(self.groups == ABSENT, ABSENT, self.groups + self.first[:-1])
 
     @property
@@ -163,7 +163,7 @@ class CrossedGroups:
 
 @dataclass(frozen=True, eq=False)
 class _Bags:
-    """What is left of the bags of all groups."""
+    """The remaining bags of all groups."""
 
     keys: IntArray  # group times values, plus value; ascending
     remaining: IntArray

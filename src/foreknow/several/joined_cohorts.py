@@ -100,7 +100,7 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
 
 
 def places_in(joint: Release, releases: Sequence[Release], names: Sequence[str]) -> list[Any]:
-    """By release, where its groups are among those of all that are united."""
+    """The positions of each release's groups among the united groups."""
     labels: Any = joint.counts.groups
     place = {
         tuple(map(_text, _parts(label))): place_number for place_number, label in enumerate(labels)
@@ -176,7 +176,7 @@ def _bare(release: Release, columns: Sequence[str]) -> list[str]:
 
 
 def _shape(release: Release, parts: Parts) -> dict[str, list[str]]:
-    """What must be alike in releases that are united."""
+    """The properties that united releases must share."""
     form = [release.by_values, parts.people is None, release.tallied]
     return {
         "the columns that make groups": _groups(release),

@@ -99,7 +99,7 @@ class Unsettled(Plain):
 
 @dataclass(frozen=True, eq=False)
 class _Crossing(TallyTable):
-    """What is counted of releases that cross: nothing."""
+    """The counts of releases that cross: none."""
 
     why: Unsettled
 
@@ -300,7 +300,7 @@ def refuse_twice(names: Sequence[str], people: Sequence[Sequence[Any]], column: 
 
 
 def known_again(parts: Sequence[Part]) -> list[Members]:
-    """Who is in each, of whom those have one name whose names were erased in some release."""
+    """The members of each release, where an erased name matches the person's other names."""
     erased = [part for part in parts if part.owned is not None and part.owned.some_forgotten]
     for first, second in combinations(erased, 2):
         if not (_is_after(first, second) or _is_after(second, first)):
@@ -447,7 +447,7 @@ def _labels(parts: Sequence[Part], cells: CrossedGroups, names: Sequence[str]) -
 
 
 def _crossing(parts: Sequence[Part], cells: CrossedGroups) -> Release:
-    """What is said of releases that are not settled."""
+    """The joint release of releases that are not settled."""
     first = parts[0].release
     names = [part.name for part in parts]
     is_settled, sizes = cells.settled, cells.sizes

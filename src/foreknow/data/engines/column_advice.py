@@ -95,7 +95,7 @@ def has_unclear_commas(values: Sequence[Any]) -> bool:
 
 
 def way_out(values: Sequence[Any], kind: str, like: Any) -> str:
-    """What to say of texts that were to be numbers or dates, and are neither as ISO has them."""
+    """A way out for texts that should be numbers or dates and cannot be read."""
     if kind == "date" and isinstance(like, str) and (fitting := date_formats(values, like)):
         return f"; {to_add('date_format', *fitting)}"
     if kind == "number" and has_decimal_commas(values):
@@ -113,7 +113,7 @@ _SIGN = re.compile(r"[$€£¥]|USD|EUR|GBP|CHF")
 
 
 def amount_marks(values: Sequence[Any]) -> dict[str, str]:
-    """What a reading must say so that all texts are amounts; nothing where some are none.
+    """The settings of a reading with which all texts are amounts; empty if some are not.
 
     >>> amount_marks(["$11,310.00 ", "$950.00"])
     {'thousands': ',', 'currency': '$'}
@@ -158,7 +158,7 @@ _SHARE = 20  # of the people, one in so many has several answers at least
 
 
 def separator_of(values: Sequence[Any], people: Sequence[int]) -> str:
-    """What stands between several answers in texts; empty where they hold one each.
+    """The separator of several answers in texts; empty if each text is one answer.
 
     Nearly all parts must be whole values, too, or recur; between commas, which stand in sentences,
     both first and later.
@@ -316,7 +316,7 @@ def _is_whole_with_decimals(value: Any) -> bool:
 
 
 def doubts(name: str, domain: Sequence[Any]) -> str | None:
-    """What a column may be besides what it was taken for, and what to do then."""
+    """A doubt about how a column was read, and what to do about it."""
     values = [value for value in domain if value is not None]
     if not values:
         return None

@@ -261,7 +261,7 @@ _THOUSANDS = r"-?(0|[1-9]\d{0,2}(\.\d{3})+|[1-9]\d*)(,\d+)?"
 
 
 def _readers(reading: Reading, typed: bool, values: list[Any]) -> Sequence[_Reader]:
-    """What reads texts; those of a table with types only what is said to be in them."""
+    """The readers of texts; for a typed table only those that the reading declares."""
     readers: list[_Reader] = [] if typed else list(_READERS)
     if reading.decimal == "," and (not typed or has_decimal_commas(values)):
         readers[1:2] = [_COMMAS]
@@ -271,7 +271,7 @@ def _readers(reading: Reading, typed: bool, values: list[Any]) -> Sequence[_Read
 
 
 def _amounts(reading: Reading, values: list[Any]) -> list[_Reader]:
-    """What reads amounts, where some value is one that is no number without a reading."""
+    """The reader of amounts, if some value needs one."""
     if reading.as_amount is None:
         return []
     reader: _Reader = ("number", (int, float, Decimal), r"(?s:.+)", reading.as_amount)
@@ -595,7 +595,7 @@ def _parsed(
 
 
 def _on_one_clock(name: str, values: list[Any], parsed: list[Any]) -> list[Any]:
-    """What was read, with times as their clock showed them where texts say one zone for all."""
+    """The values read; if all texts have one zone, times as the clock showed them."""
     are_texts = [
         isinstance(text, str) and isinstance(moment, dt.date)
         for text, moment in zip(values, parsed, strict=True)
@@ -620,7 +620,7 @@ def _on_one_clock(name: str, values: list[Any], parsed: list[Any]) -> list[Any]:
 
 
 def _refuse_ahead(name: str, values: list[Any], parsed: list[Any], reading: Reading) -> None:
-    """Refuse dates of the future in years of two digits, of which no century is told."""
+    """Refuse future dates in two-digit years whose century is not declared."""
     if not reading.guesses_century:
         return
     today = dt.date.today()
@@ -635,7 +635,7 @@ def _refuse_ahead(name: str, values: list[Any], parsed: list[Any], reading: Read
 
 
 def _first_row(odd: Sequence[int], codes: Codes, positions: IntArray | None) -> tuple[int, int]:
-    """The first row that has one of some codes, counted from 1, and its code."""
+    """The first row with any of these codes, counted from 1, and its code."""
     row, code = min((int(np.argmax(codes == code)), code) for code in odd)
     return (row if positions is None else int(positions[row])) + 1, code
 

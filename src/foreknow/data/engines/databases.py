@@ -84,7 +84,7 @@ def limit_memory(limit: str | None) -> None:
 
 
 def memory_limit() -> int | None:
-    """What `limit_memory` was given, in bytes."""
+    """The limit set by `limit_memory`, in bytes."""
     return duckdb_files.memory_limit
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 
 class Bag(NamedTuple):
-    """What some groups have of some columns: different entries, in order of the groups."""
+    """The distinct entries of some groups, in order of the groups."""
 
     columns: pa.Table
     groups: Any  # of each entry, its place in the run

@@ -392,7 +392,7 @@ class DuckTable:
         return f"nullif({self._raw(name)}, '')" if self.untyped else self._raw(name)
 
     def _is_missing(self, name: str) -> str:
-        """Whether a value is missing; by its text, since statistics of a file know no NaN."""
+        """The SQL condition for a missing value; by text, since file statistics know no NaN."""
         value = self._value(name)
         nan = f" OR {value}::VARCHAR = 'nan'" if self._kinds[name] in _FLOATS else ""
         return f"{value} IS NULL{nan}"
@@ -405,7 +405,7 @@ def values_of(rows: pa.Table) -> tuple[pa.Array, IntArray]:
 
 
 def pairs_of(numbers: Sequence[Any], columns: Sequence[str]) -> tuple[int, Distinct]:
-    """What `DuckTable.distinct` gives, of the numbers in one row."""
+    """The result of `DuckTable.distinct` from the numbers in one row."""
     pairs = zip(map(int, numbers[1::2]), map(int, numbers[2::2]), strict=True)
     return int(numbers[0]), dict(zip(columns, pairs, strict=True))
 

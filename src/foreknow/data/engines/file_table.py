@@ -112,7 +112,7 @@ def _whole(array: pa.Array) -> pa.Array:
 
 
 def needs_extra(name: str, what: str) -> DataError:
-    """What to install to read such a file."""
+    """The error that names what to install to read such a file."""
     return DataError(f'{name} needs {what}: pip install ".[files]" in a clone')
 
 
@@ -263,7 +263,7 @@ def _sheet(path: str, name: str, part: str | None) -> tuple[str, int, list[Any],
 
 
 def _in_worker(reader: Callable[..., Any], arguments: tuple[Any, ...], name: str) -> Any:
-    """What a reader gives that may end its process, or ask for all memory there is."""
+    """The result of a reader that runs in a process of its own."""
     ((_, outcome),) = side_by_side(_caught, (reader, machine_memory()), [arguments], 1)
     if isinstance(outcome, Failure):
         raise DataError(f"{name} cannot be read: {outcome.why}; save it again, or as CSV")
@@ -273,7 +273,7 @@ def _in_worker(reader: Callable[..., Any], arguments: tuple[Any, ...], name: str
 
 
 def _caught(shared: tuple[Callable[..., Any], int], arguments: tuple[Any, ...]) -> Any:
-    """What a reader gives, or its error, within the memory that the machine has."""
+    """The result of a reader, or its error, within the machine's memory."""
     reader, memory = shared
     with suppress(ImportError, ValueError, OSError):
         import resource
@@ -312,7 +312,7 @@ def _refuse_cells(path: Path, name: str, title: str) -> None:
 
 
 def _tag(element: Any) -> str:
-    """What an element of XML is called, without its namespace."""
+    """The name of an XML element, without its namespace."""
     return str(element.tag).rpartition("}")[2]
 
 

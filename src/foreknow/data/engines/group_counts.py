@@ -78,7 +78,7 @@ class People:
         return len(self.first)
 
     def called(self, person: int) -> str:
-        """What messages call someone."""
+        """The name of a person in messages."""
         if self.names is None:
             return f"row {self.first[person] + 1}"
         return f"{self.column} {self.names[person].as_py()!r}"
@@ -163,7 +163,7 @@ class Holdings:
 
 @dataclass(frozen=True, eq=False)
 class PersonValues:
-    """What the rows of a table say about people and their values."""
+    """The people of a table and their values."""
 
     people: People
     rows: pa.Table  # the other columns, plain
@@ -403,7 +403,7 @@ class PeopleTable:
         return Members(Labels(to_python(person, people.names)), positions[people.first])
 
     def signatures(self, counts: GroupCounts, attributes: Sequence[str]) -> Signatures:
-        """Count people, of whom each has one row, by group and signature."""
+        """Count people with one row each, by group and signature."""
         rows, weights = self._tallied([*self.groups, *attributes, *self.tied])
         positions = self._positions(rows, counts)
         if not self._as_counted(counts, positions, rows, weights):
@@ -429,7 +429,7 @@ class PeopleTable:
         return np.array_equal(sizes, counts.sizes)
 
     def combinations(self) -> Combinations:
-        """Count people, of whom each has one row, by the columns of their groups."""
+        """Count people with one row each, by the columns of their groups."""
         rows, weights = self._tallied(self.groups, self.groups)
         if not self.null_groups:
             in_order = self._in_order(weights)
@@ -439,7 +439,7 @@ class PeopleTable:
     def _tallied(
         self, columns: Sequence[str], groups: Sequence[str] = ()
     ) -> tuple[pa.Table, IntArray | None]:
-        """What `tallied` gives, without people who are left out."""
+        """The result of `tallied`, without people who are left out."""
         rows, weights = tallied(self.table, self._columns(*columns), groups)
         presence = Shown.of(rows, self.needed)
         if presence.complete:
@@ -536,7 +536,7 @@ class ValuesTable(PeopleTable):
         return rows, weights if kept_rows is None or weights is None else weights[kept_rows]
 
     def of_anybody(self, sensitives: Sequence[str]) -> ValuesTable:
-        """The same by whoever has a value of any of some columns, and not of the one alone."""
+        """The same, counting people with a value in any of these columns."""
         return replace(self, or_else=[name for name in sensitives if name != self.sensitive])
 
     def seen_as(self, sensitive: str, known_columns: Sequence[str]) -> ValuesTable:

@@ -24,7 +24,7 @@ _FILE = "known"
 
 
 class Lookup(NamedTuple):
-    """What was counted, in order of its keys: a key is the number of some values, read as digits.
+    """Counted combinations in order of their keys; a key has the values' codes as digits.
 
     Where such numbers would grow too large, their place among those that occur stands for them.
     """
@@ -95,7 +95,7 @@ def write_lookup(
 
 
 def read_lookup(folder: Path) -> Lookup:
-    """What was written there; it is mapped, so nobody holds more of it than they look at."""
+    """The lookup in a folder, memory-mapped."""
     tables = []
     with pa.memory_map(str(folder / _FILE)) as file:
         while file.tell() < file.size():
@@ -111,7 +111,7 @@ def read_lookup(folder: Path) -> Lookup:
 def labelled_parts(
     batches: Iterable[Any], lookup: Lookup, names: Sequence[str]
 ) -> Iterator[tuple[pa.Table, int]]:
-    """What `Lookup.labelled` gives of rows that come in batches, many rows at a time."""
+    """The results of `Lookup.labelled` for batches of rows."""
     pending: list[Any] = []
     for batch in batches:
         pending.append(batch)
@@ -123,7 +123,7 @@ def labelled_parts(
 
 
 def by_row(folder: Path, names: Sequence[str], note: str) -> Callable[..., Any]:
-    """What a worker does with rows: it writes them with their labels, and says the weights' sum."""
+    """The function of a worker: it writes rows with labels and reports the sum of weights."""
 
     def work(batches: Iterable[Any], token: str) -> Iterator[Any]:
         _check(folder, token)

@@ -106,7 +106,7 @@ class Shown:
 
     @cached_property
     def left_out(self) -> tuple[LeftOut, ...]:
-        """What rows are not counted for which columns."""
+        """The rows that are not counted, by column."""
         return tuple(
             LeftOut(name, self._number(lacks), np.flatnonzero(lacks) if self.numbered else None)
             for name, lacks in self.lacking.items()

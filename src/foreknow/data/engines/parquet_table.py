@@ -171,7 +171,7 @@ def _raise(error: OSError) -> None:
 
 
 def _refused(path: Path, hidden: bool) -> str | None:
-    """What is wrong with an entry of a folder of Parquet, if something is."""
+    """The fault of an entry in a folder of Parquet files, or None."""
     if path.name in ("_delta_log", ".hoodie"):
         return "says which rows of the files are still in the table (Delta Lake, Hudi)"
     parquet = path.suffix.lower() in (".parquet", ".pq")
@@ -203,7 +203,7 @@ def _begins_as_parquet(path: Path) -> bool:
 
 
 def _sort(kind: pa.DataType) -> str:
-    """What columns of different files must share: whole numbers, texts, or one exact type."""
+    """The type that a column must share across files: whole number, text, or one exact type."""
     if is_text(kind):
         return "text"
     return "whole number" if pa.types.is_integer(kind) else str(kind)

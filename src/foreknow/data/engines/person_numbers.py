@@ -213,7 +213,7 @@ def names_two_people(column: Coded, columns: Sequence[Coded]) -> bool:
 
 
 def _by_name(column: Coded) -> str:
-    """What the name says, where the values may be what it says."""
+    """The reason from the name, if the values agree with it."""
     codes, joined = are_codes(column.some), "".join(split(column.name))
     if _MAY_BE_COUNT.fullmatch(joined) and (column.n < LEAST_PEOPLE or not codes):
         return ""
@@ -226,7 +226,7 @@ def _by_name(column: Coded) -> str:
 
 
 def _by_rows(column: Coded, columns: Sequence[Coded]) -> str:
-    """What is constant within a number, whatever its name: sex, birth, or an age."""
+    """The reason from traits that are constant within a number: sex, birth or age."""
     if not _may_number_people(column):
         return ""
     of_one = [c for c in traits(columns) if _is(c, _OF_ONE | _AGE) and c is not column]
@@ -244,7 +244,7 @@ def _by_rows(column: Coded, columns: Sequence[Coded]) -> str:
 
 
 def _by_all_columns(column: Coded, columns: Sequence[Coded]) -> str:
-    """What is constant within a plain number, such as `nr`: two columns or more."""
+    """The reason from two or more columns that are constant within a plain number."""
     if not is_plain_number(column.name) or not _may_number_people(column):
         return ""
     looked = [c for c in columns[:_LOOKED_AT] if c is not column and c.n > 1]
@@ -281,7 +281,7 @@ def _are_texts(values: Sequence[Any]) -> bool:
 
 
 def agreement(column: Coded, trait: Coded) -> bool | None:
-    """Whether the rows of each value have one trait; None where chance could have it so."""
+    """True if the rows of each value share one trait; None if that may be chance."""
     agree, repeated = _agreeing(column, trait, _FIRST_ROWS)
     if repeated < LEAST_PEOPLE or agree >= _AGREE * repeated:
         agree, repeated = _agreeing(column, trait, len(column.codes))
@@ -293,7 +293,7 @@ def agreement(column: Coded, trait: Coded) -> bool | None:
 
 
 def _agreeing(column: Coded, trait: Coded, rows: int) -> tuple[int, int]:
-    """Of how many values that repeat in the first rows all have one trait, and how many repeat."""
+    """The number of repeated values with one trait in the first rows, and of repeated values."""
     odd, repeated = _differing(column, trait, rows)
     return int(np.count_nonzero(repeated & ~odd)), int(np.count_nonzero(repeated))
 

@@ -50,7 +50,7 @@ _NAMES = frozenset(_FREQUENT.split())
 
 
 def looks_personal(domain: Sequence[Any]) -> str:
-    """What distinct values look like, in words; empty where they name nobody by their looks.
+    """The kind of personal data that values look like, in words; empty if none.
 
     >>> looks_personal([f"a{i}@example.org" for i in range(20)])
     'addresses of e-mail'

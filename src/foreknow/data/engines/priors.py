@@ -27,7 +27,7 @@ _Signature: TypeAlias = "tuple[str | None, ...]"
 
 
 class Chances(NamedTuple):
-    """What such a table says: a probability for each signature and value."""
+    """A table of priors: a probability for each signature and value."""
 
     attributes: tuple[str, ...]
     values: tuple[str, ...]
@@ -157,7 +157,7 @@ def _chance(printed: Any, where: str) -> Fraction:
 def read_everybody(
     source: Any, columns: Sequence[str], name: str, naming_columns: Sequence[str] = ()
 ) -> list[tuple[Codes, list[Any]]]:
-    """By column, the code of everybody and the distinct values; None is the missing one.
+    """The codes of all people and the distinct values, by column; None is missing.
 
     Somebody who is in it twice, by those `naming_columns` that it has, would count as two.
     """

@@ -39,7 +39,7 @@ _USUAL = (
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """What a column holds.
+    """A profile of a column.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Profile:
 
     @property
     def said(self) -> str:
-        """What it was taken for, in words: numbers 17 to 90, or text, 2 values."""
+        """How the column was read, in words: numbers 17 to 90, or text, 2 values."""
         if self.problem or self.kind == "text":
             return f"{self.distinct:,} value{'s' * (self.distinct != 1)}"
         return f"{self.distinct:,} values, {described(self.domain)}"
@@ -172,7 +172,7 @@ def reading_of(columns: Sequence[Profile], declared: Reading) -> Reading:
 
 
 def _agreed(marks_by_column: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """What columns say of their marks; nothing where two say otherwise."""
+    """The marks that all columns agree on."""
     agreed: dict[str, str] = {}
     for marks in marks_by_column:
         for name, mark in marks.items():

@@ -273,7 +273,7 @@ _MARKS = (
 
 
 def content_of(first: bytes) -> tuple[str, str] | None:
-    """What a file that begins so is, and how it would be called; None for a text."""
+    """The kind of a file and its suffix, from its first bytes; None for text."""
     for start, magic, what, suffix in _MAGIC:
         if first[start:].startswith(magic):
             return what, suffix

@@ -107,7 +107,7 @@ def _as_texts(table: pa.Table, names: set[str]) -> pa.Table:
 
 
 def id_of(place: int, name: str, label: Any) -> str:
-    """What a group of a release is called among those of several.
+    """The id of a group among the groups of several releases.
 
     Numbered, since a name and an id may begin as another name does.
     """

@@ -102,7 +102,7 @@ def choose(file: str, kind: str, names: Sequence[str], wanted_name: str | None) 
 def place_of(
     file: str, tables: Iterable[Sequence[str]], usual: str, wanted_name: str | None
 ) -> tuple[str, tuple[str, str]]:
-    """What the table that is meant is called, and its schema and name; one of two is refused.
+    """The wanted table's title, schema and name; an ambiguous one is refused.
 
     Those of the usual schema are called without it.
 
@@ -158,7 +158,7 @@ def sql_text(text: str) -> str:
 
 
 def with_signs(rows: pa.Table, floats: Sequence[str], minus: Sequence[Any] | None) -> pa.Table:
-    """Rows of which floats are below zero, or minus zero, where that is said; else with one zero.
+    """Rows with the signs of floats restored where `minus` has them; else with one zero.
 
     Engines take 0.0 and -0.0 for one and give either, and readers of what is published may not.
     """

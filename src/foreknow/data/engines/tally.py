@@ -24,7 +24,7 @@ DIALECTS = tuple(_QUOTES)
 
 
 class Tally:
-    """A table of which each row stands for so many people; nobody can be told from the others.
+    """A table whose rows each stand for a number of people.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ _ARROW = {"integer": pa.int64(), "number": pa.float64(), "date": pa.date32()}
 
 
 def type_of(texts: pa.Array) -> Type:
-    """What all texts are, as any program reads them; of none, texts.
+    """The type of all texts, as any program reads them; text if there are none.
 
     >>> type_of(pa.array(["1", "-20", None])), type_of(pa.array(["01", "2"]))
     ('integer', 'string')
@@ -39,7 +39,7 @@ def type_of(texts: pa.Array) -> Type:
 
 
 def read_as(texts: Iterable[str | None]) -> Type:
-    """What all texts are, of no table."""
+    """The type of some texts."""
     return type_of(pa.array(texts, pa.string()))
 
 

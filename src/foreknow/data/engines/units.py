@@ -200,7 +200,7 @@ def _not_people(
 
 
 def repeated(table: Table, columns: Sequence[str]) -> Distinct:
-    """Of some columns those with a value that two rows have: how many rows, how many values."""
+    """The columns in which a value repeats: their numbers of rows and of values."""
     of_each = _distinct(table, columns)[1] if columns else {}
     return {name: counts for name, counts in of_each.items() if counts[0] > counts[1]}
 
