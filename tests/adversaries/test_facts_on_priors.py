@@ -110,7 +110,7 @@ def test_facts_on_priors_by_enumeration(lot):
     assert equal > answers * 0.75
 
 
-def test_with_equal_priors_they_are_facts():
+def test_equal_priors_give_facts():
     for case in CASES[: 300 : 1 if NIGHTLY else 6]:
         rng = random.Random(f"equal {case}")
         kinds, groups = scene(rng, "equal")

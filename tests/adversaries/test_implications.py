@@ -259,7 +259,7 @@ def test_random_releases(made, many, most):
     check()
 
 
-def test_two_groups_end_in_a_third():
+def test_two_groups_end_in_third():
     # One atom about the second group is best, or two about the first; of three, one and two.
     bags = ["aaaaaaabbbccd", "aaaaaabbbbbbcd", "zefghi"]
     for k in (2, 3):
@@ -310,7 +310,7 @@ def test_enough_implications_disclose_everything():
         check_witness(bags, found, k, worlds(bags))
 
 
-def test_a_witness_says_what_is_known():
+def test_witness_says_what_is_known():
     bags = [["Flu"] * 3 + ["Cold", "Mumps", "Gout"], ["Cold"] * 2 + ["Mumps"] * 2 + ["Gout", "Flu"]]
     counts = GroupCounts.from_bags(bags, groups=["young", "old"])
     found = Implications(1).disclosure(counts)

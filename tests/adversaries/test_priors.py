@@ -621,7 +621,7 @@ def infected():
 
 
 @pytest.mark.parametrize("limit", [{"at_most": "1/2"}, {"below": "3/5"}, {"at_most_times": "5/2"}])
-def test_art_keeps_the_limit_of_a_set(limit, tmp_path):
+def test_art_keeps_limit_of_set(limit, tmp_path):
     rules = fk.Policy([fk.Requirement(GUESSED, any_of=HIV, **limit)], PUBLIC)
     made = fk.publish(infected(), rules, method="art", form="bucketized", seed=1)
     assert made.audit.safe
@@ -635,7 +635,7 @@ def test_art_keeps_the_limit_of_a_set(limit, tmp_path):
             fk.publish(infected(), rules, method="art", form="bucketized", settings=own)
 
 
-def test_values_of_a_set_that_nobody_has():
+def test_values_of_absent_set():
     scene = random_scene(Random(5), n_groups=3)
     alone, beside, nobody = (
         fk.audit(

@@ -392,7 +392,7 @@ def ending():
         ("abcdefghi", ending(), (), {"worlds": 140, "seed": 0}),
     ],
 )
-def test_what_is_seen_to_be_random(values, method, requirements, how):
+def test_random_functions_are_noticed(values, method, requirements, how):
     columns = {"age": range(len(values)), "sex": [i % 2 for i in range(len(values))]}
     table = microdata(values, {"age": fk.Intervals([2, 4])}, **columns)
     policy = fk.Policy(requirements, table.schema, BUCKETS) if requirements else None

@@ -192,7 +192,7 @@ def test_safe_and_jump_withstand(method, form):
     [*(fk.Streamliner(2, v) for v in ("rda", "ria", "gsa")), fk.Anatomy(2), fk.Decoy()],
     ids=repr,
 )
-def test_any_size_is_settled_by_proof(method):
+def test_proof_settles_any_size(method):
     """Of a table too large to say how probable its groups are; what is never made is refused."""
     people = 3_000 if method != fk.Streamliner(2, "ria") else 300
     ages, values = [i % 61 for i in range(people)], list("aabbcd") * (people // 6)

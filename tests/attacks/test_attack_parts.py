@@ -279,7 +279,7 @@ def test_the_time_budget_is_kept():
     assert "unsettled" in found._repr_html_()
 
 
-def test_nearly_nobody_of_fulldomain_is_open():
+def test_fulldomain_leaves_few_unsettled():
     table = people(2000 if NIGHTLY else 500, age=(20, 70), zip=(0, 30))
     policy, most = fk.Policy(REQUIREMENTS[2], table.schema), 1000 if NIGHTLY else 300
     told = fk.attack(table, fk.FullDomain(), policy, worlds=most, seconds=None, seed=1)
@@ -349,7 +349,7 @@ CROSSED = fk.Policy([required(fk.Facts(l=1, m=1), "3/5", values=["s"])])
 
 
 @pytest.mark.parametrize("before", [True, False])
-def test_refusals_by_others_need_a_run(before):
+def test_refusals_by_others_need_run(before):
     """Ages 0 and 1, and 10 and 11: first the two pairs are divided, then each pair in order."""
     ages = [age for age in (0, 1, 10, 11) for _ in range(10)]
     tens = (RELATIVE, OTHERS, FACT, OTHERS) if before else (NO_FACT, OTHERS, RELATIVE, OTHERS)

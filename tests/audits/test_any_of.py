@@ -36,7 +36,7 @@ def table(n=200):
 
 @examples(500, deadline=None)
 @given(BAGS, st.sampled_from(CRITERIA), st.sampled_from([["AB"], ["BCD"], ["AB", "CD"]]))
-def test_a_set_is_one_renamed_value(bags, criterion, groups):
+def test_set_is_one_renamed_value(bags, criterion, groups):
     present = {value for bag in bags for value in bag}
     sets = {f"set of {own}": sorted({*own} & present) for own in groups}
     if not all(sets.values()) or any({*own} == present for own in sets.values()):
@@ -52,7 +52,7 @@ def test_a_set_is_one_renamed_value(bags, criterion, groups):
 
 
 @pytest.mark.parametrize("criterion", CRITERIA if NIGHTLY else [CRITERIA[1], CRITERIA[5]])
-def test_a_release_holds_a_criterion_of_sets(criterion, tmp_path):
+def test_release_holds_criterion_of_sets(criterion, tmp_path):
     rules, folder = fk.Policy([fk.Requirement(criterion, at_level=1)], SCHEMA), tmp_path / "out"
     made = written(table(), rules, folder)
     (verdict,) = fk.verify(folder).findings
@@ -95,7 +95,7 @@ class _Column(tuple):
 
 
 @pytest.mark.parametrize("seed", range(12 if NIGHTLY else 4))
-def test_an_attack_is_that_of_enumeration(seed):
+def test_attack_is_that_of_enumeration(seed):
     random_ = np.random.default_rng(seed)
     pipeline = naive(["AB|CD|EF", "ABC|DEF", "ABCD|EF"], Fraction(2, 3))
 
@@ -125,7 +125,7 @@ def test_an_attack_is_that_of_enumeration(seed):
         done += 1
 
 
-def test_an_algorithm_is_required_of_a_set():
+def test_algorithm_is_required_of_set():
     columns = {"age": [30, 30, 40, 50, 50], "disease": ["flu", "flu", "hiv", "flu", "aids"]}
     rows = pa.table({**columns, "group": [1, 1, 1, 2, 2]})
     release = fk.Release.from_groups(rows, group="group", sensitive="disease")
@@ -139,7 +139,7 @@ def test_an_algorithm_is_required_of_a_set():
     assert (verdict.value, verdict.safe) == ("hiv or aids", False)
 
 
-def test_an_attack_adds_up_a_set():
+def test_an_attack_adds_up_set():
     rules = fk.Policy([fk.Requirement(fk.Facts(), below="2/3", any_of={"AB": ["A", "B"]})], SCHEMA)
     microdata = fk.Microdata(table(60), SCHEMA)
     attack = fk.attack(microdata, fk.Mondrian(), rules, seed=1, worlds=2000, seconds=20)
@@ -150,7 +150,7 @@ def test_an_attack_adds_up_a_set():
         attack.posterior(1, "XY")
 
 
-def test_anatomy_chooses_an_l_by_the_set():
+def test_anatomy_chooses_l_by_set():
     rules = fk.Policy([fk.Requirement(fk.Facts(), below="3/4", any_of=["A", "B"])], SCHEMA)
     made = fk.publish(fk.Microdata(table(), SCHEMA), rules, method="anatomy")
     assert made.audit.safe
@@ -161,7 +161,7 @@ def test_anatomy_chooses_an_l_by_the_set():
 
 
 @pytest.mark.parametrize("unlinked", [(), ("y",)])
-def test_a_set_of_the_second_column(unlinked, tmp_path):
+def test_a_set_of_second_column(unlinked, tmp_path):
     draw = random.Random(6)
     rows = [(draw.randint(20, 60), draw.choice("PQ"), draw.choice("AABCDE")) for _ in range(120)]
     ages, first, second = zip(*rows, strict=True)

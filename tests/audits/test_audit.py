@@ -31,7 +31,7 @@ def test_what_nobody_has_is_noted(key):
     assert any("Did you mean 'HIV' for 'HVI'?" in note for note in notes)
 
 
-def test_what_is_no_release_is_refused():
+def test_non_releases_are_refused():
     with pytest.raises(InputError, match=r"the policy has no \[schema\] table"):
         judged(Requirement(Facts(), 0.5), counts="release.csv")
     with pytest.raises(DataError, match="the release has no groups"):
@@ -77,7 +77,7 @@ def test_json_holds_any_value(value):
     assert table["verdicts"][0]["worst"]["value"] in (value, str(value))
 
 
-def test_a_repr_says_what_came_of_it():
+def test_repr_states_the_result():
     unsafe = judged(Requirement(Facts(), 0.9), Requirement(Facts(l=1), 0.5, values=["Flu"]))
     assert repr(unsafe) == "Audit(release: UNSAFE in 1 of 2 requirements)"
     verdict = "Verdict(UNSAFE: Facts(l=1, k=0, m=0) reaches 0.6667 for 'Flu', limit 0.5)"

@@ -79,7 +79,7 @@ def check(found, bags):
 # ---- against enumeration --------------------------------------------------------------------
 
 
-def test_facts_find_out_whom_they_disclose():
+def test_facts_expose_the_right_people():
     draw = random.Random(1)
     for place in range(60 * TIMES):
         case, asked = Drawn(draw), fk.Facts(*draw.choices(range(3), k=3))
@@ -100,7 +100,7 @@ def test_facts_find_out_whom_they_disclose():
             assert numbers(found) == found_out(bags, (k, 0, 0), limit, {*case.letters})
 
 
-def test_facts_raise_suspicion_of_others_too():
+def test_facts_raise_suspicion_of_others():
     draw = random.Random(2)
     for _ in range(25 * TIMES):
         case, amounts = Drawn(draw, people=4), tuple(draw.choices(range(2), k=3))
@@ -110,7 +110,7 @@ def test_facts_raise_suspicion_of_others_too():
 
 
 @pytest.mark.parametrize("k", [0, 1, 2, 3])
-def test_implications_find_out_whom_they_disclose(k):
+def test_implications_expose_the_right_people(k):
     draw = random.Random(k)
     for _ in range(15 * TIMES):
         case = Drawn(draw)
@@ -122,7 +122,7 @@ def test_implications_find_out_whom_they_disclose(k):
 
 
 @pytest.mark.parametrize("semantics", ["set", "multiset"])
-def test_of_several_values_no_fewer_are_counted(semantics):
+def test_several_values_count_everybody(semantics):
     draw = random.Random(5)
     exactly = 0
     for _ in range(25 * TIMES):
@@ -182,7 +182,7 @@ class DrawnPriors:
 
 
 @pytest.mark.parametrize("reading", ["joint", "binary"])
-def test_priors_find_out_whom_they_disclose(reading):
+def test_priors_expose_the_right_people(reading):
     draw = random.Random(6)
     exactly = 0
     for _ in range(30 * TIMES):
@@ -218,7 +218,7 @@ def test_priors_find_out_whom_they_disclose(reading):
     assert exactly > 6 * TIMES
 
 
-def test_people_with_several_secrets_count_once():
+def test_several_secrets_count_once():
     """Named sets may overlap: whoever is over the limit by two of them is one person."""
     draw, several = random.Random(12), 0
     for _ in range(50 * TIMES):
@@ -239,7 +239,7 @@ def test_people_with_several_secrets_count_once():
     assert several > 12 * TIMES
 
 
-def test_nobody_counts_twice_for_two_sets():
+def test_two_sets_count_people_once():
     people = [[["a", "b"], ["a", "b"], ["c"]]]
     counts = fk.GroupCounts.from_people(people, semantics="multiset")
     sets = {"one": ["a"], "other": ["b"], "both": ["a", "b"]}
@@ -276,7 +276,7 @@ def in_population(ages, values, criterion):
     return audit.safe, audit.exposed[0].over
 
 
-def test_a_criterion_that_no_group_fails_alone():
+def test_criterion_fails_for_no_group():
     people = pa.table({"age": ["1"] * 4 + ["2"] * 4})
     more = pa.table({"age": ["1"] * 4 + ["2"] * 4 + ["3"]})
     ages = ["1", "1", "2", "2"]
@@ -291,7 +291,7 @@ def test_a_criterion_that_no_group_fails_alone():
     assert in_population(ages, "abab", fk.KMap(5, people))[1].people == 4
 
 
-def test_groups_that_overlap_are_not_counted():
+def test_overlapping_groups_are_not_counted():
     people = pa.table({"age": [20, 20, 21, 22, 23, 24, 30, 31]})
     ages = ["20", "20", "20 to 24", "30"]
     for lowest, highest, many in ((0, "1/2", None), (0, 1, 0), ("1/10", 1, None)):
@@ -312,7 +312,7 @@ def test_groups_far_from_their_table(limit, people):
     assert audit.exposed[0].over.people == people
 
 
-def test_a_skyline_has_a_count_each():
+def test_skyline_has_a_count_each():
     skyline = fk.Requirement([(fk.Facts(), "2/3"), (fk.Facts(1), 1)])
     policy = fk.Policy([fk.Requirement(fk.KAnonymity(2)), skyline, fk.Requirement(fk.Facts(2), 1)])
     found = fk.audit(fk.GroupCounts.from_bags(["aab", "abc"]), policy).exposed
@@ -321,7 +321,7 @@ def test_a_skyline_has_a_count_each():
     assert [own.over.people for own in found] == [0, 2, 3, 6]
 
 
-def test_who_cannot_say_it_says_so():
+def test_unknown_exposure_is_stated():
     found = found_in(["aab"], Silent(), "1/3")
     assert found.over is found.certain is None
     assert list(found.groups) == []
@@ -332,7 +332,7 @@ def test_who_cannot_say_it_says_so():
 
 
 @pytest.mark.parametrize(("held", "size"), [(1, 3), (333, 999), (7, 21)])
-def test_a_limit_that_is_attained_is_reached(held, size):
+def test_attained_limit_is_reached(held, size):
     for limit, reached in (("1/3", True), (Fraction(1, 3) + Fraction(1, 10**18), False)):
         found = found_in([{"a": held, "b": size - held}], fk.Facts(), limit, values=["a"])
         assert bool(found.over.people) == reached

@@ -140,7 +140,7 @@ def test_facts_are_those_of_worlds():
     assert min(seen[True, True], seen[False, True]) > 4 * len(FAMILIES)
 
 
-def test_negations_and_sets_are_those_of_worlds():
+def test_negations_and_sets_match_worlds():
     for seed in FAMILIES[::3]:
         rng = random.Random(seed)
         groups, rules = family(rng)
@@ -213,7 +213,7 @@ def test_open_labels_never_look_safer():
         assert shown.figures(asked) == figures, (groups, rules)
 
 
-def test_a_ledger_admits_what_is_safe():
+def test_ledger_admits_what_is_safe():
     """What was refused once is refused for ever, though merging may help an adversary here."""
     admitted = refused = 0
     for seed in FAMILIES:
@@ -285,7 +285,7 @@ def test_a_label_decides_a_rule(condition, labels):
 
 
 @pytest.mark.parametrize("nodes", [{}, {"town": fk.Mask(1)}, {"town": fk.Tree([["x", "*"]])}])
-def test_a_rule_needs_all_its_conditions(nodes):
+def test_rule_needs_all_its_conditions(nodes):
     """By the labels of each: those of a hierarchy may stand for others than they name."""
     rule = {"values": ["a"], "where": {"sex": ["m"], "town": ["x"], "age": {"to": 11}}}
     means = {
@@ -306,7 +306,7 @@ def test_a_rule_needs_all_its_conditions(nodes):
         assert Rules([rule], nodes).applies_to(0, row) is said
 
 
-def test_a_rule_is_about_its_column():
+def test_rule_is_about_its_column():
     rule = {"values": ["u"], "where": {"sex": ["m"]}}
     for said in ({}, {"sensitive": None}, {"sensitive": "ill"}):
         assert Rules([{**rule, **said}]).positions_for("ill") == [0]
@@ -366,7 +366,7 @@ def test_published_conditions_are_verified(tmp_path, how):
 
 
 @pytest.mark.parametrize(("method", "other"), [("fulldomain", []), ("mondrian", ["sex"])])
-def test_unpublished_conditions_are_the_owners_word(tmp_path, method, other):
+def test_unpublished_conditions_are_owners_word(tmp_path, method, other):
     policy, table, folder = policy_of(["region"], other, knowing=[]), hospital(), tmp_path / "out"
     made = written(table, policy, folder, method=method)
     owner = made.audit.verdicts[0].found
@@ -420,7 +420,7 @@ def test_an_impossible_value_is_refused(tmp_path, engine):
         fk.publish(path, policy_of(["region"]), engine=engine, learned=False)
 
 
-def test_a_release_with_an_impossible_value():
+def test_release_with_an_impossible_value():
     rows = pa.table({"sex": ["m", "m", "f"], "code": ["O80", "J06", "J06"]})
     schema = fk.Schema(quasi_identifiers=["sex"], sensitive="code", impossible=RULES[:1])
     release = fk.Release.from_generalized(rows, quasi_identifiers=["sex"], sensitive="code")
@@ -456,12 +456,12 @@ O80 = {"values": ["O80"]}
         (O80 | {"where": {"sex": [{"from": 1}]}}, "is no value; write texts and numbers"),
     ],
 )
-def test_a_rule_without_meaning_is_refused(rule, said):
+def test_rule_without_meaning_is_refused(rule, said):
     with pytest.raises(InputError, match=said):
         fk.publish(hospital(90), policy_of(["region"], rules=[rule]), learned=False)
 
 
-def test_who_knows_no_rules_refuses_them():
+def test_kinds_without_rules_refuse_them():
     table, policy = hospital(90), policy_of(["region"])
     people = fk.Microdata(table, policy.schema)
     for call in (
@@ -484,7 +484,7 @@ def test_who_knows_no_rules_refuses_them():
         fk.Schema(quasi_identifiers=["a"], sensitive="code", **several)
 
 
-def test_a_policy_file_keeps_the_rules(tmp_path):
+def test_a_policy_file_keeps_rules(tmp_path):
     policy = policy_of(["region", "age"])
     policy.save(tmp_path / "policy.toml")
     assert fk.Policy.load(tmp_path / "policy.toml").schema.impossible == policy.schema.impossible
@@ -498,7 +498,7 @@ def test_a_policy_file_keeps_the_rules(tmp_path):
     assert str(rule) == "sex m and age 60 and more"
 
 
-def test_a_generalized_table_is_read_by_labels():
+def test_labels_decide_which_rules_apply():
     rows = {"sex": ["*"] * 4 + ["f"] * 4, "age": ["5 to 14"] * 4 + ["20 to 29"] * 4}
     table = pa.table({**rows, "code": ["O80", "J06", "I10", "E11"] * 2})
     audited = fk.audit(table, policy_of(["sex", "age"], values=["O80"]), learned=False)
@@ -517,7 +517,7 @@ def test_other_people_are_refused():
         fk.audit(made.release, policy_of(["region"]), people=others)
 
 
-def test_who_is_open_may_take_a_value():
+def test_open_people_may_take_values():
     """Whether p0 and p2 can have a is open, but somebody has it, who then has no b."""
     shown = Shown([], [])
     shown.table = pa.table({"at": ["g"] * 3, "ill": ["b", "a", "d"], "c1": ["n", "y", "n"]})
@@ -536,7 +536,7 @@ def test_who_is_open_may_take_a_value():
 
 
 @pytest.mark.parametrize("column", ["s2", None])
-def test_the_judge_applies_a_rule_by_column(column, tmp_path):
+def test_judge_applies_rule_by_column(column, tmp_path):
     """Of four people three can have u, so one u is 1/3, in whichever column it stands."""
     own = {} if column is None else {"sensitive": "s2"}
     roles = {"quasi_identifiers": ["age"], "sensitive": ["s1", "s2"] if column else "s2"}
@@ -567,7 +567,7 @@ def strict_of(schema, where):
     return required, fk.Policy.from_dict(strict)
 
 
-def test_a_label_without_an_upper_end(tmp_path):
+def test_label_without_an_upper_end(tmp_path):
     """Only the first of four people can have B, though all four have one label."""
     table = pa.table({"age": [25, 30, 31, 32], "ill": [*"BCCA"]})
     schema = {"quasi_identifiers": ["age"], "sensitive": "ill", "types": {"age": "number"}}
@@ -580,7 +580,7 @@ def test_a_label_without_an_upper_end(tmp_path):
 
 
 @pytest.mark.parametrize("node", ["2", "20", "1e1", "20 to 20", "1980", "19 or more", "20s"])
-def test_a_node_leaves_a_range_open(node, tmp_path):
+def test_node_leaves_a_range_open(node, tmp_path):
     """Of four people only the one of 20 can have B; all have the same label."""
     ages, folder = [20, 23, 24, 25], tmp_path / "out"
     table = pa.table({"age": ages, "ill": [*"BCCA"]})
@@ -603,7 +603,7 @@ def test_a_node_leaves_a_range_open(node, tmp_path):
 
 
 @pytest.mark.parametrize("hierarchies", [{}, {"q": {"intervals": [10]}}])
-def test_exact_columns_with_a_hierarchy_are_refused(hierarchies):
+def test_exact_columns_refuse_a_hierarchy(hierarchies):
     table = pa.table({"q": [1, 1, 1, 12, 12, 2, 12], "code": [*"CCDAABD"]})
     rules = [{"values": ["C"], "where": {"q": [12]}}]
     schema = {"quasi_identifiers": ["q"], "sensitive": "code", "impossible": rules}
@@ -650,7 +650,7 @@ def test_another_spelling_is_refused(values, rule, there, tmp_path):
 
 
 @pytest.mark.parametrize("other", ["É", "e\u0301", " é"])
-def test_a_condition_spelt_otherwise_is_refused(other, tmp_path):
+def test_condition_spelt_otherwise_is_refused(other, tmp_path):
     """It would ask nothing: of a release, and of what is verified by a reader's policy."""
     table = pa.table({"ward": [*range(6)], "sex": [*"éééaaa"], "ill": [*"uvuvvv"]})
     made = written(table, spelt(None, "u"), tmp_path / "out", labels={"ward": "range"})
@@ -663,7 +663,7 @@ def test_a_condition_spelt_otherwise_is_refused(other, tmp_path):
 
 
 @pytest.mark.parametrize("known", [None, []])
-def test_a_rule_on_an_other_column_that_nobody_meets_is_refused(known):
+def test_rules_nobody_meets_are_refused(known):
     """It would do nothing, and the value would look as safe as if everybody could have it."""
     table = pa.table({"ward": ["3"] * 10, "sex": [*"ffffmmmmmm"], "ill": ["O04", *"uvuvuvwwu"]})
     ask = fk.Requirement(fk.Facts(), below="1/5", values=["O04"], knowing=known)

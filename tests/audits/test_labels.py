@@ -89,12 +89,12 @@ def groupings(draw, values):
         ([1, 2], None, "rnage", "'q' cannot be written as 'rnage'; did you mean 'range'"),
     ],
 )
-def test_a_style_without_meaning_is_refused(values, hierarchy, style, said):
+def test_style_without_meaning_is_refused(values, hierarchy, style, said):
     with pytest.raises(PolicyError, match=said):
         style_of(table_of(values, hierarchy=hierarchy).attributes[0], style)
 
 
-def test_places_tell_no_more_than_labels():
+def test_places_reveal_only_labels():
     made = coarse([1, 4, 2, 3, 22], [0, 0, 1, 1, 2], hierarchy=fk.Intervals([5, 20]))
     assert made.labels == ["0 to 4", "0 to 4", "22"]
     assert made.places.tolist() == [[0, 3], [0, 3], [4, 4]]
@@ -174,7 +174,7 @@ def number(draw):
 
 
 @pytest.mark.parametrize("about", [None, "number", "date", "text"])
-def test_labels_are_about_what_extents_say(about):
+def test_labels_match_extents(about):
     draw, met = random.Random(f"{about}"), {"number": 0, "date": 0, "text": 0}
     for case in range(20_000 if NIGHTLY else 400):
         odd, own = draw.choice([0, 0.05, 0.5]), []
@@ -205,7 +205,7 @@ def test_labels_are_about_what_extents_say(about):
         (["married", "single", "married", "single"], "csv", True),
     ],
 )
-def test_rows_side_by_side_are_judged(tmp_path, monkeypatch, values, fmt, alike):
+def test_adjacent_rows_are_judged(tmp_path, monkeypatch, values, fmt, alike):
     """Anatomy(2) makes pairs; whoever reads rows two by two is right no more than by chance."""
     short_report(monkeypatch)
     microdata, method, right, seeds = table_of(values, [*"abcd"]), fk.Anatomy(2), 0, 8
@@ -235,7 +235,7 @@ ALIKE = [
 @pytest.mark.thinned(2)
 @pytest.mark.parametrize(("fmt", "escaped"), [("csv", True), ("csv", False), ("parquet", False)])
 @pytest.mark.parametrize("texts", ALIKE)
-def test_texts_that_look_alike_stay_apart(tmp_path, monkeypatch, texts, escaped, fmt):
+def test_lookalike_texts_stay_apart(tmp_path, monkeypatch, texts, escaped, fmt):
     short_report(monkeypatch)
     values = [text for text in [*texts, None] for _ in "ab"]
     groups = [g for g in range(len(texts) + 1) for _ in "ab"]
@@ -267,7 +267,7 @@ MIXED = ["mild", "moderate"] * 2, ["HIV", "Flu"] * 2
 
 
 @pytest.mark.parametrize("order", [SCALE, ["mild", "moderate", "severe"]])
-def test_a_mixed_group_is_nobody_in_priors(order):
+def test_mixed_groups_match_no_prior(order):
     """Together they would pass for people of a milder scale; who is mild has HIV at 0.995."""
     microdata = table_of(*MIXED, fk.Ordered(order))
     policy = rule({"mild": 934, "moderate": 66, "mild to moderate": 500, "severe": 500})

@@ -138,7 +138,7 @@ def test_negations_are_never_below_worlds():
 
 
 @pytest.mark.parametrize("hidden", [False, True])
-def test_audits_of_tables_have_the_figure(hidden):
+def test_audits_of_tables_have_figure(hidden):
     """Of a table and of a release that shows who is meant, and of a table whose owner knows it."""
     inner, asked = 0, ((0, 0), (1, 0), (1, 1))
     for seed in FAMILIES[:: 4 if NIGHTLY else 3]:
@@ -218,7 +218,7 @@ def test_a_certificate_counts_the_rule(tmp_path):
             fk.verify(folder)
 
 
-def test_rules_of_a_linked_column_count(tmp_path):
+def test_rules_of_linked_column_count(tmp_path):
     """Both of the women have x and a; without the rule it would be two of eight."""
     columns = {"age": [*range(20, 28)], "ill": [*"aabbbbbb"], "test": [*"xxyzyzyz"]}
     table = pa.table({**columns, "sex": [*"ffmmmmmm"]})
@@ -237,7 +237,7 @@ def test_rules_of_a_linked_column_count(tmp_path):
         fk.verify(tmp_path / "out")
 
 
-def test_a_shuffled_column_is_no_way_out_twice():
+def test_second_shuffle_is_no_help():
     columns = {"age": [30] * 4, "sex": [*"ffmm"], "ill": [*"abab"], "test": [*"xxyy"]}
     links = SURE_OF_A | {"facts": {"m": 1}, "below": "9/10"}
     policy = ruled([NO_X], [links], unlinked=["test"])
@@ -249,7 +249,7 @@ def test_a_shuffled_column_is_no_way_out_twice():
     assert fk.audit(pa.table(columns), without, learned=False).verdicts
 
 
-def test_rules_that_files_show_are_certified(tmp_path):
+def test_shown_rules_are_certified(tmp_path):
     """Of four women, three have job a, one of these has O04; who cannot have job c is not shown."""
     table = {"ward": ["w"] * 24, "sex": ["f"] * 4 + ["m"] * 20}
     table |= {"shift": ["day"] * 20 + ["night"] + ["day"] * 3}
@@ -269,7 +269,7 @@ def test_rules_that_files_show_are_certified(tmp_path):
         assert fk.verify(folder).findings[0].reached == Fraction(1, 3)
 
 
-def test_rules_that_files_hide_are_the_owners(tmp_path):
+def test_hidden_rules_are_the_owners(tmp_path):
     """Who cannot have x is not published: the owner's bound counts, and files keep no rule."""
     columns = {"age": [30] * 7, "sex": [*"mfmmfff"]}
     columns |= {"ill": [*"abbcacd"], "test": [*"yx-yyxz"]}

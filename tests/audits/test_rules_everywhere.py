@@ -93,7 +93,7 @@ def test_skylines_and_curves_refuse(kind, form):
         refuse(kind.said, fk.attack, fk.Microdata(kind.table, kind.schema), fk.Mondrian())
 
 
-def test_what_households_do_not_share_has_a_skyline():
+def test_unshared_columns_have_a_skyline():
     kind, shared = KINDS["shared"], {"by": "home", "values": ["pay"]}
     table = kind.table.append_column("ill", pa.array([*"abab"]))
     schema = fk.Schema(quasi_identifiers=["age"], sensitive=["pay", "ill"], shared=shared)
@@ -130,7 +130,7 @@ def test_adversaries_refuse_a_release_alone(kind, form):
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_counts_of_rows_say_the_rules(name):
+def test_counts_of_rows_say_rules(name):
     """Counts of rows, and what others make of them."""
     kind = KINDS[name]
     counts = kind.release.seen(None, []).counts
@@ -238,7 +238,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_what_is_published_says_the_rules(folder):
+def test_what_is_published_says_rules(folder):
     made = fk.publish("t.csv", "p.toml", method="mondrian", learned=False)
     for own in (made, made.release, open_published(folder / "out").release):
         refuse("impossible", fk.knowledge_skyline, own, "O", "2/5")
@@ -309,7 +309,7 @@ def test_measures_of_values_refuse_rules(kind, form):
         (None, {"missing": {"label": "none"}}),
     ],
 )
-def test_a_measure_reads_as_an_audit(missing, more):
+def test_measure_reads_as_an_audit(missing, more):
     ill = [missing, missing, "flu", "flu"]
     table = pa.table({"age": [30] * 4, "sex": [*"fmfm"], "ill": ill})
     policy = fk.Policy([fk.Requirement(fk.KAnonymity(2)), fk.Requirement(fk.LDiversity(2))])
@@ -322,13 +322,13 @@ def test_a_measure_reads_as_an_audit(missing, more):
         assert [fk.k_anonymity(age, *by), fk.l_diversity(age, *by)] == audited
 
 
-def test_a_measure_of_one_of_several_columns():
+def test_measure_of_one_column():
     table = pa.table({"age": [30] * 4, "ill": [*"abab"], "pay": [*"xyzx"]})
     microdata = fk.Microdata(table, fk.Schema(quasi_identifiers=["age"], sensitive=["ill", "pay"]))
     assert (fk.l_diversity(microdata), fk.l_diversity(microdata, sensitive="pay")) == (2, 3)
 
 
-def test_cases_of_nobody_are_counted_as_cases():
+def test_nameless_cases_count_as_cases():
     table = KINDS["cases"].table.drop_columns("pid")
     schema, plain = (
         fk.Schema(quasi_identifiers=["age"], sensitive="ill", **more)

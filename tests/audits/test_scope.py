@@ -62,7 +62,7 @@ def ward(desk):
 # ---- every place ---------------------------------------------------------------------------------
 
 
-def test_where_nobody_is_left_it_says_why(ward):
+def test_empty_release_says_why(ward):
     ward.put("ward.csv", "who,born,town,job,illness\nA,1,Ulm,cook,\nB,2,Ulm,cook,\n")
     said = """ward.csv has no rows with 'illness', and missing = "drop" leaves all others out"""
     assert said in ward.refused("audit", "ward.csv", "-p", "ward.toml")
@@ -138,7 +138,7 @@ HALF = fk.Policy([fk.Requirement(fk.Facts(), below="3/4")], AGE)
         (fk.Naive(["age=*"], fk.MaxRatio("3/4", strict=True)), "generalized", "not judged"),
     ],
 )
-def test_what_is_proved_of_a_method(method, form, said, tmp_path):
+def test_what_is_proved_of_method(method, form, said, tmp_path):
     made, folder = written(FOUR, HALF, tmp_path / "out", method=method, form=form), tmp_path / "out"
     assert made.audit.scope.method == said
     for page in ((folder / "report.html").read_text("utf-8"), made.audit._repr_html_()):
@@ -168,7 +168,7 @@ def test_what_is_proved_of_a_method(method, form, said, tmp_path):
         (fk.Anatomy(2), "generalized", "at most 1/3"),
     ],
 )
-def test_more_than_is_proved_is_refused(method, form, claim, tmp_path):
+def test_unproved_claims_are_refused(method, form, claim, tmp_path):
     written(FOUR, HALF, tmp_path / "out", method=method, form=form)
     forge(tmp_path / "out", lambda said: said["scope"].update(method=claim))
     with pytest.raises(fk.InputError, match=f"certified as '{claim}', which is not proved of"):
@@ -202,7 +202,7 @@ def folder(ward):
         (None, "lacks 'scope'"),
     ],
 )
-def test_a_scope_that_is_none_is_refused(folder, change, said):
+def test_invalid_scopes_are_refused(folder, change, said):
     if change is None:
         forge(folder, lambda table: table.pop("scope"))
     else:
@@ -211,7 +211,7 @@ def test_a_scope_that_is_none_is_refused(folder, change, said):
         fk.verify(folder)
 
 
-def test_a_readers_policy_has_its_own_scope(folder, ward):
+def test_readers_policy_has_its_scope(folder, ward):
     ward.put("all.toml", SCHEMA + "knowing = []\nfacts = { l = 0 }\nbelow = 1\n")
     assert "No requirement is about" not in ward.says("verify", "out", "--policy", "all.toml")
     found = fk.verify(folder, ward.folder / "all.toml")
@@ -237,7 +237,7 @@ def notes_of(values, folder, **about):
     return found.notes
 
 
-def test_nearly_as_many_values_as_people(tmp_path):
+def test_values_as_many_as_people(tmp_path):
     some = [f"v{i}" for i in range(30)]
     notes = notes_of(some, tmp_path / "a")
     said = "30 values for 30 people: a requirement about single values says little; use within "
@@ -260,7 +260,7 @@ def test_nearly_as_many_values_as_people(tmp_path):
         lambda scope: scope.update(values_and_people=[3, 3000]),
     ],
 )
-def test_a_certificate_that_hides_it_is_refused(change, tmp_path):
+def test_certificate_hiding_it_is_refused(change, tmp_path):
     notes_of(["HIV", "hiv", *(f"v{i}" for i in range(28))], tmp_path / "out")
     forge(tmp_path / "out", lambda said: change(said["scope"]))
     with pytest.raises(CertificateError, match="scope: "):
@@ -268,7 +268,7 @@ def test_a_certificate_that_hides_it_is_refused(change, tmp_path):
 
 
 @pytest.mark.parametrize("values", ["1 2 3", "007 008 009", "flu cold", "40000", "x x 41"])
-def test_ratings_and_codes_are_not_near(values):
+def test_ratings_and_codes_pass_quietly(values):
     assert not fk.audit(fk.GroupCounts.from_bags([values.split()]), EVERY).scope.near
 
 

@@ -58,7 +58,7 @@ def long(groups):
 
 @examples(3000, daily=50, deadline=None)
 @given(RELEASES, SIGHTS, st.sampled_from(["set", "multiset"]))
-def test_rows_have_the_worlds_of_groups(groups, sight, of_ill):
+def test_rows_have_worlds_of_groups(groups, sight, of_ill):
     (secret, knowing), semantics = sight, {"ill": of_ill, "drug": "set"}
     for p in (p for own in groups for p in own):  # in one order; of a set, each value once
         for name, own in semantics.items():
@@ -179,7 +179,7 @@ def test_false_semantics_are_refused(tmp_path):
             fk.verify(tmp_path / "out")
 
 
-def test_what_is_not_served_is_refused():
+def test_unsupported_semantics_are_refused():
     with pytest.raises(SchemaError, match=r"'il'.*'ill'"):
         schema({"il": "set"})
     with pytest.raises(SchemaError, match="'sets'"):
@@ -218,7 +218,7 @@ def test_a_policy_file_says_it(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["ill", "pay"])
-def test_k_anonymity_counts_who_looks_alike(name):
+def test_k_anonymity_counts_lookalikes(name):
     table, asked = register(), fk.Policy([fk.Requirement(fk.KAnonymity(2), knowing=[name])])
     several, one = (
         {"sensitive": ["ill", "pay"], "semantics": {"ill": "set"}},

@@ -60,7 +60,7 @@ def settled(secret, knowing):
 
 @examples(3000, daily=80, deadline=None)
 @given(RELEASES, SIGHTS)
-def test_rows_have_the_worlds_of_groups(groups, sight):
+def test_rows_have_worlds_of_groups(groups, sight):
     secret, knowing, apart = sight
     known = settled(secret, knowing)
     truth, release = joint_worlds(groups, secret, known, apart), opened(groups, apart)
@@ -100,7 +100,7 @@ def test_facts_are_those_of_rows(groups, sight):
 
 @given(RELEASES, st.sets(st.sampled_from(COLUMNS), min_size=1))
 @examples(60)
-def test_who_counts_people_knows_any_column(groups, known):
+def test_size_criteria_know_any_column(groups, known):
     tallies = (Counter(tuple(row[n] for n in sorted(known)) for row in own) for own in groups)
     least = min(min(tally.values()) for tally in tallies)
     required = fk.Requirement(fk.KAnonymity(2), knowing=sorted(known))
@@ -134,7 +134,7 @@ def policy(below="9/10", **more):
     return fk.Policy(both, SCHEMA)
 
 
-def test_full_domain_takes_the_best_node():
+def test_full_domain_takes_best_node():
     table = people(200, 3)
     asked = fk.Policy(
         [
@@ -255,7 +255,7 @@ def test_a_policy_file_is_reported(desk):
 
 
 @pytest.mark.parametrize("options", [{"unlinked": ["ill", "job"]}, {"form": "bucketized"}])
-def test_a_report_says_what_is_known(options, tmp_path):
+def test_report_says_what_is_known(options, tmp_path):
     required = [
         fk.Requirement(fk.Facts(1), below=1, sensitive="ill"),
         fk.Requirement(fk.LDiversity(2), sensitive="ill"),
@@ -269,7 +269,7 @@ def test_a_report_says_what_is_known(options, tmp_path):
     assert re.search("of pay: ", report)
 
 
-def test_a_certificate_says_what_is_known(tmp_path):
+def test_certificate_says_what_is_known(tmp_path):
     folder = tmp_path / "out"
     written(people(), policy("99/100"), folder)
     original = (folder / "certificate.json").read_text()
@@ -302,7 +302,7 @@ def test_no_such_column_is_refused(more, said):
         fk.Policy([fk.Requirement(fk.Facts(1), below="1/2", **more)], SCHEMA)
 
 
-def test_what_counts_no_columns_beside_refuses():
+def test_criteria_without_sight_refuse_columns():
     with pytest.raises(UnsupportedError, match="knowing = \\[\\]"):
         fk.attack(fk.Microdata(people(), SCHEMA), fk.Mondrian(), policy())
     counts = fk.GroupCounts.from_bags([["Flu", "AIDS"]])
@@ -317,7 +317,7 @@ def test_what_counts_no_columns_beside_refuses():
 
 
 @pytest.mark.parametrize(("knowing", "said"), [(None, "not judged"), ([], "as required")])
-def test_a_proof_does_not_count_columns_beside(knowing, said):
+def test_proofs_ignore_columns_beside(knowing, said):
     columns = {"age": range(40), "job": ["cook", "nurse"] * 20}
     table = pa.table({**columns, "ill": ["flu", "flu", "gout", "gout"] * 10})
     roles = fk.Schema(quasi_identifiers=["age"], sensitive="ill", other=["job"])
@@ -426,7 +426,7 @@ def test_other_columns_tell_people_apart(apart, knowing):
 
 
 @pytest.mark.parametrize("knowing", [None, [], ["ward"]])
-def test_a_certificate_says_who_is_told_apart(knowing, tmp_path):
+def test_certificate_says_who_is_distinguished(knowing, tmp_path):
     about = {} if knowing is None else {"knowing": knowing}
     rules = fk.Policy.from_dict({"schema": ROLES, "require": [{"group_size": 1, **about}]})
     made = written(pa.table(WARDS), rules, tmp_path / "out", labels={"age": "exact"})

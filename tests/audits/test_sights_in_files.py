@@ -132,7 +132,7 @@ def test_files_hold_what_is_judged(form, method, unlinked, tmp_path):
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 @pytest.mark.parametrize("apart", [[], ["ill"], ["pay"]])
 @pytest.mark.parametrize("known", [["ill"], ["pay"], ["ill", "pay"]])
-def test_who_counts_people_knows_any_column(form, apart, known, tmp_path):
+def test_size_criteria_know_any_column(form, apart, known, tmp_path):
     criterion = fk.KAnonymity(2) if form == "generalized" else fk.GroupSize(2)
     folder = tmp_path / "out"
     options = fk.PublishOptions(form=form, unlinked=apart)
@@ -185,7 +185,7 @@ def test_known_columns_of_any_kind(name, fmt, tmp_path):
             assert worst_by_hand(bags.values()) == one.disclosure.exact
 
 
-def test_empty_and_missing_texts_are_no_csv(tmp_path):
+def test_empty_beside_missing_is_refused(tmp_path):
     table, roles = people(job=["", None, "x"]), fk.Schema(**ONE, other=["job"])
     known, blind = (
         fk.Policy([fk.Requirement(fk.Facts(1), below=1, knowing=own)], roles) for own in (None, [])
@@ -208,7 +208,7 @@ def test_empty_and_missing_texts_are_no_csv(tmp_path):
     ("method", "unlinked"),
     [("mondrian", ["ill"]), ("fulldomain", ["pay"]), ("mondrian", ["job"])],
 )
-def test_people_are_counted_whatever_is_shuffled(method, unlinked, tmp_path):
+def test_shuffling_keeps_counts_of_people(method, unlinked, tmp_path):
     options = fk.PublishOptions(unlinked=unlinked)
     for sensitive, known in (("pay", "job"), ("pay", "ill"), (None, "job")):
         required = fk.Requirement(fk.KAnonymity(4), sensitive=sensitive, knowing=[known])
@@ -226,7 +226,7 @@ def test_people_are_counted_whatever_is_shuffled(method, unlinked, tmp_path):
 
 
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
-def test_the_first_column_may_be_apart(form, tmp_path):
+def test_first_column_may_be_apart(form, tmp_path):
     options = fk.PublishOptions(form=form, unlinked=["ill"])
     about_ill = fk.Requirement(fk.Facts(1), "9/10", sensitive="ill", values=["HIV"])
     ills = {"HIV", "flu", "cold", "none"}
@@ -242,7 +242,7 @@ def test_the_first_column_may_be_apart(form, tmp_path):
 
 
 @pytest.mark.parametrize("holes", [["ill"], ["pay"], ["ill", "pay"]])
-def test_people_without_a_value_are_dropped(holes, tmp_path):
+def test_people_without_value_are_dropped(holes, tmp_path):
     rows = people(12).to_pylist()
     for place, name in enumerate(holes):
         rows[place][name] = None
@@ -273,7 +273,7 @@ ORDERED = pa.table({**ORDERED, "ill": [*"abcd"] * 10, "pay": [*"sstuuvvt"] * 5})
 @pytest.mark.parametrize(
     ("fmt", "apart"), [("csv", ["pay"]), ("parquet", ["ill"]), ("csv", ["pay", "job"])]
 )
-def test_a_shuffled_column_is_called_so(fmt, apart, tmp_path):
+def test_shuffled_column_is_called_so(fmt, apart, tmp_path):
     policy, folder = both(unlinked=apart, format=fmt), tmp_path / "out"
     made = written(ORDERED, policy, folder)
     names = [f"{n}_shuffled" if n in apart else n for n in ("age", "job", "ill", "pay")]
@@ -291,7 +291,7 @@ def test_a_shuffled_column_is_called_so(fmt, apart, tmp_path):
     assert not fk.audit(plain, policy).scope.shuffled
 
 
-def test_a_shuffled_column_keeps_its_name(tmp_path):
+def test_shuffled_column_keeps_its_name(tmp_path):
     written(ORDERED, both(unlinked=["pay"]), tmp_path / "out")
     path = tmp_path / "out/release.csv"
     path.write_bytes(path.read_bytes().replace(b"pay_shuffled", b"pay", 1))

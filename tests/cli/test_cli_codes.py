@@ -268,7 +268,7 @@ def streams(tmp_path):
     return tmp_path
 
 
-def test_a_full_output_is_no_success(streams):
+def test_full_output_is_no_success(streams):
     calls = [
         (SAFE, "left", None, 0),
         (SAFE, "/dev/full", None, 2),
@@ -387,7 +387,7 @@ def test_interrupts_that_come_late():
         assert (done.returncode, done.stdout, done.stderr) == (130, "", ENDED)
 
 
-def test_an_interrupt_that_became_an_answer(monkeypatch, capsys):
+def test_interrupt_that_became_an_answer(monkeypatch, capsys):
     interrupts = process.Interrupts()
 
     def answer():
@@ -399,7 +399,7 @@ def test_an_interrupt_that_became_an_answer(monkeypatch, capsys):
     assert capsys.readouterr().err == ENDED
 
 
-def test_a_busy_machine_uses_no_patience(monkeypatch):
+def test_busy_machine_uses_no_patience(monkeypatch):
     """Else an interrupt breaks into modules that end the process for it."""
     clock, later = itertools.count(100, 10), []
     monkeypatch.setattr(process.time, "monotonic", lambda: next(clock))
@@ -530,7 +530,7 @@ def small_disk(tmp_path):
 
 
 @pytest.mark.parametrize("fmt", ["csv", "parquet"])
-def test_a_disk_full_of_the_table(desk, small_disk, fmt):
+def test_a_disk_full_of_table(desk, small_disk, fmt):
     rows = [f"P{i},{i},f,{['flu', 'cold'][i % 2]}" for i in range(20_000)]
     desk.put("table.csv", table(*rows))
     policy = POLICY.replace('identifiers = ["name"]', 'other = ["name"]')
@@ -541,7 +541,7 @@ def test_a_disk_full_of_the_table(desk, small_disk, fmt):
     assert [*disk.iterdir()] == []
 
 
-def test_a_disk_full_of_the_report(desk, small_disk):
+def test_a_disk_full_of_report(desk, small_disk):
     disk = small_disk(16)
     for call in (desk.publish(out=disk / "out"), desk.audit("--html", disk / "page.html")):
         assert "No space left on device; nothing was written" in desk.refused(*call)
@@ -606,7 +606,7 @@ def large(tmp_path_factory):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_too_little_memory_is_no_verdict(large):
+def test_too_little_memory_fails_cleanly(large):
     calls = """audit table.csv -p policy.toml -q
         publish table.csv -p policy.toml -q -o none
         skyline table.csv -s disease --quasi-identifiers zip -c 0.9 -q"""

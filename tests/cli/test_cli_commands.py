@@ -241,14 +241,14 @@ def test_an_unsafe_report_is_written(desk):
     assert "group “age 20, sex f”" in (desk.folder / "page.html").read_text("utf-8")
 
 
-def test_no_safe_release_exits_with_one(desk):
+def test_no_safe_release_exits_one(desk):
     desk.put("strict.toml", POLICY.replace("0.9", "0.5"))
     said = desk.refused(*desk.publish(policy="strict.toml"), code=1)
     assert "not even one group of all 8 people is safe: require[0]" in said
     assert "reaches 0.5 for 'flu', the limit is 0.5" in said
 
 
-def test_verify_says_all_that_is_wrong(desk):
+def test_verify_lists_all_problems(desk):
     desk.says(*desk.publish("--seed", "1"))
     (desk.folder / "out" / "release.csv").write_text("\n".join(rows_of(desk)[:-1]) + "\n")
     code, out, err = desk.run("verify", "out/certificate.json")

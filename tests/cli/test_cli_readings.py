@@ -80,7 +80,7 @@ def test_a_policy_may_say_it(german):
         assert "policy.toml: " in said
 
 
-def test_each_analysis_reads_by_the_options(german):
+def test_each_analysis_reads_by_options(german):
     latin = ("--encoding", "latin-1")
     columns = ("--sensitive", "d", "--quasi-identifiers", "ort")
     by_policy = ("--policy", "policy.toml")

@@ -72,7 +72,7 @@ def found():
     return compare(people(), policy(), methods, limits=[0.45, "1/2", 0.8])
 
 
-def test_every_figure_is_that_of_publishing_it_by_itself(found):
+def test_figures_match_publishing_alone(found):
     microdata = policy().microdata(people())
     assert len(found.candidates) == 12
     statuses = set()
@@ -134,7 +134,7 @@ def in_a_file(folder):
 
 @pytest.mark.processes
 @pytest.mark.parametrize("source", [in_a_file, in_part, dated])
-def test_many_processes_find_what_one_does(source, tmp_path):
+def test_many_processes_agree_with_one(source, tmp_path):
     one, other, rules, size = source(tmp_path)
     before = {*tmp_path.iterdir()}
     found = compare(one, rules, ["mondrian", "art"], limits=[0.5, "4/5"], processes=2)
@@ -146,7 +146,7 @@ def test_many_processes_find_what_one_does(source, tmp_path):
     assert {*tmp_path.iterdir()} == before
 
 
-def test_the_policys_own_limit_and_those_around_it_are_compared_by_the_usual_methods():
+def test_neighbouring_limits_are_compared():
     found = fk.compare(people(40), policy(), queries=5, processes=0)
     limits = ["1/4", "3/8", "1/2", "5/8", "3/4"]
     usual = ["mondrian", "decoy", "fulldomain", "anatomy", "art", "streamliner"]
@@ -157,7 +157,7 @@ def test_the_policys_own_limit_and_those_around_it_are_compared_by_the_usual_met
     assert [float(each.limit) for each in high.candidates] == [0.45, 0.675, 0.9]
 
 
-def test_amounts_are_tried_with_each_limit_and_what_contradicts_itself_is_a_row():
+def test_amounts_cross_limits():
     required = [{"facts": {"k": 1}, "below": 0.5}, {"facts": {"k": 2}, "below": 0.7}]
     found = compare(people(), policy(required), limits=0.5, amounts={"k": [1, 2]})
     said = [(dict(each.amounts), each.status) for each in found.candidates]
@@ -175,7 +175,7 @@ def test_amounts_are_tried_with_each_limit_and_what_contradicts_itself_is_a_row(
     assert found.to_frame()["k"].tolist() == [0, 3]
 
 
-def test_several_sensitive_columns_are_refused_by_some_and_criteria_have_no_limit(tmp_path):
+def test_several_columns_and_criteria(tmp_path):
     table = people().assign(income=np.arange(120) % 7)
     rules = policy([{"k_anonymity": 4}], sensitive=["illness", "income"])
     found = compare(table, rules, ["mondrian", "anatomy"])
@@ -206,7 +206,7 @@ def test_several_sensitive_columns_are_refused_by_some_and_criteria_have_no_limi
         ({"limit": 0.5}, "limits"),
     ],
 )
-def test_what_cannot_be_compared_is_refused_before_anything_runs(given, said):
+def test_incomparable_calls_are_refused_first(given, said):
     with pytest.raises(fk.InputError, match=said):
         fk.compare(people(20), policy(), **given)
 
@@ -241,7 +241,7 @@ class Deadly:
 
 
 @pytest.mark.processes
-def test_a_run_that_breaks_is_a_row_and_the_others_go_on():
+def test_broken_runs_become_rows():
     required = [fk.Requirement(Deadly(os.getpid()), below=0.9)]
     rules = fk.Policy(required, policy().schema, fk.PublishOptions(form="bucketized"))
     found = compare(people(40), rules, "anatomy", 1, limits=[0.9], amounts={"l": [1, 0]})
@@ -252,7 +252,7 @@ def test_a_run_that_breaks_is_a_row_and_the_others_go_on():
 
 
 @pytest.mark.processes
-def test_a_run_whose_time_is_up_is_ended_and_the_others_go_on():
+def test_timed_out_runs_are_ended():
     rules = policy([{"facts": {"l": 2, "k": 5, "m": 2}, "below": "0.9"}])
     how = {"seconds": 0.02, "limits": [0.9]}
     found = fk.compare(people(1000, seed=1), rules, methods=["mondrian", "art"], **how)
@@ -263,7 +263,7 @@ def test_a_run_whose_time_is_up_is_ended_and_the_others_go_on():
 
 
 @pytest.mark.processes
-def test_what_no_other_process_can_be_given_works_in_ours():
+def test_unpicklable_methods_run_here():
     class Local(Deadly):
         def disclosures(self, counts):
             return fk.Facts().disclosures(counts)
@@ -279,7 +279,7 @@ def test_what_no_other_process_can_be_given_works_in_ours():
 # ---- what is made of it --------------------------------------------------------------------
 
 
-def test_the_frontier_is_what_no_other_beats_in_both(found):
+def test_frontier_is_unbeaten(found):
     draw = random.Random(5)
     risks, states = [None, *(n / 8 for n in range(8))], ["safe", "safe", "failed"]
     for _ in range(300 if NIGHTLY else 60):
@@ -299,7 +299,7 @@ def test_the_frontier_is_what_no_other_beats_in_both(found):
         assert sorted((one.risk, one.query_error) for one in made) == wanted
 
 
-def test_a_comparison_is_a_frame_json_a_page_and_a_table(found, tmp_path):
+def test_comparison_has_every_form(found, tmp_path):
     frame = found.to_frame()
     assert frame["method"].tolist() == [each.method for each in found.candidates]
     assert frame["limit"].tolist()[:3] == [0.45, 0.5, 0.8]
@@ -318,7 +318,7 @@ def test_a_comparison_is_a_frame_json_a_page_and_a_table(found, tmp_path):
     assert 'method "art" serves' in said
 
 
-def test_why_there_is_none_is_one_line_without_the_ways_out():
+def test_reasons_are_one_line():
     rows = pd.DataFrame({"age": [1, 2, 3, 4], "ill": ["a", "a", "a", "b"]})
     schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill")
     rules = fk.Policy([fk.Requirement(fk.Facts(), "1/2")], schema)
@@ -328,7 +328,7 @@ def test_why_there_is_none_is_one_line_without_the_ways_out():
     assert "\n" not in none.why
 
 
-def test_whether_it_holds_from_who_knows_the_method_stands_in_a_column():
+def test_column_states_safety_against_insiders():
     """The five people of docs/do/attack.md."""
     ills = ["flu", "hiv", "hiv", "flu", "flu"]
     rows = pd.DataFrame({"age": [50, 40, 50, 30, 30], "illness": ills})
@@ -352,7 +352,7 @@ def test_whether_it_holds_from_who_knows_the_method_stands_in_a_column():
     assert alone.status != "safe" or method_text(alone) == "part"
 
 
-def test_a_bound_that_is_above_the_limit_is_no_part_of_a_proof():
+def test_bounds_above_limits_prove_nothing():
     made = fk.Candidate("rda", Fraction(1, 3), status="safe", method_known="at most 1/2")
     for below, said in (("1/3", "open"), ("1/2", "open"), ("2/3", "part"), (None, "open")):
         assert method_text(replace(made, limit=below and Fraction(below))) == said
@@ -378,7 +378,7 @@ def advice(found):
     return " ".join(" ".join(ComparisonPage(found)._best()).split())
 
 
-def test_anatomy_is_not_recommended_without_what_it_shows_and_what_it_teaches(advised):
+def test_anatomy_is_recommended_with_caution(advised):
     (anatomy,) = [each for each in advised.candidates if each.method == "anatomy"]
     assert anatomy.form == "bucketized"
     assert anatomy.trial.measured
@@ -393,7 +393,7 @@ def test_anatomy_is_not_recommended_without_what_it_shows_and_what_it_teaches(ad
     assert "everybody is recognizable in it" in advice(alone)
 
 
-def test_runs_without_a_release_are_folded_into_the_reasons_unless_asked_for(advised):
+def test_failed_runs_are_folded(advised):
     shown = [row[0] for row in ComparisonPage(advised).table().rows]
     nothing = {each.method for each in advised.candidates if each.groups is None}
     assert "art" in nothing
@@ -403,7 +403,7 @@ def test_runs_without_a_release_are_folded_into_the_reasons_unless_asked_for(adv
     assert [row[0] for row in ComparisonPage(asked).table().rows] == ["art"]
 
 
-def test_a_run_that_was_ended_says_how_long_it_takes(advised):
+def test_ended_runs_state_their_time(advised):
     why = "it was ended after 3 seconds"
     late = Candidate("decoy", advised.limit, status="out of time", why=why)
     late = _needing(late, {16: 0.5, 8: 1.0}, 4000, 3.0)
@@ -416,7 +416,7 @@ def test_a_run_that_was_ended_says_how_long_it_takes(advised):
     assert "foreknow publish --method decoy" in text
 
 
-def test_times_grow_by_a_power_of_the_people():
+def test_times_grow_by_a_power():
     chance = np.random.default_rng(5)
     for power in chance.uniform(1, 4, 100):
         scale = 10 ** chance.uniform(0, 3)
@@ -430,7 +430,7 @@ def test_times_grow_by_a_power_of_the_people():
 CALL = ["compare", "table.csv", "--policy", "policy.toml", "--processes", "0"]
 
 
-def test_the_command_prints_and_writes_the_table_and_nothing_else(desk):
+def test_command_writes_only_the_table(desk):
     before = {path.name for path in desk.folder.iterdir()}
     how = ["--methods", "mondrian,art", "--limits", "0.8,9/10"]
     said = desk.says(*CALL, *how, "--html", "page.html", "--json", "found.json")
@@ -446,7 +446,7 @@ def test_the_command_prints_and_writes_the_table_and_nothing_else(desk):
     assert "Cells: the share of people" in said
 
 
-def test_it_exits_with_one_where_nothing_is_safe(desk):
+def test_command_exits_one_if_unsafe(desk):
     code, out, _ = desk.run(*CALL, "--methods", "art")
     assert code == 1
     assert "None of these releases holds the policy" in out
@@ -486,7 +486,7 @@ main()
 """
 
 
-def test_ctrl_c_keeps_what_is_finished_and_ends_all_processes(desk):
+def test_interrupt_keeps_finished_runs(desk):
     mark = f"FOREKNOW_TEST={os.getpid()}-{time.time_ns()}"
     name, _, value = mark.partition("=")
     source = Path(__file__).parents[2] / "src"

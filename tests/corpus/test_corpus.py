@@ -16,5 +16,5 @@ def test_the_corpus_is_whole():
 
 
 @pytest.mark.parametrize("number", range(0, N_CASES, 1 if NIGHTLY else 40))
-def test_a_case_gives_what_it_gave(number):
+def test_case_gives_what_it_gave(number):
     assert digests(number) == KNOWN[str(number)]

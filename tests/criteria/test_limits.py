@@ -316,7 +316,7 @@ def test_decoy_and_earlier_releases(tmp_path):
     assert "every requirement holds, but nothing limits inference." in said
 
 
-def test_what_counts_people_is_not_green(desk):
+def test_size_criteria_are_not_green(desk):
     rules = policy_of({"k_anonymity": 5}, {"facts": {}, "below": 0.9})
     audit = fk.audit(fk.publish(ROWS, rules, learned=False), rules, learned=False)
     fails = fk.audit(ROWS, policy_of({"k_anonymity": 5}), learned=False)
@@ -377,7 +377,7 @@ def cases(tmp_path_factory):
     return *evidence_of(visits(), OF_PEOPLE, place), place / "out"
 
 
-def test_cases_were_judged_and_not_people(cases):
+def test_cases_were_judged_not_people(cases):
     made, evidence, _ = cases
     (table,) = texts_of(page_of(made.audit), Table)
     assert made.audit.verdicts[0].found.bounded
@@ -414,7 +414,7 @@ def test_cases_without_persons(tmp_path, capsys):
     assert any("a group's values to its cases that fits" in line for line in out)
 
 
-def test_criteria_of_cases_are_not_safe(tmp_path):
+def test_criteria_of_cases_stay_unsafe(tmp_path):
     rows = {"age": [30] * 3 + [40] * 3, "ill": list("abcabc"), "pid": list("aaabcd")}
     table, by_age = pa.table(rows), {**SCHEMA, "unit": "row"}
     owner, cases = fk.Schema(**by_age, person="pid"), fk.Schema(**by_age)
@@ -528,7 +528,7 @@ def test_the_judge_alone(cases, tmp_path, capsys):
             assert "- Judged one by one: " in out
 
 
-def test_the_judge_alone_of_two_releases(tmp_path, capsys):
+def test_judge_alone_of_two_releases(tmp_path, capsys):
     ages, ills = [20 + i % 40 for i in range(300)], ["flu", "cold", "gout"] * 100
     table = pa.table({"pid": [f"p{i}" for i in range(300)], "age": ages, "ill": ills})
     schema = {**SCHEMA, "identifiers": ["pid"]}

@@ -170,7 +170,7 @@ def test_wrong_ends_are_refused(ends, message):
         fk.publish(drawn(random.Random(1)), policy)
 
 
-def test_draws_of_open_ends_are_the_ends(tmp_path):
+def test_draws_of_open_ends(tmp_path):
     schema = {"quasi_identifiers": ["age", "born"], "sensitive": "ill"}
     limits = {"age": {"bottom": 90, "top": 91}, "born": {"top": date(1990, 1, 1)}}
     policy = {"schema": schema, "require": [{"levels": limits}, {"group_size": 2}]}
@@ -212,20 +212,20 @@ def test_ends_are_short_decimals():
 @pytest.mark.parametrize(
     "label", ["16 (level 1)", "15 or less (level 1)", "16 or missing+", "16 or missing or missing"]
 )
-def test_names_of_nodes_are_no_numbers(label):
+def test_node_names_are_no_numbers(label):
     release = release_of("x", [label, "20"])
     assert not fk.Levels({"x": {"bottom": 15}}).holds(release)
     assert judge_levels.shows_more(label, LevelSettings(bottom=15))
 
 
 @pytest.mark.parametrize("label", ["2024-03-05 07h", "2024-03-06 to 2024-03-05", "2024-03-05 24h"])
-def test_hours_and_turned_ranges_are_of_the_bottom(label):
+def test_hours_and_turned_ranges(label):
     release = release_of("x", [label, "2025"])
     assert not fk.Levels({"x": {"bottom": "2024-03-05"}}).holds(release)
     assert judge_levels.shows_more(label, LevelSettings(bottom="2024-03-05"))
 
 
-def test_a_table_that_was_read_is_compared():
+def test_tables_read_before_are_compared():
     table = drawn(random.Random(3))
     schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill")
     policy = fk.Policy.from_dict(

@@ -97,7 +97,7 @@ def check(log):
         assert code != "internal", (door, kind, said)
 
 
-def test_worlds_of_groups_are_worlds_of_the_release():
+def test_group_worlds_match_release_worlds():
     """What is listed group by group is what is found by listing whole worlds."""
     rng = random.Random(1)
     for _ in range(60):

@@ -107,7 +107,7 @@ def run(*arguments):
 # ---- what it says ---------------------------------------------------------------------------
 
 
-def test_before_and_after_are_judged_by_the_same_requirements(found, published):
+def test_same_requirements_before_and_after(found, published):
     raw = fk.audit(published / "table.csv", published / "policy.toml")
     assert found.before.exposed[0].over == raw.exposed[0].over
     assert found.before.exposed[0].over.people > 0
@@ -124,7 +124,7 @@ def test_before_and_after_are_judged_by_the_same_requirements(found, published):
     assert rows["Requirement 1: people found out at the limit"] == [str(before), "0"]
 
 
-def test_the_page_says_what_was_measured_and_marks_what_is_to_be_filled_in(found):
+def test_page_marks_open_questions(found):
     page = render(found)
     text = Reader(page.html()).text
     for said in (
@@ -156,7 +156,7 @@ def test_the_page_says_what_was_measured_and_marks_what_is_to_be_filled_in(found
         assert word not in text
 
 
-def test_without_the_table_nothing_is_said_of_it(published):
+def test_without_table_nothing_is_claimed(published):
     alone = fk.evidence_report(published / "out")
     text = Reader(render(alone).html()).text
     assert alone.before is alone.utility is None
@@ -166,7 +166,7 @@ def test_without_the_table_nothing_is_said_of_it(published):
     assert "✓ Requirement 1: about every illness" in alone.summary()
 
 
-def test_json_has_the_answers_and_both_audits(found, tmp_path):
+def test_json_has_answers_and_audits(found, tmp_path):
     found.to_json(tmp_path / "evidence.json")
     kept = json.loads((tmp_path / "evidence.json").read_text())
     assert kept["this_file_is"] == "for the owner only"
@@ -176,7 +176,7 @@ def test_json_has_the_answers_and_both_audits(found, tmp_path):
     assert kept["files"] == found.certificate.files
 
 
-def test_learned_priors_stay_with_the_owner(published, tmp_path):
+def test_learned_priors_stay_with_owner(published, tmp_path):
     policy = fk.Policy(
         [fk.Requirement(fk.Priors.learn(published / "table.csv", ["town"], "illness"), "0.95")],
         fk.Schema(quasi_identifiers=["age", "town"], sensitive="illness", identifiers=["name"]),
@@ -197,7 +197,7 @@ def test_learned_priors_stay_with_the_owner(published, tmp_path):
 # ---- what it refuses ------------------------------------------------------------------------
 
 
-def test_another_table_release_or_policy_is_refused(place):
+def test_mismatched_inputs_are_refused(place):
     write(place / "other.csv", people(seed=2))
     write(place / "short.csv", people(rows=199))
     (place / "other.toml").write_text(POLICY.replace('"age", "town"', '"age"'))
@@ -220,7 +220,7 @@ def test_another_table_release_or_policy_is_refused(place):
             call()
 
 
-def test_a_hierarchy_in_a_file_needs_the_policy_and_no_path_of_a_certificate_is_read(tmp_path):
+def test_certificate_paths_are_never_read(tmp_path):
     rules = sample.policy_path()
     fk.publish(sample.table_path(), rules).write(tmp_path / "out")
     with pytest.raises(SchemaError, match="'marital' is in a file, and not in the certificate"):
@@ -228,7 +228,7 @@ def test_a_hierarchy_in_a_file_needs_the_policy_and_no_path_of_a_certificate_is_
     assert fk.evidence_report(tmp_path / "out", sample.table_path(), rules, queries=10).same_source
 
 
-def test_a_population_is_given_and_not_looked_for(tmp_path, monkeypatch):
+def test_population_must_be_given(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "table.csv", people())
     write(tmp_path / "all.csv", people(seed=7, rows=2000))
@@ -243,7 +243,7 @@ def test_a_population_is_given_and_not_looked_for(tmp_path, monkeypatch):
     assert [own.over.people for own in found.audit.exposed] == [0, 0, 0, 0, 0]
 
 
-def test_several_columns_and_known_columns_are_judged_each_by_its_own(tmp_path):
+def test_several_columns_are_judged_separately(tmp_path):
     draw = random.Random(3)
     names = {"age": range(20, 60), "job": "xy", "ill": ["flu", "gout"], "pay": ["low", "high"]}
     table = pa.table({name: [draw.choice(own) for _ in range(200)] for name, own in names.items()})
@@ -270,7 +270,7 @@ def test_several_columns_and_known_columns_are_judged_each_by_its_own(tmp_path):
     assert "the job of everybody" in text
 
 
-def test_without_the_owner_s_key_the_table_is_not_said_to_be_the_one(place):
+def test_source_is_unconfirmed_without_key(place):
     (place / "out.owner" / "owner.json").unlink()
     found = fk.evidence_report(place / "out", place / "table.csv", queries=20)
     assert found.before is not None
@@ -289,7 +289,7 @@ def test_without_the_owner_s_key_the_table_is_not_said_to_be_the_one(place):
         (["out", "--key", "key.pub"], InputError, "is a public key"),
     ],
 )
-def test_the_command_refuses_in_one_line(place, arguments, kind, said):
+def test_command_refuses_in_one_line(place, arguments, kind, said):
     before = sorted(path.name for path in place.rglob("*"))
     done = run("evidence", *arguments)
     assert isinstance(done.exception, kind), done.output
@@ -297,7 +297,7 @@ def test_the_command_refuses_in_one_line(place, arguments, kind, said):
     assert sorted(path.name for path in place.rglob("*")) == before
 
 
-def test_the_command_writes_the_page_beside_the_folder_for_the_owner(place):
+def test_command_writes_the_owners_page(place):
     options = "--queries", 20, "--json", "e.json", "--key", "key.pem"
     done = run("evidence", "out", "table.csv", *options)
     assert done.exit_code == 0, done.output
@@ -344,7 +344,7 @@ def test_every_changed_byte_is_refused(place):
             fk.verify(place / "out", key=public)
 
 
-def test_a_signature_stands_for_the_report_too(place):
+def test_signature_stands_for_report_too(place):
     report = place / "out" / "report.html"
     said = " ".join(run("verify", place / "out", "--key", place / "key.pub").output.split())
     assert "Signed by the owner of key.pub: certificate.json, report.html." in said
@@ -367,7 +367,7 @@ def test_a_signature_stands_for_the_report_too(place):
     assert "report.html is missing" in found.output
 
 
-def test_a_report_is_certified_by_its_digest(place):
+def test_report_digest_is_certified(place):
     path = place / "out" / "certificate.json"
     table = json.loads(path.read_text())
     assert table["version"] == 1
@@ -384,7 +384,7 @@ def test_a_report_is_certified_by_its_digest(place):
             fk.verify(place / "out")
 
 
-def test_what_is_no_signature_is_refused(place):
+def test_invalid_signatures_are_refused(place):
     path = place / "out" / "certificate.json.sig"
     for content in (b"", b"x" * 63, b"x" * 65, b"x" * 10_000):
         path.write_bytes(content)
@@ -415,7 +415,7 @@ def wrong_keys(place):
     }
 
 
-def test_keys_of_a_wrong_kind_have_clear_errors_and_nothing_is_written(place):
+def test_wrong_keys_have_clear_errors(place):
     made = fk.publish(place / "table.csv", place / "policy.toml")
     for name, said in wrong_keys(place).items():
         with pytest.raises(InputError, match=said):
@@ -432,7 +432,7 @@ def test_keys_of_a_wrong_kind_have_clear_errors_and_nothing_is_written(place):
             fk.verify(place / "out", key=place / name)
 
 
-def test_keys_in_the_form_of_openssh_do_as_well(place):
+def test_openssh_keys_work(place):
     private = ed25519.Ed25519PrivateKey.generate()
     plain = pem.NoEncryption()
     form = pem.PrivateFormat.OpenSSH
@@ -443,7 +443,7 @@ def test_keys_in_the_form_of_openssh_do_as_well(place):
     fk.verify(place / "new", key=place / "id.pub")
 
 
-def test_without_the_package_it_is_said_which_to_install(place, monkeypatch):
+def test_missing_package_is_named(place, monkeypatch):
     import foreknow.publishing.signature as signatures
 
     def missing(name):
@@ -454,7 +454,7 @@ def test_without_the_package_it_is_said_which_to_install(place, monkeypatch):
         fk.verify(place / "out", key=place / "key.pub")
 
 
-def test_evidence_of_a_signed_release_checks_the_key_that_is_given(place):
+def test_signature_is_checked_by_key(place):
     found = fk.evidence_report(place / "out", key=place / "key.pub")
     assert found.signed
     assert "signature of certificate.json was checked" in Reader(render(found).html()).text
@@ -462,7 +462,7 @@ def test_evidence_of_a_signed_release_checks_the_key_that_is_given(place):
         fk.evidence_report(place / "out", key=place / "other.pub")
 
 
-def test_which_method_made_it_is_the_publishers_word(tmp_path):
+def test_method_is_the_publishers_word(tmp_path):
     _, *columns = map(list, zip(*people(rows=60), strict=True))
     rows = pa.table(dict(zip(["age", "town", "illness"], columns, strict=True)))
     schema = fk.Schema(quasi_identifiers=["age", "town"], sensitive="illness")
@@ -480,7 +480,7 @@ def test_which_method_made_it_is_the_publishers_word(tmp_path):
 NOTED = "The publisher notes, which is not verified:"
 
 
-def test_what_only_the_publisher_says_is_marked_wherever_it_stands(published, tmp_path):
+def test_publishers_claims_are_marked(published, tmp_path):
     """Each field that can be edited without refusal stands behind the mark, or not at all."""
     out = tmp_path / "out"
     schema = fk.Schema(quasi_identifiers=["age", "town"], sensitive="illness", identifiers=["name"])
@@ -563,7 +563,7 @@ def chance_of_one(size):
     return found
 
 
-def test_a_random_question_isolates_somebody_of_every_group(tmp_path):
+def test_random_questions_isolate_people(tmp_path):
     found = made(tmp_path, "generalized")
     least = found.audit.utility.smallest_group
     (said,) = render(found)._isolating
@@ -575,7 +575,7 @@ def test_a_random_question_isolates_somebody_of_every_group(tmp_path):
     assert said in Reader(render(found).html()).text
 
 
-def test_a_bucketized_release_is_not_said_to_hide_anybody_in_a_group(tmp_path):
+def test_bucketized_releases_promise_less(tmp_path):
     page = render(made(tmp_path, "bucketized"))
     assert page._isolating == []
     text = Reader(page.html()).text
@@ -584,7 +584,7 @@ def test_a_bucketized_release_is_not_said_to_hide_anybody_in_a_group(tmp_path):
     assert "is shared by at least" not in text
 
 
-def test_where_groups_are_many_it_is_not_said_that_a_trial_takes_more(tmp_path):
+def test_many_groups_allow_trials(tmp_path):
     page = render(made(tmp_path, "generalized", 400))
     assert page.result.audit.utility.groups < 50
     groups = replace(page.result.audit.utility, groups=79)
@@ -597,7 +597,7 @@ def test_where_groups_are_many_it_is_not_said_that_a_trial_takes_more(tmp_path):
     assert "50 groups" not in said
 
 
-def test_what_was_not_measured_is_not_claimed(tmp_path):
+def test_unmeasured_figures_are_not_claimed(tmp_path):
     page = render(made(tmp_path, "generalized"))
     answers = {answer.question: answer for _, own in page.questions() for answer in own}
     (intruder,) = [own for asked, own in answers.items() if "motivated intruder" in asked]

@@ -107,7 +107,7 @@ HOSTILE = [
 ]
 
 
-def test_hostile_names_and_values_do_nothing(chromium, tmp_path):
+def test_hostile_names_do_nothing(chromium, tmp_path):
     """Fifty names of columns and values, and a release of them."""
     assert len(HOSTILE) == 50
     columns = {"disease": [HOSTILE[i % 50] for i in range(400)]}
@@ -141,7 +141,7 @@ def test_hostile_names_and_values_do_nothing(chromium, tmp_path):
 # ---- a release -----------------------------------------------------------------------------------
 
 
-def test_dials_follow_what_is_turned_and_the_address_follows_them(view):
+def test_dials_and_address_stay_together(view):
     page = view.open("/release?of=out")
     page.wait_for_selector("#said.safe")
     assert page.inner_text("#headline").endswith("Safe: both requirements hold")
@@ -171,7 +171,7 @@ def test_dials_follow_what_is_turned_and_the_address_follows_them(view):
     assert view.said == []
 
 
-def test_points_are_clicked_and_limits_are_typed(view):
+def test_points_and_limits_are_chosen(view):
     page = view.open("/release?of=out&value=HIV&k=0&l=0&m=0")
     page.wait_for_selector("#heat rect")
     square = page.locator("#heat rect.held").last
@@ -192,7 +192,7 @@ def test_points_are_clicked_and_limits_are_typed(view):
     assert "many" in page.inner_text("#trouble")
 
 
-def test_statements_are_asked_by_keyboard_alone(view, folder):
+def test_statements_work_by_keyboard(view, folder):
     name = (folder / "hospital.csv").read_text("utf-8").splitlines()[1].split(",")[0]
     page = view.open("/release?of=hospital.csv")
     page.wait_for_selector("#said")
@@ -217,7 +217,7 @@ def test_statements_are_asked_by_keyboard_alone(view, folder):
 # ---- a policy ------------------------------------------------------------------------------------
 
 
-def test_form_and_file_follow_each_other(chromium, folder):
+def test_form_and_file_stay_together(chromium, folder):
     with opened(chromium, folder) as view:
         page = view.open("/policy")
         page.wait_for_selector("#field-require-0-below")
@@ -237,7 +237,7 @@ def test_form_and_file_follow_each_other(chromium, folder):
         assert page.input_value("#field-require-0-below") == "0.3"
 
 
-def test_a_refused_policy_shows_its_ways_out(chromium, stays):
+def test_refused_policy_shows_ways_out(chromium, stays):
     (stays / "policy.toml").write_text(POLICY.replace('"case"', '"who"'))
     with serving(Session(stays, stays / "stays.csv", stays / "policy.toml")) as (base, keys):
         view = View(chromium, base)
@@ -259,7 +259,7 @@ def test_a_refused_policy_shows_its_ways_out(chromium, stays):
 
 
 @pytest.mark.parametrize("width", [1280, 400] if NIGHTLY else [400])
-def test_a_person_says_all_of_it(chromium, stays, width):
+def test_person_says_all_of_it(chromium, stays, width):
     with opened(chromium, stays, "stays.csv") as view:
         page = view.page
         page.set_viewport_size({"width": width, "height": 900})
@@ -298,7 +298,7 @@ def test_a_person_says_all_of_it(chromium, stays, width):
 # ---- from a table to a folder --------------------------------------------------------------------
 
 
-def test_releases_are_made_compared_ordered_and_written(chromium, folder, tmp_path):
+def test_releases_are_compared_and_written(chromium, folder, tmp_path):
     for name in ("hospital.csv", "marital.csv", "policy.toml"):
         lines = (folder / name).read_text("utf-8").splitlines(keepends=True)
         (tmp_path / name).write_text("".join(lines[:1500]), "utf-8")

@@ -56,7 +56,7 @@ def typed(browser, text):
     return browser.post("/api/policy/written", {"text": text}).json
 
 
-def test_a_key_is_changed_where_it_stands(browser):
+def test_keys_change_in_place(browser):
     before = browser.ask("/api/policy").json
     assert before["mistake"] is None
     found = settled(browser, ["require", 1, "facts", "k"], "7", number=True)
@@ -76,7 +76,7 @@ def test_requirements_come_and_go(browser):
     assert found["mistake"] is None
 
 
-def test_a_policy_of_up_to_a_megabyte_is_typed(browser):
+def test_large_policies_can_be_typed(browser):
     text = text_of(browser)
     assert typed(browser, text + "# long\n" * 50_000)["mistake"] is None
     assert "at most 1 MB" in typed(browser, "#" * (2 << 20))["error"]
@@ -93,7 +93,7 @@ def begun(browser, own):
     return settled(browser, ["require", 0], value)["mistake"]
 
 
-def test_the_form_offers_each_kind_with_a_start_that_is_accepted(browser):
+def test_form_offers_valid_starts(browser):
     kinds = offered(browser)
     every = {*ADVERSARIES, *CRITERIA}
     assert kinds.keys() == every - {"levels"}  # a table of columns
@@ -167,7 +167,7 @@ def test_every_key_has_a_field(browser):
         ("[schema]", "[schema", [], "[schema"),
     ],
 )
-def test_a_mistake_is_said_at_its_key(browser, old, new, path, line):
+def test_mistakes_appear_at_their_key(browser, old, new, path, line):
     text = text_of(browser)
     found = typed(browser, text.replace(old, new, 1))
     assert found["mistake"]["path"] == path
@@ -184,7 +184,7 @@ def test_a_name_is_no_place(browser):
     assert typed(browser, text_of(browser).replace("below = 0.25", more, 1))["mistake"]["said"]
 
 
-def test_it_is_written_into_the_folder_and_replaces_nothing_else(tmp_path, folder):
+def test_saving_replaces_only_the_policy(tmp_path, folder):
     for name in ("hospital.csv", "marital.csv", "policy.toml"):
         (tmp_path / name).write_bytes((folder / name).read_bytes())
     browser = Place(tmp_path, tmp_path / "hospital.csv", tmp_path / "policy.toml").browser()
@@ -208,7 +208,7 @@ def test_wrong_paths_change_nothing(browser):
     assert text_of(browser) == before
 
 
-def test_the_policy_of_a_certificate_is_not_changed(inside):
+def test_certified_policies_stay_unchanged(inside):
     assert inside.ask("/api/policy?of=out").status == 400
     assert inside.post("/api/policy/written", {"of": "out", "text": ""}).status == 400
 
@@ -276,7 +276,7 @@ def _said(value):
 
 @examples(400, 60, deadline=None)
 @given(_CHANGES, st.sampled_from([LAID_OUT, IN_A_LINE, "# Above.\n", ""]))
-def test_what_is_written_says_what_is_wanted_and_no_comment_moves(changes, text):
+def test_edits_keep_comments_in_place(changes, text):
     for path, value in changes:
         before, table = text, from_toml(text)
         try:
@@ -315,13 +315,13 @@ def test_what_is_written_says_what_is_wanted_and_no_comment_moves(changes, text)
         (["require", 1], {"k_anonymity": 5}, 'facts = {l=1}\nbelow = "1/3"', "k_anonymity = 5"),
     ],
 )
-def test_a_change_leaves_all_else_as_it_is(path, value, old, new):
+def test_edits_change_nothing_else(path, value, old, new):
     new = f'{old}\n"a b" = {{ mask = 2 }}' if new is None else new
     assert LAID_OUT.count(old) == 1
     assert changed(LAID_OUT, path, value) == LAID_OUT.replace(old, new)
 
 
-def test_a_line_is_found_by_its_key():
+def test_lines_are_found_by_key():
     text = (
         "[schema]\na = 1\n[schema.hierarchies]\nzip = 2\n[[require]]\nb = 1\n[[require]]\nb = 2\n"
     )
@@ -343,7 +343,7 @@ def table(browser):
     return browser.ask("/api/policy").json["table"]
 
 
-def test_a_column_names_people_and_rows_are_what_they_are(cases):
+def test_person_column_sets_the_unit(cases):
     found = role(cases, "who", "person")
     assert found["rows_are"] == "single"
     assert table(cases)["schema"]["person"] == "who"
@@ -359,7 +359,7 @@ def test_a_column_names_people_and_rows_are_what_they_are(cases):
     assert "person" not in table(cases)["schema"]
 
 
-def test_a_second_sensitive_column_leaves_requirements_where_they_were(cases):
+def test_second_secret_keeps_requirements(cases):
     found = role(cases, "income", "sensitive")
     assert found["mistake"] == ""
     first, second = table(cases)["require"]
@@ -450,7 +450,7 @@ def test_shared_comments_are_refused(stays):
     assert text_of(browser) == text
 
 
-def test_questions_of_hierarchies_leave_with_columns(tmp_path):
+def test_hierarchy_questions_follow_columns(tmp_path):
     rows = [f"{20 + i % 40},2024-{1 + i % 12:02d}-03,{'abcd'[i % 4]}" for i in range(80)]
     (tmp_path / "t.csv").write_text("age,day,ill\n" + "\n".join(rows))
     browser = Place(tmp_path, tmp_path / "t.csv").browser()
@@ -499,7 +499,7 @@ def test_ways_out_are_buttons(stays, way):
     assert browser.post("/api/policy/undone", {}).json["text"] == text
 
 
-def test_questions_stand_until_they_are_decided(staff):
+def test_questions_stay_until_decided(staff):
     asked = staff.ask("/api/columns").json["questions"]
     text = text_of(staff)
     assert len(asked) == text.count("DECIDE: ") == questions_said(text)
@@ -522,7 +522,7 @@ def test_numbers_are_listed_as_numbers(stays):
     assert browser.ask("/api/release").json["dials"][0]["values"] == ["-1", "9", "10", "x"]
 
 
-def test_changes_are_taken_back_one_by_one(cases):
+def test_changes_can_be_undone(cases):
     before = cases.ask("/api/policy").json
     assert not before["undo"]
     role(cases, "income", "sensitive")
@@ -535,7 +535,7 @@ def test_changes_are_taken_back_one_by_one(cases):
     assert cases.post("/api/policy/undone", {}).status == 400
 
 
-def test_each_table_of_a_database_and_sheet_of_a_workbook_opens(stays):
+def test_tables_and_sheets_open(stays):
     rows = pl.read_csv(stays / "stays.csv")
     with sqlite3.connect(stays / "clinic.sqlite") as opened:
         for name in ("stays", "a visit"):
@@ -568,7 +568,7 @@ def test_each_table_of_a_database_and_sheet_of_a_workbook_opens(stays):
     assert browser.post("/api/policy/taken", {"of": "stays.csv", "file": "../x.toml"}).status == 400
 
 
-def test_rows_are_shown_as_they_are_in_the_files(stays, cases):
+def test_rows_appear_as_in_files(stays, cases):
     (raw,) = cases.ask("/api/release/rows").json
     assert (raw["head"][0], raw["rows"][0][0], raw["many"]) == ("case", "c0", "60")
     fk.publish(stays / "stays.csv", stays / "policy.toml").write(stays / "out")
@@ -577,7 +577,7 @@ def test_rows_are_shown_as_they_are_in_the_files(stays, cases):
     assert len(released["rows"]) == 20
 
 
-def test_a_trial_and_several_releases_have_a_page(stays, cases):
+def test_trials_and_several_have_pages(stays, cases):
     schema = fk.Policy.load(stays / "policy.toml")
     rows = pl.read_csv(stays / "stays.csv")
     fk.publish(rows[:30], schema).write(stays / "january")

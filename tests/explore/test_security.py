@@ -34,7 +34,7 @@ PAGES = ("/", "/release", "/api/choices", "/api/release", "/static/dom.js", "/no
 # ---- the token ----------------------------------------------------------------------------------
 
 
-def test_nothing_is_said_without_a_token(place):
+def test_nothing_is_said_without_token(place):
     stranger, token = place.browser(inside=False), place.keys.token
     wrong = ["", "x", token[:-1], token + "x", "ü".encode().hex()]
     for path in (*PAGES, *(f"/?token={own}" for own in wrong)):
@@ -44,7 +44,7 @@ def test_nothing_is_said_without_a_token(place):
         assert "set-cookie" not in answer.headers
 
 
-def test_a_token_is_exchanged_once_for_a_cookie_that_scripts_cannot_read(folder):
+def test_token_becomes_one_secure_cookie(folder):
     place = Place(folder)
     token = place.keys.token
     first, second = place.browser(inside=False), place.browser(inside=False)
@@ -59,7 +59,7 @@ def test_a_token_is_exchanged_once_for_a_cookie_that_scripts_cannot_read(folder)
     assert first.ask(f"/release?of=out&token={token}").headers["location"] == "/release?of=out"
 
 
-def test_two_browsers_have_a_cookie_each(folder):
+def test_two_browsers_have_cookie_each(folder):
     place = Place(folder)
     first, second = place.browser(), place.browser()
     assert first.cookie != second.cookie
@@ -115,7 +115,7 @@ def test_too_much_is_not_read(folder, inside):
 # ---- other users and programs of this machine ---------------------------------------------------
 
 
-def test_a_token_that_comes_again_is_said_loudly(folder):
+def test_reused_tokens_warn_loudly(folder):
     said = []
     place = Place(folder)
     place.keys._warn = lambda: said.append("again")
@@ -129,7 +129,7 @@ def test_a_token_that_comes_again_is_said_loudly(folder):
     assert "If you did not open it" in late.text
 
 
-def test_a_cookie_alone_asks_for_no_data(folder):
+def test_cookie_alone_gets_no_data(folder):
     place = Place(folder, folder / "out")
     owner, thief = place.browser(), Browser(place.guard)
     thief.cookie = owner.cookie
@@ -164,7 +164,7 @@ class Lure(BaseHTTPRequestHandler):
         pass
 
 
-def test_another_server_of_this_machine_gets_a_cookie_that_opens_nothing(chromium, folder):
+def test_other_servers_get_useless_cookies(chromium, folder):
     lure = ThreadingHTTPServer((HOST, 0), Lure)
     lure.stolen = []
     threading.Thread(target=lure.serve_forever, daemon=True).start()
@@ -184,7 +184,7 @@ def test_another_server_of_this_machine_gets_a_cookie_that_opens_nothing(chromiu
     lure.shutdown()
 
 
-def test_a_tab_of_an_open_page_is_let_in_and_a_strange_one_says_what_to_do(chromium, folder):
+def test_strange_tabs_must_wait(chromium, folder):
     with serving(Session(folder, folder / "out")) as (base, keys):
         view = View(chromium, base)
         view.open(f"/?token={keys.token}").wait_for_selector("#headline .sign")
@@ -205,7 +205,7 @@ def test_a_tab_of_an_open_page_is_let_in_and_a_strange_one_says_what_to_do(chrom
         view.context.close()
 
 
-def test_the_address_is_in_no_list_of_processes(chromium, folder, monkeypatch):
+def test_address_hides_from_process_lists(chromium, folder, monkeypatch):
     """A browser is given a file of ours only, which leads on."""
     opened = []
 
@@ -254,7 +254,7 @@ def alone(folder):
     process.communicate()
 
 
-def test_requests_that_are_never_finished_keep_nobody_out(alone):
+def test_unfinished_requests_block_nobody(alone):
     process, host, token = alone
     name, _, port = host.partition(":")
     held = []
@@ -273,7 +273,7 @@ def test_requests_that_are_never_finished_keep_nobody_out(alone):
     assert len(said) < 1000
 
 
-def test_the_head_of_a_request_is_bounded_whatever_is_installed(place, monkeypatch):
+def test_request_heads_are_bounded(place, monkeypatch):
     """The protocol that is taken where httptools is there has no bound."""
     from uvicorn.protocols.http import auto, h11_impl
 
@@ -281,7 +281,7 @@ def test_the_head_of_a_request_is_bounded_whatever_is_installed(place, monkeypat
     assert issubclass(settings_of(place.guard).http, h11_impl.H11Protocol)
 
 
-def test_a_request_without_a_cookie_has_a_deadline(folder, monkeypatch):
+def test_request_without_cookie_has_deadline(folder, monkeypatch):
     monkeypatch.setattr("foreknow.explore.security._STRANGER", 0.2)
     with serving(Session(folder)) as (base, _):
         name, _, port = base.removeprefix("http://").partition(":")
@@ -292,7 +292,7 @@ def test_a_request_without_a_cookie_has_a_deadline(folder, monkeypatch):
         each.close()
 
 
-def test_what_is_read_counts_and_not_what_was_announced(folder):
+def test_bytes_read_count_not_announced(folder):
     with serving(Session(folder)) as (base, keys):
         host = base.removeprefix("http://")
         cookie, secret = keys.exchange(keys.token)
@@ -315,7 +315,7 @@ def test_what_is_read_counts_and_not_what_was_announced(folder):
             assert connection.getresponse().status in (400, 413)
 
 
-def test_links_out_of_the_folder_are_refused_inside_releases(tmp_path, folder):
+def test_releases_refuse_outside_links(tmp_path, folder):
     here = tmp_path / "here"
     for name in ("whole", "linked", "owned"):
         shutil.copytree(folder / "out", here / name)
@@ -332,7 +332,7 @@ def test_links_out_of_the_folder_are_refused_inside_releases(tmp_path, folder):
         assert browser.post("/api/release/asked", {"of": name, **body}).status == 400
 
 
-def test_the_address_is_said_where_somebody_reads_it(folder):
+def test_address_is_printed_to_terminals(folder):
     command = f"'{sys.executable}' -m foreknow.cli explore --no-browser >&- 2>&-"
     done = subprocess.run(["sh", "-c", command], cwd=folder, timeout=60, check=False)
     assert done.returncode == 2  # there is no place for it at all
@@ -350,7 +350,7 @@ def test_the_address_is_said_where_somebody_reads_it(folder):
 # ---- what a browser may do with it --------------------------------------------------------------
 
 
-def test_every_answer_says_what_a_browser_may_do(place, inside):
+def test_answers_carry_security_headers(place, inside):
     stranger = place.browser(inside=False)
     for answer in (own.ask(path) for path in PAGES for own in (inside, stranger)):
         policy = answer.headers["content-security-policy"]
@@ -364,7 +364,7 @@ def test_every_answer_says_what_a_browser_may_do(place, inside):
     assert preflight.status == 403
 
 
-def test_pages_have_no_scripts_or_styles_of_their_own(inside):
+def test_pages_have_no_inline_code(inside):
     for path in ("/?all=", "/columns", "/policy", "/release"):
         page = inside.ask(path).text
         assert not re.findall(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=", page)
@@ -376,7 +376,7 @@ def test_pages_have_no_scripts_or_styles_of_their_own(inside):
 # ---- files --------------------------------------------------------------------------------------
 
 
-def test_files_come_from_the_folder_only(tmp_path):
+def test_files_come_from_folder_only(tmp_path):
     folder, other = tmp_path / "own", tmp_path / "other"
     for each in (folder, other, folder / ".hidden"):
         each.mkdir()
@@ -410,7 +410,7 @@ def test_no_sheet_leads_elsewhere(tmp_path):
 # ---- what is logged, what is held ---------------------------------------------------------------
 
 
-def test_nothing_of_a_table_is_logged(tmp_path, caplog, monkeypatch):
+def test_nothing_of_table_is_logged(tmp_path, caplog, monkeypatch):
     (tmp_path / "t.csv").write_text("age,disease\n1,Secretitis\n2,Cold\n", encoding="utf-8")
     place = Place(tmp_path, tmp_path / "t.csv")
     browser = place.browser()
@@ -454,7 +454,7 @@ def test_many_at_once_are_answered(folder):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX")
-def test_it_listens_here_only_and_ends_with_its_terminal(folder):
+def test_server_is_local_and_ends(folder):
     terminal, inner = os.openpty()
     code = "import os, fcntl, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0)"
     run = f"{code}; import runpy, sys; sys.argv = ['foreknow', 'explore', '--no-browser']; "
@@ -485,7 +485,7 @@ def test_it_listens_here_only_and_ends_with_its_terminal(folder):
         (["--port", "99999"], "65535"),
     ],
 )
-def test_a_mistake_is_said_before_a_browser_opens(tmp_path, monkeypatch, capsys, arguments, said):
+def test_mistakes_precede_the_browser(tmp_path, monkeypatch, capsys, arguments, said):
     (tmp_path / "p.toml").write_text("[[require]]\n", encoding="utf-8")
     (tmp_path / "t.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)

@@ -27,7 +27,7 @@ from foreknow.explore.session import Session
 @pytest.mark.parametrize(
     ("named", "first"), [("hospital.csv", "/columns"), ("out", "/release"), (None, None)]
 )
-def test_it_begins_at_what_was_named(folder, named, first):
+def test_starts_at_the_named_file(folder, named, first):
     browser = Place(folder, named and folder / named).browser()
     answer = browser.ask("/")
     assert answer.headers.get("location") == first
@@ -35,7 +35,7 @@ def test_it_begins_at_what_was_named(folder, named, first):
     assert 'id="choices"' in (browser.ask("/?all=") if first else answer).text
 
 
-def test_a_file_in_another_encoding_is_read_as_it_was_said(tmp_path):
+def test_stated_encoding_is_used(tmp_path):
     text = "age,disease\n" + "30,grippé\n40,rhume\n" * 20
     (tmp_path / "t.csv").write_text(text, "latin-1")
     said = Place(tmp_path).browser().ask("/api/columns?of=t.csv")
@@ -76,7 +76,7 @@ below = "1/2"
 SAFE, UNSAFE = "ward,ill\na,1\na,2\na,3\n", "ward,ill\na,1\na,1\na,1\n"
 
 
-def test_what_changes_is_judged_as_it_is_now(tmp_path):
+def test_changed_files_are_judged_anew(tmp_path):
     """A table, a file that the policy names, and a release that is written anew."""
     table, rules = tmp_path / "table.csv", tmp_path / "policy.toml"
     table.write_text(SAFE)
@@ -126,7 +126,7 @@ def column(found, name):
     return next(each for each in found["columns"] if each["name"] == name)
 
 
-def test_columns_begin_with_what_is_suggested(table):
+def test_columns_begin_with_suggestions(table):
     found = table.ask("/api/columns").json
     assert found["rows"] == 80
     assert not found["mistake"]
@@ -138,7 +138,7 @@ def test_columns_begin_with_what_is_suggested(table):
     assert '# day = { dates = ["month", "quarter", "year"] }  # ranges keep more' in text
 
 
-def test_a_role_is_set_in_the_policy_whose_comments_stay(table):
+def test_setting_roles_keeps_comments(table):
     before = table.ask("/api/policy").json["text"]
     body = {"column": "zip", "role": "other"}
     found = table.post("/api/columns/settled", body).json
@@ -157,7 +157,7 @@ def test_a_role_is_set_in_the_policy_whose_comments_stay(table):
     assert table.ask("/api/release").status == 200
 
 
-def test_a_policy_that_cannot_be_is_said_and_can_be_mended(table):
+def test_impossible_policies_can_be_mended(table):
     found = table.post("/api/columns/settled", {"column": "ill", "role": ""}).json
     assert "sensitive" in found["mistake"]
     assert table.ask("/api/release").status == 400
@@ -166,7 +166,7 @@ def test_a_policy_that_cannot_be_is_said_and_can_be_mended(table):
     assert table.ask("/api/release").status == 200
 
 
-def test_levels_are_shown_and_what_they_do_not_cover(table, tmp_path):
+def test_levels_and_gaps_are_shown(table, tmp_path):
     def preview(column, hierarchy):
         return table.post("/api/columns/preview", {"column": column, "hierarchy": hierarchy})
 
@@ -190,7 +190,7 @@ def test_wrong_changes_are_refused(table):
         assert table.post("/api/columns/settled", body).status == 400
 
 
-def test_a_release_has_nothing_to_settle_or_make(inside):
+def test_releases_have_nothing_to_settle(inside):
     """It is published already, by the policy of its certificate."""
     body = {"of": "out", "column": "zip", "hierarchy": {"mask": 5}, "role": "other"}
     for path in ("preview", "settled"):
@@ -202,7 +202,7 @@ def test_a_release_has_nothing_to_settle_or_make(inside):
     assert inside.post("/api/publish/start", {"of": "out", "method": "mondrian"}).status == 400
 
 
-def test_columns_are_read_by_the_spellings_of_the_policy(tmp_path):
+def test_columns_use_the_policys_spellings(tmp_path):
     rows = [row.replace(",2024", ",k. A.,2024") if i % 9 else row.replace(",2024", ",7,2024")
             for i, row in enumerate(ROWS)]  # fmt: skip
     head = HEAD.replace("zip", "zip,visits")
@@ -219,7 +219,7 @@ def test_columns_are_read_by_the_spellings_of_the_policy(tmp_path):
     assert (visits["kind"], visits["nulls"]) == ("text", "0")
 
 
-def test_one_of_several_tables_is_opened_by_its_name(tmp_path):
+def test_one_table_opens_by_name(tmp_path):
     with closing(sqlite3.connect(tmp_path / "clinic.sqlite")) as database:
         for name in ("stays", "staff"):
             database.execute(f"CREATE TABLE {name} (age INTEGER, ill TEXT)")
@@ -243,7 +243,7 @@ def test_one_of_several_tables_is_opened_by_its_name(tmp_path):
 # ---- releases ------------------------------------------------------------------------------------
 
 
-def test_the_answers_are_those_of_the_commands(inside, folder):
+def test_answers_are_those_of_commands(inside, folder):
     told = inside.ask("/api/release/judged?requirement=2&l=1&k=3&m=1").json
     found = fk.audit(folder / "out", fk.Policy.load(folder / "policy.toml"), learned=False)
     second = found.verdicts[1]
@@ -256,7 +256,7 @@ def test_the_answers_are_those_of_the_commands(inside, folder):
     assert inside.ask("/api/release/judged?value=Nonsense").status == 400
 
 
-def test_of_one_value_it_says_what_an_audit_says_of_it(inside, folder):
+def test_one_value_agrees_with_audit(inside, folder):
     sentences = set()
     for value in ("Flu", "HIV", "Syphilis"):
         rule = fk.Requirement(fk.Facts(1, 3, 1), below="1/50", values=[value])
@@ -270,7 +270,7 @@ def test_of_one_value_it_says_what_an_audit_says_of_it(inside, folder):
     assert len(sentences) == 3
 
 
-def test_statements_of_the_owner_are_those_of_ask(inside, folder):
+def test_owners_statements_agree_with_ask(inside, folder):
     name = (folder / "hospital.csv").read_text("utf-8").splitlines()[1].split(",")[0]
     body = {"about": name, "statements": f'"{name}" != Flu\n# a remark\n'}
     told = inside.post("/api/release/asked", body).json["answers"]
@@ -288,7 +288,7 @@ def test_statements_of_the_owner_are_those_of_ask(inside, folder):
         assert inside.post("/api/release/asked", wrong).status == 400
 
 
-def test_a_raw_table_needs_no_policy(tmp_path, folder):
+def test_raw_table_needs_no_policy(tmp_path, folder):
     lines = (folder / "hospital.csv").read_text("utf-8").splitlines()
     (tmp_path / "t.csv").write_text("\n".join(line.partition(",")[2] for line in lines[:2000]))
     found = Place(tmp_path, tmp_path / "t.csv").browser().ask("/api/release").json
@@ -318,7 +318,7 @@ k_anonymity = 2
 """
 
 
-def test_windows_sets_and_several_columns_have_dials(tmp_path, folder):
+def test_all_secrets_have_dials(tmp_path, folder):
     (tmp_path / "t.csv").write_bytes((folder / "hospital.csv").read_bytes())
     (tmp_path / "p.toml").write_text(SEVERAL, encoding="utf-8")
     browser = Place(tmp_path, tmp_path / "t.csv", tmp_path / "p.toml").browser()
@@ -369,7 +369,7 @@ def waited(browser, seconds=300):
     raise AssertionError("it takes too long")
 
 
-def test_a_release_is_made_compared_and_written(browser, own):
+def test_releases_are_made_and_written(browser, own):
     assert browser.post("/api/publish/start", {"method": "mondrian"}).json["running"]
     assert browser.post("/api/publish/start", {"method": "mondrian"}).status == 400
     (made,) = waited(browser)["trials"]
@@ -401,7 +401,7 @@ def test_cancelled_nothing_is_left(browser, own):
     assert browser.post("/api/publish/write", {"trial": "1", "folder": "x"}).status == 400
 
 
-def test_that_nothing_is_safe_is_said_with_a_way_out(browser):
+def test_failed_search_names_ways_out(browser):
     browser.post("/api/publish/start", {"method": "anatomy", "form": "bucketized"})
     (none,) = waited(browser)["trials"]
     assert none["state"] == "none"
@@ -448,7 +448,7 @@ press.write({"trial": "1", "folder": "made"})
 
 
 @pytest.mark.parametrize(("when", "left"), [("before", []), ("after", ["made", "made.owner"])])
-def test_killed_while_it_is_written_it_is_there_as_a_whole_or_not_at_all(tmp_path, when, left):
+def test_killed_writes_leave_no_half(tmp_path, when, left):
     killed = subprocess.run([sys.executable, "-c", KILLED, when], cwd=tmp_path, check=False)
     assert killed.returncode == -signal.SIGKILL
     assert (tmp_path / "made.owner").is_dir()

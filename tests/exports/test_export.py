@@ -89,7 +89,7 @@ def test_several_tables_are_all_exported(release):
     assert [path.name for path in paths] == ["mine-people.sav", "mine-sensitive.sav"]
 
 
-def test_changed_releases_and_bad_places_are_refused(release):
+def test_changed_releases_are_refused(release):
     folder = release()
     for kind, out, said in (
         ("xlsx", folder / "r.xlsx", "would lie in what is published"),

@@ -28,7 +28,7 @@ LIMIT = "src/foreknow_judge/verdict.py"
         ("return 'text'", []),
     ],
 )
-def test_what_may_stand_in_its_place(tmp_path, monkeypatch, body, others):
+def test_possible_replacements(tmp_path, monkeypatch, body, others):
     monkeypatch.setattr(drawn, "ROOT", tmp_path)
     (tmp_path / "some.py").write_text(f"def some():\n    {body}\n")
     faults = list(drawn.faults_of("some.py"))

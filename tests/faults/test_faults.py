@@ -54,7 +54,7 @@ def test_what_is_right_passes():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_passes_without_a_fault(name):
+def test_file_passes_without_a_fault(name):
     assert without_a_fault(name) is None
 
 

@@ -46,7 +46,7 @@ def as_dicts(chances):
     return {s: dict(zip(chances.values, row, strict=True)) for s, row in chances.rows.items()}
 
 
-def test_every_source_says_and_learns_the_same(everywhere):
+def test_sources_agree_on_priors(everywhere):
     found = read_chances(everywhere(TABLE))
     assert (found.attributes, found.values, found.rows) == (("sex",), ("Flu", "HIV"), ROWS)
     random = Random(3)
@@ -99,7 +99,7 @@ NO_NUMBERS = ["often", "10%", '"0,1"', "1/0", "nan", "inf"]
     ],
     ids=range(20),
 )  # fmt: skip
-def test_a_table_that_cannot_be_read(tmp_path, content, says):
+def test_table_that_cannot_be_read(tmp_path, content, says):
     path = write(tmp_path, content, "sex.csv")
     with pytest.raises(DataError, match=rf"^sex\.csv.*{says}"):
         read_chances(path)
@@ -136,7 +136,7 @@ PEOPLE = st.lists(
 
 @examples(150)
 @given(PEOPLE, st.sampled_from(["0", "1", "1/2", "2.5"]))
-def test_learned_shares_are_those_counted_by_hand(people, smoothing):
+def test_learned_shares_match_hand_counts(people, smoothing):
     columns = [[*own] for own in zip(*people, strict=True)]
     table, added = pa.table(columns, ["sex", "race", "disease"]), Fraction(smoothing)
     both = by_hand([((sex, race), ill) for sex, race, ill in people], added)

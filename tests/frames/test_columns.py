@@ -22,7 +22,7 @@ def decoded(column):
     return [column.domain[code] for code in column.codes.tolist()]
 
 
-def test_a_dictionary_is_what_its_rows_hold():
+def test_dictionaries_match_rows():
     for codes, entries, domain, rows in (
         ([3, 3, 1], ["unused", "b", "also", "a"], ["a", "b"], ["a", "a", "b"]),
         ([0, 2, 1, None], ["a", "b", "a"], [None, "a", "b"], ["a", "a", "b", None]),
@@ -40,7 +40,7 @@ def test_a_dictionary_is_what_its_rows_hold():
     assert encode("c", pa.chunked_array([nano])).codes.tolist() == [1, 0, 1]
 
 
-def test_a_value_of_another_type_is_named():
+def test_foreign_types_are_named():
     for values, declared, row, shown in (
         (["1", "x", "1"], "number", 2, "'x'"), (["1", "007"], "number", 2, "'007'"),
         (["1", "1,5"], "number", 2, "'1,5'"), (["1.5", None, "x"], "number", 3, "'x'"),
@@ -114,7 +114,7 @@ def test_narrow_codes_do_not_overflow():
     assert (offsets[200], offsets[201], offsets[256]) == (0, 1, 2)
 
 
-def test_one_combination_of_whole_values_is_several_answers():
+def test_one_combination_is_several_answers():
     assert separator_of(["A01; B02", "A01", "B02"], [50, 60, 60]) == ";"
     assert separator_of(["flu|", "cold|", "flu|cold"], [1, 1, 1]) == "|"
     for texts in (["Diabetes, type 2", "Diabetes"], ["A01;B02", "A01"], ["|", "flu"]):

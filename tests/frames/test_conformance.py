@@ -238,7 +238,7 @@ KINDS = [
 ]
 
 
-def test_typed_sources_count_values_of_any_type(everywhere):
+def test_typed_sources_count_any_type(everywhere):
     if everywhere.backend in FILES:
         pytest.skip("CSV knows no types")
     for one, other in KINDS:
@@ -293,7 +293,7 @@ def held(given):
     return columns, [*given.values], given.sensitive_codes.tolist(), given.n_people
 
 
-def test_every_source_reads_spellings_as_nulls(everywhere):
+def test_sources_read_spellings_as_nulls(everywhere):
     source, spark = everywhere(WRITTEN), everywhere.backend.__name__ == "spark_frame"
     for missing in ("drop", {"label": "unknown"}):
         found = fk.Microdata(source, schema(missing=missing))
@@ -362,7 +362,7 @@ def test_spellings_are_whole_texts():
             fk.Reading(missing=wrong)
 
 
-def test_hierarchies_priors_and_files_may_say_spellings(tmp_path):
+def test_spellings_hold_for_other_files(tmp_path):
     write(tmp_path, "value;area\n01067;east\n01069;east\nNA;missing\nk. A.;missing\n", "zip.csv")
     own = schema(hierarchies={"zip": {"file": "zip.csv"}}, folder=tmp_path)
     (_, attribute) = fk.Microdata(WRITTEN, own).attributes
@@ -392,7 +392,7 @@ def test_hierarchies_priors_and_files_may_say_spellings(tmp_path):
     assert fk.Reading(encoding="latin-1").over(rules.schema.reading).missing == ("NA", "k. A.")
 
 
-def test_init_proposes_the_spellings_it_sees():
+def test_init_proposes_spellings_it_sees():
     draw = np.random.default_rng(5)
     rows = pa.table({
         "age": [*map(str, draw.integers(18, 80, 200)), "NA", "k. A.", "99", "99"],
@@ -447,7 +447,7 @@ def test_twins_are_refused_as_groups(hold, values, twins, tmp_path):
     assert bags(found.counts) == {(0.0,): {"a": 1}, (1.0,): {"b": 1}}
 
 
-def test_a_pandas_index_is_no_column():
+def test_pandas_index_is_no_column():
     rows = {"gid": [1, 1, 2], "d": ["x", "y", "x"]}
     frame = pd.DataFrame(rows, index=pd.Index([2, 0, 0], name="age"))
     assert bags(GROUPS(frame).counts) == {1: {"x": 1, "y": 1}, 2: {"x": 1}}
@@ -457,7 +457,7 @@ def test_a_pandas_index_is_no_column():
     assert told(GROUPS(frame.rename_axis("gid"))) == told(GROUPS(frame))
 
 
-def test_a_column_may_be_called_n(tmp_path):
+def test_column_may_be_called_n(tmp_path):
     for role in ("group", "sensitive"):
         names = {"group": "gid", "sensitive": "d"} | {role: "n"}
         table = pa.table({names["group"]: ["1", "1", "2"], names["sensitive"]: ["x", "x", "y"]})
@@ -490,14 +490,14 @@ def test_roles_must_make_sense(make, says):
         make(PEOPLE)
 
 
-def test_nothing_is_counted_before_it_is_asked():
+def test_counting_is_lazy():
     release = GROUPS(PEOPLE)
     assert repr(release) == "Release(the pyarrow frame, not counted yet)"
     assert release.counts is release.counts
     assert repr(release) == "Release(the pyarrow frame: 4 groups, 10 people)"
 
 
-def test_large_parquet_is_counted_by_the_engine(tmp_path, monkeypatch):
+def test_engine_counts_large_parquet(tmp_path, monkeypatch):
     folder = parquet_folder(PEOPLE, tmp_path)
     chance = random.Random(3)
     groups = [chance.randrange(30) for _ in range(200)]
@@ -513,7 +513,7 @@ def test_large_parquet_is_counted_by_the_engine(tmp_path, monkeypatch):
 # ---- nulls ---------------------------------------------------------------------------------------
 
 
-def test_nan_in_a_dictionary_is_missing():
+def test_nan_in_dictionary_is_missing():
     coded = pa.DictionaryArray.from_arrays(pa.array([0, 1, 1]), pa.array([1.0, NAN]))
     table = pa.table({"age": coded, "sex": ["f"] * 3, "d": ["a", "b", "b"]})
     assert told(ages("age", "sex")(table)) == {("1.0", "f"): "1: a 1", (None, "f"): "2: b 2"}
@@ -524,7 +524,7 @@ def test_nan_in_a_dictionary_is_missing():
 # ---- members -------------------------------------------------------------------------------------
 
 
-def test_members_are_in_order_of_appearance():
+def test_members_keep_order_of_appearance():
     rows = {"pid": [9, 3, 9, 5, 3], "gid": ["x", "y", "x", "x", "y"], "d": [*"aabab"]}
     held_ = {"pid": [9, 3, 5], "gid": ["x", "y", "x"], "d": [["a", "b"], [], None]}
     for columns in (rows, held_):
@@ -576,7 +576,7 @@ NAMELESS = by("groups", group="gid", semantics="set")
 COLLECTIONS = [*(list, tuple, set, frozenset, np.array), lambda own: np.array(own, dtype=object)]
 
 
-def test_pandas_cells_may_hold_any_collection():
+def test_pandas_cells_hold_any_collection():
     for kind, hole in zip(COLLECTIONS, [None, NAN, pd.NA] * 2, strict=True):
         cells = [hole if own is None else kind(own) for own in CELLS]
         frame = pd.DataFrame({"gid": [1, 1, 1, 2], "d": pd.Series(cells, dtype=object)})
@@ -600,7 +600,7 @@ def test_a_repeated_value_counts_twice(tmp_path):
     assert not by("bucketized", semantics="set", people=OF_GROUPS)(TALLY).linked
 
 
-def test_quasi_identifiers_are_of_the_person():
+def test_quasi_identifiers_are_of_person():
     rows = {"pid": [1, 1, 2], "age": [None, None, 3], "zip": ["a", None, "b"], "d": ["a", "b", "a"]}
     table = pa.table(rows)
     assert told(ages("age", **OF_SETS)(table)) == {(None,): "1: a 1, b 1", ("3",): "1: a 1"}
@@ -720,7 +720,7 @@ def test_tallies_that_count_nobody(changed, says):
         ).counts
 
 
-def test_people_beside_a_tally_are_compared():
+def test_people_beside_tally_are_compared():
     people = pa.table({"group": [1] * 3 + [2] * 4})
     assert by("bucketized", people=people)(SINGLE).counts == by("bucketized")(SINGLE).counts
     for other in (people.slice(0, 6), pa.table({"group": [1] * 3 + [2] * 4 + [3]})):

@@ -35,7 +35,7 @@ def lists(counts):
 # ---- building and looking ----------------------------------------------------------------------
 
 
-def test_merge_adds_the_people_of_sets():
+def test_merge_adds_people_of_sets():
     counts = GroupCounts.from_people([[{"a"}, set()], [{"a", "b"}], [set()]], semantics="set")
     merged = counts.merge([0, 0, 1])
     assert (merged.semantics, lists(merged)) == ("set", ([3, 1], [0, 2, 2], [0, 1], [2, 1]))
@@ -50,13 +50,13 @@ def test_codes_find_values():
 
 
 @pytest.mark.parametrize("big", [2**20, 2**33, 2**51])
-def test_top_sums_that_need_wider_keys(big):
+def test_top_sums_need_wider_keys(big):
     counts = GroupCounts.from_bags([{"c": 1}] * 2**12 + [{"a": 1, "b": big, "c": 3}])
     for most, top in ((1, big), (2, big + 3), (10**30, big + 4)):
         assert counts.top_sums(most)[-2:].tolist() == [1, top]
 
 
-def test_counts_are_equal_with_all_they_hold():
+def test_counts_compare_by_content():
     counts = GroupCounts.from_bags(["aab", "bc"])
     assert counts == GroupCounts.from_bags(["aba", "cb"])
     others = [GroupCounts.from_bags(["bc", "aab"]), GroupCounts.from_bags(["aab", "bd"]), "aab"]
@@ -77,7 +77,7 @@ def test_counts_show_themselves():
     assert GroupCounts.from_bags(["a"]).to_dict()["groups"] is None
 
 
-def test_sums_of_nobody_and_of_very_many():
+def test_sums_of_none_and_many():
     counts = GroupCounts.from_bags([])
     assert (counts.n_groups, counts.n_people, counts.n_values) == (0, 0, 0)
     assert counts.totals.tolist() == counts.top_sums(3).tolist() == []
@@ -101,7 +101,7 @@ FEW = "counts must be at least 1; leave a value out"
 
 
 @pytest.mark.parametrize("name", ARRAYS)
-def test_arrays_must_be_flat_and_whole(name):
+def test_arrays_are_flat_and_whole(name):
     for array, says in (
         ([[1, 2]], r"must be a flat array, not of shape \(1, 2\)"),
         (3, r"must be a flat array, not of shape \(\)"),
@@ -144,7 +144,7 @@ def test_arrays_must_be_flat_and_whole(name):
         ),
     ],
 )
-def test_arrays_that_are_no_counts_are_refused(changes, says):
+def test_invalid_count_arrays_are_refused(changes, says):
     refused(says, GroupCounts, **GOOD | changes)
 
 
@@ -187,7 +187,7 @@ NAN, TELLS = float("nan"), "person 1 of group 0 is .*; give a set or list of val
         ("set", [[[["Flu"]]]], "person 0 of group 0: value 0 is .*which cannot be a label"),
     ],
 )
-def test_bags_and_people_that_are_none_are_refused(semantics, given, says):
+def test_invalid_bags_are_refused(semantics, given, says):
     if semantics is None:
         refused(says, GroupCounts.from_bags, given)
     else:
@@ -209,12 +209,12 @@ def test_bags_and_people_that_are_none_are_refused(semantics, given, says):
         ),
     ],
 )
-def test_pairs_that_cannot_be_people_are_refused(groups, codes, more, says):
+def test_impossible_pairs_are_refused(groups, codes, more, says):
     given = {"values": "ab", "n_groups": 2} | more
     refused(says, GroupCounts.from_pairs, np.array(groups), np.array(codes), **given)
 
 
-def test_merging_needs_a_number_for_each_group():
+def test_merging_numbers_every_group():
     for into in ([0], [0, 0, 0], [-1, 0]):
         refused("into must name a new group, from 0, for each of 2", COUNTS.merge, into)
     refused("into must hold whole numbers, not float64", COUNTS.merge, [0.2, 0.9])
@@ -233,7 +233,7 @@ def test_merging_needs_a_number_for_each_group():
     ],
     ids=lambda v: f"{type(v).__name__} {v}",
 )
-def test_a_missing_value_is_no_value(missing):
+def test_missing_value_is_no_value(missing):
     assert is_missing(missing)
     bags, people = GroupCounts.from_bags, GroupCounts.from_people
     says = r"group 1: value 2 is missing .*label it, such as 'missing', or drop"
@@ -278,7 +278,7 @@ def only(text):
     return meaning
 
 
-def test_ranges_have_ends_and_a_middle():
+def test_ranges_have_ends_and_middle():
     assert (only("20 to 29").lower, only("20 to 29").upper) == (20, 29)
     assert only("20 to 29").middle == Decimal("24.5")
     half = only("1.5 to <3")
@@ -294,7 +294,7 @@ def test_ranges_have_ends_and_a_middle():
         only("7").lower = 8
 
 
-def test_what_is_missing_twice_is_never_guessed():
+def test_double_missing_is_never_guessed():
     values = Values([None, "a", "b"], "x")
     assert values.covered_by("a or missing").tolist() == [True, True, False]
     refused("may be one value", values.covered_by, "a or missing or missing")
@@ -311,13 +311,13 @@ ROWS = pa.table({"who": [*"pppqqq"], "age": [20] * 3 + [30] * 3, "ill": [*"abcab
     "measure",
     [fk.k_anonymity, fk.l_diversity, fk.t_closeness, fk.beta_likeness, fk.delta_disclosure],
 )
-def test_rows_are_not_counted_as_people(measure, own):
+def test_rows_are_not_people(measure, own):
     schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill", person="who", **own)
     with pytest.raises(fk.InputError, match=r"counts rows, and people of 'who' may have several"):
         measure(fk.Microdata(ROWS, schema))
 
 
-def test_microdata_have_the_measures_of_their_columns():
+def test_microdata_measures_its_columns():
     schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill", person="number")
     microdata = fk.Microdata(ROWS.append_column("number", pa.array(range(len(ROWS)))), schema)
     assert fk.k_anonymity(microdata) == fk.k_anonymity(ROWS, ["age"]) == 3

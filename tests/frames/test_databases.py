@@ -39,7 +39,7 @@ def held(source, *columns):
     return fk.Release.from_generalized(source, quasi_identifiers=[*columns], sensitive="ill").counts
 
 
-def test_types_and_collations_of_its_own(made):
+def test_database_types_and_collations(made):
     place = made(
         "CREATE COLLATION folded (provider = icu, locale = 'und-u-ks-level2', "
         "deterministic = false)",
@@ -57,7 +57,7 @@ def test_types_and_collations_of_its_own(made):
     assert {*map(str, held(place("t"), "m").groups)} == {"('sad',)", "('ok',)", "(None,)"}
 
 
-def test_types_and_numbers_that_mean_nothing_here(made):
+def test_meaningless_types_are_refused(made):
     kinds, numbers = (
         ["jsonb", "interval", "bytea", "point"],
         ["'NaN'", "1e37 + 0.001", "'Infinity'"],
@@ -142,7 +142,7 @@ def test_no_password_is_printed(address, scheme, capfd, monkeypatch, tmp_path):
             error = None if error.__suppress_context__ else error.__cause__ or error.__context__
 
 
-def test_no_part_of_a_password_is_said():
+def test_passwords_stay_secret():
     for address in ("postgresql://me:geh%40eim@127.0.0.1:9/db", "postgres://me:geheim@:x/db?y=1"):
         with pytest.raises(DataError) as caught:
             held(f"{address}{'&' if '?' in address else '?'}table=t", "a")
@@ -150,7 +150,7 @@ def test_no_part_of_a_password_is_said():
         assert "me" not in str(caught.value).split(" cannot be read")[0]
 
 
-def test_audit_and_publish_from_a_database(made, capfd, monkeypatch, tmp_path):
+def test_audit_and_publish_from_database(made, capfd, monkeypatch, tmp_path):
     name = postgres.hold(pa.table({
         "age": [20 + i % 40 for i in range(400)], "sex": ["fm"[i % 2] for i in range(400)],
         "ill": [("Flu", "Cold", "Gout", "HIV")[i * 7 % 4] for i in range(400)],
@@ -183,7 +183,7 @@ def test_audit_and_publish_from_a_database(made, capfd, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("backend", ["ibis_duckdb", "ibis_postgres"])
-def test_publishing_reads_a_table_of_ibis(backend, caplog, tmp_path):
+def test_publishing_reads_table_of_ibis(backend, caplog, tmp_path):
     pytest.importorskip("ibis", reason="Ibis is absent")
     caplog.set_level(logging.INFO, "foreknow")
     rows = {

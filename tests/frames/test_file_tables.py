@@ -59,7 +59,7 @@ def book(tmp_path):
     return make
 
 
-def test_a_workbook_is_read_with_its_types(book):
+def test_workbooks_keep_types(book):
     path = book(NAMES, *PEOPLE)
     assert fk.Microdata(path, SCHEMA).read_as() == READ
     assert column(path, "zip") == ["01234", "10115"]
@@ -71,7 +71,7 @@ def test_a_workbook_is_read_with_its_types(book):
 
 
 @pytest.mark.processes
-def test_cells_are_what_the_workbook_shows(book):
+def test_cells_are_what_workbook_shows(book):
     shown = {
         "a": ([1.5, 2], [1.5, 2.0]),
         "b": ([1, None], [None, 1]),
@@ -99,7 +99,7 @@ def test_cells_are_what_the_workbook_shows(book):
         (["x", dt.date(2020, 1, 1), "y"], "holds a date in row 3"),
     ],
 )
-def test_cells_that_would_be_read_wrong(book, cells, said):
+def test_misleading_cells_are_refused(book, cells, said):
     refused(book(NAMES, *[(cell, "1", None, "flu") for cell in cells]), said)
 
 
@@ -134,7 +134,7 @@ def test_a_sheet_is_named(book):
 @pytest.mark.parametrize(
     ("name", "module"), [("people.xlsx", "python_calamine"), ("people.sav", "pyreadstat")]
 )
-def test_without_the_extra_it_is_named(tmp_path, monkeypatch, name, module):
+def test_without_extra_it_is_named(tmp_path, monkeypatch, name, module):
     monkeypatch.setitem(sys.modules, module, None)
     refused(write(tmp_path, b"", name), r'needs .*: pip install "\.\[files\]" in a clone')
 
@@ -160,7 +160,7 @@ def database(request, tmp_path):
     return path, run
 
 
-def test_a_database_is_read_with_its_types(database):
+def test_databases_keep_types(database):
     path, run = database
     assert fk.Microdata(path, SCHEMA).read_as() == READ
     run(
@@ -186,7 +186,7 @@ def test_a_database_is_read_with_its_types(database):
         assert {(age.domain[a], code.domain[z]) for a, z in rows} == {row[:2] for row in PEOPLE}
 
 
-def test_a_database_of_duckdb_that_is_open_is_named(tmp_path):
+def test_open_duckdb_files_are_named(tmp_path):
     path = tmp_path / "open.duckdb"
     connection = duckdb.connect(str(path))
     connection.execute("CREATE TABLE p AS SELECT 1 AS age, 'flu' AS d")
@@ -213,7 +213,7 @@ def test_a_database_of_duckdb_that_is_open_is_named(tmp_path):
         fk.limit_memory(None)
 
 
-def test_sqlite_of_any_type_in_a_column(tmp_path):
+def test_sqlite_columns_mix_types(tmp_path):
     path = tmp_path / "people.db"
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE p (age, seen DATETIME, name, d)")
@@ -248,7 +248,7 @@ def test_sqlite_of_any_type_in_a_column(tmp_path):
     ],
     ids=range(7),
 )
-def test_views_that_reach_out_are_refused(tmp_path, view):
+def test_outreaching_views_are_refused(tmp_path, view):
     (tmp_path / "secret.csv").write_text("age,ill\n1,GEHEIM\n")
     with duckdb.connect(tmp_path / "evil.duckdb") as opened:
         opened.execute("CREATE " + view.format(tmp_path / "secret.csv"))
@@ -288,7 +288,7 @@ def stat():
 
 
 @pytest.mark.parametrize("ending", ["sav", "zsav", "dta"])
-def test_codes_with_labels_are_read_as_labels(stat, tmp_path, ending):
+def test_labelled_codes_become_labels(stat, tmp_path, ending):
     path = tmp_path / f"people.{ending}"
     if ending == "dta":
         stat.write_dta(CODES, path, variable_value_labels=LABELS)
@@ -311,7 +311,7 @@ def test_codes_with_labels_are_read_as_labels(stat, tmp_path, ending):
     refused(path, "no column 'agee'; did you mean 'age'", "agee")
 
 
-def test_what_spss_calls_missing_is_missing(stat, tmp_path):
+def test_spss_missing_values_are_missing(stat, tmp_path):
     stat.write_sav(CODES, tmp_path / "people.sav", missing_ranges={"age": [98]})
     assert column(tmp_path / "people.sav") == [None, 17, 30, 31]
     stat.write_xport(CODES, tmp_path / "people.xpt")

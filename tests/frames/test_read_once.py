@@ -64,7 +64,7 @@ WHO = {(i, f"p{i}") for i in range(N)}
 
 
 @pytest.mark.parametrize("make", SOURCES, ids=["DuckDB", "Polars"])
-def test_people_stay_together_in_any_order(make):
+def test_row_order_keeps_people_together(make):
     table = open_table(make())
     reads = {tuple(table.arrow(["age"]).column("age").to_pylist()) for _ in range(4)}
     assert len(reads) == 2  # it does turn
@@ -79,7 +79,7 @@ def test_people_stay_together_in_any_order(make):
         microdata.source.arrow(["name"])
 
 
-def test_a_query_with_other_rows_is_refused():
+def test_changed_queries_are_refused():
     frame = pl.from_arrow(TABLE).with_columns(sex=pl.lit("f"))
     fewer = turning([frame.head(N - i) for i in range(9)])
     others = [pl.DataFrame({"at": [1] * 4 + [2] * 4, "ill": [*ill], "job": [*"uvwx"] * 2})
@@ -118,7 +118,7 @@ def replace(path, table):
 
 
 @pytest.mark.parametrize("name", ["people.csv", "people.parquet"])
-def test_a_file_that_changes_is_refused(tmp_path, name):
+def test_file_that_changes_is_refused(tmp_path, name):
     path, said = tmp_path / name, rf"{name} changed while it was read"
     for change in (write, replace):  # before it is read
         write(path, TABLE)
@@ -143,7 +143,7 @@ def test_a_file_that_changes_is_refused(tmp_path, name):
     assert published(microdata) == WHO  # what was read
 
 
-def test_folders_and_releases_that_change_are_refused(tmp_path):
+def test_changed_folders_are_refused(tmp_path):
     (folder := tmp_path / "parts").mkdir()
     pq.write_table(TABLE, folder / "a.parquet")
     microdata = fk.Microdata(folder, SCHEMA)
@@ -214,7 +214,7 @@ def verdicts_of(given, policy):
     return [(v.safe, str(v.found.amount if v.of_groups else v.reached)) for v in found.verdicts]
 
 
-def test_verdicts_are_of_one_state_or_refused():
+def test_verdicts_use_one_state():
     seen = Counter()
     for seed in FAMILIES:
         rng = random.Random(seed)
@@ -258,7 +258,7 @@ def safe(given, policy):
 
 
 @pytest.mark.parametrize("other", [["job"], []])
-def test_a_relation_that_changes_after_it_was_counted(other):
+def test_changing_relations_are_refused(other):
     schema = fk.Schema(**OF_ILL, other=other)
     policy = fk.Policy(WANTED, schema)
     assert (safe(ONE, policy), safe(TWO, policy)) == ([True, False], [False, True])
@@ -280,7 +280,7 @@ def test_a_relation_that_changes_after_it_was_counted(other):
 
 @pytest.mark.parametrize("drawn", ["ill", "job", "at"])
 @pytest.mark.parametrize("other", [["job"], []])
-def test_a_relation_that_is_drawn_anew_is_read_once(drawn, other):
+def test_random_relations_are_read_once(drawn, other):
     """Whatever is drawn, amounts fit each other: who knows more is not less sure."""
     letter = {name: f"i * 7 % {n}" for name, n in (("ill", 5), ("job", 3), ("at", 4))}
     letter[drawn] = "floor(random() * 3)"
@@ -292,7 +292,7 @@ def test_a_relation_that_is_drawn_anew_is_read_once(drawn, other):
     assert less.reached <= more.reached
 
 
-def test_people_beside_a_release_must_have_its_values():
+def test_people_must_match_the_release():
     release = fk.Release.from_generalized(ONE.select(["at", "ill"]), **OF_ILL)
     policy = fk.Policy(WANTED, fk.Schema(**OF_ILL))
     assert not fk.audit(release, policy, people=ONE, learned=False).safe
@@ -302,7 +302,7 @@ def test_people_beside_a_release_must_have_its_values():
             fk.audit(release, policy, people=people, learned=False)
 
 
-def test_groups_that_are_called_otherwise_are_others():
+def test_renamed_groups_are_different():
     states = [ONE, ONE.set_column(0, "at", pa.array([1] * 4 + [3] * 4))]
     given = turning([*map(pl.from_arrow, states)])
     release = fk.Release.from_schema(given, fk.Schema(**OF_ILL, other=["job"]))

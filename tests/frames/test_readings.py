@@ -100,7 +100,7 @@ READ = [
 
 
 @pytest.mark.parametrize(("content", "reading", "found"), READ, ids=range(len(READ)))
-def test_what_is_read_as_is_said(tmp_path, content, reading, found):
+def test_readings_match_declarations(tmp_path, content, reading, found):
     domain, order = column(write(tmp_path, content), reading=reading)
     assert domain == found
     kinds = [[type(v) for v in own if isinstance(v, str | dt.date)] for own in (domain, found)]
@@ -145,7 +145,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("content", "reading", "said"), REFUSED, ids=range(len(REFUSED)))
-def test_what_cannot_be_read_says_what_helps(tmp_path, content, reading, said):
+def test_unreadable_cells_name_ways_out(tmp_path, content, reading, said):
     with pytest.raises(fk.InputError, match=said) as refusal:
         column(write(tmp_path, content), reading=reading)
     assert "\n" not in str(refusal.value)
@@ -164,7 +164,7 @@ def test_what_cannot_be_read_says_what_helps(tmp_path, content, reading, said):
         (["1.5.3"], "number", r"row 1 holds '1\.5\.3'$"),
     ],
 )  # fmt: skip
-def test_declared_columns_say_how_to_read_them(tmp_path, values, wanted, said):
+def test_declared_columns_set_readings(tmp_path, values, wanted, said):
     path = write(tmp_path, rows(*values))
     of_hierarchy = {"date": fk.DateLevels(["year"]), "number": fk.Intervals([5])}[wanted]
     for more in ({"types": {"x": wanted}}, {"hierarchies": {"x": of_hierarchy}}):
@@ -212,19 +212,19 @@ def test_unclear_times_and_amounts(tmp_path, values, reading, said):
         ({"decimal": 5}, "decimal must be a text, not 5"), ("latin-1", "reading must be a Reading"),
     ],
 )  # fmt: skip
-def test_a_reading_that_means_nothing_is_refused(given, said):
+def test_meaningless_readings_are_refused(given, said):
     with pytest.raises(fk.InputError, match=said):
         fk.Schema(**X, reading=given)
 
 
-def test_a_release_is_compared_as_it_is_written(tmp_path):
+def test_releases_compare_as_written(tmp_path):
     """One date in two spellings makes two groups, whatever a format makes of them."""
     path = write(tmp_path, "x;d\n1.2.2020;flü\n01.02.2020;flü\n".encode("latin-1"))
     release = fk.Release.from_generalized(path, **X, reading=fk.Reading("latin-1", **POINTS))
     assert bags(release.counts) == {("1.2.2020",): {"flü": 1}, ("01.02.2020",): {"flü": 1}}
 
 
-def test_copies_are_removed_with_their_tables(tmp_path):
+def test_copies_go_with_tables(tmp_path):
     def copies():
         return len([*(scratch() / CONTENT).glob("read-*")])
 
@@ -275,7 +275,7 @@ LEVELS = ["lo", "mid", "hi"]
     ],
     ids=range(16),
 )  # fmt: skip
-def test_types_of_frames_are_read_right_or_refused(values, domain, order):
+def test_unreadable_frame_types_are_refused(values, domain, order):
     library = pl if isinstance(values, pl.Series) else pd
     frame = library.DataFrame({"x": values, "d": ["a"] * len(values)})
     if order:
@@ -299,7 +299,7 @@ def test_objects_of_two_zones():
     assert found == dt.datetime(2020, 1, 2, tzinfo=found.tzinfo)
 
 
-def test_codes_that_became_floats_are_doubted(tmp_path):
+def test_floats_from_codes_are_doubted(tmp_path):
     frame = pd.DataFrame({"x": [12345.0, None, 60601.0], "d": ["a", "b", "a"]})
     frame.to_csv(tmp_path / "people.csv", index=False)
     frame.to_parquet(tmp_path / "people.parquet")
@@ -326,7 +326,7 @@ def test_codes_that_became_floats_are_doubted(tmp_path):
         (COMMA, "30.0", "{0},5"),
     ],
 )
-def test_most_values_as_the_reading_says_are_too_few(reading, odd, usual):
+def test_declared_reading_counts_missing_values(reading, odd, usual):
     values = [usual.format(1 + i % 12) for i in range(20)]
     values[7] = odd
     table = pa.table({"x": values, "d": ["Flu", "Cold"] * 10})
@@ -367,7 +367,7 @@ def ways(*requirements, **more):
         ),
     ],
 )
-def test_what_could_be_either_is_refused(tmp_path, incomes, reading, way):
+def test_ambiguous_texts_are_refused(tmp_path, incomes, reading, way):
     table, rules = (
         in_csv(tmp_path, incomes),
         ways(fk.Requirement(fk.KAnonymity(1)), reading=reading),

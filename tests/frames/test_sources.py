@@ -56,7 +56,7 @@ def cast(column, kind):
     return TABLE.set_column(column, name, TABLE.column(column).cast(kind))
 
 
-def test_parts_may_differ_in_order_and_width(tmp_path):
+def test_parts_differ_in_column_order(tmp_path):
     coded = cast(1, pa.dictionary(pa.int32(), pa.string()))
     for number, parts in enumerate([
         [TABLE, TABLE.select(["d", "gid"]), TABLE.slice(0, 0)],  # in another order, and empty
@@ -130,7 +130,7 @@ def test_what_is_beside_parts(tmp_path, name, kind, says):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to root")
-def test_a_folder_that_cannot_be_read_is_named(tmp_path):
+def test_unreadable_folders_are_named(tmp_path):
     folder = folder_of(tmp_path, TABLE)
     (folder / "deep").mkdir(mode=0)
     with pytest.raises(DataError, match=r"deep' cannot be read: Permission denied"):
@@ -196,7 +196,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("table", "says"), REFUSED, ids=range(len(REFUSED)))
-def test_what_is_no_table_or_has_odd_columns(table, says):
+def test_odd_tables_are_refused(table, says):
     with pytest.raises(DataError, match=says):
         counted(table)
 
@@ -229,14 +229,14 @@ def test_relations_of_duckdb():
         *(("people.parquet", own) for own in (b"", b"hello", b"PAR1" + b"\0" * 50 + b"PAR1")),
     ],
 )
-def test_a_file_that_cannot_be_read_says_so(tmp_path, name, content):
+def test_unreadable_files_are_named(tmp_path, name, content):
     says = "cannot be read as Parquet: " if name == "people.parquet" else "neither CSV .* nor Parq"
     with pytest.raises(DataError, match=says) as said:
         open_table(write(tmp_path, content, name))
     assert "\n" not in str(said.value)
 
 
-def test_odd_numbers_and_periods_in_frames():
+def test_odd_numbers_and_periods():
     for values in (pd.period_range("2024-01", periods=2, freq="M"), pd.interval_range(0, 2)):
         try:
             counted(pd.DataFrame({"gid": [1, 2], "d": values}))
@@ -254,7 +254,7 @@ def beyond(code):
 
 
 @pytest.mark.parametrize("column", ["gid", "d"])
-def test_a_code_beyond_its_entries_is_no_null(tmp_path, column):
+def test_invalid_dictionary_codes_are_refused(tmp_path, column):
     columns = {"gid": ["a", "a", "b", "b"], "d": ["Flu", "AIDS", "Flu", "Flu"]}
     broken = pa.table({**columns, column: beyond(3)})
     pq.write_table(broken, tmp_path / "broken.parquet")
@@ -265,7 +265,7 @@ def test_a_code_beyond_its_entries_is_no_null(tmp_path, column):
         counted(pa.table({**columns, column: beyond(99)}))
 
 
-def test_half_precision_numbers_may_make_groups(tmp_path):
+def test_half_precision_numbers_make_groups(tmp_path):
     halves = pa.array(np.array([1.5, 1.5, 2.0], np.float16))
     table = pa.table({"gid": halves, "d": ["x", "y", "x"]})
     pq.write_table(table, tmp_path / "half.parquet")
@@ -288,18 +288,18 @@ ROWS = {"age": [1, 1], "ill": ["flu", "cold"]}
     ],
     ids=["file", "column", "cast"],
 )
-def test_a_lazy_frame_that_cannot_be_collected(lazy, said):
+def test_uncollectable_lazy_frames_are_refused(lazy, said):
     with pytest.raises(DataError, match=said) as raised:
         fk.audit(lazy(), RULES)
     assert "\n" not in str(raised.value)
 
 
-def test_columns_called_as_parts_of_a_result():
+def test_column_names_may_be_reserved():
     for name in ("sight", "release", "counts", "releases", "semantics", "cases"):
         assert fk.audit(pd.DataFrame({**ROWS, name: [1, 2]}), RULES).safe
 
 
-def test_numbers_equal_to_python_and_two_in_a_file(tmp_path):
+def test_numbers_written_in_two_ways(tmp_path):
     how = {"quasi_identifiers": ["age"], "sensitive": "ill", "k_anonymity": 2}
     for ages in ([1, 1.0, 1, 1], [1, True, 2, 2], [0.0, False, 1.0, True]):
         frame = objects(age=ages, ill=["flu", "cold"] * 2)
@@ -351,7 +351,7 @@ def test_these_are_one_table(tmp_path):
         assert counted(write(tmp_path, f"gid,d\n02138,{field}\n")) == {"02138": {value: 1}}
 
 
-def test_empty_fields_in_quotes_and_without(tmp_path):
+def test_empty_fields_with_quotes(tmp_path):
     path = write(tmp_path, 'pid,gid,d\n1,"",AIDS\n2,"",AIDS\n3,,Flu\n4,,Flu\n')
     for more in ({}, {"person": "pid", "semantics": "set"}):
         with pytest.raises(DataError, match=r'column \'gid\' of groups holds both "" and empty'):
@@ -392,7 +392,7 @@ LATIN = ("gid,d\n" + "1,x\n" * 30_000).encode() + b"1,\xe9\n"
     ],
     ids=range(21),
 )  # fmt: skip
-def test_a_bad_file_says_what_is_wrong(tmp_path, content, says):
+def test_bad_files_name_the_fault(tmp_path, content, says):
     with pytest.raises(DataError, match=says):
         counted(write(tmp_path, content))
 
@@ -415,7 +415,7 @@ def test_broken_archives_and_mixed_ends(tmp_path):
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=repr)
-def test_an_empty_line_of_one_column_is_refused(tmp_path, end):
+def test_empty_lines_are_refused(tmp_path, end):
     path = write(tmp_path, f"d{end}Flu{end}{end}AIDS{end}")
     with pytest.raises(DataError, match="has one column and an empty line, which some readers"):
         open_table(path).arrow(["d"])
@@ -466,7 +466,7 @@ def test_headers_of_two_megabytes(tmp_path):
 
 
 @pytest.mark.parametrize("texts", [[""] * 20, [f"{i}" for i in range(3)]])
-def test_a_text_that_is_too_long(tmp_path, texts):
+def test_text_that_is_too_long(tmp_path, texts):
     long = pa.array([text + "x" * (bounds.VALUE_BYTES + 1) for text in texts])
     rows = pa.table({"age": ["1"] * len(texts), "ill": long})
     with pq.ParquetWriter(tmp_path / "long.parquet", rows.schema, store_schema=False) as file:
@@ -518,13 +518,13 @@ FAR = b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'
         b'<row r="1048576">' + b"<c><v>1</v></c>" * 5000 + b"</row>",
     ],
 )
-def test_a_cell_that_lies_far_away(tmp_path, cell):
+def test_cell_that_lies_far_away(tmp_path, cell):
     path = far(tmp_path / "far.xlsx", cell)
     refused(lambda: fk.suggest_policy(path), "50,000,000 cells are the most")
 
 
 @pytest.mark.processes
-def test_a_reader_that_is_ended_is_an_error(tmp_path, monkeypatch):
+def test_ended_readers_are_errors(tmp_path, monkeypatch):
     monkeypatch.setattr(workbook_bounds, "MOST_CELLS", 1 << 60)
     path = far(tmp_path / "far.xlsx", FAR)
     refused(lambda: fk.suggest_policy(path), "cannot be read", 60)
@@ -533,7 +533,7 @@ def test_a_reader_that_is_ended_is_an_error(tmp_path, monkeypatch):
 # ---- writing: the columns given, and nothing else of the input -----------------------------------
 
 
-def test_nothing_else_of_the_input_is_written(tmp_path):
+def test_nothing_else_is_written(tmp_path):
     path = tmp_path / "out.parquet"
 
     def put(table):
@@ -560,7 +560,7 @@ def test_nothing_else_of_the_input_is_written(tmp_path):
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary("int8", "str")])
-def test_marks_of_formulas_are_taken_off(kind):
+def test_formula_marks_are_removed(kind):
     texts = ["=1+1", "-1", "@sum", "'=1", "plain", "'plain"]
     armed = ["'=1+1", "'-1", "'@sum", "''=1", "plain", "'plain"]
     rows = pa.table({"'=a": pa.array(armed).cast(kind), "n": range(6)})

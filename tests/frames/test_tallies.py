@@ -85,7 +85,7 @@ def judged(release, schema, requirement):
 
 @examples(250, deadline=None)
 @given(tables, st.sampled_from(["drop", {"label": "unknown"}]), st.sampled_from(REQUIRED))
-def test_a_tally_gets_the_verdicts_of_its_table(rows, missing, required):
+def test_tallies_get_their_tables_verdicts(rows, missing, required):
     table, tally = table_of(rows)
     roles = {"sensitive": ["ill", "pay"], "other": ["job"], "missing": missing}
     schema = fk.Schema(quasi_identifiers=["age", "zip"], **roles)
@@ -100,7 +100,7 @@ def test_a_tally_gets_the_verdicts_of_its_table(rows, missing, required):
     st.lists(st.tuples(*map(st.sampled_from, ("12", "ab", "uv", "xy"))), min_size=1, max_size=5),
     st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 1)),
 )
-def test_a_tally_by_enumeration_of_worlds(rows, most):
+def test_tally_by_enumeration_of_worlds(rows, most):
     groups, times, columns = defaultdict(list), Counter(rows), ("ill", "pay", "job")
     for gid, *own in sorted(rows):
         groups[gid].append(dict(zip(columns, own, strict=True)))
@@ -190,7 +190,7 @@ def test_the_query_runs_on_spark(odd):
 # ---- what is no tally ----------------------------------------------------------------------------
 
 
-def test_options_say_what_a_policy_does_not(desk):
+def test_options_complete_the_policy(desk):
     desk.put("rules.toml", "[[require]]\nk_anonymity = 3\n")
     rows = ["gid,age,job,ill,n", "1,20,cook,flu,2.0", "1,20,cook,hiv,1", "2,30,nurse,flu,3"]
     desk.put("tally.csv", "\n".join(rows))
@@ -224,13 +224,13 @@ CSV = "age,sex,disease,count\n20,f,flu,3\n20,f,cold,3\n"
     ],
     ids=range(18),
 )  # fmt: skip
-def test_a_tally_that_says_something_else_is_refused(desk, content, says):
+def test_contradicting_tallies_are_refused(desk, content, says):
     desk.put("tally.csv", content)
     with pytest.raises(AssertionError, match=says):  # the message is a text of one line
         raise AssertionError(desk.refused("audit", "--counts", "tally.csv", "-p", "policy.toml"))
 
 
-def test_a_tally_written_by_another_program(desk):
+def test_tally_written_by_another_program(desk):
     rows = CSV.replace("\n", "\r\n").replace(",3", ",3.0") + "30,m,flu,2.00\r\n30,m,cold,2\r\n"
     desk.put("tally.csv", "\ufeff" + rows)
     assert "Safe" in desk.says("audit", "--counts", "tally.csv", "-p", "policy.toml")
@@ -242,7 +242,7 @@ def test_a_tally_written_by_another_program(desk):
     assert "did you mean 'standard'" in said
 
 
-def test_what_the_policy_says_must_be_counted(desk):
+def test_required_columns_must_be_counted(desk):
     plain = (desk.folder / "policy.toml").read_text()
     policy = desk.put("beside.toml", plain.replace("[[req", 'other = ["job"]\n\n[[req'))
     desk.put("tally.csv", CSV)
@@ -293,7 +293,7 @@ def of_good(table, **how):
     return release, release.counts
 
 
-def test_rows_that_differ_elsewhere_are_added():
+def test_rows_alike_are_added():
     """A tally by more columns than are judged is one all the same."""
     release, _ = of_good(pa.table(GOOD | {"ill": ["a", "a", "b"], "year": [1, 2, 1]}))
     assert release.groups == {1: 3, 2: 3}
@@ -309,7 +309,7 @@ def test_rows_that_differ_elsewhere_are_added():
     assert found.exact == Fraction(2**40, 2**41 - 1)
 
 
-def test_priors_know_columns_of_the_tally():
+def test_priors_know_columns_of_tally():
     draw = random.Random(6)
     pools = ["old", "young"], ["1"], ["a", "b", "c"], [1, 2], ["cook", "nurse"]
     table, tally = table_of([tuple(map(draw.choice, pools)) for _ in range(60)])
@@ -379,7 +379,7 @@ def looked_up(folder, table, size=None):
 
 
 @pytest.mark.parametrize("span", [1 << 62, 11, 60])
-def test_rows_have_the_labels_of_their_entry(tmp_path, monkeypatch, span):
+def test_rows_keep_their_labels(tmp_path, monkeypatch, span):
     draw = np.random.default_rng(span % 101)
     monkeypatch.setattr(lookup, "_SPAN", span)
     for case in range(CASES // 40):
@@ -396,7 +396,7 @@ def test_rows_have_the_labels_of_their_entry(tmp_path, monkeypatch, span):
         assert found == (rows, weight % (1 << 64), many)
 
 
-def test_other_rows_than_were_counted_are_noticed(tmp_path):
+def test_changed_rows_are_noticed(tmp_path):
     draw = np.random.default_rng(5)
     for case in range(CASES // 10):
         table = drawn(draw, 30, 3)
@@ -418,7 +418,7 @@ def test_other_rows_than_were_counted_are_noticed(tmp_path):
 
 
 @pytest.mark.parametrize("span", [1 << 62, 3])
-def test_a_value_that_is_new_is_no_other_one(tmp_path, monkeypatch, span):
+def test_new_values_stay_distinct(tmp_path, monkeypatch, span):
     """Where all combinations occur, and one row has a value that nobody had in place of its own."""
     monkeypatch.setattr(lookup, "_SPAN", span)
     pairs = [(age, ward) for age in (30, 31) for ward in ("x", "y")]

@@ -229,5 +229,5 @@ def strict_bags(data):
 
 
 @rounds(nightly=3000, by_day=20)
-def test_a_certificate_that_is_verified_says_what_is_so(play, attempt, count, seed):
+def test_verified_certificates_are_true(play, attempt, count, seed):
     play("certificates", attempt, count, seed)

@@ -542,7 +542,7 @@ ATTEMPTS = {
 
 @pytest.mark.parametrize("kind", ATTEMPTS)
 @rounds(nightly=3000, by_day=12)
-def test_a_file_says_what_it_says_or_is_refused(play, kind, count, seed):
+def test_files_are_read_or_refused(play, kind, count, seed):
     play(kind, ATTEMPTS[kind], count, seed)
 
 
@@ -575,7 +575,7 @@ def intact(path):
 
 @pytest.mark.processes
 @pytest.mark.parametrize("ending", ["xlsx", "sqlite", "duckdb", "sav", "dta", "xpt"])
-def test_a_corrupted_file_is_read_or_refused_in_a_line(tmp_path, ending):
+def test_corrupted_files_fail_cleanly(tmp_path, ending):
     whole, chance = intact(tmp_path / f"whole.{ending}"), random.Random(f"{SEED} {ending}")
     schema = fk.Schema(quasi_identifiers=["age", "zip"], sensitive="d")
     assert fk.Microdata(tmp_path / f"whole.{ending}", schema).n_people == len(ROWS)

@@ -127,7 +127,7 @@ PAGES = {
 
 
 @pytest.mark.parametrize("kind", PAGES)
-def test_nothing_of_a_page_comes_from_data_but_text(desk, kind):
+def test_pages_show_data_as_text(desk, kind):
     (command, *more), name = PAGES[kind], "page.html"
     where = ["--html", name]
     if command == "publish":
@@ -150,7 +150,7 @@ def test_nothing_of_a_page_comes_from_data_but_text(desk, kind):
     assert not any("evil" in comment for comment in reader.comments)
 
 
-def test_the_reader_sees_what_hostile_data_would_make():
+def test_reader_sees_hostile_markup():
     reader = Reader(
         f"<p title='{VALUES[2]}'>{VALUES[1]}</p><script>var x = \"{VALUES[4]}\"</script>"
     )
@@ -287,7 +287,7 @@ def offsets(data, sign):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_what_is_not_published_is_in_no_published_byte(worker, tmp_path, way):
+def test_hidden_data_is_never_published(worker, tmp_path, way):
     said = worker.run(tmp_path, *written(tmp_path, way))
     assert said.code == 0, said
     published = list((tmp_path / "out").rglob("*"))
@@ -303,7 +303,7 @@ def test_what_is_not_published_is_in_no_published_byte(worker, tmp_path, way):
                     assert at < 0, (place, path.name, data[max(0, at - 80) : at + 80])
 
 
-def test_the_search_finds_what_is_there(tmp_path):
+def test_search_finds_what_is_there(tmp_path):
     secret = SECRETS["identifier"]
     for i, form in enumerate(hidden(secret)):
         path = tmp_path / f"{i}.html"

@@ -237,7 +237,7 @@ def attempt(chance, folder, worker):
 
 
 @rounds(nightly=3000)
-def test_a_policy_that_loads_means_what_it_says(play, count, seed):
+def test_loaded_policies_mean_their_text(play, count, seed):
     play("policies", attempt, count, seed)
 
 

@@ -142,7 +142,7 @@ def one_case(seed, place):
 
 
 @pytest.mark.parametrize("part", range(4 if NIGHTLY else 1))
-def test_what_is_certified_of_hostile_values_is_the_truth_or_nothing(part, tmp_path):
+def test_hostile_values_are_certified_truly(part, tmp_path):
     found = Counter(one_case(seed, tmp_path) for seed in range(part, FULL, 4))
     assert set(found) <= {"equal", "lacks", "refused"}
     assert found["equal"] > FULL // 16, found
@@ -366,7 +366,7 @@ def divided(of, knowing, secrets, others, apart, form):
 
 @pytest.mark.usefixtures("tiny_tables")
 @rounds(600, by_day=6)
-def test_random_schemas_are_published_verified_and_audited_alike(tmp_path, count, seed):
+def test_random_schemas_get_equal_verdicts(tmp_path, count, seed):
     published = 0
     for number in range(count):
         chance = random.Random(f"sights {seed} {number}")

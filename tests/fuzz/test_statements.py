@@ -239,5 +239,5 @@ def ask(chance, folder, worker, given, right):
 
 
 @rounds(nightly=3000, by_day=12)
-def test_statements_say_what_enumeration_says_or_are_refused(play, count, seed):
+def test_statements_agree_with_enumeration(play, count, seed):
     play("statements", attempt, count, seed)

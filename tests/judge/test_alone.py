@@ -116,7 +116,7 @@ def codes_raised(kind=""):
     return {code.value for code in made if isinstance(code, ast.Constant)}
 
 
-def test_each_error_has_code_and_fields():
+def test_errors_have_codes_and_fields():
     for place, name, call in calls():
         if place.startswith("errors.py") and name == "StatementError":
             continue  # `placed`: the same error once more
@@ -161,7 +161,7 @@ def test_messages_are_as_before():
     assert text == snapshot.read_text(encoding="utf-8"), f"not as in {snapshot.name}"
 
 
-def test_errors_say_what_they_are_about():
+def test_errors_name_their_subject():
     with refused("not-sensitive", CertificateError, key="shared", column="ill") as caught:
         raise CertificateError("not-sensitive", "shared", column="ill")
     assert caught.value.title == "Not sensitive"
@@ -264,7 +264,7 @@ def started(code, folder):
 
 
 @pytest.mark.parametrize("work", WORK)
-def test_an_interrupt_is_one_line_and_no_verdict(tmp_path, work):
+def test_interrupt_is_one_line(tmp_path, work):
     process = started(INTERRUPTED.format(WORK[work]), tmp_path)
     assert process.communicate(timeout=60) == ("", "interrupted; nothing was written\n")
     assert process.returncode == 130
@@ -288,7 +288,7 @@ run()
 
 
 @pytest.mark.parametrize("delay", [0, 0.02, pytest.param(0.1, marks=pytest.mark.slow)])
-def test_an_interrupt_while_parts_are_imported(tmp_path, delay):
+def test_interrupt_while_parts_are_imported(tmp_path, delay):
     process = started(AT_THE_DOOR, tmp_path)
     process.stdout.readline()
     time.sleep(delay)
@@ -299,7 +299,7 @@ def test_an_interrupt_while_parts_are_imported(tmp_path, delay):
 
 
 @pytest.mark.parametrize(("closed", "options"), [("pipe", []), ("before", ["--json"])])
-def test_a_closed_output_is_no_traceback(closed, options):
+def test_closed_output_is_no_traceback(closed, options):
     """As of `foreknow-verify release | head -0`, and of `foreknow-verify release >&-`."""
     code = "import sys\nfrom foreknow_judge.command import run\nrun()"
     reading, writing = os.pipe()

@@ -67,7 +67,7 @@ def test_a_verdict_cannot_be_altered():
     assert copy(bare) == pickle.loads(pickle.dumps(bare)) == bare
 
 
-def test_no_verdict_is_safe_over_its_limit():
+def test_no_verdict_exceeds_its_limit():
     (verdict,) = fk.audit(ROWS, requires(facts={}, below="1/10")).verdicts
     about = {own.name: getattr(verdict, own.name) for own in fields(Figure)}
     assert not decided(Figure(**about), True).safe
@@ -121,7 +121,7 @@ def test_a_wrong_figure_is_caught(door, monkeypatch, tmp_path):
         fk.audit(doors[door], policy, learned=False)
 
 
-def test_what_the_judge_refuses_is_refused(monkeypatch):
+def test_what_judge_refuses_is_refused(monkeypatch):
     def refuse(*given):
         raise CertificateError("one-value-only", "facts")
 
@@ -141,7 +141,7 @@ def test_a_forgotten_column_is_caught(monkeypatch):
         fk.audit(ROWS, requires(facts={"k": 1}, below="9/10"), learned=False)
 
 
-def test_persons_taken_for_rows_are_caught(monkeypatch):
+def test_confused_persons_are_caught(monkeypatch):
     schema = {**SCHEMA, "person": "who", "unit": "row"}
     policy = requires(facts={}, below="9/10", schema=schema, knowing=[])
     (verdict,) = fk.audit(ROWS, policy, learned=False).verdicts
@@ -153,7 +153,7 @@ def test_persons_taken_for_rows_are_caught(monkeypatch):
         fk.audit(ROWS, policy, learned=False)
 
 
-def test_units_taken_for_rows_are_caught(monkeypatch):
+def test_confused_units_are_caught(monkeypatch):
     policy = requires(group_size={"k": 3, "of": "who"}, knowing=[])
     (verdict,) = fk.audit(ROWS, policy, learned=False).verdicts
     assert verdict.reached == 3
@@ -166,7 +166,7 @@ def test_units_taken_for_rows_are_caught(monkeypatch):
 # ---- what is judged ----------------------------------------------------------------------------
 
 
-def test_a_rule_that_no_file_shows_is_heeded():
+def test_hidden_rules_are_heeded():
     """The files show one rule, and not the other: the first is still heeded."""
     rows = ["fOy1", "fOy1", "fFn1", "fFn1", "mFy1", *["mCn1"] * 3, *["mCn2"] * 2]
     table = pa.table({name: [row[at] for row in rows] for at, name in enumerate("sabh")})
@@ -191,7 +191,7 @@ def test_a_rule_that_no_file_shows_is_heeded():
     assert beside == [Fraction(1, 2), Fraction(2, 3)]  # in one row; the latter is 7/12 by worlds
 
 
-def test_missing_values_are_counted_for_each_requirement():
+def test_missing_values_count_per_requirement():
     """For one of them a missing value is a label, for the other a value that is known."""
     table = pa.table({"q": [*"xxxxyyyy"], "a": [*"ABABABAB"], "b": ["E", "F", "E", None] * 2})
     schema = fk.Schema(quasi_identifiers=["q"], sensitive=["a", "b"], missing={"label": "??"})
@@ -206,7 +206,7 @@ def test_missing_values_are_counted_for_each_requirement():
 
 
 @pytest.mark.parametrize("alike", [[1, "1"], ["\ud800", "\\ud800"]])
-def test_values_that_are_written_alike_are_refused(alike):
+def test_values_written_alike_are_refused(alike):
     counts = fk.GroupCounts.from_bags([[*alike, "x", "y"]])
     policy = fk.Policy([fk.Requirement(fk.Facts(), below="9/10")])
     with pytest.raises(fk.InputError, match="are written alike"):
@@ -217,7 +217,7 @@ def test_values_that_are_written_alike_are_refused(alike):
     "publish", [{}, {"unlinked": ["job"]}, {"unlinked": ["ill"]}, {"form": "bucketized"}]
 )
 @pytest.mark.parametrize("more", [{"person": "who", "unit": "row"}, {}])
-def test_a_table_is_judged_as_it_stands(publish, more):
+def test_tables_are_judged_as_given(publish, more):
     """What the policy would shuffle stands in one row of a raw table, whoever counts."""
     who = [f"p{i}x" for i in range(5)]
     table = pa.table({"age": ["30"] * 5, "job": [*"vwxyz"], "ill": [*"ABCDE"], "who": who})
@@ -229,13 +229,13 @@ def test_a_table_is_judged_as_it_stands(publish, more):
     assert (verdict.safe, verdict.found.settled) == (False, 1)
 
 
-def test_a_tally_without_people_has_sizes():
+def test_tally_without_people_has_sizes():
     tally = pa.table({"g": [1, 1, 2], "s": ["A", "B", "A"], "count": [2, 1, 3]})
     release = fk.Release.from_bucketized(tally, group="g", sensitive="s")
     assert fk.audit(release, fk.Policy([fk.Requirement(fk.KAnonymity(3))])).safe
 
 
-def test_what_is_too_large_is_said(monkeypatch):
+def test_too_large_tables_say_so(monkeypatch):
     rows = pa.table({"gid": [1] * 6, "sex": [*"mmmfff"], "ill": [*"abcabc"]})
     release = fk.Release.from_groups(rows, group="gid", sensitive="ill", other=["sex"])
     likely = {"sex": [*"mmmfff"], "value": [*"abcabc"]}
@@ -266,12 +266,12 @@ def test_columns_alone_require_foreknows_default():
 
 
 @pytest.mark.parametrize(("ill", "safe"), [("abcde", True), ("abcd", False), ("aaabc", False)])
-def test_an_audit_by_columns_alone_asks_both(ill, safe):
+def test_audit_by_columns_asks_both(ill, safe):
     rows = pa.table({"age": [30] * len(ill), "ill": [*ill]})
     assert fk.audit(rows, **COLUMNS, learned=False).safe is safe
 
 
-def test_what_is_said_beside_a_policy_is_required_besides():
+def test_keywords_add_to_a_policy():
     tries = [{"learned": {"by": ["age"]}, "stop": 0.9}]
     given = fk.Policy.from_dict(
         {"schema": COLUMNS, "require": [{"facts": {"k": 2}, "below": 0.7}], "try": tries}
@@ -284,7 +284,7 @@ def test_what_is_said_beside_a_policy_is_required_besides():
 
 
 @pytest.mark.parametrize("is_policy", [False, True])
-def test_a_limit_beside_a_policy_is_one_more(is_policy):
+def test_limits_beside_policies_add_up(is_policy):
     policy = {"schema": COLUMNS, "require": [{"k_anonymity": 2}]}
     policy = fk.Policy.from_dict(policy) if is_policy else policy
     rows = pa.table({"age": [30] * 4, "ill": [*"abcd"]})
@@ -303,7 +303,7 @@ def bound(value, probability, prior=None):
     return Disclosure(value, probability, bounded=True, prior=prior)
 
 
-def test_the_highest_of_bounds_is_the_worst():
+def test_highest_of_bounds_is_worst():
     a, b = bound("a", 0.5), bound("b", 0.5 + NEAR)
     assert worst([a, b]) is worst([b, a]) is b
     tenth = Fraction(1, 10)

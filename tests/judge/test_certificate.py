@@ -99,7 +99,7 @@ def codes(problems):
 
 
 @pytest.mark.parametrize(("form", "fmt"), FORMS)
-def test_what_is_written_is_loaded_and_checked(form, fmt, tmp_path):
+def test_written_certificates_load(form, fmt, tmp_path):
     folder = tmp_path / "out"
     certificate = made(form, fmt).write(folder)
     again = load(folder)
@@ -143,7 +143,7 @@ SAYS = b'{"format": "foreknow certificate", "version": '
         (SAYS + b"1}", "lacks 'safe'"),
     ],
 )
-def test_what_is_no_certificate_is_refused(content, said, tmp_path):
+def test_non_certificates_are_refused(content, said, tmp_path):
     path = tmp_path / "certificate.json"
     path.write_bytes(content)
     with pytest.raises(CertificateError, match=said) as caught:
@@ -151,13 +151,13 @@ def test_what_is_no_certificate_is_refused(content, said, tmp_path):
     assert "certificate.json" in str(caught.value)
 
 
-def test_a_file_that_cannot_be_read_is_refused(tmp_path):
+def test_unreadable_files_are_refused(tmp_path):
     for path, said in ((tmp_path / "none.json", "does not exist"), (tmp_path, "Is a directory")):
         with pytest.raises(CertificateError, match=said):
             fk.Certificate.load(path)
 
 
-def test_very_many_digits_are_rounded_up():
+def test_many_digits_round_up():
     few, many = Fraction(2, 3), Fraction(10**400, 3 * 10**400 - 1)
     assert exact_text(few) == "2/3"
     assert exact_text(many) == "0." + "3" * 39 + "4"
@@ -206,7 +206,7 @@ def publishing(**options):
         (publishing(labels=["age"]), "labels is no table"),
     ],
 )
-def test_what_no_certificate_says_is_refused(values, said, published):
+def test_unknown_settings_are_refused(values, said, published):
     with pytest.raises(CertificateError, match=said):
         forged(published, **values).check(published)
 
@@ -300,7 +300,7 @@ def test_each_problem_has_its_code(folder, capsys, change, code):
     assert {*said["codes"]} <= MESSAGES.keys()
 
 
-def test_a_file_that_changes_after_its_digest_is_refused(folder, monkeypatch):
+def test_files_changed_later_are_refused(folder, monkeypatch):
     """Its rows in another order are as safe, and not those that were certified."""
 
     def and_turned(path):
@@ -314,7 +314,7 @@ def test_a_file_that_changes_after_its_digest_is_refused(folder, monkeypatch):
         fk.verify(folder)
 
 
-def test_files_may_move_but_not_be_missing(folder, tmp_path):
+def test_files_may_move_not_vanish(folder, tmp_path):
     (folder / "release.csv").rename(tmp_path / "other name.csv")
     assert load(folder).check(tmp_path / "other name.csv") == []
     for missing in ("people.csv", "sensitive.csv"):
@@ -328,7 +328,7 @@ def test_files_may_move_but_not_be_missing(folder, tmp_path):
         made().certificate.check(folder)
 
 
-def test_people_in_other_groups_are_noticed(tmp_path):
+def test_people_in_wrong_groups(tmp_path):
     certificate = made("bucketized", "parquet").write(tmp_path / "out")
     path = tmp_path / "out" / "people.parquet"
     table = pq.read_table(path)
@@ -348,7 +348,7 @@ def test_people_in_other_groups_are_noticed(tmp_path):
         {"k_anonymity": 1},
     ],
 )
-def test_a_release_without_rows_is_refused(kind, tmp_path):
+def test_release_without_rows_is_refused(kind, tmp_path):
     table = pa.table({"age": [1, 1, 2, 2], "ill": list("abab")})
     schema = {"quasi_identifiers": ["age"], "sensitive": "ill"}
     fk.publish(table, {"schema": schema, "require": [kind]}, seed=1).write(tmp_path / "out")
@@ -411,7 +411,7 @@ def test_each_combination_is_tried():
 
 
 @pytest.mark.parametrize("code", [code for code, case in CASES.items() if case])
-def test_a_combination_is_refused_and_its_way_out_is_not(code):
+def test_refused_combinations_have_ways_out(code):
     wrong, right = CASES[code]
     with refused(code, fk.InputError):
         fk.Policy.of(wrong)
@@ -474,7 +474,7 @@ def register(path, *frames, columns=("id", "age")):
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
-def test_a_register_that_has_people_twice_is_refused(tmp_path, criterion):
+def test_repeated_people_in_registers(tmp_path, criterion):
     rules = of_population(criterion, register(tmp_path / "twice.csv", PEOPLE, PEOPLE))
     for judge in (fk.publish, fk.audit):
         with pytest.raises(fk.ForeknowError, match="'p0' in 2 rows, by id"):
@@ -493,7 +493,7 @@ def test_registers_with_namesakes_are_taken(tmp_path):
     assert fk.publish(people, of_population(CRITERIA[0], path, schema), seed=1).audit.safe
 
 
-def test_the_verifier_refuses_people_twice_too(tmp_path):
+def test_verifier_refuses_people_twice_too(tmp_path):
     once, twice = register(tmp_path / "once.csv", PEOPLE, OTHERS), tmp_path / "twice.csv"
     register(twice, PEOPLE, PEOPLE)
     fk.publish(PEOPLE, of_population(CRITERIA[0], once), seed=1).write(tmp_path / "out")

@@ -61,7 +61,7 @@ FOLDERS = {"d[1]": "d1", "a*": "ab", "year=2024": "d1", "disease=Flu": "d1", "gi
 
 
 @either
-def test_a_path_is_never_a_pattern(tmp_path, suffix):
+def test_path_is_never_a_pattern(tmp_path, suffix):
     for name, other in NAMES.items():
         write(tmp_path / f"{other}.{suffix}", WELL)
         assert counted(write(tmp_path / f"{name}.{suffix}", SICK)) == {"1": {"HIV": 3}}, name
@@ -77,7 +77,7 @@ def test_a_path_is_never_a_pattern(tmp_path, suffix):
 
 @either
 @pytest.mark.parametrize("name", ["t", "t[1]"])
-def test_dots_after_a_link_lead_where_the_system_says(tmp_path, name, suffix):
+def test_dots_follow_links_like_systems(tmp_path, name, suffix):
     (tmp_path / "real" / "inner").mkdir(parents=True)
     write(tmp_path / "real" / f"{name}.{suffix}", SICK)
     write(tmp_path / "here" / f"{name}.{suffix}", WELL)
@@ -91,7 +91,7 @@ def test_dots_after_a_link_lead_where_the_system_says(tmp_path, name, suffix):
         assert read.fetchall() == [("1", "HIV")] * 3
 
 
-def test_a_path_that_looks_like_an_address_is_one(tmp_path, monkeypatch):
+def test_paths_may_look_like_addresses(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "s3:" / "bucket" / "t.csv", SICK)
     assert counted("s3:/bucket/t.csv") == {"1": {"HIV": 3}}
@@ -103,7 +103,7 @@ def test_a_path_that_looks_like_an_address_is_one(tmp_path, monkeypatch):
     ("name", "says"),
     [("a\\*.csv", "a backslash beside one of"), (b"caf\xe9.csv", "is not UTF-8")],
 )
-def test_a_name_that_cannot_be_told_is_refused(tmp_path, name, says):
+def test_ambiguous_names_are_refused(tmp_path, name, says):
     write(tmp_path / "ab.csv", WELL)
     path = tmp_path / os.fsdecode(name)
     try:
@@ -115,7 +115,7 @@ def test_a_name_that_cannot_be_told_is_refused(tmp_path, name, says):
 
 
 @either
-def test_what_was_named_is_published_and_verified(tmp_path, suffix):
+def test_odd_names_are_published(tmp_path, suffix):
     schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
     policy = fk.Policy([fk.Requirement(fk.Facts(), below="0.9")], schema)
     other = {"age": [20, 30], "disease": ["Flu", "Cold"]}
@@ -184,7 +184,7 @@ def run(how, code=ENDS, before="import foreknow\n"):
     assert process.returncode == int(how)
 
 
-def test_rows_written_aside_are_private_and_swept(aside, tmp_path):
+def test_temporary_rows_are_private(aside, tmp_path):
     killed, folder = spilled()
     assert folder.parent == aside
     files = [path for path in aside.rglob("*") if path.is_file() and path.name != "lock"]
@@ -211,7 +211,7 @@ def test_the_judge_alone_spills_privately(aside):
     assert [*aside.iterdir()] == [folder]
 
 
-def test_a_fork_does_not_take_the_folder_along():
+def test_forks_leave_the_folder():
     folder = duckdb_files.scratch()
     child = os.fork()
     if child == 0:
@@ -221,7 +221,7 @@ def test_a_fork_does_not_take_the_folder_along():
     assert folder.is_dir()
 
 
-def test_no_other_place_opens_a_database():
+def test_no_other_place_opens_database():
     source = Path(duckdb_files.__file__).parent
     callers = {
         str(path.relative_to(source))
@@ -231,7 +231,7 @@ def test_no_other_place_opens_a_database():
     assert callers == {"duckdb_files.py"}
 
 
-def test_a_database_that_ended_is_replaced(monkeypatch):
+def test_database_that_ended_is_replaced(monkeypatch):
     class Ended:
         def cursor(self):
             return self
@@ -268,7 +268,7 @@ def pointed(link, folder):
 
 
 @pytest.mark.parametrize("descriptors", [True, False])
-def test_another_folder_while_it_is_digested(descriptors, folder, tmp_path, monkeypatch):
+def test_folders_replaced_while_hashed(descriptors, folder, tmp_path, monkeypatch):
     """The safe folder has the digest of the unsafe one, which a link leads to for that moment."""
     unsafe, link = Path(shutil.copytree(folder, tmp_path / "unsafe")), tmp_path / "link"
     header, *rows = (unsafe / "release.csv").read_text().splitlines()
@@ -293,7 +293,7 @@ def test_another_folder_while_it_is_digested(descriptors, folder, tmp_path, monk
 
 
 @pytest.mark.parametrize("name", EVERY if NIGHTLY else EVERY[::3])
-def test_what_was_opened_stays_what_it_was(name, tmp_path, monkeypatch):
+def test_opened_files_stay_the_same(name, tmp_path, monkeypatch):
     files = [path for path in (WRITTEN / name).iterdir() if path.suffix in (".csv", ".parquet")]
     folder = Path(shutil.copytree(WRITTEN / name, tmp_path / "out"))
     own = [folder / path.name for path in files]
@@ -311,7 +311,7 @@ def test_what_was_opened_stays_what_it_was(name, tmp_path, monkeypatch):
     assert fk.verify(WRITTEN / name).people == 16
 
 
-def test_parts_of_a_table_are_opened_once_as_well(tmp_path):
+def test_parts_are_opened_once(tmp_path):
     """As many as there are, though a process may have fewer files open."""
     resource = pytest.importorskip("resource")
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -326,7 +326,7 @@ def test_parts_of_a_table_are_opened_once_as_well(tmp_path):
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def test_what_is_read_is_what_was_signed(folder, tmp_path, monkeypatch):
+def test_signed_bytes_are_read(folder, tmp_path, monkeypatch):
     pytest.importorskip("cryptography")
     from tests.evidence_page.test_evidence import keys
 
@@ -350,7 +350,7 @@ def test_what_is_read_is_what_was_signed(folder, tmp_path, monkeypatch):
     assert fk.verify(folder, key=public).claimed == ()
 
 
-def test_an_owners_folder_of_somebody_else_is_not_at_hand(folder, monkeypatch):
+def test_foreign_owner_folders_are_ignored(folder, monkeypatch):
     ask = Path.is_file
 
     def is_file(path):
@@ -362,7 +362,7 @@ def test_an_owners_folder_of_somebody_else_is_not_at_hand(folder, monkeypatch):
     assert fk.verify(folder).people == 16
 
 
-def test_what_is_still_counted_at_the_end_says_nothing(folder):
+def test_counting_at_exit_is_silent(folder):
     """An unclosed quote is an error at once, while the rest of the file is still counted."""
     with (folder / "release.csv").open("a") as file:
         file.write('a,b,"' + (30_000_000 if NIGHTLY else 15_000_000) * "x\n")
@@ -405,7 +405,7 @@ ODD = [-1, 1, 2, 1e308, 1e-320, 10**18, "1/0", "", "x", None, True, [], {}]
 @pytest.mark.parametrize(
     "values", [NOTHING, pytest.param(ODD, marks=pytest.mark.slow)], ids=["nothing", "odd"]
 )
-def test_every_leaf_is_refused_or_changes_nothing(release, values, tmp_path):
+def test_every_altered_leaf_is_judged(release, values, tmp_path):
     path = release / "certificate.json"
     text, before = path.read_text(), fk.verify(release)
     table = json.loads(text)
@@ -435,7 +435,7 @@ def test_every_leaf_is_refused_or_changes_nothing(release, values, tmp_path):
 
 
 @pytest.mark.parametrize("name", [[], {}, None, 0, ["Decoy"]])
-def test_a_method_without_a_name_does_no_harm(folder, name):
+def test_nameless_methods_do_no_harm(folder, name):
     def change(table):
         table["method"]["name"] = name
         table["scope"]["method"] = "as required"

@@ -103,14 +103,14 @@ def compare_groups(data, kind):
 @FORMS
 @examples(400, daily=8, deadline=None)
 @given(data=st.data())
-def test_a_gauge_finds_what_the_class_attains(kind, form, data):
+def test_gauge_finds_what_class_attains(kind, form, data):
     compare(data, kind, form)
 
 
 @of_each
 @examples(400, daily=20, deadline=None)
 @given(data=st.data())
-def test_of_groups_asks_what_the_whole_asks(kind, data):
+def test_of_groups_matches_the_whole(kind, data):
     compare_groups(data, kind)
 
 
@@ -156,7 +156,7 @@ def test_a_limit_just_missed_fails(required, groups, attained):
         ("risk", {"strict": True}, "uniqueness", ["1/100", 1], [0, -1, "1.01"]),
     ],
 )
-def test_the_class_and_the_gauge_refuse_the_same_settings(key, rest, setting, right, wrong):
+def test_class_and_gauge_refuse_alike(key, rest, setting, right, wrong):
     _, release = written("generalized", [{"a": 1, "b": 1}, {"a": 1}], [0])
     for number in right:
         criteria.CRITERIA[key](**rest, **{setting: number})
@@ -205,7 +205,7 @@ def of_population(ages, digest=None, more=3):
     return verdict.safe
 
 
-def test_a_population_must_fit_and_be_the_same():
+def test_populations_must_fit():
     assert of_population(["20", "25", "29"])
     assert not of_population(["20", "29", "30"])  # an open end fits nobody
     assert not of_population(["20", "25", "29"], more=2)
@@ -231,7 +231,7 @@ def caught(check, *asked):
 @pytest.mark.parametrize(
     "wrong", [lambda amount, holds: (amount + 1, holds), lambda amount, holds: (amount, True)]
 )
-def test_a_gauge_that_differs_is_caught(monkeypatch, wrong):
+def test_gauge_that_differs_is_caught(monkeypatch, wrong):
     right = GAUGES["alpha_k"]
 
     def measure(*asked):
@@ -244,12 +244,12 @@ def test_a_gauge_that_differs_is_caught(monkeypatch, wrong):
 
 
 @pytest.mark.parametrize("alpha", ["1/100", 1])
-def test_an_of_groups_that_asks_more_or_less_is_caught(monkeypatch, alpha):
+def test_wrong_of_groups_is_caught(monkeypatch, alpha):
     monkeypatch.setattr(fk.AlphaK, "of_groups", property(lambda self: fk.AlphaK(alpha, 1)))
     caught(compare_groups, fk.AlphaK)
 
 
 @pytest.mark.parametrize("number", ["1e-100000000", "1e100000000", "0." + "3" * 5000])
-def test_a_number_with_too_many_digits_is_refused_at_once(number):
+def test_endless_digits_are_refused(number):
     with refused("too-many-digits"):
         as_fraction(number)

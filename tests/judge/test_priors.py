@@ -88,7 +88,7 @@ def check_release(scene, reading):
 @examples(120, daily=8)
 @given(SEEDS)
 @of_both
-def test_priors_are_as_worlds_and_the_audit_say(reading, seed):
+def test_priors_match_worlds_and_audit(reading, seed):
     check_release(random_scene(Random(seed), n_groups=5), reading)
 
 
@@ -115,7 +115,7 @@ def test_tables_are_read_and_judged(form, seed, reading):
 @examples(40)
 @given(SEEDS, st.integers(6, 12))
 @of_both
-def test_larger_groups_are_as_the_audit_says(reading, seed, most):
+def test_larger_groups_match_the_audit(reading, seed, most):
     scene = random_scene(Random(seed), n_groups=4, most=most)
     audited = scene.priors(reading).disclosures(scene.release)
     value, _, probability, _ = verified(scene, reading, set(audited))
@@ -152,7 +152,7 @@ def test_many_people_and_many_groups(reading):
 
 @examples(8)
 @given(SEEDS)
-def test_what_may_be_reached_and_what_must_stay_below(seed):
+def test_reached_versus_strictly_below(seed):
     scene = random_scene(Random(seed), n_groups=2)
     priors, release = scene.priors("joint"), written(scene, "generalized")
     exact = priors.disclosure(scene.release).exact
@@ -195,7 +195,7 @@ TINY = [Fraction(1), *(Fraction(1, 10**e) for e in (1, 60, 100, 140, 160, 200, 2
 
 
 @pytest.mark.parametrize("size", [3, 4, 5])
-def test_tiny_priors_do_not_make_it_wrong(size):
+def test_tiny_priors_stay_exact(size):
     values = "abcde"[:size]
     for seed in range(60 if NIGHTLY else 12):
         draw = Random(seed)
@@ -209,7 +209,7 @@ def test_tiny_priors_do_not_make_it_wrong(size):
         assert judged(groups, table, {wanted})[2] == highest(groups, table, wanted)
 
 
-def test_sums_that_floats_hold_with_three_digits_are_exact():
+def test_rounded_sums_are_exact():
     # Four people would rather have a, and three of them cannot: the sum is about 1e-320, and of
     # several groups that are nearly alike, floats take one that is not the highest.
     draw, values = Random(2), "abcde"
@@ -226,7 +226,7 @@ def test_sums_that_floats_hold_with_three_digits_are_exact():
         assert judged(groups, table, {value})[2] == highest(groups, table, value)
 
 
-def test_binary_priors_that_floats_take_for_1():
+def test_binary_priors_near_one():
     # By floats of 1 - p, which are 1.1e-16 and 2.2e-16, the second group would look safer.
     little = Fraction(1, 10**17)
     table = {s: {"a": 1 - n * little, "b": 0} for s, n in (("p", 16), ("q", 17), ("r", 40))}
@@ -237,7 +237,7 @@ def test_binary_priors_that_floats_take_for_1():
     assert (value, group) == ("a", ("1",))
 
 
-def test_near_ties_are_settled_by_fractions():
+def test_fractions_settle_near_ties():
     little = Fraction(1, 10**25)
     likely = {"p": Fraction(1, 3), "q": Fraction(1, 4), "s": Fraction(1, 4) - little}
     table = {s: {"a": own, "b": Fraction(1, 3)} for s, own in likely.items()}
@@ -249,7 +249,7 @@ def test_near_ties_are_settled_by_fractions():
         assert found == Fraction(1, 3) / (Fraction(1, 3) + Fraction(1, 4) - little)
 
 
-def test_too_large_a_group_is_refused(monkeypatch):
+def test_too_large_group_is_refused(monkeypatch):
     monkeypatch.setattr(verifier_priors, "_MOST_STATES", 1000)
     row = {x: Fraction(i + 1, 100) for i, x in enumerate("abcdefgh")}
     table = {str(i): row for i in range(16)}
@@ -257,7 +257,7 @@ def test_too_large_a_group_is_refused(monkeypatch):
         judged([(dict.fromkeys(table, 1), dict.fromkeys("abcdefgh", 2))], table, {"a"})
 
 
-def test_values_that_nobody_asks_about_are_left_out():
+def test_unasked_values_are_left_out():
     table = {s: {x: Fraction(1, 10) for x in "ab"} for s in "mf"}
     groups = [({"m": 1, "f": 1}, {"a": 1, "b": 1})]
     assert judged(groups, table, set()) == judged(groups, table, {"c"}) == (None, None, 0)
@@ -274,7 +274,7 @@ def linked(rows, bag, people, m, wanted="a", whole=False):
     return worst_priors(held, people, {*wanted}, chances, "joint", whole, None, (0, 0, m))
 
 
-def test_who_cannot_have_a_value_hides_nobody():
+def test_barred_people_hide_nobody():
     # x cannot have a, so of x and y, who have a and b, it is y who has a.
     rows = [[["x"], ["0", "2/3", "1/3"]], [["y"], ["3/5", "2/5", "0"]]]
     found = linked(rows, {"a": 1, "b": 1}, {("x",): 1, ("y",): 1}, 1, "ab", whole=True)
@@ -392,7 +392,7 @@ def problems(folder, change):
         (lambda t: [r.__setitem__(1, ["0"] * 3) for r in rows_of(t)], "allow no way to assign"),
     ],
 )
-def test_other_priors_and_figures_are_noticed(folder, change, says):
+def test_changed_priors_are_noticed(folder, change, says):
     (said,) = problems(folder, change)
     assert re.search(says, said)
 
@@ -401,7 +401,7 @@ def rows_of(table):
     return table["policy"]["require"][0]["priors"]["tables"][0]["rows"]
 
 
-def test_other_readings_and_people_are_noticed(tmp_path):
+def test_changed_readings_are_noticed(tmp_path):
     published(tmp_path / "out")
     assert problems(
         tmp_path / "out",
@@ -421,7 +421,7 @@ def test_other_readings_and_people_are_noticed(tmp_path):
         ("joint", "set", "one-value-only", {"key": "priors"}),
     ],
 )
-def test_what_priors_cannot_be_read_as(reading, semantics, code, about):
+def test_unreadable_priors_are_refused(reading, semantics, code, about):
     release = of_two(["m", "f"], ["Flu", "HIV"], semantics=semantics)
     table = rule(fk.Priors(PRIORS))
     table["priors"]["semantics"] = reading
@@ -437,7 +437,7 @@ def of_two(sexes, values, **more):
     return Written("bucketized", ("group",), "disease", tables, **more)
 
 
-def test_the_column_of_groups_may_be_an_attribute():
+def test_group_columns_may_be_attributes():
     table = TABLE.append_column("ward", pa.array(list("xxxyyy")))
     rows = {
         (ward, sex): {"Flu": f"{i}/20", "HIV": f"{9 - i}/20", "Gout": "1/10"}
@@ -449,7 +449,7 @@ def test_the_column_of_groups_may_be_an_attribute():
     assert verify(held, [rule(priors)])[0].reached == priors.disclosure(release).exact
 
 
-def test_disarmed_texts_of_people_are_compared_as_they_were():
+def test_disarmed_texts_compare_as_before():
     release = of_two(["'=m", "f"], ["'+a", "b"], escaped=True)
     rows = {("=m",): {"+a": "0.1", "b": "0.9"}, ("f",): {"+a": "0.003", "b": "0.997"}}
     priors = fk.Priors(priors_table(rows, ["sex"]))

@@ -107,7 +107,7 @@ def two_groups(release):
     points=st.lists(LARGE, min_size=1, max_size=3, unique=True),
 )
 @FORMS
-def test_facts_are_as_the_audit_says(form, bags, points):
+def test_facts_are_as_audit_says(form, bags, points):
     counts = fk.GroupCounts.from_bags(bags)
     values = list(counts.values)
     found = verify(
@@ -146,7 +146,7 @@ def test_facts_are_as_worlds_say(bags, point):
 
 
 @pytest.mark.parametrize("semantics", SEMANTICS)
-def test_several_values_are_as_worlds_say(semantics):
+def test_several_values_match_worlds(semantics):
     releases = many_worlds.small_releases(3, 2, 2, 2, semantics)
     for groups in releases if NIGHTLY else releases[::4]:
         values = sorted({x for _, bag in groups for x in bag})
@@ -172,7 +172,7 @@ def counts_of(groups, semantics):
 @given(data=st.data(), point=AMOUNTS)
 @pytest.mark.parametrize("semantics", SEMANTICS)
 @FORMS
-def test_several_values_are_as_the_audit_says(form, semantics, data, point):
+def test_several_values_match_the_audit(form, semantics, data, point):
     groups = []
     for size in data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=4)):
         most = st.integers(0, size if semantics == "set" else 4)
@@ -197,7 +197,7 @@ def test_several_values_are_as_the_audit_says(form, semantics, data, point):
         ([(4, "sa")], (0, 4, 0), "set", "1"),
     ],
 )
-def test_the_cases_of_the_papers_errata(groups, point, semantics, probability):
+def test_cases_of_the_papers_errata(groups, point, semantics, probability):
     (found,) = verify(written("bucketized", groups, semantics), [facts(point, values=["s"])])
     assert found.reached == Fraction(probability)
 
@@ -216,7 +216,7 @@ def test_large_counts_stay_exact():
 
 @examples(300)
 @given(BAGS, st.integers(0, 6))
-def test_implications_are_as_the_audit_says(groups, k):
+def test_implications_are_as_audit_says(groups, k):
     counts = fk.GroupCounts.from_bags(groups)
     held = written("generalized", groups).held
     found = fk.Implications(k).disclosures(counts)
@@ -243,7 +243,7 @@ def test_implications_reach_everywhere(bags, k):
 
 @examples(60, deadline=None)
 @given(bags=MANY, point=st.tuples(*[st.integers(0, 4)] * 3), room=st.sampled_from([0, 8]))
-def test_what_is_left_out_decides_nothing(bags, point, room):
+def test_dominated_cells_decide_nothing(bags, point, room):
     """Cells that others are worse than, and how rows are told apart."""
     asked = [facts(point), {"implications": {"k": point[0]}, "below": "1/2"}]
     asked += [{"alpha_k": {"alpha": "1/2", "k": 2}}, {"t_closeness": {"t": "1/2"}}]
@@ -261,7 +261,7 @@ def test_what_is_left_out_decides_nothing(bags, point, room):
 
 
 @pytest.mark.parametrize("n_columns", [3, 4, 5])
-def test_the_front_leaves_out_what_is_dominated(n_columns):
+def test_front_drops_dominated_cells(n_columns):
     rng = np.random.default_rng(n_columns)
     left = of = 0
     for _ in range(20_000 if NIGHTLY else 200):
@@ -291,7 +291,7 @@ def test_the_front_leaves_out_what_is_dominated(n_columns):
     assert left < of
 
 
-def test_findings_are_in_the_policys_order():
+def test_findings_are_in_policys_order():
     asked = [
         {"facts": [{"k": 1, "below": "0.75"}, {"l": 1, "below": 1}], "values": ["s"]},
         {"facts": {}, "below": 0.5, "except": ["s"]},
@@ -304,14 +304,14 @@ def test_findings_are_in_the_policys_order():
     ]
 
 
-def test_a_probability_equal_to_the_limit_is_unsafe():
+def test_equal_to_limit_is_unsafe():
     assert not Limit(Fraction(1, 3)).holds(Fraction(1, 3))
     assert Limit(Fraction(1, 3), inclusive=True).holds(Fraction(1, 3))
     assert Limit(Fraction(1, 3) + Fraction(1, 10**30)).holds(Fraction(1, 3))
 
 
 @pytest.mark.parametrize("kind", ["implications", "priors"])
-def test_knowledge_that_heeds_no_rules_is_refused(kind):
+def test_kinds_ignoring_rules_are_refused(kind):
     """A man has HIV, and no woman can: 1/2, and 1/4 by whoever forgets the rule."""
     table = pa.table({"zip": ["A"] * 4, "sex": [*"mmff"], "ill": ["HIV", "Flu", "Cold", "Flu"]})
     rules = Rules([{"values": ["HIV"], "where": {"sex": ["f"]}, "sensitive": "ill"}])
@@ -332,7 +332,7 @@ def test_knowledge_that_heeds_no_rules_is_refused(kind):
 @pytest.mark.parametrize("semantics", ["single", *SEMANTICS])
 @FILES
 @FORMS
-def test_files_hold_the_groups_of_their_tables(form, fmt, semantics, tmp_path):
+def test_files_hold_their_groups(form, fmt, semantics, tmp_path):
     groups = ["sst", "uv", "tu", "s"]
     bags = [{"s": 2, "t": 1}, {"u": 1, "v": 1}, {"t": 1, "u": 1}, {"s": 1}]
     if semantics != "single":
@@ -347,13 +347,13 @@ def test_files_hold_the_groups_of_their_tables(form, fmt, semantics, tmp_path):
 
 
 @FILES
-def test_nobody_with_a_value_discloses_nothing(fmt, tmp_path):
+def test_nobody_with_value_discloses_nothing(fmt, tmp_path):
     release = written("generalized", [(3, ""), (2, "")], "set", fmt, tmp_path)
     (found,) = verify(release, [facts((1, 1, 1))])
     assert (found.value, found.group, found.reached, found.safe) == (None, None, 0, True)
 
 
-def test_columns_may_stand_in_any_order(tmp_path):
+def test_columns_stand_in_any_order(tmp_path):
     table = tables("generalized", ["sst", "tuv"])["release"]
     table = table.append_column("extra", pa.array([str(i) for i in range(6)]))
     for names in (["disease", "extra", "age", "zip"], ["zip", "age", "disease", "extra"]):
@@ -394,7 +394,7 @@ def copied(query, path):
 
 
 @FORMS
-def test_the_order_of_counting_changes_nothing(form, monkeypatch):
+def test_order_of_counting_changes_nothing(form, monkeypatch):
     count_rows, found = verifier.count_rows, []
     for step in (1, -1):
 
@@ -411,7 +411,7 @@ def test_the_order_of_counting_changes_nothing(form, monkeypatch):
 
 
 @pytest.mark.parametrize("fmt", ["arrow", "csv", "parquet"])
-def test_several_requirements_count_as_each_alone(fmt, tmp_path):
+def test_requirements_count_one_by_one(fmt, tmp_path):
     draw = random.Random(5)
     table = pa.table(
         {n: draw.choices(of, k=60) for n, of in zip("abcd", ("xy", "st", "uvw", "pq"), strict=True)}
@@ -434,7 +434,7 @@ def test_several_requirements_count_as_each_alone(fmt, tmp_path):
 
 
 @pytest.mark.parametrize("names", [["group"], ["group", "job"]])
-def test_statistics_that_lie_join_no_groups(names, tmp_path):
+def test_lying_statistics_join_no_groups(names, tmp_path):
     rows = {"group": [1, 257] * 40, "job": ["cook", "smith"] * 40}
     rows["disease"] = ["Flu", "Cold", "Cold", "Cold"] * 20
     path = tmp_path / "release.parquet"
@@ -487,7 +487,7 @@ def test_keys_do_not_overflow():
 
 
 @pytest.mark.parametrize("fmt", ["arrow", "csv", "parquet"])
-def test_a_table_that_lacks_something_is_refused(fmt, tmp_path):
+def test_incomplete_tables_are_refused(fmt, tmp_path):
     table = pa.table({"zip": ["z1", "z2"], "age": ["a", None], "disease": ["s", None]})
     release = written("generalized", {"release": table}, "single", fmt, tmp_path)
     with refused("missing-value", CertificateError, group="z2, missing"):
@@ -511,7 +511,7 @@ def test_a_table_that_lacks_something_is_refused(fmt, tmp_path):
         ({"facts": {}}, "bag", "wrong-setting", {"key": "semantics"}),
     ],
 )
-def test_rules_that_say_nothing_are_refused(rule, semantics, code, about):
+def test_empty_rules_are_refused(rule, semantics, code, about):
     release = written("bucketized", ["sst"], semantics)
     with refused(code, UnsupportedError if "telepathy" in rule else CertificateError, **about):
         verify(release, [rule | {"below": "1"}])
@@ -531,7 +531,7 @@ def test_rules_that_say_nothing_are_refused(rule, semantics, code, about):
         ("sensitive", ["1s1", "1t2", "1s1"], "set", "listed-twice", {"group": "1", "value": "s"}),
     ],
 )
-def test_tables_that_contradict_each_other_are_refused(name, rows, semantics, code, about):
+def test_contradicting_tables_are_refused(name, rows, semantics, code, about):
     named = {"people": "111", "sensitive": ["1s1", "1t2"]} | {name: rows}
     tally = [
         {"group": int(g), "disease": x.strip("-") or None, "count": None if n == "-" else int(n)}
@@ -545,7 +545,7 @@ def test_tables_that_contradict_each_other_are_refused(name, rows, semantics, co
 
 @pytest.mark.parametrize("kind", ["timestamp", "time", "interval", "96 bits"])
 @pytest.mark.parametrize("fmt", ["arrow", "parquet"])
-def test_values_that_print_alike_are_refused(tmp_path, kind, fmt):
+def test_values_printing_alike_are_refused(tmp_path, kind, fmt):
     column = {
         "time": pa.array([1, 1, 2, 2], pa.time64("ns")),
         "interval": pa.array([(0, 30, 0)] * 2 + [(1, 0, 0)] * 2, pa.month_day_nano_interval()),
@@ -575,7 +575,7 @@ def test_values_that_print_alike_are_refused(tmp_path, kind, fmt):
         ('"20",1,t 20,1,s,', "uneven-row", {"line": 3}),
     ],
 )
-def test_what_readers_take_differently_is_refused(tmp_path, lines, code, about):
+def test_ambiguous_bytes_are_refused(tmp_path, lines, code, about):
     path = tmp_path / "release.csv"
     path.write_text("\n".join(["zip,age,disease", *lines.split(), ""]).replace("_", " "))
     if code is None:
@@ -586,7 +586,7 @@ def test_what_readers_take_differently_is_refused(tmp_path, lines, code, about):
 
 
 @FILES
-def test_a_file_that_changes_between_reads_is_refused(tmp_path, fmt):
+def test_files_changing_between_reads(tmp_path, fmt):
     release = written("bucketized", ["sst", "tu"], "single", fmt, tmp_path)
     _ = release.files
     path = release.tables["sensitive"]

@@ -71,7 +71,7 @@ def test_the_smallest_l(variant, ruled_out, limit, smallest):
 
 
 @pytest.mark.parametrize("name", ["Anatomy", "Streamliner"])
-def test_an_l_below_does_not_hold(name):
+def test_l_below_does_not_hold(name):
     draw, tried = np.random.default_rng(15), 0
     for _ in range(6):
         values = draw.choice([*"abcdefg"], int(draw.integers(30, 60))).tolist()

@@ -114,7 +114,7 @@ def rows_of(text):
     return [[Fraction(x) for x in row.split()] for row in text.split(",")]
 
 
-def test_the_printed_method_breaks_its_promise():
+def test_printed_method_breaks_its_promise():
     # Errata, section 3: the condition holds for every value, the posterior is 25/43.
     rows = rows_of("1/10 6/100 6/100, 6/100 1/10 1/10")
     table = ArtTable([[0, 1, 1]], [0, 1, 2], [rows], Fraction(2), "joint")
@@ -169,7 +169,7 @@ def letters(values):
         ("bucketized", "0.3333333333333333"),
     ],
 )
-def test_one_of_three_beside_a_limit(form, prior):
+def test_one_of_three_beside_limit(form, prior):
     asked = fk.Requirement(priors_of(a="0.3", b=prior, c="0.3"), at_most_times=1, values=["b"])
     options = fk.PublishOptions(method="art", form=form)
     policy = fk.Policy([asked], schema=X)
@@ -181,7 +181,7 @@ def test_one_of_three_beside_a_limit(form, prior):
 
 
 @READINGS
-def test_priors_that_rule_a_table_out(reading):
+def test_priors_that_rule_table_out(reading):
     with pytest.raises(NoSafeRelease, match="its prior is 0 for everybody"):
         ART(times=2, priors=priors_of(reading, a=0, b=1)).partition(letters("aaa"))
 

@@ -68,7 +68,7 @@ def test_what_one_trial_tells(values, least, many, decoys, j, draw):
 # ---- parts that are far from the whole ----------------------------------------------------------
 
 
-def test_what_is_foreseen_of_cuts_happens():
+def test_foreseen_cuts_happen():
     """Beside draws: who is foreseen to be refused mostly is, and the same the other way."""
     draw, lot, many = random.Random(2), np.random.default_rng(2), 100
     found = {chance: [] for chance in (0.0, *search._CHANCES)}

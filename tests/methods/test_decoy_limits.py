@@ -228,7 +228,7 @@ def drawn_requirement(draw, kind, world):
 
 @pytest.mark.parametrize("decoys", [0, 3])
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_limit_is_reached_in_releases(kind, decoys, eager):
+def test_releases_stay_below_limits(kind, decoys, eager):
     """As it is, and with few decoys of cuts that are mostly refused."""
     if decoys:
         eager(decoys)

@@ -46,7 +46,7 @@ def policy_of(facts, limit):
 # ---- that counting is right ---------------------------------------------------------------------
 
 
-def test_what_is_counted_is_all_worlds():
+def test_counts_cover_all_worlds():
     """Groups dealt out in any way, any bags of parts being unsafe; facts up to (2, 2, 2)."""
     draw = random.Random(None if NIGHTLY else 7)
     uneven = 0
@@ -187,7 +187,7 @@ def test_no_limit_is_reached(people, shape):
 @pytest.mark.slow
 @pytest.mark.parametrize("decoys", [1, 3])
 @pytest.mark.parametrize("people", range(4, PEOPLE + 1))
-def test_nor_if_cuts_are_mostly_refused(people, decoys, eager):
+def test_mostly_refused_cuts_stay_below(people, decoys, eager):
     """Also limits that a refusal just keeps; the fewer decoys, the more worlds are uneven."""
     eager(decoys)
     whole, highest, uneven = Counter(), Fraction(0), Fraction(0)

@@ -62,7 +62,7 @@ def hurt():
 
 
 @pytest.mark.parametrize("find", ["best", "minimal", "chain"])
-def test_a_node_below_an_unsafe_top(hurt, find):
+def test_node_below_an_unsafe_top(hurt, find):
     result = fk.FullDomain(find=find).search(hurt, asking("9/17", (2,), values=["S"]))
     assert (result.chosen, result.minimal) == ((0,), ((0,),))
     assert result.status_of((1,)) == "unsafe"

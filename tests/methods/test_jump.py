@@ -119,7 +119,7 @@ ROWS = {
 }
 
 
-def test_equal_people_are_not_put_apart():
+def test_equal_people_stay_together():
     data = fk.Microdata(pa.table(ROWS), fk.Schema(**TWO))
     for apart, who in (([0, 0, 1, 0, 0, 0], "rows 1 and 3"), ([0, 1, 0, 0, 2, 0], "rows 2 and 5")):
         with pytest.raises(fk.InputError, match=f"{who} of the pyarrow frame apart, which are"):

@@ -218,7 +218,7 @@ def test_chains_of_hundreds_of_people():
         jump.run(chance.choices("aabbc", k=48)).disclosure_set(2)
 
 
-def test_chains_of_many_groups_are_decided():
+def test_long_chains_are_decided():
     chance = random.Random(3)
     sizes = [(9, 5, 7, 5), (8, 6, 11, 8), (9, 9, 7, 7)]  # twelve groups, six, three
     small = [part for four in sizes for part in four for _ in range(4)]
@@ -332,7 +332,7 @@ NOT_HALF = Each(lambda shares: max(shares.values()) != F(1, 2), symmetric=True)
 REUSED = [[1, 0, 0, 1, 1], [1, 1, 0, 0, 1], [1, 1, 1, 1, 0], [1, 1, 1, 1, 0]]
 
 
-def test_mixtures_of_safe_need_not_be():
+def test_mixtures_may_be_unsafe():
     """Each disclosure set has the property; both together, which look alike, have not."""
     functions = [[[p for p in range(5) if f[p] == g] for g in (0, 1)] for f in REUSED]
     jump, tables = Jump(REUSED, [2, 2, 1, 2], NOT_HALF), oracle.all_tables(tuple("bbabc"))
@@ -391,7 +391,7 @@ def test_safe_is_jump_by_one(prop):
         assert Safe(functions, Unknown()).run(table).released == expected
 
 
-def test_safe_and_jump_by_one_differ():
+def test_safe_and_jump_differ():
     """A property that is not convex: the highest ratio is anything but 1/2 (Theorem 6)."""
     chance, better = random.Random(3), set()
     for _ in range(600):
@@ -410,7 +410,7 @@ def test_safe_and_jump_by_one_differ():
 # ---- a secret choice ---------------------------------------------------------------------------
 
 
-def test_secret_choices_are_believed_by_bayes():
+def test_bayes_believes_secret_choices():
     """Over every secret and table; what is seen is the index and its groups' values, or nothing."""
     chance, seen, judge = random.Random(9), Counter(), oracle.max_ratio(F(1, 2))
     for _ in range(60 if NIGHTLY else 40):
@@ -435,7 +435,7 @@ def test_secret_choices_are_believed_by_bayes():
     assert min(seen[True], seen[False]) > 3
 
 
-def test_secret_choices_are_attacked_not_published():
+def test_secret_choices_are_not_published():
     values = ["C0", "C0", "C1", "C2", "C3", "C4"]
     rows = pa.table({"kind": ["A", "B", "C", "D", "D", "D"], "disease": values})
     schema = fk.Schema(quasi_identifiers=["kind"], sensitive="disease")

@@ -221,7 +221,7 @@ def nearest(crowd, groups, rules):
 
 
 @pytest.mark.parametrize("cells", [1, 1 << 16])
-def test_each_step_leads_nearest_to_safety(cells, monkeypatch):
+def test_steps_lead_towards_safety(cells, monkeypatch):
     monkeypatch.setattr(levels, "_CELLS", cells)
     chance, steps = random.Random(4), 0
     while steps < 20:
@@ -261,7 +261,7 @@ def test_cuts_that_help_only_together():
     assert sorted(groups) == [[0, 1], list(range(2, 13)), [13, 14]]
 
 
-def test_a_cut_that_is_no_candidate():
+def test_cut_that_is_no_candidate():
     # Of six thresholds, five are candidates; of the two least even ones, not the one needed.
     held = ["SSTT", "", "", "", "S", "", "SS"]
     crowd, rules = crowd_of(range(7), held, "multiset"), [(["T"], (1, 0, 0), Fraction("0.438"))]

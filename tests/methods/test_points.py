@@ -79,7 +79,7 @@ MANY = np.arange(300_000)
         ([np.arange(1000)], False),  # so few are merged in any case
     ],
 )
-def test_a_part_says_whether_rows_differ(columns, differ):
+def test_part_says_whether_rows_differ(columns, differ):
     assert nearly_all_differ(columns) is differ
 
 

@@ -178,7 +178,7 @@ def test_by_halves(case):
     settled_as_by_halves(*case)
 
 
-def test_limits_get_tighter_within_a_turn():
+def test_limits_get_tighter_within_turn():
     """Two groups that are safe by themselves and not beside each other."""
     first, second, rest = [*"vvvxxxyy"], [*"vvxxxxy"], [*"vxy" * 9]
     counts = fk.GroupCounts.from_bags([first, second, rest])

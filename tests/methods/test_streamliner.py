@@ -225,7 +225,7 @@ def drawn(sizes, colours, need, lots):
 
 
 @given(st.lists(st.integers(1, 30), min_size=2, max_size=12), st.integers(1, 4), st.data())
-def test_rows_are_what_the_rule_allows(sizes, need, data):
+def test_rows_are_what_rule_allows(sizes, need, data):
     if max(sizes) * (need + 1) > sum(sizes):
         sizes = sizes + [max(sizes)] * (need + 1)
     assume(max(sizes) * (need + 1) <= sum(sizes))

@@ -189,7 +189,7 @@ def test_rda_is_never_stuck():
                 assert len(plan.late) < l
 
 
-def test_gsa_tells_that_two_are_alike():
+def test_gsa_reveals_equal_pairs():
     found = releases((0, 0, 1, 1), gsa(2, range(4)))
     release = frozenset({((0, 2), (0, 1)), ((1, 3), (0, 1))})
     assert set(found[release]) == {(0, 0, 1, 1), (1, 1, 0, 0)}
@@ -284,7 +284,7 @@ def test_boxes_of_rda():
 
 
 @pytest.mark.parametrize("place", [(0, 0, 1, 1), (0, 0, 0, 1), (0, 1, 1, 1)])
-def test_boxes_of_gsa_keep_one_in_l(place):
+def test_gsa_boxes_keep_the_share(place):
     for bag in bags(4, 2):
         told, _ = boxed(releases(bag, gsa(2, place)), place)
         assert all(posterior <= HALF for posterior, _ in told)

@@ -34,7 +34,7 @@ def days(*given):
         (True, 1, "people must be a whole number from 1, not True"),
     ],
 )
-def test_there_is_no_optimum_without_groups(people, least, said):
+def test_no_optimum_without_groups(people, least, said):
     with pytest.raises(fk.InputError, match=said):
         fk.optimal_discernibility(people, least)
 
@@ -55,7 +55,7 @@ TWO = np.array([0, 0, 1, 1])
         (lambda m: (GroupCounts.from_bags(["xyx"]), m, TWO), "3 people are counted, but .* has 4"),
     ],
 )
-def test_what_cannot_be_measured_is_refused(given, said):
+def test_unmeasurable_groups_are_refused(given, said):
     with pytest.raises(fk.InputError, match=said):
         fk.utility_of(*given(people_of({"age": [10, 30, 20, 50]})))
 
@@ -96,12 +96,12 @@ def test_what_counts_more_loses_less(method):
 
 
 @pytest.mark.parametrize("given", [0, -1, True, "much", float("nan"), float("inf"), None])
-def test_what_is_no_number_above_0_is_refused(given):
+def test_invalid_weights_are_refused(given):
     with pytest.raises(PolicyError, match="'zip'"):
         fk.PublishOptions(weights={"zip": given})
 
 
-def test_weights_of_other_columns_are_refused():
+def test_weights_of_unknown_columns():
     said = r"publish.weights: 'zipp' is no quasi-identifier; did you mean 'zip'"
     with pytest.raises(PolicyError, match=said):
         fk.Policy(FOUR, SCHEMA, fk.PublishOptions(weights={"zipp": 3}))

@@ -77,7 +77,7 @@ RELEASES = [
 
 @BOTH
 @pytest.mark.parametrize("groups", RELEASES, ids=str)
-def test_the_fast_worst_case_is_the_plain_one(groups, semantics):
+def test_fast_worst_case_is_plain(groups, semantics):
     for value in "abcd":
         found = worst_cases(groups, value, (2, 2, 2), semantics)
         assert list(found) == list(product(range(3), repeat=3))
@@ -87,7 +87,7 @@ def test_the_fast_worst_case_is_the_plain_one(groups, semantics):
 
 @BOTH
 @pytest.mark.parametrize("groups", RELEASES, ids=str)
-def test_worlds_are_the_dealings_of_every_occurrence(groups, semantics):
+def test_worlds_deal_every_occurrence(groups, semantics):
     """Under `set` each world arises from all orders of each value's occurrences, equally often."""
     found, plain = worlds(groups, semantics), plain_worlds(groups, semantics)
     assert set(found) == set(plain)
@@ -97,7 +97,7 @@ def test_worlds_are_the_dealings_of_every_occurrence(groups, semantics):
 
 
 @BOTH
-def test_what_nobody_asks_about_may_be_left_out(semantics):
+def test_unasked_values_can_be_dropped(semantics):
     groups = [(3, "aabbcc"), (2, "ab")]
     everything, enough = worlds(groups, semantics), worlds_about(groups, semantics, 1, "a")
     assert len(enough) < len(everything) / 4
@@ -119,7 +119,7 @@ def test_dealings_are_counted():
     assert deals(2, 0, "set") == deals(2, 0, "multiset") == {frozenset(): 1}
 
 
-def test_two_occurrences_among_two_people_are_dealt_in_four_ways():
+def test_two_occurrences_have_four_dealings():
     assert worlds([(2, "ss")], "multiset") == {
         (frozenset("s"), frozenset()): 1,
         (frozenset(), frozenset("s")): 1,
@@ -130,7 +130,7 @@ def test_two_occurrences_among_two_people_are_dealt_in_four_ways():
 
 
 @BOTH
-def test_values_and_groups_are_dealt_independently(semantics):
+def test_values_and_groups_are_independent(semantics):
     """Proposition 2: no fact about one value, or one group, says anything about another."""
     dealt = worlds([(3, "aab"), (2, "ab")], semantics)
     alone = {"set": Fraction(2, 3), "multiset": Fraction(5, 9)}[semantics]
@@ -161,7 +161,7 @@ def test_numbers_known_by_hand():
 
 
 @BOTH
-def test_small_releases_are_all_there_are_and_distinct(semantics):
+def test_small_releases_are_complete(semantics):
     made = small_releases(3, 2, 2, 2, semantics)
     assert [(3, "")] in made
     assert [(1, ""), (2, "")] in made

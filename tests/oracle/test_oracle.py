@@ -71,21 +71,21 @@ RELEASES = [["aab"], ["ab", "ac"], ["aa", "bc"], ["a", "abb"], ["abc", "b"]]
 
 
 @pytest.mark.parametrize("bags", RELEASES, ids="|".join)
-def test_the_fast_worst_case_is_the_plain_one(bags):
+def test_fast_worst_case_is_plain(bags):
     found = {value: worst_cases(bags, value, (2, 2, 2)) for value in "abcd"}
     for value, point in product("abcd", product(range(3), repeat=3)):
         assert found[value][point] == plain_worst(bags, value, point), (bags, value, point)
 
 
 @pytest.mark.parametrize("bag", ["a", "aa", "aab", "aabb", "abcd", "aabbc"])
-def test_arrangements_are_the_distinct_permutations_and_equally_likely(bag):
+def test_arrangements_are_equally_likely(bag):
     labelled = Counter(permutations(bag))
     assert set(arrangements(bag)) == set(labelled)
     assert len(list(arrangements(bag))) == len(labelled)
     assert len(set(labelled.values())) == 1
 
 
-def test_worlds_deal_each_group_by_itself():
+def test_worlds_deal_groups_separately():
     assert len(worlds(["aabb", "abc"])) == comb(4, 2) * 6
     assert all(sorted(world[:4]) == list("aabb") for world in worlds(["aabb", "abc"]))
 
@@ -94,7 +94,7 @@ def test_impossible_knowledge_has_no_posterior():
     assert posterior(worlds(["ab"]), [has(0, "a"), has(1, "a")], 0, "a") is None
 
 
-def test_small_releases_are_all_there_are_and_distinct():
+def test_small_releases_are_complete():
     # Integer partitions of n: one group, values up to renaming.
     assert [len(small_releases(n, 1, n)) for n in range(1, 6)] == [1, 2, 3, 5, 7]
     # One value only: sizes of the groups, again partitions.
@@ -139,14 +139,14 @@ def literal(bags, value, most):
 
 
 @pytest.mark.parametrize("bags", ["aab", "abc", "aabb", "ab|ac", "aab|ab", "a|bb|a", "abb|c"])
-def test_the_enumeration_is_the_literal_one(bags):
+def test_enumeration_is_the_literal_one(bags):
     bags = bags.split("|")
     for value in sorted(set("".join(bags))):
         assert Truth(bags).implications(value, 2) == literal(bags, value, 2), value
 
 
 @pytest.mark.parametrize("people", [1, 2, 3, 4, 5])
-def test_symmetries_and_the_independence_of_groups_change_nothing(people):
+def test_symmetries_change_nothing(people):
     for bags in small_releases(people, 3, 3):
         truth = Truth(bags)
         for value in truth.worlds.values:
@@ -163,7 +163,7 @@ def test_dealing_in_turn_is_enumeration(bag):
         assert least_odds(one, 0, value, 4) == least_odds(other, 0, value, 4), value
 
 
-def test_exclusions_are_all_there_are_up_to_names():
+def test_exclusions_are_complete():
     # Two people alike, values a and b: nothing, {a}, {b}, {a}{a}, {a}{b}, {b}{b}, {ab}.
     space = Worlds(["aaabbb"])
     tried = exclusions(space, space.everything, [([0, 1], "ab")], 2)
@@ -171,7 +171,7 @@ def test_exclusions_are_all_there_are_up_to_names():
 
 
 @pytest.mark.parametrize("bags", ["aab", "abc", "aabb", "ab|ac", "aab|ab"])
-def test_worst_negations_are_the_literal_ones(bags):
+def test_worst_negations_are_literal_ones(bags):
     bags = bags.split("|")
     dealt, space = worlds(bags), Space(worlds(bags), sorted(set("".join(bags))))
     for value, k in product(space.values, range(1, 4)):
@@ -182,7 +182,7 @@ def test_worst_negations_are_the_literal_ones(bags):
 
 
 @pytest.mark.parametrize("people", [2, 3, 4, 5, 6])
-def test_the_papers_dynamic_program_is_right_once_its_misprints_are_mended(people):
+def test_corrected_dynamic_program_is_right(people):
     for bags in small_releases(people, 3, 3):
         truth = Truth(bags)
         by_value = [truth.implications(value, 4) for value in truth.worlds.values]
@@ -222,12 +222,12 @@ def highest_chance(said, hit):
 @pytest.mark.parametrize(
     ("bags", "most"), [*product(TINY, [3]), *product(SMALL, [2]), *product(LARGER, [1])]
 )
-def test_no_basic_implications_tell_more_than_simple_ones_that_end_with_the_target(bags, most):
+def test_simple_implications_are_the_worst(bags, most):
     check_theorem_9(bags.split("|"), most)
 
 
 @pytest.mark.parametrize("people", [1, 2, 3, 4])
-def test_theorem_9_for_every_release_of_up_to_four_people(people):
+def test_theorem_9_for_four_people(people):
     for bags in small_releases(people, 3, 3):
         check_theorem_9(bags, 3)
 
@@ -243,7 +243,7 @@ def test_larger_theorem_9(bags, most):
 # ---- worked examples -------------------------------------------------------------------------
 
 
-def test_figure_3_is_disclosed_by_two_implications():
+def test_two_implications_disclose_figure_3():
     truth = Truth(FIGURE_3)
     by_value = [truth.implications(value, 2) for value in truth.worlds.values]
     assert [max(found) for found in zip(*by_value, strict=True)] == [
@@ -253,14 +253,14 @@ def test_figure_3_is_disclosed_by_two_implications():
     ]
 
 
-def test_if_hannah_has_the_flu_then_charlie_has_it():
+def test_hannah_and_charlies_flu():
     # Charlie is of the first group, Hannah of the second.
     dealt = worlds(FIGURE_3)
     assert posterior(dealt, [], 1, "F") == Fraction(2, 5)
     assert posterior(dealt, [implies_of_implication(6, "F", 1, "F")], 1, "F") == Fraction(10, 19)
 
 
-def test_the_target_may_be_in_any_bucket():
+def test_target_is_in_any_bucket():
     # MINIMIZE2 begins without a target. As printed it begins with one already placed: then it
     # finds 1/(1 + 1/3) here, and who knows that somebody of the second group is no b is certain.
     bags = ["aab", "ab"]
@@ -270,6 +270,6 @@ def test_the_target_may_be_in_any_bucket():
     assert posterior(worlds(bags), [lacks(3, "b")], 3, "a") == 1
 
 
-def test_who_is_alone_is_known_with_any_number_of_implications():
+def test_single_people_are_known():
     assert Truth(["a"]).implications("a", 2) == [1, 1, 1]
     assert minimize2([[1]], 2, Fraction(1)) == [1, 1, 1]

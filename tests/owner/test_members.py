@@ -363,7 +363,7 @@ def test_printed_attacks_work(five, command):
         assert 'See "foreknow attack --help"' in five.says(*call)
 
 
-def test_what_does_not_go_with_a_release(five):
+def test_mismatched_members_are_refused(five):
     call = ["attack", "table.csv", "-p", "policy.toml"]
     for more in (["--groups", "age"], ["--nothing"], ["--form", "bucketized"]):
         said = five.refused(*call, "--release", "out", *more)

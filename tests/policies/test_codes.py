@@ -27,7 +27,7 @@ def policy(*required, pairs=PAIRS, **schema):
     })  # fmt: skip
 
 
-def test_an_old_code_and_its_successors_in_worlds_of_all_releases(tmp_path):
+def test_old_codes_in_all_worlds(tmp_path):
     """January has old codes, March new ones: each class is judged as one, and each code, too."""
     compared = 0
     for seed in range(12):
@@ -66,7 +66,7 @@ def test_an_old_code_and_its_successors_in_worlds_of_all_releases(tmp_path):
     assert compared > 1
 
 
-def test_a_class_that_is_not_safe_as_one_is_refused(tmp_path):
+def test_unsafe_classes_are_refused(tmp_path):
     """Each code is below the limit, and what they are together is not."""
     rows = {"pid": [f"p{i}" for i in range(6)], "ward": ["w"] * 6}
     table = pa.table({**rows, "ill": ["F0", "F0", "F1", "F1", "x", "y"]})
@@ -101,7 +101,7 @@ def test_what_a_requirement_becomes(requirement, expected):
     assert [{*own} if isinstance(own, dict) else own for own in sets] == expected
 
 
-def test_maps_that_are_not_clear_are_refused_with_a_way_out(tmp_path):
+def test_unclear_maps_are_refused(tmp_path):
     for pairs, said in (
         ([["a", "b"], ["b", "c"]], "write a, c and b, c"),
         ([["a", "a"]], "needs another name in the table"),

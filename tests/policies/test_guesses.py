@@ -219,7 +219,7 @@ def compared(at):
 
 
 @pytest.mark.parametrize("do", DOES, ids=range(len(DOES)))
-def test_a_guess_does_what_is_meant(at, do):
+def test_guess_does_what_is_meant(at, do):
     assert do(at)
 
 
@@ -377,7 +377,7 @@ TOLD = [
 
 
 @pytest.mark.parametrize(("do", "said"), TOLD, ids=range(len(TOLD)))
-def test_a_guess_says_what_to_type(at, do, said):
+def test_guess_says_what_to_type(at, do, said):
     with pytest.raises((fk.ForeknowError, AttributeError)) as caught:
         do(at)
     assert said in str(caught.value)
@@ -494,6 +494,6 @@ def test_names_stand_for_one_thing():
     assert names.own_name("k", ["k", "k_anonymity"]) is None
 
 
-def test_a_criterion_that_is_no_option():
+def test_criterion_that_is_no_option():
     with pytest.raises(UsageError, match=r"alpha_k = \.\.\. below \[\[require\]\]"):
         app.main(["audit", "table.csv", "--alpha-k", "3"], standalone_mode=False)

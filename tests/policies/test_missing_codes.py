@@ -66,7 +66,7 @@ def test_what_a_reading_can_declare(age, kind, said, tmp_path):
     assert ('# missing = ["99"]' in found.to_toml()) == may_be
 
 
-def test_a_hidden_code_is_published_as_missing(tmp_path):
+def test_hidden_codes_become_missing(tmp_path):
     """The line that is printed works for what must stay hidden, too."""
     path = tmp_path / "t.csv"
     codes = {"age": [*range(20, 60)] * 3, "ill": ([1, 2, 3, 4, 1, 2, 3, 4, 1, 99]) * 12}

@@ -137,12 +137,12 @@ TOLD = [
 
 
 @pytest.mark.parametrize("do", DOES, ids=range(len(DOES)))
-def test_a_call_does_what_is_meant(here, do):
+def test_call_does_what_is_meant(here, do):
     assert do(here)
 
 
 @pytest.mark.parametrize(("do", "said"), TOLD, ids=range(len(TOLD)))
-def test_a_call_says_what_to_type(here, do, said):
+def test_call_says_what_to_type(here, do, said):
     with pytest.raises((fk.ForeknowError, AttributeError)) as caught:
         do(here)
     assert said in str(caught.value)
@@ -276,7 +276,7 @@ def test_a_command_that_is_advised(command, here, capsys, monkeypatch, tmp_path)
     assert ended == (1 if words[:2] == ["audit", "TABLE"] else 0), printed
 
 
-def test_what_is_printed_is_a_file(here, tmp_path):
+def test_printed_page_is_a_file(here, tmp_path):
     """`foreknow init table.csv > policy.toml` leaves the policy in it, and never nothing."""
     path = tmp_path / "policy.toml"
     command = [sys.executable, "-m", "foreknow", "init", str(here.folder / "table.csv")]

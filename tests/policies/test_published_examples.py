@@ -22,7 +22,7 @@ SCORES = """
 """
 
 
-def test_scores_in_mathematics_are_as_near_as_pycanon_says():
+def test_closeness_of_scores_matches_pycanon():
     counts = fk.GroupCounts.from_bags(
         [[int(score) for score in group.split()] for group in SCORES.split("/")]
     )
@@ -44,7 +44,7 @@ def test_scores_in_mathematics_are_as_near_as_pycanon_says():
     assert float(t) == pytest.approx(0.4165919952210274, abs=1e-12)
 
 
-def test_the_inpatients_of_the_paper_on_diversity_are_2_8_diverse():
+def test_inpatients_are_2_8_diverse():
     """Figure 3 of "l-Diversity: Privacy Beyond k-Anonymity", by entropy."""
     counts = fk.GroupCounts.from_bags(
         [
@@ -63,7 +63,7 @@ def test_the_inpatients_of_the_paper_on_diversity_are_2_8_diverse():
     ("counted", "l", "attained"),
     [((5, 3, 2), 2, 1), ((5, 3, 2), 3, Fraction(5, 2)), ((5, 3, 2), 4, math.inf), ((4, 4), 2, 1)],
 )
-def test_recursive_diversity_compares_the_most_frequent_with_the_tail(counted, l, attained):  # noqa: E741
+def test_recursive_diversity_compares_the_tail(counted, l, attained):  # noqa: E741
     """r1 < c (rl + ... + rm), strictly."""
     counts = fk.GroupCounts.from_bags([dict(zip("abc", counted, strict=False))])
     criterion = fk.LDiversity(l, "recursive", 1)
@@ -73,7 +73,7 @@ def test_recursive_diversity_compares_the_most_frequent_with_the_tail(counted, l
         assert fk.LDiversity(l, "recursive", attained + Fraction(1, 10**9)).holds(counts)
 
 
-def test_six_patients_of_a_postal_code_are_a_map_of_5_and_five_of_them_surely_there():
+def test_six_patients_are_a_map():
     """Desfontaines, "Delta-presence, for when being in the dataset is sensitive"."""
     ages = [*[15] * 5, *[25] * 5, *[35] * 10, *[45] * 10, *[60] * 20]
     population = pa.table({"zip": ["85535"] * len(ages), "age": ages})
@@ -103,7 +103,7 @@ HOSPITAL = pa.table(
 )
 
 
-def test_ten_patients_are_generalized_as_anjana_does_or_less():
+def test_ten_patients_beside_anjana():
     schema = fk.Schema(
         quasi_identifiers=["age", "gender", "city"],
         sensitive="disease",

@@ -433,7 +433,7 @@ def test_namesakes_told_by_their_births():
 
 
 @pytest.mark.parametrize("births", [[dt.date(1961, 2, 3)] * 2, [dt.date(1961, 2, 3), None]])
-def test_rows_of_one_name_and_birth(births):
+def test_rows_of_one_name(births):
     """They are cases of a person, and the way out works."""
     table = namesakes(births)
     found = fk.suggest_policy(table)
@@ -529,7 +529,7 @@ def test_public_tables_of_people():
     assert policies > 1000
 
 
-def test_a_named_column_that_labels_must_not_list_is_said():
+def test_unlisted_named_columns_are_mentioned():
     """Its values are those of single people, and nothing coarsens them: not silently left out."""
     names = [f"{'ab'[i % 2]}{'xyz'[i % 3]} street {i}" for i in range(0, 90, 2)] * 2
     table = pa.table(

@@ -107,7 +107,7 @@ def test_limits_amounts_and_values(method, holds):
     assert amounts == {f"facts = {{ l = {l}, k = {k}, m = {m} }}" for l, k, m in top}  # noqa: E741
 
 
-def test_the_least_limit_of_two_digits():
+def test_least_limit_of_two_digits():
     rows = table(["flu"] * 2 + ["cold"])
     lines = check(rows, asking({"facts": {}, "below": 0.6}))
     (line,) = [line for line in lines if line.startswith("below")]

@@ -31,7 +31,7 @@ def test_one_column_left_is_worthless():
     assert said_of((0.95, 0.95, 0.95, 0))[0] == wanted
 
 
-def test_full_domain_names_columns_without_hierarchy():
+def test_columns_without_hierarchy_are_named():
     schema = fk.Schema(**ROLES, hierarchies={"a": fk.Intervals([3])})
     said = said_of((1.0,) * 4, "fulldomain", schema, worst=1)
     flat = next(own for own in said if own.startswith("Without a hierarchy"))

@@ -47,7 +47,7 @@ def judged(cases, *require):
 
 
 @pytest.mark.parametrize("block", range(2))
-def test_a_limit_is_about_the_sum_of_cases(block):
+def test_limits_concern_sums_of_cases(block):
     for seed in TABLES[block::2]:
         rng = random.Random(seed)
         cases, ruled, known = few_cases(rng), rng.randint(0, 2), rng.randint(0, 2)
@@ -62,7 +62,7 @@ def test_a_limit_is_about_the_sum_of_cases(block):
                 assert (verdict.found.settled, verdict.safe) == (expected, expected < limit)
 
 
-def test_sizes_and_people_over_the_limit():
+def test_sizes_and_people_over_limit():
     for seed in TABLES[::4]:
         cases = few_cases(random.Random(seed))
         bags, people = {}, {}
@@ -128,7 +128,7 @@ POLICY = {
 
 
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
-def test_what_is_published_keeps_the_limit_of_persons(method, tmp_path):
+def test_published_cases_keep_the_limit(method, tmp_path):
     divided, seeds = 0, range(40 if NIGHTLY else 2)
     for seed in seeds:
         table = visits(random.Random(seed), *((300, 200) if method == "mondrian" else (1500, 1200)))
@@ -155,7 +155,7 @@ def test_what_is_published_keeps_the_limit_of_persons(method, tmp_path):
     assert 2 * divided >= len(seeds)
 
 
-def test_a_certificate_says_what_the_owner_counted(tmp_path):
+def test_certificate_says_what_owner_counted(tmp_path):
     fk.publish(visits(random.Random(1)), POLICY, seed=1).write(tmp_path / "out")
     assert len(fk.verify(tmp_path / "out").claimed_scope.word) == 3
     certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
@@ -224,14 +224,14 @@ def test_nothing_is_counted_before(schema, require, said, monkeypatch):
     refused_of(lambda: fk.audit(rows, asked(require, **{"sensitive": "pay", **schema})), said)
 
 
-def test_groups_of_exact_columns_count_people():
+def test_exact_columns_count_people():
     made = fk.publish(
         table_of(ALIKE), {**asked({"group_size": 3}), "publish": {"form": "bucketized"}}
     )
     assert made.audit.safe
 
 
-def test_a_column_that_is_not_published_may_be_known(tmp_path):
+def test_unpublished_columns_may_be_known(tmp_path):
     table = visits(random.Random(3))
     table = table.append_column("sex", [["f" if i % 2 else "m" for i in range(len(table))]])
     roles = {"quasi_identifiers": ["ward", "age"], "sensitive": "ill"}
@@ -252,7 +252,7 @@ def test_a_column_that_is_not_published_may_be_known(tmp_path):
     assert fk.publish(table, {"schema": roles, "require": facts}).audit.safe
 
 
-def test_counts_of_values_are_no_counts_of_households():
+def test_counts_of_values_miss_households():
     counts = fk.GroupCounts.from_bags([["x", "y", "z"]])
     refused_of(lambda: fk.KAnonymity(2, of="home").measure(counts), "different home")
     columns = {"quasi_identifiers": ["ward"], "sensitive": "ill"}
@@ -287,7 +287,7 @@ class Larger(fk.GroupSize):
 
 
 @pytest.mark.parametrize("rule", RULED, ids=lambda rule: rule.key)
-def test_five_cases_each_change_no_criterion(rule):
+def test_five_cases_change_no_criterion(rule):
     if not rule.of_cases:
         refused_of(lambda: of_ages(rule, "row", OF_CASES), COUNTS_ROWS, PolicyError)
         return
@@ -295,7 +295,7 @@ def test_five_cases_each_change_no_criterion(rule):
     assert (found.reached, found.safe) == (whole.reached, whole.safe)
 
 
-def test_criteria_that_say_nothing_of_cases():
+def test_criteria_silent_about_cases():
     for rule in (EvenGroups(2), Larger(2), fk.KAnonymity(2, of=["age"])):
         refused_of(lambda rule=rule: of_ages(rule, "row", OF_CASES), COUNTS_ROWS, PolicyError)
 
@@ -304,7 +304,7 @@ def test_criteria_that_say_nothing_of_cases():
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain", "decoy", fk.Anatomy(l=5)])
 @pytest.mark.parametrize("beside", [(), (fk.LDiversity(2),)], ids=["alone", "beside another"])
 @pytest.mark.parametrize("rule", [own for own in RULED if own.of_cases], ids=lambda own: own.key)
-def test_criteria_of_cases_can_be_published(rule, beside, method):
+def test_criteria_of_cases_are_published(rule, beside, method):
     many = range(80)
     table = {"who": [f"p{i // 2}" for i in many], "ill": [i % 5 for i in many]}
     table = pa.table({**table, "age": [20 + i * 7 % 80 for i in many]})
@@ -328,7 +328,7 @@ def test_criteria_of_cases_can_be_published(rule, beside, method):
         assert [v.reached for v in found] == [v.reached for v in made.audit.verdicts]
 
 
-def test_criteria_of_values_say_that_they_counted_cases():
+def test_criteria_state_counting_cases():
     table, require = table_of([("A", 0, v) for v in "xyz"]), [{"l_diversity": {"l": 2}}]
     found = fk.audit(table, asked(*require, {"k_anonymity": 1}), learned=False)
     said = "; counted are cases, and all of them may be of one person"
@@ -344,7 +344,7 @@ def test_criteria_of_values_say_that_they_counted_cases():
         assert "the owner counts people" in notes[0]
 
 
-def test_what_is_asked_twice_is_said_once(tmp_path):
+def test_repeated_requests_are_stated_once(tmp_path):
     rows = {"who": [*"abcd"], "age": [30] * 4, "ill": [*"wxyz"], "pay": [*"1234"]}
     schema = {"quasi_identifiers": ["age"], "sensitive": ["ill", "pay"]}
     require = [{"k_anonymity": 3, "sensitive": "pay"}, {"k_anonymity": 3}]
@@ -352,7 +352,7 @@ def test_what_is_asked_twice_is_said_once(tmp_path):
     assert len(fk.verify(tmp_path / "out").claimed_scope.word) == 1
 
 
-def test_persons_who_cannot_have_a_value_are_added_up():
+def test_barred_persons_are_added_up():
     """A man has each of two cases of a group in which no woman can have HIV."""
     rows = {"who": [*"112345"], "sex": [*"mmffmm"], "ward": ["w"] * 6}
     table = pa.table({**rows, "ill": ["HIV", "Flu", "Flu", "Cold", "Flu", "Cold"]})
@@ -370,7 +370,7 @@ def test_persons_who_cannot_have_a_value_are_added_up():
 
 @pytest.mark.parametrize("semantics", ["set", "multiset"])
 @pytest.mark.parametrize("names", [["7", "07", "8"], ["P1", "p1 ", "P2"], ["x", "x\u200b", "y"]])
-def test_two_spellings_are_no_second_person(semantics, names):
+def test_spellings_are_one_person(semantics, names):
     """Two people were counted as three: HIV by 1/3, where one of two has it."""
     rows = {"ward": ["a"] * 3, "ill": ["HIV", "Flu", "Cold"]}
     schema = {**ROLES, "unit": "person", "semantics": semantics}
@@ -387,7 +387,7 @@ def test_two_spellings_are_no_second_person(semantics, names):
     assert not fk.audit(alike, {"schema": schema, "require": [limit]}).safe
 
 
-def test_unseen_marks_are_no_second_name():
+def test_unseen_marks_are_one_name():
     """Four people were counted in a group of three."""
     for mark in ("\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u202e"):
         assert bare_name(f"{mark}P{mark}1{mark}") == bare_name("P1")

@@ -93,7 +93,7 @@ def checked(folder):
                     ["1\n"], ["٣"], [None], []]),
     ],
 )  # fmt: skip
-def test_a_type_is_of_all_texts(kind, texts):
+def test_type_is_of_all_texts(kind, texts):
     kinds = {"integer": pa.int64(), "number": pa.float64(), "date": pa.date32()}
     for own in texts:
         column = pa.array(own, pa.string())
@@ -134,7 +134,7 @@ def refused(folder, book, said=r"datapackage\.json"):
         fk.verify(folder)
 
 
-def test_every_lie_in_it_is_refused(copy):
+def test_every_lie_is_refused(copy):
     true, tried = book_of(copy), 0
     assert fields_of(true)[3]["foreknow"]["order"] == ["low", "mid", "high"]
     put(copy, true)
@@ -161,7 +161,7 @@ def test_every_lie_in_it_is_refused(copy):
     refused(copy, {**true, "licenses": [{"name": "CC0-1.0"}]}, "has an unknown key 'licenses'")
 
 
-def test_only_titles_are_the_publishers_words(copy):
+def test_only_titles_are_publishers_words(copy):
     book = book_of(copy)
     fields_of(book)[0]["title"] = "Age at admission"
     put(copy, book)
@@ -183,11 +183,11 @@ def test_only_titles_are_the_publishers_words(copy):
         ('{"resources": "\\ud800"}', "half a character"),
     ],
 )
-def test_a_code_book_is_hostile_input(content, said, copy):
+def test_code_book_is_hostile_input(content, said, copy):
     refused(copy, content, said)
 
 
-def test_a_code_book_belongs_to_the_release(copy, tmp_path):
+def test_code_book_belongs_to_release(copy, tmp_path):
     def unverified(said):
         with pytest.raises(CertificateError, match=said):
             fk.verify(copy)
@@ -215,7 +215,7 @@ def test_a_code_book_belongs_to_the_release(copy, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["sav", "dta"])
-def test_titles_of_spss_and_stata_are_carried_through(kind, tmp_path):
+def test_spss_and_stata_titles_remain(kind, tmp_path):
     pyreadstat = pytest.importorskip("pyreadstat")
     frame = pl.DataFrame({
         "age": [20.0 + i % 50 for i in range(120)], "sex": [1.0 + i % 2 for i in range(120)],

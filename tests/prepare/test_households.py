@@ -58,7 +58,7 @@ def audited(table, policy):
 
 
 @pytest.mark.parametrize("block", range(2))
-def test_requirements_on_what_is_shared_count_households(block):
+def test_shared_requirements_count_households(block):
     for seed in TABLES[block::2]:
         rng = random.Random(seed)
         rows, value = few_homes(rng)
@@ -119,7 +119,7 @@ POLICY = {
 
 
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
-def test_what_is_published_shows_each_household_once(method, tmp_path):
+def test_households_are_published_once(method, tmp_path):
     table = town(random.Random(2))
     made = fk.publish(table, POLICY, method=method, seed=1)
     assert made.audit.safe
@@ -160,7 +160,7 @@ def test_the_owner_counts_homes(form, require, word):
 
 @pytest.mark.complete
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
-def test_what_is_worthless_is_said_of_households_too(method):
+def test_idle_households_are_mentioned(method):
     table = pa.table({"age": [31, 31, 32, 32, 33, 33], "home": [*"aabbcc"], "pay": [*"112233"]})
     schema = {"quasi_identifiers": ["age"], "sensitive": "pay"}
     schema |= {"shared": {"by": "home", "values": ["pay"]}}
@@ -169,7 +169,7 @@ def test_what_is_worthless_is_said_of_households_too(method):
     assert made.advice[0].startswith("Worthless: all 6 people are in one group")
 
 
-def test_a_policy_file_keeps_what_is_shared(tmp_path):
+def test_policy_files_keep_sharing(tmp_path):
     policy = fk.Policy.of({**POLICY, "require": POLICY["require"][:2]})
     policy.save(tmp_path / "p.toml")
     again = fk.Policy.load(tmp_path / "p.toml").to_dict()
@@ -231,7 +231,7 @@ def test_what_is_refused(call, said):
         call()
 
 
-def test_a_raw_table_is_judged_as_shown_once(tmp_path):
+def test_raw_tables_show_households_once(tmp_path):
     policy = asked({**LIMIT, "knowing": []})
     uneven = {"home": [1, 1, 1, 2], "ward": ["w"] * 4, "ill": [*"abcd"], "income": [*"xxxy"]}
     uneven = pa.table(uneven)
@@ -245,7 +245,7 @@ def test_a_raw_table_is_judged_as_shown_once(tmp_path):
         fk.publish(TWELVE.append_column("home_shown", [["x"] * 12]), asked(LIMIT, schema=schema))
 
 
-def test_a_household_is_not_followed_through_releases(tmp_path):
+def test_households_are_not_followed(tmp_path):
     table = TWELVE.append_column("who", [[f"p{i}" for i in range(12)]])
     schema = {**ROLES, "identifiers": ["who"]}
     policy = asked({**LIMIT, "below": 0.9, "knowing": []}, schema=schema, **EXACT)
@@ -256,14 +256,14 @@ def test_a_household_is_not_followed_through_releases(tmp_path):
         fk.audit([tmp_path / "one", tmp_path / "one"], policy)
 
 
-def test_a_first_policy_names_what_households_share():
+def test_first_policy_names_shared_columns():
     table = town(random.Random(3))
     said = fk.suggest_policy(table, sensitive="income").to_toml().replace("\n# ", " ")
     assert 'shared = { by = "home", values = ["income"] }' in said
     assert "shared = {" not in fk.suggest_policy(table, sensitive="ill").to_toml()
 
 
-def test_a_left_out_row_shows_nothing(tmp_path):
+def test_left_out_row_shows_nothing(tmp_path):
     table = pa.table({
         "home": ["a", "a", "b", "b", "c", None], "ward": ["w"] * 6,
         "ill": [None, "cook", "nurse", "clerk", None, None],
@@ -281,7 +281,7 @@ def test_a_left_out_row_shows_nothing(tmp_path):
         assert bag == {"10": 1, "50": 1, "60": 1, "90": 1}
 
 
-def test_who_is_shown_tells_people_apart(tmp_path):
+def test_shown_members_tell_people_apart(tmp_path):
     """Whoever lives alone has a row that shows the value, so it is known of some."""
     required = [{"k_anonymity": 4}, {"k_anonymity": {"k": 3, "of": "home"}}]
     made = fk.publish(town(random.Random(5)), asked(*required, **EXACT), seed=1)
@@ -293,7 +293,7 @@ def test_who_is_shown_tells_people_apart(tmp_path):
     assert audited(tmp_path / "out", asked(required[0])).reached == min(alike.values())
 
 
-def test_the_shown_column_is_known_for_others():
+def test_others_know_the_shown_column():
     policy = asked(JOB)
     assert policy.requirements[0].knowing == ("home_shown",)
     table = TWELVE.set_column(2, "ill", [["x", "y"] * 6]).set_column(1, "ward", [["w"] * 12])
@@ -361,7 +361,7 @@ TABLE = pd.DataFrame({
 })  # fmt: skip
 
 
-def test_another_column_is_judged_beside_what_is_shown():
+def test_columns_beside_shared_ones():
     """Who is the only cook with an income that is shown has flu: 1, where rows said 1/2, safe."""
     schema = {**ROLES, "sensitive": ["income", "ill"], "other": ["job"]}
     asks = {"sensitive": "ill", "facts": {"l": 0}, "below": "2/3", "values": ["flu"]}

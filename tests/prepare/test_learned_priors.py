@@ -75,7 +75,7 @@ WAYS = {
 
 @pytest.mark.complete
 @pytest.mark.parametrize("way", WAYS)
-def test_no_published_file_holds_a_row_of_them(way, tmp_path):
+def test_published_files_hide_priors(way, tmp_path):
     publication = made(WAYS[way](tmp_path))
     publication.write(tmp_path / "out")
     files = {  # what the others may read
@@ -150,7 +150,7 @@ def kept(folder):
     return folder.with_name("out.owner") / "priors.json"
 
 
-def test_with_the_file_of_the_owner_it_is_verified(folder, kept, tmp_path):
+def test_owners_file_verifies_them(folder, kept, tmp_path):
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     older = json.loads(kept.read_text())
     assert older["key"] not in (folder / "certificate.json").read_text()
@@ -166,7 +166,7 @@ def test_with_the_file_of_the_owner_it_is_verified(folder, kept, tmp_path):
     assert "Keep priors.json to yourself" in said  # earlier versions wrote it into the folder
 
 
-def test_without_the_file_nothing_is_verified(folder, kept):
+def test_without_file_nothing_is_verified(folder, kept):
     kept.unlink()
     code, said = verify(folder)
     assert (code, "Verified" in said) == (2, False)
@@ -183,7 +183,7 @@ def test_without_the_file_nothing_is_verified(folder, kept):
     assert "people.csv is not the file that was certified" in said
 
 
-def test_other_priors_are_not_those_of_the_certificate(folder, kept):
+def test_exchanged_priors_are_refused(folder, kept):
     other = json.loads(kept.read_text())
     other["tables"][0]["rows"][0][1] = ["0", "1", "0", "0", "0"]
     kept.write_text(json.dumps(other))
@@ -223,7 +223,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_certificate_that_says_something_else(folder, kept, change):
+def test_certificate_that_says_something_else(folder, kept, change):
     certificate = json.loads((folder / "certificate.json").read_text())
     CHANGES[change](certificate)
     (folder / "certificate.json").write_text(json.dumps(certificate))

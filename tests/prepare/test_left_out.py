@@ -181,7 +181,7 @@ def test_rows_that_publish_leaves_out():
     assert reached(made) == reached(written) == [Fraction(1, 3)]
 
 
-def test_people_beside_are_those_who_show():
+def test_people_beside_show_values():
     table, z = table_of(WARD), asked("s2", ["z"], "1/2")
     how = {"quasi_identifiers": ["q"], "sensitive": ROLES["sensitive"]}
     lost = fk.Release.from_generalized(table, **how, missing="drop")
@@ -207,7 +207,7 @@ def test_together_refuses_what_it_loses(nested):
     assert reached(fk.audit(both, fk.Policy([required]))) == [1]
 
 
-def test_whoever_shows_nothing_cannot_have_it():
+def test_silent_members_cannot_have_it():
     rows = [*zip("11", "AB", "OO", "mm", "ab", strict=True)]
     rows += [("1", None, "O", "f", "c"), ("1", None, "v", "f", "d"), ("1", "A", None, "f", "e")]
     rule = {"values": ["v"], "where": {"z": ["m"]}, "sensitive": "s2"}
@@ -217,7 +217,7 @@ def test_whoever_shows_nothing_cannot_have_it():
     assert not made.safe
 
 
-def test_a_grouping_of_the_source_is_counted():
+def test_grouping_of_source_is_counted():
     """What `partition` returns has -1 for rows that are left out."""
     table = pa.table({"age": [1, 1, 2, 2, 2], "ill": ["a", "b", None, "a", "c"]})
     microdata = fk.Microdata(table, quasi_identifiers=["age"], sensitive="ill", missing="drop")

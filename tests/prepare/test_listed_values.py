@@ -54,7 +54,7 @@ def refused(said, table, rules, **how):
         ("mondrian", [fk.Requirement(fk.KAnonymity(2))], 2),
     ],
 )  # fmt: skip
-def test_no_label_lists_what_fewer_people_have(method, required, least, tmp_path):
+def test_labels_list_no_rare_value(method, required, least, tmp_path):
     table = people()
     have = Counter(table["job"].to_pylist())
     made = fk.publish(table, policy(*required), method=method, seed=1)
@@ -68,7 +68,7 @@ def test_no_label_lists_what_fewer_people_have(method, required, least, tmp_path
     assert not any(job in written for job in rare)
 
 
-def test_rare_values_are_merged_alike_everywhere(tmp_path):
+def test_rare_values_merge_everywhere(tmp_path):
     pc.write_csv(people(), tmp_path / "t.csv")
     found = []
     for engine in ("memory", "duckdb"):
@@ -82,7 +82,7 @@ def test_rare_values_are_merged_alike_everywhere(tmp_path):
     assert not jobs & RARE
 
 
-def test_others_are_neither_a_value_nor_missing():
+def test_others_are_a_category():
     rows, rules = people(), policy(columns=["job"])
     jobs = rows["job"].to_pylist()
     others = rows.set_column(0, "job", [["other" if job == "cook" else job for job in jobs]])
@@ -130,7 +130,7 @@ def test_others_are_what_they_mean(tmp_path):
 
 
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain", "anatomy"])
-def test_texts_of_few_people_are_refused_with_ways_out(method):
+def test_rare_texts_are_refused(method):
     rows = people(name=[f"Frau Nr {i}" for i in range(240)])
     rules = policy(fk.Requirement(fk.Facts(), below="1/2"), columns=["name", "age"])
     said = refused("had by fewer than 5 people", rows, rules, method=method, form="generalized")
@@ -140,7 +140,7 @@ def test_texts_of_few_people_are_refused_with_ways_out(method):
     assert "Frau Nr 7" in listed(fk.publish(rows, rules, labels={"name": "exact"}), "name")
 
 
-def test_half_of_the_values_may_be_rare():
+def test_half_of_values_are_rare():
     jobs, rules = ["cook"] * 50 + ["nurse"] * 50 + ["queen", "pope"], policy(columns=["job"])
     rows, more = (
         pa.table({"job": own, "ill": [ILL[i % 3] for i in range(len(own))]})
@@ -173,7 +173,7 @@ def test_numbers_as_sets_are_refused():
     assert listed(made, "age") <= {"0", "1", "2", "3", "*"}
 
 
-def test_a_population_cannot_be_compared_with_others():
+def test_populations_exclude_merged_values():
     rows = people()
     rules = policy(fk.Requirement(fk.KMap(3, pa.concat_tables([rows.select(["job", "age"])] * 3))))
     refused("compared with the labels of groups", rows, rules)
@@ -187,14 +187,14 @@ def test_a_population_cannot_be_compared_with_others():
         (pa.array([float("inf"), *(20_000.5 + i for i in range(239))]), None, "finite numbers"),
     ],
 )
-def test_no_range_ends_at_values_of_few_people(values, more, way):
+def test_ranges_avoid_rare_ends(values, more, way):
     table = people(place=values)
     rules = policy(columns=("place",), hierarchies={"place": more} if more else {})
     assert way in refused("ranges would end at them", table, rules, labels={"place": "range"})
     assert fk.publish(table, rules, labels={"place": "exact"}).audit.safe
 
 
-def test_merging_by_the_rule_is_what_enumeration_says():
+def test_merging_matches_enumeration():
     """Every label of random tables, against the values that enough people have."""
     draw = np.random.default_rng(5)
     for _ in range(20):
@@ -229,7 +229,7 @@ GERMAN = [day.strftime("%d.%m.%Y") for day in DAYS]
         ([*map(str, DAYS[:-1]), "unknown"], "dates", "row 240 ('unknown')", "csv"),
     ],
 )
-def test_texts_that_are_numbers_but_for_a_few(values, odd, rows, kind, tmp_path):
+def test_texts_almost_all_numbers(values, odd, rows, kind, tmp_path):
     source = table = people(born=values)
     if kind == "csv":
         source = tmp_path / "t.csv"
@@ -249,7 +249,7 @@ def test_texts_that_are_numbers_but_for_a_few(values, odd, rows, kind, tmp_path)
     refused("had by fewer than 5 people", source, text)
 
 
-def test_dates_in_a_database_that_has_them_as_text(tmp_path):
+def test_dates_stored_as_text(tmp_path):
     source = tmp_path / "t.sqlite"
     with sqlite3.connect(source) as database:
         database.execute("CREATE TABLE t (born TEXT, ill TEXT)")
@@ -263,7 +263,7 @@ def test_dates_in_a_database_that_has_them_as_text(tmp_path):
     assert "born" in found.policy.schema.quasi_identifiers
 
 
-def test_other_texts_are_taken_as_they_are(tmp_path):
+def test_other_texts_stay_texts(tmp_path):
     codes = [f"{i % 9:05}" if i % 30 else "01067" for i in range(240)]
     for values in (
         *(codes, [f"{10000 + i % 9}" if i % 30 else "01067" for i in range(240)]),
@@ -277,7 +277,7 @@ def test_other_texts_are_taken_as_they_are(tmp_path):
     assert fk.audit(people(age=ages), policy(columns=["age"])).counts.n_people == 240
 
 
-def test_a_first_policy_lists_nothing_of_few_people():
+def test_first_policy_lists_no_rarity():
     rows = people(town=[f"Ort {i // 2}" for i in range(240)])
     found = fk.suggest_policy(rows, sensitive="ill")
     (town,) = [own for own in found.columns if own.name == "town"]

@@ -48,7 +48,7 @@ def test_dates_lie_by_their_days():
     ],
     ids=["mask", "tree", "order", "dates", "intervals"],
 )  # fmt: skip
-def test_a_value_outside_its_hierarchy_is_named(values, hierarchy, says):
+def test_values_outside_hierarchies_are_named(values, hierarchy, says):
     with pytest.raises(HierarchyError, match=f"column 'q': .*{says}"):
         attribute(values, hierarchy)
 
@@ -92,7 +92,7 @@ def test_a_grouping_is_counted():
         ({"semantics": "set", "person": "who"}, "no column 'who'"),
     ],
 )  # fmt: skip
-def test_columns_that_are_not_there_are_named(more, says):
+def test_absent_columns_are_named(more, says):
     with pytest.raises(fk.InputError, match=says):
         _ = microdata(pa.table({"q": [1], "d": ["x"]}), **more).values
 
@@ -145,7 +145,7 @@ def test_rows_that_contradict_are_named(table, says, tmp_path):
             _ = several(source).values
 
 
-def test_values_of_several_rows_are_compared_as_numbers(tmp_path):
+def test_repeated_values_compare_as_numbers(tmp_path):
     only = {"types": {"age": "text"}, "hierarchies": {"age": fk.Tree([("1", "*")])}}
     number = {"types": {"age": "number"}}
     for line, more, says in (
@@ -178,7 +178,7 @@ def test_values_of_several_rows_are_compared_as_numbers(tmp_path):
 # ---- digests, and codes that lost their zeros ----------------------------------------------------
 
 
-def test_codes_that_lost_their_zeros_are_told(tmp_path):
+def test_lost_zeros_are_reported(tmp_path):
     path = tmp_path / "zeros.csv"
     rows = {"age": [30, 40] * 20, "zip": ["01067", "10115"] * 20, "ill": [*"abba"] * 10}
     pd.DataFrame(rows).to_csv(path, index=False)

@@ -59,7 +59,7 @@ def bags_from(pool):
 
 @examples(600, daily=40)
 @given(bags_from(CODES), lists)
-def test_a_list_means_what_a_plain_reading_says(bags, own):
+def test_lists_match_plain_reading(bags, own):
     there = {value for bag in bags for value in bag}
     counts, members = bags_of(*bags), meant(own, there)
     asked = policy(fk.Facts(1, 1, 1), any_of=own)
@@ -86,7 +86,7 @@ def as_range(two):
 
 @examples(600, daily=40)
 @given(bags_from(NUMBERS), ranges)
-def test_a_range_means_what_a_plain_reading_says(bags, two):
+def test_ranges_match_plain_reading(bags, two):
     there, own = {value for bag in bags for value in bag}, as_range(two)
     if len(own) == 2 and float(own["from"]) > float(own["to"]):
         with pytest.raises(PolicyError, match="from the lower end up"):
@@ -125,7 +125,7 @@ def cases(draw):
 
 @examples(2000, daily=8, deadline=None)
 @given(cases())
-def test_what_is_published_is_verified_by_another_reading(tmp_path_factory, case):
+def test_second_reading_verifies_publication(tmp_path_factory, case):
     values, adversary, about, form = case
     folder = tmp_path_factory.mktemp("made") / "out"
     rules = policy(adversary, "9/10", **about)
@@ -146,7 +146,7 @@ def test_what_is_published_is_verified_by_another_reading(tmp_path_factory, case
         assert getattr(found.scope, key) == getattr(made.audit.scope, key)
 
 
-def test_a_value_that_begins_like_a_member_is_noted():
+def test_values_resembling_members_are_noted():
     counts = bags_of(["B20", "B20.1", "Flu", "Fluke", "12", "120", "12.5", "x"])
     audit = fk.audit(counts, policy(any_of=["B20", "Z21", "12"]))
     assert audit.scope.begin_alike == (("12.5", "12"), ("B20.1", "B20"))
@@ -181,7 +181,7 @@ def test_what_means_nothing_is_refused(about, message):
         policy(**about)
 
 
-def test_what_is_no_number_is_in_no_range():
+def test_non_numbers_match_no_range():
     for odd in ("15.000,00", "1 000", "٣", "½", "2024-01-31", "1000 to <1500"):
         with pytest.raises(UnsupportedError, match=r"any_of\.low: the range up to 15 is of numb"):
             fk.audit(bags_of(["10", "20", odd]), policy(any_of={"low": {"to": 15}}))
@@ -198,7 +198,7 @@ def test_dates_are_in_ranges_too(tmp_path):
     assert rules.requirements[0].sets(moments.values) == {"january": ("2024-01-31 23:59",)}
 
 
-def test_overlapping_ranges_beside_columns_and_criteria(tmp_path):
+def test_overlapping_ranges_beside_others(tmp_path):
     chance, many = random.Random(3), range(300)
     rows = pa.table({
         "age": [chance.randint(20, 79) for _ in many],
@@ -284,7 +284,7 @@ def test_report_of_nothing_asked(desk):
     assert "None" not in repr(audit.verdicts[0])
 
 
-def test_an_idle_release_is_not_verified(desk):
+def test_idle_release_is_not_verified(desk):
     desk.put("idle.toml", POLICY.replace('"flu"', '"gout"'))
     desk.says("publish", "table.csv", "--policy", "policy.toml", "--out", "out")
     desk.says("verify", "out")
@@ -367,7 +367,7 @@ def test_other_values_are_noted():
             fk.audit(bags_of(["1200.50", "7", "Flu"]), policy(values=["1200.5"], absent=absent))
 
 
-def test_absent_is_only_for_the_owner(tmp_path):
+def test_absent_is_only_for_owner(tmp_path):
     rules = policy(any_of=["b-20", "Flu"], absent=["b-20"])
     rules.save(tmp_path / "policy.toml")
     assert fk.Policy.load(tmp_path / "policy.toml").requirements[0].absent == ("b-20",)
@@ -384,7 +384,7 @@ def test_absent_is_only_for_the_owner(tmp_path):
         fk.verify(tmp_path / "out")
 
 
-def test_a_label_of_nobody_is_fine():
+def test_label_of_nobody_is_fine():
     rows = [["B20", "HIV", "*"], ["Z21", "HIV", "*"], ["J11", "flu", "*"], ["M1", "M", "*"]]
     schema = fk.Schema(
         quasi_identifiers=["age"], sensitive="ill", hierarchies={"ill": fk.Tree(rows)}
@@ -410,14 +410,14 @@ NEAR = fk.Policy([fk.Requirement(fk.Facts(), below=1, within="0.5")])
         lambda bags: len({x for bag in bags for x in bag}) > 1
     )
 )
-def test_groups_in_a_tenth_are_counted(bags):
+def test_groups_in_tenth_are_counted(bags):
     audit = fk.audit(bags_of(*bags), NEAR)
     found = {end: (groups, people) for _, end, _, groups, people in audit.scope.extremes}
     assert (found.get("lowest"), found.get("highest")) == of_tenths(bags)
 
 
 @pytest.mark.complete
-def test_groups_in_a_tenth_are_said_and_verified(tmp_path):
+def test_groups_in_tenths_are_verified(tmp_path):
     chance = random.Random(5)
     incomes = [chance.randrange(9_000, 15_000) for _ in range(90)]
     incomes += [chance.randrange(20_000, 60_000, 7) for _ in range(810)]

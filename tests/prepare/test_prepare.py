@@ -78,7 +78,7 @@ def test_every_door_reads_alike(columns, asked, more, expected, tmp_path):
         assert reached(made) == expected
 
 
-def test_a_release_counts_what_is_published(tmp_path):
+def test_release_counts_what_is_published(tmp_path):
     found = doors({"at": TIMES}, policy_of({"at": TIMES}), tmp_path)
     (values,) = {tuple(map(str, made.counts.values)) for made in found}
     assert values == tuple(f"2020-01-01 1{hour}:00:00" for hour in range(4))
@@ -173,7 +173,7 @@ def test_unpublished_knowledge_of_sets(second):
 @pytest.mark.parametrize(
     "roles", [{"person": "home"}, {"shared": {"by": "home", "values": ["ill"]}}]
 )
-def test_a_changing_table_is_read_once(roles):
+def test_changing_table_is_read_once(roles):
     """Of a query nobody is twice in what is read first, and everybody in what is read later."""
     times = []
 
@@ -267,14 +267,14 @@ def judged_by(columns, *, knowing=None, **more):
 
 
 @pytest.mark.parametrize("semantics", ["single", "set", "multiset"])
-def test_exact_columns_tell_whose_row_it_is(semantics):
+def test_exact_columns_identify_rows(semantics):
     assert judged_by(ROWS, semantics=semantics).verdicts[0].found.exact == 1
     coarse = judged_by({**ROWS, "age": ["30s"] * 4 + ["40s"] * 2}, semantics=semantics)
     assert coarse.verdicts[0].found.exact == HALF
     assert judged_by(ROWS, semantics=semantics, knowing=[]).safe
 
 
-def test_a_call_may_name_the_group():
+def test_a_call_may_name_group():
     rows, roles = pa.table(ROWS), {"quasi_identifiers": ["age"], "sensitive": "ill"}
     required = fk.Policy([fk.Requirement(fk.Facts(), below="2/3")], fk.Schema(**roles))
     assert not fk.audit(rows, required, group="gid", learned=False).safe
@@ -289,7 +289,7 @@ def test_a_call_may_name_the_group():
     assert judged_by(ROWS, quasi_identifiers=["zip"]).safe  # which was left out of it
 
 
-def test_a_quasi_identifier_may_number_groups():
+def test_quasi_identifier_may_number_groups():
     rows = pa.table({"gid": [1, 1, 2, 2], "age": [31, 32, 45, 45], "ill": [*"abca"]})
     schema = fk.Schema(quasi_identifiers=["gid", "age"], sensitive="ill")
     release = fk.Release.from_schema(rows, schema, "gid")

@@ -27,7 +27,7 @@ def policy(own, *required):
     return fk.Policy(required or [fk.Requirement(fk.GroupSize(1))], own)
 
 
-def test_what_differs_is_said_with_what_to_do():
+def test_differences_name_ways_out():
     said = r"differ in unit \(nothing and 'row'\), so it is not clear who is counted, and by what: "
     said += "read the table by the policy's, or leave columns and schema out of the policy"
     with pytest.raises(SchemaError, match=said):
@@ -46,7 +46,7 @@ def test_what_differs_is_said_with_what_to_do():
 
 
 @pytest.mark.parametrize("given", [fk.Microdata, fk.Release.from_schema])
-def test_without_a_schema_that_of_the_table_counts(given):
+def test_table_schema_is_the_default(given):
     own = schema(**OF_PID)
     found = fk.audit(given(CASES, own), policy(None, fk.Requirement(fk.KAnonymity(2))))
     assert not found.safe  # all at 30 are one person
@@ -63,7 +63,7 @@ def test_without_a_schema_that_of_the_table_counts(given):
         fk.audit(given(CASES, schema()), policy(None, limit))
 
 
-def test_a_publication_says_who_is_counted(tmp_path):
+def test_publication_says_who_is_counted(tmp_path):
     own, wanted = schema(**OF_PID), fk.Requirement(fk.KAnonymity(2))
     made = fk.publish(fk.Microdata(CASES, own), policy(None, wanted), method="mondrian")
     assert made.release.counts.n_groups == 1
@@ -97,7 +97,7 @@ def of_o(below, own=None):
     return policy(own, fk.Requirement(fk.Facts(), below=below, values=["O"], knowing=[]))
 
 
-def test_several_releases_say_who_is_counted(tmp_path):
+def test_several_releases_state_their_unit(tmp_path):
     for name, more in (("one", RULE), ("two", RULE), ("three", [])):
         table = RULED.append_column("who", [[f"{name}{i}" for i in range(4)]])
         own = schema(other=["sex"], impossible=more, identifiers=["who"])
@@ -115,7 +115,7 @@ def test_several_releases_say_who_is_counted(tmp_path):
 # ---- a release of which its maker said what the columns are -------------------------------------
 
 
-def test_of_a_sight_that_of_its_table_counts():
+def test_sight_defaults_to_the_table():
     own = schema(**OF_PID, other=["job"])
     sight = fk.Release.from_schema(CASES, own).seen(knowing=["job"])
     for rules, said in (
@@ -127,7 +127,7 @@ def test_of_a_sight_that_of_its_table_counts():
             fk.audit(sight, rules)
 
 
-def test_a_measure_of_rows_is_refused_of_households():
+def test_row_measures_refuse_households():
     rows = pa.table({"home": [1, 1, 2, 2], "ward": ["n"] * 4, "pay": ["x"] * 4})
     shared = {"by": "home", "values": ["pay"]}
     own = fk.Schema(quasi_identifiers=["ward"], sensitive="pay", shared=shared)
@@ -146,7 +146,7 @@ BARE = fk.Release.from_generalized(ONE.select(["age", "ill"]), **ROLES)
     "more",
     [{"missing": "drop"}, {"reading": {"missing": ["?"]}}, {"types": {"ill": "text"}}, OF_PID],
 )
-def test_people_beside_have_values_of_the_policy(more):
+def test_policy_reads_values_beside(more):
     for read, said in (more, {}), ({}, more):
         people = fk.Microdata(ONE, schema(**read))
         with pytest.raises(SchemaError, match=f"of the people differ in {next(iter(more))}"):
@@ -156,7 +156,7 @@ def test_people_beside_have_values_of_the_policy(more):
     assert not fk.audit(release, policy(None, wanted), people=people).safe
 
 
-def test_a_publication_is_about_its_persons(tmp_path):
+def test_publication_is_about_its_persons(tmp_path):
     made = fk.publish(ONE, policy(schema(**OF_PID)), method="mondrian", learned=False)
     made.write(tmp_path / "out")
     for required in LIMIT, fk.Requirement(fk.KAnonymity(2)):
@@ -193,7 +193,7 @@ def made_by_hand(table):
     ]
 
 
-def test_a_missing_value_is_no_value_made_by_hand():
+def test_hand_made_values_stay_missing():
     rules = policy(schema(**NA, missing="drop"), TWO_THIRDS)
     assert not fk.audit(UNKNOWN, rules).safe
     for release in made_by_hand(UNKNOWN):
@@ -217,7 +217,7 @@ def test_a_missing_value_is_no_value_made_by_hand():
         (["1", "1,0", "1,0", "1"], {"reading": {"decimal": ","}}),
     ],
 )
-def test_one_number_is_not_judged_as_two(texts, more):
+def test_one_number_is_one_value(texts, more):
     table = pa.table({"age": [30] * 4, "ill": texts})
     rules = policy(schema(**more), TWO_THIRDS)
     given = [table, fk.Microdata(table, rules.schema), fk.Release.from_schema(table, rules.schema)]
@@ -257,7 +257,7 @@ def test_groups_are_those_of_policies():
         fk.audit(release, policy(own), people=fk.Microdata(CASES, own), learned=False)
 
 
-def test_what_a_call_leaves_out_the_table_says():
+def test_calls_default_to_the_table():
     own = schema(identifiers=["row"], hierarchies={"age": fk.Intervals([10])})
     people, calls = fk.Microdata(CASES, own), (fk.audit, fk.publish)
     for call in calls:

@@ -24,7 +24,7 @@ def fewest(rows, lists):
     return min(min(alike(rows, own)) for own in lists)
 
 
-def test_the_fewest_who_share_are_those_of_the_rows():
+def test_fewest_sharers_match_the_rows():
     draw, held = random.Random(1), 0
     for _ in range(TIMES):
         rows = [
@@ -61,7 +61,7 @@ SCHEMA = fk.Schema(**ROLES, hierarchies={"zip": {"mask": 4}})
 
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
-def test_what_is_published_shares_its_columns(method, form, tmp_path):
+def test_published_columns_are_shared(method, form, tmp_path):
     draw, made = random.Random(method + form), 0
     labels = {"sex": "exact"} if form == "generalized" else {}
     for place in range(PUBLISHED):
@@ -89,7 +89,7 @@ def test_what_is_published_shares_its_columns(method, form, tmp_path):
     assert made > PUBLISHED // 4
 
 
-def test_a_certificate_that_promises_more_is_refused(tmp_path):
+def test_certificates_cannot_promise_more(tmp_path):
     asked = [fk.Requirement(fk.KAnonymity(4, of=["age", "zip"]))]
     policy = fk.Policy(asked, SCHEMA, fk.PublishOptions(labels={"sex": "exact"}))
     fk.publish(drawn(random.Random(5)), policy).write(tmp_path / "out")
@@ -125,6 +125,6 @@ CASES = fk.Schema(quasi_identifiers=["age"], sensitive="ill", person="who", unit
         (required(fk.KAnonymity(2, of=["age"]), CASES), "rows are cases of 'who'"),
     ],
 )
-def test_columns_that_are_not_there_are_refused(make, said):
+def test_absent_columns_are_refused(make, said):
     with pytest.raises(fk.InputError, match=said):
         make()

@@ -62,7 +62,7 @@ def refused(table, said, **schema):
 
 
 @pytest.mark.parametrize("kind", ["arrow", "polars", "csv", "parquet", "duckdb"])
-def test_an_identifier_that_repeats_is_refused(kind, tmp_path):
+def test_identifier_that_repeats_is_refused(kind, tmp_path):
     source = written(visits(), tmp_path, kind)
     for engine in ("memory", "duckdb"):
         with pytest.raises(fk.InputError) as error:
@@ -121,7 +121,7 @@ def test_two_people_have_one_name(how, tmp_path):
     ("name", "how"),
     [("Patient", "arrow"), ("name", "csv"), ("person", "large csv"), ("Kunde", "duckdb")],
 )
-def test_two_people_have_one_name_in_any_column(name, how, tmp_path, monkeypatch):
+def test_namesakes_in_any_column(name, how, tmp_path, monkeypatch):
     names = [f"Ernst, Anna {i}" for i in range(119)] + ["Ernst, Anna 7"]
     table = visits(120, 1, **{name: names}, case=[*range(120)])
     table = written(table, tmp_path, how.removeprefix("large "))
@@ -138,7 +138,7 @@ def test_two_people_have_one_name_in_any_column(name, how, tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize("name", ["Patient", "patient_id", "id"])
-def test_a_number_is_of_one_person(name):
+def test_number_is_of_one_person(name):
     numbers = [1000 + i for i in range(119)] + [1007]
     coded = [*map("P{}".format, numbers[:-2]), "unknown", "P1007"]
     table = visits(120, 1).drop_columns("patient_id")
@@ -149,7 +149,7 @@ def test_a_number_is_of_one_person(name):
         assert 'person = "visit_id"' not in said or own is coded
 
 
-def test_a_number_must_be_in_each_row():
+def test_every_row_needs_its_number():
     names = [f"N{i}" for i in range(119)] + ["N7"]
     numbers = [f"P{i}" for i in range(119)] + [None]
     table = visits(120, 1, name=names, patient_id=numbers)
@@ -209,7 +209,7 @@ def printed(result):
 
 
 @pytest.mark.complete
-def test_everything_in_a_report_is_said_of_cases(desk):
+def test_reports_speak_of_cases(desk):
     pl.from_arrow(visits(each=5)).write_csv("visits.csv")
     rules = fk.Policy.from_dict(policy(unit="row"))
     rules.save(desk.folder / "p.toml")
@@ -276,7 +276,7 @@ def test_refusals_and_certificates_say_cases(tmp_path):
 # ---- a first policy ------------------------------------------------------------------------------
 
 
-def test_init_tells_who_is_in_several_rows():
+def test_init_finds_repeated_people():
     table = visits(people=12, each=40)  # 12 numbers in 480 rows
     found = fk.suggest_policy(table)
     assert found.repeated == ("patient_id",)
@@ -307,7 +307,7 @@ def test_init_tells_who_is_in_several_rows():
 @pytest.mark.parametrize(
     ("name", "how"), [("household_id", "arrow"), ("hid", "csv"), ("Anschrift", "arrow")]
 )
-def test_a_column_that_a_few_rows_share_is_named(name, how, tmp_path):
+def test_rarely_shared_columns_are_named(name, how, tmp_path):
     table = visits(120, 1, **{name: [f"H{i // 3:03d}" for i in range(120)]})
     table = written(table, tmp_path, how)
     said = f"People who share {name}: most of its values are those of two to nine rows."
@@ -332,7 +332,7 @@ def test_a_column_that_a_few_rows_share_is_named(name, how, tmp_path):
     assert any(note.startswith(other) for note in notes)
 
 
-def test_columns_that_many_share_or_nobody_are_no_households():
+def test_columns_that_are_no_households():
     more = {
         "ward": [f"W{i % 5}" for i in range(120)],
         "number": [f"N{i}" for i in range(120)],
@@ -375,7 +375,7 @@ def large(folder, each, missing="", **more):
 
 
 @pytest.mark.parametrize("each", [1, 3, 40])
-def test_a_csv_file_is_read_once_for_households(each, tmp_path, asked):
+def test_csv_is_read_once(each, tmp_path, asked):
     path = large(tmp_path, each)
     microdata = read(path)
     assert (microdata.n_people, asked) == (6000, [])
@@ -384,7 +384,7 @@ def test_a_csv_file_is_read_once_for_households(each, tmp_path, asked):
 
 
 @pytest.mark.parametrize("missing", ["", "NA"])
-def test_identifiers_that_repeat_are_found_in_one_reading(missing, tmp_path, asked):
+def test_repeated_identifiers_in_one_reading(missing, tmp_path, asked):
     path, reading = large(tmp_path, 3, missing), {"missing": ["NA"]}
     assert read(path, reading=reading).n_people == 6000
     frame = pl.read_csv(path, infer_schema=False)
@@ -395,7 +395,7 @@ def test_identifiers_that_repeat_are_found_in_one_reading(missing, tmp_path, ask
         _ = read(path, reading=reading).n_people
 
 
-def test_a_spelling_of_what_is_missing_hides_no_household(tmp_path, asked, monkeypatch):
+def test_missing_spellings_hide_no_household(tmp_path, asked, monkeypatch):
     monkeypatch.setattr(units, "_OF_LARGE", 1)
     homes = [i * 11 % 6000 // 3 for i in range(6000)]
     path = large(tmp_path, 3, household=["NA" if i % 10 < 6 else f"H{i}" for i in homes])

@@ -33,7 +33,7 @@ def project(tmp_path):
     return made, stricter
 
 
-def test_a_test_of_ones_own_shows_the_verdicts(project, monkeypatch):
+def test_custom_test_shows_verdicts(project, monkeypatch):
     folder, stricter = project
     place = HERE / "examples" / "test_release.py"
     spec = importlib.util.spec_from_file_location("own_test", place)
@@ -47,14 +47,14 @@ def test_a_test_of_ones_own_shows_the_verdicts(project, monkeypatch):
         own.test_the_release_may_be_published()
 
 
-def test_the_model_is_the_query_of_its_policy():
+def test_model_is_its_policys_query():
     asked = CliRunner().invoke(app, ["sql", "--policy", str(PROJECT / "policy.toml")]).output
     _, _, *model = (PROJECT / "models" / "tally.sql").read_text().splitlines()
     made = "\n".join(model).replace('{{ ref("release") }}', '"release"')
     assert asked.splitlines()[1:] == f"{made};".splitlines()
 
 
-def test_dbt_stops_at_an_unsafe_release(project):
+def test_dbt_stops_at_unsafe_release(project):
     dbt = Path(sys.executable).with_name("dbt")
     pytest.importorskip("dbt.adapters.duckdb", reason="there is no dbt (dbt-core, dbt-duckdb)")
     folder, stricter = project
@@ -117,7 +117,7 @@ def test_the_hook_stops_changed_data(committed, tmp_path):
     assert "release.csv is not the file that was certified (digest differs)" in done.stderr
 
 
-def test_the_page_has_the_same_hook():
+def test_page_has_the_same_hook():
     assert entry_of("docs/do/pipeline.md") == entry_of(".pre-commit-hooks.yaml")
     assert "files:" not in (HERE / ".pre-commit-hooks.yaml").read_text()
 

@@ -101,7 +101,7 @@ def test_what_is_read_and_drawn(folder):
     assert pandas["age"].tolist() == polars["age"].to_list() == drawn["age"].to_pylist()
 
 
-def test_what_cannot_be_read_or_drawn(folder, tmp_path):
+def test_unreadable_releases_are_refused(folder, tmp_path):
     copy = Path(shutil.copytree(folder, tmp_path / "copy"))
     file = next(path for path in copy.iterdir() if path.stem == "release")
     file.write_bytes(file.read_bytes()[:-1] + b" ")
@@ -116,7 +116,7 @@ def test_what_cannot_be_read_or_drawn(folder, tmp_path):
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_a_seed_gives_the_same_table(name):
+def test_a_seed_gives_same_table(name):
     first = draw(WRITTEN / name, 5)
     assert first.equals(draw(WRITTEN / name, 5))
     # A table that says all at once may be drawn in one way only.
@@ -124,7 +124,7 @@ def test_a_seed_gives_the_same_table(name):
         assert any(not first.equals(draw(WRITTEN / name, seed)) for seed in range(6, 9))
 
 
-def test_a_seed_gives_this_table_on_every_machine():
+def test_seeds_agree_on_every_machine():
     found = draw(WRITTEN / "facts-generalized-csv", 7)
     assert found["age"].to_pylist()[:8] == [29, 26, 26, 28, 25, 37, 38, 24]
     found = draw(WRITTEN / "set-generalized-csv", 7)["disease_shuffled"].to_pylist()
@@ -141,7 +141,7 @@ def bags(rows, groups, column):
 
 
 @pytest.mark.parametrize("semantics", ["set", "multiset"])
-def test_groups_keep_their_people_and_their_values(semantics, tmp_path):
+def test_groups_keep_people_and_values(semantics, tmp_path):
     roles = {"quasi_identifiers": ["age", "sex"], "sensitive": "diagnosis", "person": "person"}
     table = diagnoses(150, 1, semantics=semantics)
     roles["semantics"], by = semantics, ["age", "sex"]
@@ -162,7 +162,7 @@ def test_groups_keep_their_people_and_their_values(semantics, tmp_path):
     assert fk.read_release(place).attrs["shuffled"] == ["diagnosis_shuffled"]
 
 
-def test_what_is_unlinked_is_shuffled_anew(tmp_path):
+def test_unlinked_columns_are_shuffled(tmp_path):
     place = written(tmp_path / "out", register(), ROLES, unlinked=["income"])
     shown, drawn = read(place), [draw(place, seed) for seed in (1, 2)]
     assert {"ill", "income_shuffled"} < {*shown.column_names}
@@ -180,7 +180,7 @@ def test_what_is_unlinked_is_shuffled_anew(tmp_path):
         assert bags(rows.to_pylist(), labels, "income_shuffled") == wanted
 
 
-def test_values_within_a_label_are_equally_likely():
+def test_values_in_labels_are_uniform():
     def drawn(texts):
         return flat_table._Labels(pa.array(texts)).drawn(generator(1, "draw")).to_pylist()
 
@@ -200,7 +200,7 @@ def test_values_within_a_label_are_equally_likely():
     ("semantics", "counts", "ways"),
     [("single", [2, 2], 6), ("set", [2, 1], 24), ("multiset", [1, 1], 16)],
 )
-def test_every_way_to_deal_values_out_is_equally_likely(semantics, counts, ways):
+def test_deals_are_equally_likely(semantics, counts, ways):
     """All worlds of a group of four; the other group is as large and has its own."""
     of_person = np.array([0, 1, 0, 1, 0, 1, 0, 1])
     values = pa.table({"d": ["x", "y", "z"]})
@@ -221,7 +221,7 @@ def recertified(folder, path, before):
     certificate.write_text(certificate.read_text().replace(before, digest_of(path)))
 
 
-def test_counts_of_no_group_are_refused(tmp_path):
+def test_counts_without_groups_are_refused(tmp_path):
     """They are right in all."""
     folder = Path(shutil.copytree(WRITTEN / "facts-bucketized-csv", tmp_path / "copy"))
     path = folder / "sensitive.csv"
@@ -234,7 +234,7 @@ def test_counts_of_no_group_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["facts-bucketized-csv", "set-generalized-csv"])
-def test_counts_that_cannot_be_are_refused(name, tmp_path):
+def test_impossible_counts_are_refused(name, tmp_path):
     folder = Path(shutil.copytree(WRITTEN / name, tmp_path / "copy"))
     path = folder / "sensitive.csv"
     header, first, *rest = path.read_text().splitlines()
@@ -248,7 +248,7 @@ def test_counts_that_cannot_be_are_refused(name, tmp_path):
                     call(folder)
 
 
-def test_escaped_formulas_are_read_as_they_were(tmp_path):
+def test_escaped_formulas_read_back(tmp_path):
     table = register().set_column(5, "ill", pa.array(["=1+1", "-2", "x", "y"] * 60))
     place = written(tmp_path / "out", table, ROLES, escape_formulas=True)
     assert {*read(place)["ill"].to_pylist()} == {"=1+1", "-2", "x", "y"}
@@ -273,7 +273,7 @@ HOW = [{}, {"form": "bucketized"}, {"escape_formulas": True, "delimiter": ";", "
 
 
 @pytest.mark.parametrize("how", HOW, ids=str)
-def test_what_is_judged_are_the_files_that_are_published(how, monkeypatch, tmp_path):
+def test_published_files_are_judged(how, monkeypatch, tmp_path):
     opened, own = [], verifier.open_written
 
     def noted(connection, table, file):
@@ -314,13 +314,13 @@ def last_line_twice(content):
 
 
 @pytest.mark.parametrize("how", HOW, ids=str)
-def test_a_file_that_holds_something_else(how, monkeypatch):
+def test_file_that_holds_something_else(how, monkeypatch):
     damaged(monkeypatch, formats, "write_csv", last_line_twice)
     with pytest.raises((InternalError, NoSafeRelease)):
         fk.publish(TABLE, POLICY, seed=1, **how)
 
 
-def test_a_copy_that_differs_is_refused(monkeypatch, tmp_path):
+def test_copy_that_differs_is_refused(monkeypatch, tmp_path):
     made = fk.publish(TABLE, POLICY, seed=1)
     damaged(monkeypatch, entries.shutil, "copyfile", last_line_twice)
     with pytest.raises(InternalError, match="differs from what was written"):
@@ -337,7 +337,7 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_a_file_as_safe_but_of_other_groups(name, monkeypatch):
+def test_safe_files_of_other_groups(name, monkeypatch):
     def damage(content):
         for old, new in DAMAGES[name]:
             most = 1 if name in ("value", "swap") else -1
@@ -354,7 +354,7 @@ def test_a_file_as_safe_but_of_other_groups(name, monkeypatch):
     assert done == [True]
 
 
-def test_a_release_is_recognized_by_a_frame(tmp_path):
+def test_release_is_recognized_by_frame(tmp_path):
     rows = {"age": [20 + i % 20 for i in range(120)], "zip": ["10115", "20095", "80331"] * 40}
     frame = pd.DataFrame(rows | {"charges": ["1.50", "20", "7.25", "-3"] * 30})
     frame.to_csv(tmp_path / "own.csv", index=False)
@@ -401,7 +401,7 @@ def made(monkeypatch, few, sensitive="ill", other=(), rows=None, **how):
     ],
     ids=range(6),
 )
-def test_what_was_to_be_written_counts_as_what_was(monkeypatch, how, tmp_path):
+def test_memory_agrees_with_files(monkeypatch, how, tmp_path):
     small, large = (made(monkeypatch, few, **how) for few in (10**6, 100))
     assert large.release.counts == small.release.counts
     assert [*large.release.counts.groups] == [*small.release.counts.groups]
@@ -411,7 +411,7 @@ def test_what_was_to_be_written_counts_as_what_was(monkeypatch, how, tmp_path):
     assert fk.verify(tmp_path / "out")
 
 
-def test_the_file_is_not_counted_for_the_audit(monkeypatch):
+def test_audit_reuses_written_counts(monkeypatch):
     counted, tally = [], duckdb_table.DuckTable.tally
 
     def noted(self, columns, **how):
@@ -424,7 +424,7 @@ def test_the_file_is_not_counted_for_the_audit(monkeypatch):
     assert counted == [True]
 
 
-def test_rows_that_are_lost_are_found(monkeypatch):
+def test_lost_rows_are_noticed(monkeypatch):
     write = entries.write_in_parts
 
     def fewer(parts, path, most):

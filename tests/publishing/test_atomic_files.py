@@ -428,7 +428,7 @@ def test_notes_about_a_folder_elsewhere(tmp_path, photos, note):
 
 
 @pytest.mark.parametrize("noted", ["photos", ".", "{place}/photos", "{place}"])
-def test_an_archive_with_note_and_nonce(tmp_path, photos, noted, monkeypatch):
+def test_archive_with_note_and_nonce(tmp_path, photos, noted, monkeypatch):
     """Unpacked over a folder that was there, whose files are older than the note says."""
     nonce = {".unfinished": NONCE}
     brought = {"photos": nonce, ".": nonce, OURS: noting(noted.format(place=tmp_path))}

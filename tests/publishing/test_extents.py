@@ -65,7 +65,7 @@ def rows(draw, values):
 @pytest.mark.parametrize("kind", KINDS)
 @examples(3000, 20, deadline=None)
 @given(data=st.data())
-def test_every_member_of_a_group_lies_in_what_its_label_covers(kind, data):
+def test_labels_cover_all_members(kind, data):
     values, hierarchy, about = KINDS[kind]
     own, groups = data.draw(rows(values))
     labels = grouped(own, hierarchy, groups)
@@ -83,7 +83,7 @@ def test_every_member_of_a_group_lies_in_what_its_label_covers(kind, data):
 
 @examples(3000, 50, deadline=None)
 @given(data=st.data())
-def test_texts_that_look_like_labels_are_still_read_as_they_are(data):
+def test_texts_like_labels_stay_texts(data):
     """Where a set stands in quotes, a bare value is what it says."""
     own, groups = data.draw(rows(NASTY))
     own += ["a | b", "c|d"]  # a set, in quotes
@@ -95,7 +95,7 @@ def test_texts_that_look_like_labels_are_still_read_as_they_are(data):
         assert covers(found.of[label], value), (label, found.of[label], value)
 
 
-def test_labels_are_of_one_kind_and_know_how_large_they_are():
+def test_labels_know_kind_and_width():
     ages = Extents(["20 to 29", "35", "*", None, "40 or missing"])
     assert [ages.of[text].size for text in ("20 to 29", "35", "*", None)] == [10, 1, 0, 0]
     assert ages.of[None] == Extent(missing=True)
@@ -111,7 +111,7 @@ def test_labels_are_of_one_kind_and_know_how_large_they_are():
     assert codes.of["02138"].members == ("02138",)
 
 
-def test_what_nothing_tells_has_no_members():
+def test_uninformative_labels_have_no_members():
     masked = Extents(["02138", "0213*", "*"], "text", above="mask")
     assert [masked.of[text].members for text in ("02138", "0213*")] == [("02138",), ()]
     nodes = Extents(["With partner", "Married", "missing"], "text", above="tree")

@@ -131,7 +131,7 @@ def test_formulas_are_disarmed_when_asked(tmp_path):
     assert notes == {f"'{n}" if n in ("=1+1", "-x", "@cmd") else n for n in [None, *HARD]}
 
 
-def test_known_values_with_and_without_marks(tmp_path):
+def test_known_values_with_marks(tmp_path):
     """Two people have ``=cook`` and two ``'=cook``: not four are alike, and one in two has HIV."""
     columns = {"ward": ["a"] * 4, "job": ["=cook"] * 4, "ill": ["Flu", "Cold", "Gout", "HIV"]}
     rules = {

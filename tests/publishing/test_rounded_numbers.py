@@ -56,7 +56,7 @@ def test_measures_take_the_raw_table(tmp_path):
     assert fk.utility_report(tmp_path / "out", table, policy=policy_of())
 
 
-def test_a_table_given_as_microdata_is_rounded():
+def test_microdata_are_rounded_too():
     table, _ = floats(drawn(8), None)
     policy = policy_of()
     schema = fk.Schema(**policy["schema"])
@@ -92,7 +92,7 @@ def test_a_forged_step_is_refused(column, step, tmp_path):
         (5, "must be a table"),
     ],
 )
-def test_what_is_not_rounded_is_refused(steps, message):
+def test_unrounded_tables_are_refused(steps, message):
     with pytest.raises(fk.InputError, match=message):
         fk.publish(exact(drawn(1), None)[0], policy_of(round=steps))
 

@@ -238,7 +238,7 @@ def test_perhaps_not_minimal(tmp_path):
 
 
 @pytest.mark.parametrize("says", [True, False, None])
-def test_minimal_where_a_method_says_so(says):
+def test_minimal_where_method_says_so(says):
     method = By(lambda m: np.zeros(m.n_rows, dtype=np.int64))
     if says is not None:
         method.traits = fk.Traits(minimal=lambda policy: says)
@@ -278,7 +278,7 @@ def test_what_is_refused():
         made(table, schema(quasi_identifiers=["count"], hierarchies={}))
 
 
-def test_points_of_a_skyline_in_order():
+def test_points_of_skyline_in_order():
     rows = pa.table({"age": ["1", "1", "2", "2"] * 6, "ill": list("abcdef") * 4})
     points = [(fk.Facts(1), "9/10"), (fk.Implications(1), "19/20"), (fk.Facts(), "4/5")]
     roles = fk.Schema(quasi_identifiers=["age"], sensitive="ill")

@@ -369,7 +369,7 @@ def release(groups="xxyy", sexes="mfmm", values=("Flu", "HIV", "Flu", "HIV"), **
     return fk.Release.from_groups(pa.table(columns), group="gid", sensitive="disease")
 
 
-def test_sentences_of_priors_are_as_before(monkeypatch):
+def test_prior_sentences_are_unchanged(monkeypatch):
     alike, alone = release(sexes="mmmm"), release(groups="xyzz", sexes="mmmm")
     nobody = {"age": [30, 30], "race": pa.nulls(2, pa.string())}
     missing = release(groups="xx", sexes="mm", values=("Flu", "HIV"), **nobody)

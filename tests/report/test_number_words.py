@@ -35,7 +35,7 @@ def measured(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", ["discernibility", "adult-discernibility"])
-def test_nobody_is_better_than_the_optimum_and_rda_is_near_it(measured, name):
+def test_rda_is_near_the_optimum(measured, name):
     rows = measured[name]
     assert {row["method"] for row in rows} == {*METHODS, "optimum"}
     least = {(r["table"], r["l"]): r["discernibility"] for r in rows if r["method"] == "optimum"}
@@ -49,7 +49,7 @@ def test_nobody_is_better_than_the_optimum_and_rda_is_near_it(measured, name):
 
 
 @pytest.mark.parametrize("name", list(panels.FIGURES))
-def test_every_number_is_in_its_picture(measured, name):
+def test_pictures_have_every_number(measured, name):
     figure = panels.FIGURES[name](measured[name])
     column = {"times": "seconds"}.get(name, "average")
     if "discernibility" in name:
@@ -64,7 +64,7 @@ def test_every_number_is_in_its_picture(measured, name):
     assert "Plotly.newPlot" in drawing.page(figure)
 
 
-def test_a_table_has_a_line_per_key_and_a_column_per_method():
+def test_tables_have_keys_and_methods():
     rows = [
         {"l": 2, "method": "RDA", "ratio": 1.0},
         {"l": 3, "method": "RDA", "ratio": 1.5},
@@ -79,7 +79,7 @@ def test_a_table_has_a_line_per_key_and_a_column_per_method():
     ]
 
 
-def test_other_settings_do_not_overwrite_the_results_of_the_documentation(monkeypatch, capsys):
+def test_other_settings_overwrite_nothing(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["figures", "--rows", "600"])
     logger = logging.getLogger("foreknow")
     before = logger.level

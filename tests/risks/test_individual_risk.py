@@ -64,7 +64,7 @@ def test_francdat():
 
 @pytest.mark.parametrize("share", [0.9995, 0.99, 0.9, 0.5, 0.1, 0.02])
 @pytest.mark.parametrize("n_rows", [1, 2, 3, 5, 20])
-def test_chances_are_sums_of_a_series(n_rows, share):
+def test_chances_are_sums_of_series(n_rows, share):
     (chance,) = expected_chances(np.array([n_rows]), np.array([n_rows / share]))
     assert chance == pytest.approx(series(n_rows, share), rel=1e-6 if n_rows <= 2 else 0.13)
 
@@ -166,13 +166,13 @@ def test_wrong_weights_are_refused(weights, message):
         ),
     ],
 )
-def test_what_has_no_weights_is_refused(call, message):
+def test_missing_weights_are_refused(call, message):
     with pytest.raises(fk.InputError, match=message):
         call()
 
 
 @pytest.mark.parametrize("weights", [None, "w"])
-def test_households_are_found_by_one_member(weights):
+def test_one_member_reveals_the_household(weights):
     for seed in range(20):
         draw = random.Random(f"households {seed}")
         n_rows = draw.randint(1, 14)

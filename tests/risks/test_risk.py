@@ -65,7 +65,7 @@ def model(sizes, fraction, name):
 # ---- exact figures -------------------------------------------------------------------------------
 
 
-def test_every_exact_figure_equals_an_enumeration_of_rows_and_pairs():
+def test_exact_figures_match_enumeration():
     draw = np.random.default_rng(17)
     for _ in range(CASES):
         rows = random_rows(draw)
@@ -122,7 +122,7 @@ def check_suda(rows, found, size):
         assert share == (Fraction(own, total) if total else 0)
 
 
-def test_the_risk_against_a_population_equals_an_enumeration():
+def test_risk_against_population_equals_enumeration():
     draw = np.random.default_rng(18)
     for _ in range(CASES):
         rows = random_rows(draw, 8, 3)
@@ -159,7 +159,7 @@ def test_dis_scores_equal_their_definition():
 
 
 @pytest.mark.parametrize("people", [40, 1500])
-def test_wide_tables_are_counted_like_narrow_ones(people):
+def test_wide_tables_count_like_narrow(people):
     """Keys of many columns are sorted and folded; a Counter is neither."""
     draw = np.random.default_rng(people)
     columns = [draw.integers(0, 3 + 400 * (at % 2), people).tolist() for at in range(12)]
@@ -179,7 +179,7 @@ def test_wide_tables_are_counted_like_narrow_ones(people):
         assert each.without == counted(left)[1]
 
 
-def test_minimal_uniques_of_columns_with_many_values():
+def test_minimal_uniques_with_many_values():
     draw = np.random.default_rng(21)
     columns = [draw.integers(0, size, 2000).tolist() for size in (400, 400, 400, 2)]
     rows = list(zip(*columns, strict=True))
@@ -200,7 +200,7 @@ def test_minimal_uniques_of_columns_with_many_values():
 # ---- published numbers ---------------------------------------------------------------------------
 
 
-def test_distinction_and_separation_are_those_that_arx_states():
+def test_distinction_and_separation_match_arx():
     rows = ["20 Female CA", "30 Female CA", "40 Female TX", "20 Male NY", "40 Male CA"]
     rows = [tuple(row.split()) for row in rows]
     stated = {"b": (0.4, 0.6), "c": (0.6, 0.7), "a": (0.6, 0.8), "bc": (0.8, 0.9)}
@@ -219,7 +219,7 @@ SIZES = (
 ADULT = [int(many) for many in SIZES.split()]
 
 
-def test_uniqueness_in_the_population_is_what_arx_states_of_adult():
+def test_population_uniqueness_matches_arx():
     sizes = np.repeat(np.arange(1, len(ADULT) + 1), ADULT)
     found = of_sizes(sizes, 1)
     assert float(found.prosecutor.average) == 0.6465751607983555
@@ -256,13 +256,13 @@ GUIDELINE = [
     ],
     ids=["book", "guideline"],
 )
-def test_suda_scores_are_those_that_sdcmicro_states(rows, stated):
+def test_suda_scores_match_sdcmicro(rows, stated):
     rows = [tuple(row.split()) for row in rows]
     listed = {each.values: each.score for each in report(rows).suda.listed()}
     assert [listed.get(row, 0) for row in rows] == stated
 
 
-def test_suda_contributions_are_those_that_sdcmicro_states():
+def test_suda_contributions_match_sdcmicro():
     found = report([("2", "0", "0"), ("1", "3", "6"), ("1", "0", "0")]).suda
     assert list(found.contributions.values()) == [Fraction(1, 2), Fraction(3, 8), Fraction(3, 8)]
 
@@ -290,7 +290,7 @@ def test_zayatz_equals_exact_binomials():
             assert found.uniques == pytest.approx(float(oracle.zayatz(sizes, population)), rel=1e-9)
 
 
-def test_pitman_is_the_likeliest_by_an_independent_solution():
+def test_pitman_matches_an_independent_solution():
     solved = 0
     for sizes in samples(2, MANY):
         found = model(sizes, "1/10", "pitman")
@@ -305,7 +305,7 @@ def test_pitman_is_the_likeliest_by_an_independent_solution():
     assert solved > MANY / 3
 
 
-def test_the_uniques_of_pitmans_model_are_its_expectation():
+def test_pitman_uniques_match_expectation():
     theta, alpha = Fraction(3, 2), Fraction(1, 3)
     wanted = oracle.seated(theta, alpha, 7)
     product = Fraction(7)
@@ -323,7 +323,7 @@ def test_the_uniques_of_pitmans_model_are_its_expectation():
         assert found.uniques == pytest.approx(product, rel=1e-9)
 
 
-def test_the_negative_binomial_model_expects_what_the_sample_has():
+def test_negative_binomial_matches_the_sample():
     solved = 0
     for sizes in samples(4, MANY):
         for fraction in (Fraction(1, 5), Fraction(1, 2)):
@@ -339,7 +339,7 @@ def test_the_negative_binomial_model_expects_what_the_sample_has():
     assert solved > MANY / 3
 
 
-def test_the_expected_risk_of_a_class_equals_its_sum():
+def test_class_risk_matches_its_sum():
     sizes = [*range(1, 12), 63, 64, 65, 66, 100]
     for fraction in ("1/50", "1/10", "49/100", "1/2", "9/10"):
         found = of_sizes(sizes, fraction)
@@ -357,7 +357,7 @@ TOLERANCE = {"0.02": 0.65, "0.05": 0.35, "0.1": 0.25, "0.3": 0.08, "0.6": 0.03}
 
 
 @pytest.mark.parametrize("fraction", TOLERANCE)
-def test_the_rule_comes_near_the_uniques_of_known_populations(fraction):
+def test_rule_nears_known_populations(fraction):
     draw, values = np.random.default_rng(5), (40, 20, 12, 8, 6, 5)
     for steep in (0.6, 1.0, 1.4) if NIGHTLY else (1.0,):
         columns = []
@@ -378,7 +378,7 @@ def test_the_rule_comes_near_the_uniques_of_known_populations(fraction):
 # ---- where models give no answer -----------------------------------------------------------------
 
 
-def test_models_that_do_not_fit_say_why():
+def test_unfit_models_say_why():
     alone = {e.model: e for e in of_sizes([1] * 10, "1/10").population.estimates}
     assert "everybody in the table is unique" in alone["pitman"].reason
     assert "classes of two people" in alone["snb"].reason
@@ -390,7 +390,7 @@ def test_models_that_do_not_fit_say_why():
     assert {each.model for each in one.estimates if each.uniques is None} == {"pitman", "snb"}
 
 
-def test_zayatz_stands_in_where_the_wanted_model_gives_no_answer():
+def test_zayatz_replaces_failing_models():
     for fraction in ("1/10", "1/2"):
         found = of_sizes([1] * 10, fraction).population
         assert found.chosen.model == "zayatz"
@@ -401,7 +401,7 @@ def test_zayatz_stands_in_where_the_wanted_model_gives_no_answer():
     assert even.chosen.model == "zayatz"
 
 
-def test_above_a_tenth_the_lower_of_two_estimates_is_taken():
+def test_large_shares_take_lower_estimate():
     for sizes in samples(6, 40 if NIGHTLY else 15):
         found = of_sizes(sizes, "1/5").population
         by_model = {each.model: each.uniques for each in found.estimates}
@@ -411,7 +411,7 @@ def test_above_a_tenth_the_lower_of_two_estimates_is_taken():
         assert found.chosen.share <= 1
 
 
-def test_a_table_of_everybody_is_counted_not_estimated():
+def test_full_tables_are_not_estimated():
     found = of_sizes([1, 1, 3], 1)
     own = found.population
     assert (own.exact, own.uniques, own.in_table) == (True, 2, 2)
@@ -451,7 +451,7 @@ def plain(found):
     return content
 
 
-def test_every_source_gives_one_report_and_any_may_be_the_population(tmp_path):
+def test_sources_and_populations_agree(tmp_path):
     opened = sources(tmp_path)
     found = {name: fk.risk_report(source, quasi_identifiers=QIS) for name, source in opened.items()}
     assert len({json.dumps(plain(each)) for each in found.values()}) == 1
@@ -463,7 +463,7 @@ def test_every_source_gives_one_report_and_any_may_be_the_population(tmp_path):
         assert own.population.in_table == 2
 
 
-def test_a_bucketized_release_is_measured_by_the_exact_columns_of_its_people(tmp_path):
+def test_bucketized_releases_use_exact_columns(tmp_path):
     table = pa.table(PEOPLE)
     schema = fk.Schema(quasi_identifiers=QIS, sensitive="pay")
     policy = fk.Policy([fk.Requirement(fk.GroupSize(3))], schema)
@@ -480,7 +480,7 @@ def test_a_bucketized_release_is_measured_by_the_exact_columns_of_its_people(tmp
     assert twice.journalist.highest == Fraction(1, 2)
 
 
-def test_groups_alone_are_measured_by_their_sizes():
+def test_groups_are_measured_by_size():
     rows = pa.table({"gid": [1, 2, 2], "ill": ["Flu", "Flu", "Cold"]})
     release = fk.Release.from_groups(rows, group="gid", sensitive="ill")
     found = fk.risk_report(release)
@@ -493,14 +493,14 @@ def test_groups_alone_are_measured_by_their_sizes():
     assert fk.risk_report(counts).prosecutor.highest == 1
 
 
-def test_people_with_several_values_are_counted_once():
+def test_several_values_count_people_once():
     rows = {"who": [1, 1, 2, 3], "age": [30, 30, 30, 41], "ill": ["Flu", "AIDS", "Flu", None]}
     schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill", person="who", semantics="set")
     found = fk.risk_report(fk.Microdata(pa.table(rows), schema))
     assert (found.people, found.classes, found.uniques) == (3, 2, 1)
 
 
-def test_dropped_rows_and_the_apostrophes_of_spreadsheets_are_not_counted(tmp_path):
+def test_dropped_rows_are_not_counted(tmp_path):
     rows = {"age": ["=1", "=1", "b"], "ill": ["Flu", None, "Flu"]}
     schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill", missing="drop")
     found = fk.risk_report(fk.Microdata(pa.table(rows), schema))
@@ -541,12 +541,12 @@ FRACTION = "sampling fraction must be above 0 and at most 1"
         *((FRACTION, [TABLE], {"sampling_fraction": share}) for share in (0, -0.1, 1.01, "3/2")),
     ],
 )
-def test_what_does_not_fit_is_refused_with_the_way_out(said, given, how):
+def test_mismatches_name_a_way_out(said, given, how):
     with pytest.raises(InputError, match=said):
         fk.risk_report(*given, **{"quasi_identifiers": QIS, **how})
 
 
-def test_a_release_has_its_own_columns():
+def test_release_has_its_own_columns():
     release = fk.Release.from_generalized(TABLE, quasi_identifiers=QIS, sensitive="pay")
     with pytest.raises(SchemaError, match="leave out quasi_identifiers"):
         fk.risk_report(release, quasi_identifiers=QIS)
@@ -555,7 +555,7 @@ def test_a_release_has_its_own_columns():
 # ---- what is shown -------------------------------------------------------------------------------
 
 
-def test_estimates_are_called_estimates_and_their_assumptions_are_named(tmp_path):
+def test_estimates_state_their_assumptions(tmp_path):
     found = of_sizes([1, 1, 1, 2, 2, 4, 7], "1/10")
     said = " ".join(found.summary().split())
     assert "These are estimates, no verdicts" in said
@@ -572,7 +572,7 @@ def test_estimates_are_called_estimates_and_their_assumptions_are_named(tmp_path
     assert json.loads((tmp_path / "risk.json").read_text("utf-8"))["format"] == "foreknow risk"
 
 
-def test_known_figures_are_rounded_up_and_a_share_is_100_percent_only_if_it_is():
+def test_figures_round_up():
     found = of_sizes([1] + [3000], None)
     said = " ".join(found.summary().split())
     assert "1 of 3,001 people is unique (0.04%)" in said
@@ -581,7 +581,7 @@ def test_known_figures_are_rounded_up_and_a_share_is_100_percent_only_if_it_is()
     assert "2,999 of 3,001 people are unique (99.94%)" in " ".join(almost.summary().split())
 
 
-def test_the_threshold_is_exact_where_a_float_is_not():
+def test_threshold_is_exact():
     assert of_sizes([3, 3, 4], None, threshold="1/3").prosecutor.above == 0
     assert of_sizes([3, 3, 4], None, threshold="1/4").prosecutor.above == 6
     assert of_sizes([10], None, threshold=0.1).prosecutor.above == 0
@@ -589,7 +589,7 @@ def test_the_threshold_is_exact_where_a_float_is_not():
     assert of_sizes([10, 11], None, threshold="1/11").prosecutor.above == 10
 
 
-def test_people_of_one_score_are_listed_alike_whatever_the_order_of_rows():
+def test_equal_scores_ignore_row_order():
     rows = [{"age": str(i), "sex": "mf"[i % 2], "job": "ab"[i % 3 > 1]} for i in range(40)]
     said = []
     for turn in range(3):
@@ -600,7 +600,7 @@ def test_people_of_one_score_are_listed_alike_whatever_the_order_of_rows():
     assert said[0] == said[1] == said[2] != []
 
 
-def test_a_policy_in_the_place_of_a_population_is_one():
+def test_policy_may_be_a_population():
     rows = [("x", "y"), ("x", "y"), ("z", "y")]
     schema = fk.Schema(quasi_identifiers=["a"], sensitive="b")
     policy = fk.Policy([fk.Requirement(fk.KAnonymity(2))], schema)
@@ -614,7 +614,7 @@ KNOWN = "--quasi-identifiers", "age,sex"
 REGISTER = PATIENTS + "Ida,20,f,flu\nJon,21,m,cold\nKim,99,m,cold\n"
 
 
-def test_the_command_says_and_writes_what_python_finds(desk):
+def test_command_matches_python(desk):
     said = desk.says("risk", "table.csv", *KNOWN, "--json", "risk.json")
     assert "All 8 people are unique (100%) – table.csv" in said
     assert "8 people, 8 classes by age and sex." in said
@@ -676,12 +676,12 @@ def test_a_sampling_fraction_gives_estimates(desk):
         ([*KNOWN, "--population", "few.csv", "--sampling-fraction", "1/2"], "not both"),
     ],
 )
-def test_what_does_not_fit_is_refused_in_one_line(desk, arguments, said):
+def test_mismatches_fail_in_one_line(desk, arguments, said):
     desk.put("few.csv", "\n".join(PATIENTS.splitlines()[:2]) + "\n")
     assert said in desk.refused("risk", "table.csv", *arguments)
 
 
-def test_a_folder_with_several_sensitive_columns_and_others_beside_is_measured(desk):
+def test_folder_with_several_secrets(desk):
     rows = [f"{20 + i % 9},{('Cook', 'Nurse')[i % 2]},{'abcd'[i % 4]},{i % 3}" for i in range(72)]
     desk.put("wide.csv", "\n".join(["age,job,illness,income", *rows]))
     both = ("illness", "income")

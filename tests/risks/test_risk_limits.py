@@ -33,7 +33,7 @@ def limits_of(draw, found):
     return asked or {next(iter(found)): Fraction(1)}, strict
 
 
-def test_every_figure_and_verdict_is_that_of_each_person():
+def test_figures_are_of_each_person():
     draw, held = random.Random(1), 0
     for _ in range(TIMES):
         bags = [draw.choices("ab", k=draw.randint(1, 4)) for _ in range(draw.randint(1, 5))]
@@ -78,7 +78,7 @@ METHODS = [
 
 
 @pytest.mark.parametrize(("method", "form"), METHODS, ids=str)
-def test_what_is_published_keeps_its_limits_row_by_row(method, form, tmp_path):
+def test_published_rows_keep_limits(method, form, tmp_path):
     draw, made = random.Random(repr(method) + form), 0
     labels = {"sex": "exact"} if form == "generalized" else {}
     for place in range(PUBLISHED * (6 if form == "bucketized" else 2)):
@@ -116,7 +116,7 @@ def test_what_is_published_keeps_its_limits_row_by_row(method, form, tmp_path):
     assert made > PUBLISHED // 5
 
 
-def test_a_search_uses_the_room_that_an_average_leaves():
+def test_searches_use_the_average():
     table = pa.table({"age": [20] * 9 + [40], "sex": ["f"] * 10, "ill": ["a", "b"] * 5})
     exact = {"labels": {"age": "exact", "sex": "exact"}}
     for rule, groups in (
@@ -151,7 +151,7 @@ def ages_of(people, **more):
     return pa.table({"age": [p[0] for p in people], "sex": [p[1] for p in people], **more})
 
 
-def test_a_population_is_compared_person_by_person():
+def test_populations_are_compared_by_person():
     draw, compared = random.Random(3), 0
     for _ in range(TIMES):
         people = [(draw.randint(0, 8), draw.choice("mf")) for _ in range(draw.randint(2, 9))]
@@ -181,7 +181,7 @@ def test_a_population_is_compared_person_by_person():
     assert compared > TIMES // 3
 
 
-def test_a_journalist_is_published_verified_and_refused_with_a_way_out(tmp_path):
+def test_journalist_risk_end_to_end(tmp_path):
     people = [(age, sex) for age in range(20, 60) for sex in "mf" for _ in range(3)]
     everybody, table = ages_of(people), ages_of(people[::2], ill=["a", "b"] * 60)
     rule = fk.PopulationRisk(journalist="1/11", uniqueness=0, population=everybody)
@@ -200,7 +200,7 @@ def test_a_journalist_is_published_verified_and_refused_with_a_way_out(tmp_path)
 # ---- files, and what is refused ------------------------------------------------------------------
 
 
-def test_a_certificate_that_promises_a_lower_risk_is_refused(tmp_path):
+def test_lower_risk_claims_are_refused(tmp_path):
     table = drawn(random.Random(5))
     rule = fk.Risk(prosecutor="1/3", average="1/3", uniqueness=0)
     fk.publish(table, policy_of(rule)).write(tmp_path / "out")
@@ -216,7 +216,7 @@ def test_a_certificate_that_promises_a_lower_risk_is_refused(tmp_path):
             fk.verify(tmp_path / "out")
 
 
-def test_policy_files_say_it_and_are_written_as_they_are_read(tmp_path):
+def test_policies_with_limits_round_trip(tmp_path):
     text = """
     [schema]
     quasi_identifiers = ["age", "sex"]
@@ -255,19 +255,19 @@ def test_policy_files_say_it_and_are_written_as_they_are_read(tmp_path):
         (lambda: fk.Requirement(fk.Risk(0.1), below=0.5), "takes no values, except or limit"),
     ],
 )
-def test_what_cannot_be_a_limit_is_refused_by_its_name(make, said):
+def test_invalid_limits_are_named(make, said):
     with pytest.raises(fk.InputError, match=said):
         make()
 
 
-def test_people_of_several_cases_are_not_counted_by_rows():
+def test_several_cases_refuse_row_counts():
     schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill", person="who", unit="row")
     for rule in (fk.Risk(0.5), fk.PopulationRisk(0.5, population="x.csv")):
         with pytest.raises(fk.InputError, match="rows are cases of 'who': require k_anonymity"):
             fk.Policy([fk.Requirement(rule)], schema)
 
 
-def test_decoy_keeps_a_size_and_refuses_an_average():
+def test_decoy_refuses_averages():
     asked = [fk.Requirement(fk.Facts(), 0.99)]
 
     def publish(rule):

@@ -79,7 +79,7 @@ def march(two, january):
 
 
 @pytest.mark.complete
-def test_newcomers_are_published_and_all_are_judged_as_one(january, tmp_path):
+def test_newcomers_are_judged_with_all(january, tmp_path):
     private = january.with_name("january.owner") / "owner.json"
     kept = json.loads(private.read_text())
     private.write_text(json.dumps({**kept, "written": "2025-01-12"}))
@@ -134,7 +134,7 @@ def test_changes_of_every_column_count(january, tmp_path):
 # ---- who is new ----------------------------------------------------------------------------------
 
 
-def test_nobody_or_too_few_are_new(march, january):
+def test_too_few_newcomers(march, january):
     with pytest.raises(fk.NoSafeRelease, match="Nobody is new"):
         publish(register(0, 300), january)
     with pytest.raises(fk.InputError, match=r"3 of 303 people are new .* wait for more"):
@@ -153,7 +153,7 @@ def test_nobody_or_too_few_are_new(march, january):
     assert publish(register(0, 900), january, looser).together.safe  # as the way out says
 
 
-def test_those_who_are_new_have_their_own_way_out(tmp_path):
+def test_newcomers_have_their_way_out(tmp_path):
     """A limit that they would satisfy is named; that they are few is said before all else."""
     rules = policy(fk.Requirement(fk.KAnonymity(5)), quasi_identifiers=["age"])
     publish(register(0, 300), rules=rules).write(tmp_path / "one")
@@ -178,7 +178,7 @@ def test_those_who_are_new_have_their_own_way_out(tmp_path):
         assert str(caught.value).index(said) < str(caught.value).index("column 'sex'")
 
 
-def test_people_are_matched_by_an_identifier_alone(january, tmp_path):
+def test_identifiers_match_people(january, tmp_path):
     table = register(0, 420)
     names = [None, *table["pid"].to_pylist()[1:]]
     code = table.append_column("code", [[f"c{i}" for i in range(420)]])
@@ -229,7 +229,7 @@ def test_identifiers_that_are_written_otherwise(first, second, same, tmp_path):
 
 
 @pytest.mark.complete
-def test_names_that_differ_by_hyphens_alone_are_said_beside_the_verdict(tmp_path):
+def test_near_names_are_mentioned(tmp_path):
     rows = register(0, 300, named="P-p{}".format), register(299, 420, named="Pp{}".format)
     made = both_published(tmp_path, *rows)
     assert made.since.alike == (("P-p299", "Pp299"),)
@@ -244,7 +244,7 @@ def test_names_that_differ_by_hyphens_alone_are_said_beside_the_verdict(tmp_path
 # ---- who is forgotten ----------------------------------------------------------------------------
 
 
-def test_somebody_who_is_forgotten_is_known_again(january, tmp_path):
+def test_forgotten_people_are_known_again(january, tmp_path):
     fk.forget(january, ["p7", "p8"])
     members = january.with_name("january.owner") / "members.parquet"
     assert b"p7" not in members.read_bytes()
@@ -269,7 +269,7 @@ def test_somebody_who_is_forgotten_is_known_again(january, tmp_path):
             fk.forget(january, "p9")
 
 
-def test_a_key_of_another_release_knows_nobody_again(january, tmp_path):
+def test_keys_of_other_releases(january, tmp_path):
     publish(register(0, 300)).write(tmp_path / "other")
     fk.forget(january, "p7")
     private = january.with_name("january.owner") / "owner.json"
@@ -278,7 +278,7 @@ def test_a_key_of_another_release_knows_nobody_again(january, tmp_path):
         publish(register(0, 420), january)
 
 
-def test_a_forgotten_number_is_known_however_it_is_written(tmp_path):
+def test_forgotten_numbers_in_any_spelling(tmp_path):
     publish(register(0, 300, named=int)).write(tmp_path / "january")
     fk.forget(tmp_path / "january", [str(i) for i in range(300)])
     made = publish(register(0, 420, named=float), tmp_path / "january")
@@ -309,7 +309,7 @@ def test_nobody_else_is_suggested(tmp_path):
         assert said(release.members.group_of, name) == others
 
 
-def test_somebody_in_two_releases_is_found_though_one_has_forgotten_them(january, tmp_path):
+def test_forgotten_people_are_still_found(january, tmp_path):
     publish(register(299, 600)).write(tmp_path / "march")
     for is_forgotten in (False, True):
         if is_forgotten:
@@ -318,7 +318,7 @@ def test_somebody_in_two_releases_is_found_though_one_has_forgotten_them(january
             publish(register(0, 900), [january, tmp_path / "march"])
 
 
-def test_two_tries_of_the_same_new_people_cross(march, january, tmp_path):
+def test_two_tries_cross(march, january, tmp_path):
     publish(register(0, 450), january).write(tmp_path / "two")
     each = [january, march, tmp_path / "two"]
     with pytest.raises(fk.NotSettled):
@@ -330,7 +330,7 @@ def test_two_tries_of_the_same_new_people_cross(march, january, tmp_path):
 # ---- folders that are not named, or lost ---------------------------------------------------------
 
 
-def test_a_release_beside_that_was_not_named_is_pointed_at(march, january, tmp_path, caplog):
+def test_neighbouring_releases_are_mentioned(march, january, tmp_path, caplog):
     others = {"sensitive": "sex", "quasi_identifiers": ["age"]}
     others = policy(fk.Requirement(fk.GroupSize(2)), **others)
     publish(register(0, 500), rules=others).write(tmp_path / "other columns")
@@ -415,7 +415,7 @@ def tables_of(*bags):
 
 
 @pytest.mark.parametrize("places", [("january",), ("the new release",), ("a/rel", "b/rel")])
-def test_links_are_judged_over_all_releases(places, tmp_path):
+def test_links_span_all_releases(places, tmp_path):
     """Names of folders make no two groups one; the verifier finds what a publisher denies."""
     rules = policy(LINKS)
     *tables, last = tables_of(FEW, *[{"z": 3, "y": 3}] * (len(places) - 1), MANY)
@@ -454,7 +454,7 @@ TREE = {"hierarchies": {"ill": fk.Tree([*KINDS, ["Asthma", "other 0"], ["Cough",
         ("generalized", fk.Requirement(fk.Facts(1), below="0.9", at_level=1), TREE),
     ],
 )
-def test_the_verifier_finds_what_the_audit_finds_of_all(form, required, schema, tmp_path):
+def test_verifier_agrees_on_all_releases(form, required, schema, tmp_path):
     rules = policy(required, **schema)
     ills = [ill for ill, _ in KINDS] + ["Asthma", "Cough"] if schema else ILLS
     first = register(0, 300, ills=ills)
@@ -510,7 +510,7 @@ def test_an_earlier_lie_is_found(march, january):
         fk.verify(march, after=january)
 
 
-def test_who_is_recognized_by_exact_columns_is_recognized_in_one_release(tmp_path):
+def test_recognition_needs_one_release(tmp_path):
     """One of each age in each release: two who look alike are not in one of them."""
     ages, ills = [20 + i % 8 for i in range(16)], ILLS * 4
     names = [f"p{i}" for i in range(16)]
@@ -526,7 +526,7 @@ def test_who_is_recognized_by_exact_columns_is_recognized_in_one_release(tmp_pat
     assert {*alike.counts.sizes.tolist()} == {1}
 
 
-def test_values_that_were_escaped_are_the_same_values_in_all_releases(tmp_path):
+def test_escaped_values_agree_across_releases(tmp_path):
     """An apostrophe before what looks like a formula is no part of the value."""
     rules = policy(fk.Requirement(fk.Facts(1), below=0.8, values=["=HIV"]))
     table = register(0, 420, ills=["=HIV", "Flu", "Cold"])
@@ -536,7 +536,7 @@ def test_values_that_were_escaped_are_the_same_values_in_all_releases(tmp_path):
         assert {*counts.values} == {"=HIV", "Flu", "Cold"}
 
 
-def test_a_release_of_everybody_is_refused(january):
+def test_release_of_everybody_is_refused(january):
     """In Python and in a certificate, with one code."""
     for after in (january, None):
         with refused("whole-after", UnsupportedError) as caught:
@@ -548,7 +548,7 @@ def test_a_release_of_everybody_is_refused(january):
         fk.verify(january)
 
 
-def test_the_command_line_says_new_people_and_all_apart(january, desk):
+def test_command_separates_newcomers_and_all(january, desk):
     pq.write_table(register(0, 420), desk.folder / "table.parquet")
     rules = '[schema]\nidentifiers = ["pid"]\nquasi_identifiers = ["age", "sex"]\n'
     rules += 'sensitive = "ill"\n[[require]]\nfacts = { l = 1, k = 1 }\nbelow = 0.8\n'

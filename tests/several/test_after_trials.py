@@ -46,7 +46,7 @@ def pair(tmp_path, form="generalized", stop=None, people=None, turned=True):
 
 
 @pytest.mark.complete
-def test_what_is_learned_of_when_people_came_is_tried(tmp_path):
+def test_arrival_times_are_tried(tmp_path):
     made = pair(tmp_path, "bucketized")
     (trial,) = made.together.trials
     assert trial.by == ("job", "cohort")  # all together tell nothing: the waves cancel
@@ -61,12 +61,12 @@ def test_what_is_learned_of_when_people_came_is_tried(tmp_path):
     assert any("cohort" in own.by for own in found.tried)
 
 
-def test_who_is_gone_is_looked_at_and_not_measured(tmp_path):
+def test_leavers_are_not_measured(tmp_path):
     (trial,) = pair(tmp_path, people=200).together.trials
     assert (trial.people, trial.measured, trial.by) == (600, False, ("job", "cohort"))
 
 
-def test_a_trial_on_all_releases_stops_a_publication(tmp_path):
+def test_trials_on_all_releases_stop(tmp_path):
     """Of the second wave by itself nobody learns much; of the first, with which it is judged."""
     for name in "ab":
         (tmp_path / name).mkdir()
@@ -77,7 +77,7 @@ def test_a_trial_on_all_releases_stops_a_publication(tmp_path):
 
 
 @pytest.mark.complete
-def test_the_report_says_that_all_releases_together_were_tried(tmp_path):
+def test_report_mentions_the_joint_trial(tmp_path):
     """Alone, the new release is not; and whose word it is that nobody is in two."""
     rules = fk.Policy([fk.Requirement(fk.Facts(0), below="3/4")], policy().schema)
     fk.publish(wave(0, 900, None), rules, seed=1).write(tmp_path / "january")

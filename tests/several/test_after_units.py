@@ -71,7 +71,7 @@ def few_cases(rng, letter):
 
 
 @pytest.mark.parametrize("facts", [{}, {"l": 1}, {"k": 1}])
-def test_cases_of_all_releases_are_added_up(facts, tmp_path):
+def test_cases_add_up_over_releases(facts, tmp_path):
     """The figure is that of all cases, and never below what somebody really learns of all."""
     compared = 0
     for seed in TABLES:
@@ -127,7 +127,7 @@ def test_later_cases_stay_out(tmp_path):
         fk.publish(tables[1], nobody, after=folders[0])
 
 
-def test_cases_need_the_rows_that_were_published(tmp_path):
+def test_cases_need_published_rows(tmp_path):
     """Without them, or with others, nothing is published; put back, it works."""
     rules = policy(COUNTED, person="pid", unit="row")
     new = [*VISITS, *((f"q{i}", "w0", "xyz"[i % 3]) for i in range(12))]
@@ -206,7 +206,7 @@ def test_households_of_all_releases(tmp_path):
     assert compared
 
 
-def test_rows_of_several_tables_as_they_stand():
+def test_rows_of_several_tables():
     """Of each table, and not of the first alone, each row of a household has its value."""
     schema = policy({"facts": {}}, shared={"by": "home", "values": ["ill"]}).schema
     first, second = (
@@ -218,7 +218,7 @@ def test_rows_of_several_tables_as_they_stand():
     assert (once.to_pylist().count("x"), each.to_pylist()) == (2, [*"xxxx"])
 
 
-def test_households_that_were_edited_in_the_rows_are_refused(tmp_path):
+def test_edited_households_are_refused(tmp_path):
     """Else somebody of a household that was published shows its value a second time."""
     rules = policy({"facts": {}}, shared={"by": "home", "values": ["ill"]})
     rows = [(f"a{i}", "w0", "xyz"[i // 2], f"{i // 2}") for i in range(6)]
@@ -238,7 +238,7 @@ def test_households_that_were_edited_in_the_rows_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("shown", [True, False])
-def test_what_some_cannot_have_in_any_release(shown, tmp_path):
+def test_impossible_values_in_any_release(shown, tmp_path):
     """Nobody of a release can have what they cannot; where that is not shown, the owner counts."""
     barred = {"impossible": [{"values": ["x"], "where": {"sex": ["m"]}}]}
     compared = 0
@@ -275,7 +275,7 @@ def test_what_some_cannot_have_in_any_release(shown, tmp_path):
     assert compared
 
 
-def test_somebody_who_was_left_out_is_new_in_a_later_release(tmp_path):
+def test_left_out_people_are_new(tmp_path):
     """Their row of the earlier table is not counted; it would be a second one of one person."""
     rules = {"impossible": [{"values": ["x"], "where": {"sex": ["m"]}}], "missing": "drop"}
     rows = [(f"p{i}", "w0", "xyz"[i % 3], "fmf"[i % 3]) for i in range(12)]
@@ -287,7 +287,7 @@ def test_somebody_who_was_left_out_is_new_in_a_later_release(tmp_path):
     assert made.together.verdicts[0].reached == Fraction(1, 2)
 
 
-def test_a_rule_that_a_later_policy_adds(tmp_path):
+def test_rules_added_later(tmp_path):
     """Everybody knows it of the earlier release, too; one that is taken back is refused."""
     sexes = ["fmm", "fmf"]  # of the first and of those who come later
     rows = [(f"p{i}", "w0", "xyz"[i % 3], sexes[i // 9][i % 3]) for i in range(18)]

@@ -42,7 +42,7 @@ def write_table(path, rows, encoding="utf-8"):
     return path
 
 
-def test_the_owner_gets_the_rows_of_newcomers(tmp_path):
+def test_owner_gets_rows_of_newcomers(tmp_path):
     rows = drawn(160)
     first = write_table(tmp_path / "first.csv", rows[:90])
     second = write_table(tmp_path / "second.csv", rows)
@@ -96,7 +96,7 @@ def test_measures_take_the_published_table(tmp_path):
     "reading",
     [{"encoding": "cp1252"}, {"encoding": "utf-16"}, {"delimiter": ":"}, {"encoding": "utf-8-sig"}],
 )
-def test_newcomers_are_read_by_the_policy(reading, tmp_path):
+def test_newcomers_are_read_by_policy(reading, tmp_path):
     encoding, delimiter = reading.get("encoding", "utf-8"), reading.get("delimiter", ";")
     rows = [[*row[:4], row[4].replace("a", "Öl")] for row in drawn(160)]
     policy = POLICY | {"schema": SCHEMA | {"reading": SCHEMA["reading"] | reading}}

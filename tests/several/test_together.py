@@ -85,7 +85,7 @@ def settled(seed, most):
 # ---- cells ---------------------------------------------------------------------------------------
 
 
-def test_the_worlds_of_settled_releases_are_those_of_their_cells():
+def test_settled_worlds_match_their_cells():
     settled = 0
     for seed in FAMILIES:
         memberships, values, release = joint(*family(random.Random(seed)))
@@ -111,7 +111,7 @@ def test_the_worlds_of_settled_releases_are_those_of_their_cells():
 
 
 @pytest.mark.parametrize("kind", ["single", "set", "multiset"])
-def test_bags_are_those_of_the_true_cells(kind):
+def test_bags_match_true_cells(kind):
     """Where differences settle a cell, its bag is the same in every world; jobs are known."""
     for seed in FAMILIES:
         rng = random.Random(seed)
@@ -135,14 +135,14 @@ def rows_of(who, ill, **more):
     return pa.table({"who": [*who], "ill": [*ill], **more})
 
 
-def test_releases_that_contradict_each_other_are_refused():
+def test_contradicting_releases_are_refused():
     how = {"group": "group", "sensitive": "ill", "person": "who"}
     tables = [rows_of("ab", ills, group=[1, 1]) for ills in ("FH", "FF")]
     with pytest.raises(fk.InputError, match="contradict"):
         fk.together([fk.Release.from_groups(table, **how) for table in tables])
 
 
-def test_a_table_of_counts_that_was_counted_from_a_release_tells_nothing():
+def test_counts_tables_are_no_releases():
     known = {"age": ["30 to 39"] * 2 + ["40 to 49"] * 4, "sex": [*"ffffmm"]}
     how = {"quasi_identifiers": ["age", "sex"], "sensitive": "ill", "person": "who"}
     release = fk.Release.from_generalized(rows_of("abcdef", "FHFHFC", **known), **how)
@@ -161,7 +161,7 @@ def test_a_table_of_counts_that_was_counted_from_a_release_tells_nothing():
             fk.together([release, other])
 
 
-def test_what_was_asked_before_does_not_hide_who_looks_alike():
+def test_earlier_questions_hide_nobody():
     """Two people each are 30 and 41 years old, in groups of four and three."""
     rows = {"group": [1, 1, 1, 1, 2, 2, 2], "age": [30, 41, 52, 52, 30, 41, 52]}
     table = pa.table({**rows, "disease": ["Flu", "AIDS", "Flu", "Flu", "AIDS", "Flu", "Flu"]})
@@ -200,7 +200,7 @@ def most_by_facts(found, ruled, known_people):
     return best
 
 
-def test_facts_on_all_releases_are_facts_on_the_cells():
+def test_facts_on_cells():
     for seed in FAMILIES[:: 20 if NIGHTLY else 3]:
         rng, case = random.Random(seed), settled(seed, 5)
         if case is None:
@@ -233,7 +233,7 @@ def most_by_implications(found, value, most):
 
 
 @pytest.mark.parametrize("most", [1, 2])
-def test_implications_on_all_releases_are_implications_on_the_cells(most):
+def test_implications_on_cells(most):
     compared = 0
     for seed in FAMILIES[::2]:
         case = settled(seed, 4 if most > 1 else 5)
@@ -248,7 +248,7 @@ def test_implications_on_all_releases_are_implications_on_the_cells(most):
 
 
 @pytest.mark.parametrize("reading", ["joint", "binary"])
-def test_priors_on_all_releases_are_priors_on_the_cells(reading):
+def test_priors_on_cells(reading):
     """Worlds weigh as much as everybody's chances of their value, by their job."""
     compared = 0
     for seed in FAMILIES[::2]:
@@ -324,7 +324,7 @@ def counts_of(groups, values):
 
 
 @pytest.mark.parametrize(("people", "size", "releases"), [(600, 4, 2), (601, 2, 2), (900, 6, 3)])
-def test_a_long_chain_settles_from_its_ends(people, size, releases):
+def test_chains_settle_from_ends(people, size, releases):
     memberships, values = chain(people, size, releases)
     found = CrossedGroups.of(memberships)
     assert found.settled.all()
@@ -335,7 +335,7 @@ def test_a_long_chain_settles_from_its_ends(people, size, releases):
         assert told.bag(cell) == own
 
 
-def test_cells_that_settle_one_after_the_other_are_those_that_settle_at_once(monkeypatch):
+def test_order_of_settling_is_ignored(monkeypatch):
     for seed in FAMILIES:
         memberships, values, _ = joint(*family(random.Random(seed)))
         groups = [np.array([-1 if g is None else g for g in own]) for own in memberships]
@@ -357,7 +357,7 @@ def test_cells_that_settle_one_after_the_other_are_those_that_settle_at_once(mon
         assert told[0] == told[1] == told[2]
 
 
-def test_a_chain_that_contradicts_itself_is_refused():
+def test_contradicting_chains_are_refused():
     memberships, values = chain(600, 4)
     others = [*values]
     others[301] = "d"
@@ -390,7 +390,7 @@ def requiring(own, **publish):
 
 
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
-def test_chosen_columns_are_counted_in_each_release(form, tmp_path):
+def test_chosen_columns_count_in_each(form, tmp_path):
     """January has many of each zip code, and March, which is no safer beside it, has few."""
     january, march = tmp_path / "january", tmp_path / "march"
     weak = requiring({"group_size": 2}, labels={"zip": "exact", "age": "exact"}, form=form)
@@ -408,7 +408,7 @@ def test_chosen_columns_are_counted_in_each_release(form, tmp_path):
         fk.verify(march, asked, after=[january])
 
 
-def test_what_holds_in_each_is_published_after_another(tmp_path):
+def test_shared_columns_over_releases(tmp_path):
     january, march = tmp_path / "january", tmp_path / "march"
     rules = {"k_anonymity": {"k": 5, "of": [["zip"], ["age"]]}}
     rules = requiring(rules, labels={"zip": "exact"})

@@ -160,7 +160,7 @@ def test_sights_stay_and_counts_refuse():
 # ---- the page of curves -------------------------------------------------------------------------
 
 
-def test_every_point_is_on_the_page():
+def test_every_point_is_on_page():
     """In the table and in the figure."""
     curves = made_curves()
     page = render(curves).html()

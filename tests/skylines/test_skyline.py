@@ -129,7 +129,7 @@ def test_larger_counts_against_facts(cases, many):
 
 
 @every
-def test_points_are_safe_and_next_not(semantics):
+def test_points_are_safe_next_unsafe(semantics):
     """Of a box too large to try, only around the skyline; and between its points, no gap."""
     rng = np.random.default_rng(7)
     people = [
@@ -171,7 +171,7 @@ def test_six_people_known_by_hand():
     ("c", "most"),
     [(Fraction(1, 4), -1), (0.251, 0), ("1/3", 0), (0.334, 1), ("1/2", 1), (0.51, 2), (1, 2)],
 )
-def test_a_limit_attained_is_not_met(c, most, semantics):
+def test_limit_attained_is_not_met(c, most, semantics):
     """One of four has s: with k + m facts about others the posterior is 1 in 4 - k - m."""
     counts = fk.GroupCounts.from_people([[["s"], ["x"], ["y"], ["z"]]], semantics=semantics)
     found = fk.knowledge_skyline(counts, value="s", confidence=c)
@@ -283,7 +283,7 @@ def test_groups_are_left_out_whole():
     assert all(below(found[value], (3, 0, 1)) for value in "a0")
 
 
-def test_very_many_values_make_few_classes():
+def test_many_values_make_few_classes():
     rng = np.random.default_rng(1)
     groups = [rng.choice(2_000, n, replace=False).tolist() for n in rng.integers(10, 30, 900)]
     found = fk.knowledge_skylines(fk.GroupCounts.from_bags(groups), "1/2")

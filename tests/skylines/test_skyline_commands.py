@@ -220,7 +220,7 @@ def test_what_is_refused(ward, words, said):
 @pytest.mark.parametrize(
     "words", ["curves --levels age=3 --json five.json", "survey"], ids=["figure 5", "figure 6"]
 )
-def test_the_docs_show_what_is_printed(desk, words):
+def test_docs_show_what_is_printed(desk, words):
     """One command from the table to the figure of the paper."""
 
     def lines_of(text):

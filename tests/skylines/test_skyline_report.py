@@ -74,7 +74,7 @@ def test_points_and_beside_are_facts(semantics, confidence):
         assert sum(least) == min(map(sum, beyond))
 
 
-def test_the_case_study_of_the_paper():
+def test_case_study_of_the_paper():
     report = fk.skyline_report(WORST, ["Boss"], confidence=0.95)
     assert report.confidence == Fraction(19, 20)
     assert report.skylines == {
@@ -236,7 +236,7 @@ def test_percentages_keep_their_side():
         assert "95.24%" not in beyond_sentence(JOBS, corner, report.confidence)
 
 
-def test_of_many_points_the_telling_ones():
+def test_of_many_points_telling_ones():
     assert len(notable_points(case_study().corners("Boss"))) == 7
     corners = many_points().corners("AIDS")
     assert len(corners) > 100
@@ -289,7 +289,7 @@ def test_squares_within_are_withstood(make):
         assert last == max(point[2] for point in points)
 
 
-def test_a_heat_map_on_the_page():
+def test_a_heat_map_on_page():
     heat = skyline_heat(case_study(), "Boss")
     places = [[[square.at for square in row] for row in panel.rows] for panel in heat.panels]
     assert [[row[0][0] for row in panel] for panel in places] == [[0, 1, 2, 3, 4, 5]] * len(places)

@@ -45,7 +45,7 @@ def people(session):
     return frame.withColumn("age", frame["age"].cast("int")).repartition(4)
 
 
-def test_an_audit_takes_only_counts_to_the_driver(people, monkeypatch):
+def test_audit_fetches_only_counts(people, monkeypatch):
     named = fk.Policy.load(sample.policy_path())
     # Where the schema has a person, an audit reads whom each row is about.
     identifiers = [named.schema.person, *named.schema.identifiers]
@@ -98,7 +98,7 @@ def policy_of(schema=HOSPITAL, **publish):
 
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
-def test_a_release_from_spark_is_the_one_from_its_file(people, tmp_path, at_home, method, form):
+def test_spark_release_matches_its_file(people, tmp_path, at_home, method, form):
     policy = fk.Policy.from_dict(policy_of_diagnoses())
     how = {"method": method, "form": form, "format": "parquet", "rows_per_part": 1500}
     made, folder = fk.publish(people, policy, **how), tmp_path / "out"
@@ -133,7 +133,7 @@ def test_a_release_from_spark_is_the_one_from_its_file(people, tmp_path, at_home
 
 
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
-def test_several_columns_apart_and_missing_values(session, tmp_path, at_home, form):
+def test_shuffled_columns_and_missing_values(session, tmp_path, at_home, form):
     table = patients(400, missing=["disease", "ward"])
     schema = {**HOSPITAL, "sensitive": ["disease", "drug"], "other": ["city"], "missing": "drop"}
     unlinked = ["drug", "city"] if form == "generalized" else ["drug"]
@@ -193,7 +193,7 @@ def test_executors_need_not_have_foreknow(tmp_path):
     assert "they do not see that folder" in done.stderr
 
 
-def test_where_executors_cannot_write_it_is_written_here(people, tmp_path, monkeypatch, caplog):
+def test_driver_writes_if_executors_cannot(people, tmp_path, monkeypatch, caplog):
     def elsewhere(folder, token):
         raise OSError("no such folder there")
 
@@ -288,7 +288,7 @@ def odd(rows):
 
 
 @pytest.mark.parametrize("parts", [1, 7, 60])
-def test_members_are_those_of_duckdb_on_odd_values(session, tmp_path, at_home, parts):
+def test_members_match_duckdb(session, tmp_path, at_home, parts):
     table = odd(500)
     pq.write_table(table, tmp_path / "table.parquet")
     schema = {
@@ -315,13 +315,13 @@ def test_members_are_those_of_duckdb_on_odd_values(session, tmp_path, at_home, p
     ("value", "said"),
     [({"a": 1}, "of type struct"), (b"a", "of type binary"), (dt.timedelta(1), "give one plain")],
 )
-def test_columns_that_are_not_plain_are_refused(session, value, said):
+def test_nested_columns_are_refused(session, value, said):
     table = patients(20).set_column(2, "ward", pa.array([value] * 20))
     with pytest.raises(fk.InputError, match=said):
         fk.publish(session.createDataFrame(table), policy_of())
 
 
-def test_what_is_wrong_is_said_without_fetching_rows(session, at_home):
+def test_errors_fetch_no_rows(session, at_home):
     table = patients(100, missing=["disease"])
     frame = session.createDataFrame(table)
     many = table["disease"].null_count
@@ -345,7 +345,7 @@ def test_an_empty_frame_is_refused(session):
         fk.publish(session.readStream.format("rate").load(), policy_of())
 
 
-def test_texts_that_a_collation_takes_for_equal_are_apart(session):
+def test_equal_by_collation_stay_apart(session):
     frame = session.sql(
         "SELECT job COLLATE UTF8_LCASE AS job, 'flu' AS ill FROM VALUES ('a'), ('A') AS t(job)"
     )
@@ -353,7 +353,7 @@ def test_texts_that_a_collation_takes_for_equal_are_apart(session):
     assert sorted(map(tuple, release.counts.groups)) == [("A",), ("a",)]
 
 
-def test_both_zeros_are_two_to_an_audit(session):
+def test_both_zeros_are_two(session):
     frame = session.createDataFrame(pa.table({"x": [0.0, -0.0, 1.5], "ill": ["flu"] * 3}))
     with pytest.raises(fk.InputError, match=r"0\.0 and -0\.0"):
         _ = fk.Release.from_generalized(frame, quasi_identifiers=["x"], sensitive="ill").counts

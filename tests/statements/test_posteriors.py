@@ -182,7 +182,7 @@ def test_groups_of_some_size(reading, kind):
         agree(groups_of(*(random_group(drawn, 10, *shape) for _ in range(3))), priors)
 
 
-def test_priors_from_the_least_to_one():
+def test_priors_from_least_to_one():
     """The likeliest world has weight 1e-300, all others far less; products underflow unscaled."""
     small = Fraction(10) ** -300
     rows = [[small if i >= j else small**0 for j in range(6)] for i in range(6)]
@@ -215,7 +215,7 @@ def test_proportional_priors_make_groups_cheap(scale):
     assert (posteriors(groups, priors, reach=0).upper() >= found.lower()).all()
 
 
-def test_fractions_out_of_reach_are_refused():
+def test_unreachable_fractions_are_refused():
     drawn = random.Random(9)
     table = [[Fraction(drawn.randint(1, 99), 100) for _ in range(20)] for _ in range(20)]
     with pytest.raises(UnsupportedError, match="needs 1048576 states, more than 65536"):
@@ -261,7 +261,7 @@ def test_bounds_hold_for_larger_groups():
 
 
 @pytest.mark.parametrize(("lowest", "most"), [(0.5, 1.25), (0.25, 2.0)])
-def test_bounds_are_near_for_similar_priors(lowest, most):
+def test_similar_priors_have_near_bounds(lowest, most):
     drawn = np.random.default_rng(2)
     for size, values in ((12, 12), (15, 8), (16, 4)):
         priors = matrix(drawn.uniform(lowest, 1, (size, values)))
@@ -274,7 +274,7 @@ def test_bounds_are_near_for_similar_priors(lowest, most):
 
 
 @pytest.mark.parametrize(("size", "values", "most"), [(150, 150, 0.05), (60, 12, 0.4)])
-def test_groups_out_of_reach_are_bounded(size, values, most):
+def test_unreachable_groups_are_bounded(size, values, most):
     priors = matrix(np.random.default_rng(5).uniform(0.3, 0.6, (size, values)))
     found = posteriors(in_turn(size, values), priors)
     assert kind_of(found, 0) == "bounded"
@@ -308,7 +308,7 @@ def test_theorem_1_is_unsafe_jointly(posterior):
     assert joint([dict(enumerate(row)) for row in people], range(3))[0][0] == Fraction(posterior)
 
 
-def test_theorem_1_is_worse_in_larger_groups():
+def test_theorem_1_in_larger_groups():
     size, low, high = 101, Fraction("0.0012"), Fraction("0.1")
     table = [[high, *[low] * (size - 1)], [low, *[high] * (size - 1)]]
     for column in zip(*table, strict=True):

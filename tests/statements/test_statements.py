@@ -254,7 +254,7 @@ SICK = release_of(FIGURE)
 NO = fk.Statements("Tom != Cancer")
 
 
-def test_an_answer_says_all_about_itself():
+def test_answer_says_all_about_itself():
     answer = NO.posterior(SICK, "Tom", "AIDS")
     assert isinstance(answer, fk.Posterior)
     assert (answer.exact, answer.before) == (Fraction(1, 3), Fraction(1, 4))
@@ -303,7 +303,7 @@ def test_posteriors_as_values_and_table():
     assert "<td>&lt;b&gt;</td>" in shown
 
 
-def test_a_disclosure_names_nobody_in_json():
+def test_disclosure_names_nobody_in_json():
     surer = fk.Statements("Tom != Cancer", "Tom != Flu").disclosure(SICK, "AIDS")
     assert (surer.exact, surer.witness.person) == (1, "Tom")
     assert surer.to_dict()["witness"] == {"group": 1}
@@ -473,7 +473,7 @@ def test_the_budget_forgets_other_questions():
     assert answers(pairs) == answers(pairs[::-1])
 
 
-def test_out_of_reach_is_no_contradiction():
+def test_unreachable_is_no_contradiction():
     """Twelve pigeons for eleven holes: impossible, but that takes some steps to see."""
     names = [f"p{i}" for i in range(20)]
     said = [" or ".join(f"p{i} = v{j}" for j in range(11)) for i in range(12)]

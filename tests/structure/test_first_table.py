@@ -94,7 +94,7 @@ def run(command, code, patch):
     return caught.value.code or 0, said.getvalue()
 
 
-def test_every_command_says_what_the_page_shows(walked):
+def test_commands_match_the_page(walked):
     assert sum(command.startswith("foreknow ") for command, _, _ in walked[1]) >= 5
     for command, said, output in walked[1]:
         assert is_said(said, output), f"$ {command}\n{output}"
@@ -105,7 +105,7 @@ PUBLISHED = re.findall(
 )
 
 
-def test_the_results_are_about_those_of_the_page(walked, monkeypatch):
+def test_results_match_the_page(walked, monkeypatch):
     """Groups within a quarter, detail within 8 points: cuts and labels may be mended."""
     folder, _ = walked
     monkeypatch.chdir(folder)
@@ -160,13 +160,13 @@ def changed(folder, name, *pairs):
 K_ANONYMITY = "[[require]]\nk_anonymity = 5"
 
 
-def test_codes_judged_one_by_one_give_away_what_they_have_in_common(walked):
+def test_separate_codes_reveal_their_class(walked):
     policy = changed(walked[0], "survey.toml", ('values = ["some"]', 'except = ["0"]'))
     groups = published(walked[0], policy, "survey.csv")
     assert any(bag["0"] < bag.total() / 2 for bag in groups.values())
 
 
-def test_without_k_anonymity_people_stand_alone_with_exact_answers(walked):
+def test_exact_answers_isolate_people(walked):
     with_it = published(walked[0], changed(walked[0], "survey.toml"), "recoded.csv")
     assert any(set(bag) == {"none"} for bag in with_it.values())
     without = published(
@@ -177,13 +177,13 @@ def test_without_k_anonymity_people_stand_alone_with_exact_answers(walked):
     assert not any(" to " in label or label == "*" for group in alone for label in group)
 
 
-def test_ruling_out_one_of_two_values_cannot_be_withstood(walked):
+def test_two_values_withstand_no_exclusion(walked):
     policy = changed(walked[0], "survey.toml", ("k = 2", "l = 1"))
     with pytest.raises(fk.NoSafeRelease, match="150 of 601 people have 'some'"):
         published(walked[0], policy, "recoded.csv")
 
 
-def test_utility_from_another_table_says_which_to_give(walked, monkeypatch):
+def test_utility_names_the_right_table(walked, monkeypatch):
     monkeypatch.chdir(walked[0])
     command = "foreknow utility survey-release survey.csv --policy survey.toml"
     code, said = run(command, 0, monkeypatch)

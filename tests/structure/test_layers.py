@@ -153,7 +153,7 @@ def test_no_circles():
     TopologicalSorter(targets).prepare()  # an error names the modules of a circle
 
 
-def test_only_doors_name_what_is_above():
+def test_only_doors_look_up():
     upwards = set()
     for module, tree in trees().items():
         texts = {str(node.value) for node in ast.walk(tree) if isinstance(node, ast.Constant)}

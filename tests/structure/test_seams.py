@@ -388,7 +388,7 @@ def test_the_verifier_counts_groups_itself(tmp_path):
                 fk.verify(tmp_path / "out", policy)
 
 
-def test_what_is_reached_of_two_settings(tmp_path):
+def test_reach_of_two_settings(tmp_path):
     table = pa.table({"age": ["20", "20", "30", "30"], "disease": list("abab")})
     fk.publish(table, fk.Policy([fk.Requirement(fk.KAnonymity(2))], SCHEMA)).write(tmp_path / "out")
     for alpha, k, said in ((1, 3, "alpha is 1/2, k is 2"), ("1/3", 2, "alpha is 1/2")):

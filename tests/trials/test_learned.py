@@ -70,7 +70,7 @@ def fit_of(release, smoothing):
 # ---- the expectation --------------------------------------------------------------------------
 
 
-def test_posteriors_and_weights_of_groups_equal_enumeration():
+def test_posteriors_and_weights_match_enumeration():
     random = Random(1)
     for _ in range(40 * TIMES):
         groups = random_groups(random, random.randint(1, 4), most=5)
@@ -103,7 +103,7 @@ def test_posteriors_and_weights_of_groups_equal_enumeration():
         assert np.abs(logs[0] - logs[1]).max() < 1e-9
 
 
-def test_groups_out_of_reach_are_balanced_and_near_to_exact():
+def test_unreachable_groups_are_balanced():
     random = Random(2)
     groups = [
         ([random.choice("uvwxyz") for _ in range(60)], random.choices("abcdefgh", k=60))
@@ -133,7 +133,7 @@ def test_groups_out_of_reach_are_balanced_and_near_to_exact():
 # ---- the maximum ------------------------------------------------------------------------------
 
 
-def test_nothing_near_is_likelier_than_what_is_learned():
+def test_learned_chances_are_locally_best():
     """On tiny tables, by enumeration: the end of the steps is a maximum, or a saddle."""
     random, ends = Random(4), 0
     steps = [Fraction(i, 24) for i in range(1, 24)]
@@ -153,7 +153,7 @@ def test_nothing_near_is_likelier_than_what_is_learned():
     assert ends >= 2 * TIMES
 
 
-def test_what_is_learned_is_where_steps_end():
+def test_learning_ends_at_fixed_points():
     random = Random(5)
     for _ in range(5 * TIMES):
         groups = random_groups(random, 12)
@@ -166,14 +166,14 @@ def test_what_is_learned_is_where_steps_end():
         assert max(abs(float(after[cell] - chances[cell])) for cell in chances) < 2e-3
 
 
-def test_steps_that_shrink_lead_to_their_end():
+def test_shrinking_steps_converge():
     end, far = np.array([[0.4, 0.6]]), np.array([[0.2, -0.2]])
     for ratio in (0.3, 0.5, 0.8):
         steps = [end + far * ratio**step for step in range(3)]
         assert fitting._extrapolated(*steps) == pytest.approx(end)
 
 
-def test_what_others_teach_leaves_ones_own_group_out():
+def test_own_group_is_left_out():
     random = Random(7)
     for _ in range(5 * TIMES):
         groups = random_groups(random, 8)
@@ -221,7 +221,7 @@ def as_release(table):
     return fk.Release.from_groups(table, group="group", sensitive="disease")
 
 
-def test_the_figures_of_the_paper_that_no_random_world_shows():
+def test_paper_figures_beyond_random_worlds():
     tables = [made_up(s) for s in (0.7, 0.25, 1 / 6)]
     strong, weak, nothing = (as_release(bucketized(own)) for own in tables)
     by = fk.Learned(["job"])
@@ -238,7 +238,7 @@ def test_the_figures_of_the_paper_that_no_random_world_shows():
     assert 0.36 < fk.learned_report(weak, ["job"]).right < 0.5
 
 
-def test_people_who_are_all_different_teach_nothing():
+def test_distinct_people_teach_nothing():
     random = Random(9)
     groups = [([f"{g}-{i}" for i in range(3)], random.sample("abcdef", 3)) for g in range(40)]
     release = release_of(groups)
@@ -247,7 +247,7 @@ def test_people_who_are_all_different_teach_nothing():
     assert learned.disclosure(release).probability == pytest.approx(1 / 3, abs=1e-2)
 
 
-def test_a_value_that_nobody_has_cannot_be_found_out():
+def test_absent_values_are_never_guessed():
     release = release_of([("xy", "ab"), ("xx", "ab")])
     found = fk.Learned(["kind"]).disclosure(release, "c")
     assert (found.probability, found.witness) == (0.0, None)
@@ -258,7 +258,7 @@ def test_a_value_that_nobody_has_cannot_be_found_out():
 # ---- numbers and people -------------------------------------------------------------------
 
 
-def test_people_with_exact_columns_are_found_in_their_groups():
+def test_exact_columns_place_people():
     microdata = made_up(0.7, people=1500)
     policy = fk.Policy(
         [fk.Requirement(fk.Facts(), below="3/4")],
@@ -294,11 +294,11 @@ def test_people_with_exact_columns_are_found_in_their_groups():
         (["kinds"], "kinds"),
     ],
 )
-def test_what_cannot_be_learned_is_refused(by, said):
+def test_unlearnable_releases_are_refused(by, said):
     with pytest.raises(fk.InputError, match=said):
         fk.Learned(by).disclosure(release_of([("xy", "ab")]))
 
 
-def test_counts_have_no_columns_to_learn_by():
+def test_counts_have_no_columns():
     with pytest.raises(fk.InputError, match="give a Release with these columns"):
         fk.Learned(["kind"]).disclosure(release_of([("xy", "ab")]).counts)

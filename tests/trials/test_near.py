@@ -64,7 +64,7 @@ def tried(*tries, within="10%"):
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_windows_one_after_another_divide_all_numbers(seed):
+def test_windows_divide_all_numbers(seed):
     """Each number is in one window, windows are in order, and none is wider than it may be."""
     random = np.random.default_rng(seed)
     numbers = [Fraction(int(n), 4) for n in random.integers(-40, 40, random.integers(1, 12))]
@@ -88,12 +88,12 @@ def test_windows_one_after_another_divide_all_numbers(seed):
         assert low == high or low * high > 0 or not share
 
 
-def test_windows_that_words_do_not_tell_apart_have_other_names():
+def test_similar_windows_have_distinct_names():
     _, names = Line.of(Labels(["0.0000001", "0.0000005", "2"])).parted(Width("10%"))
     assert len({*names}) == 3
 
 
-def test_costs_are_guessed_as_near_as_the_requirement_says():
+def test_costs_are_guessed_within_width():
     near, exact = (tried(Try(fk.Learned(["code"])), within=width)[1] for width in ("10%", None))
     assert (near.near, exact.near) == ("10% of the lower end", None)
     assert near.right > 0.95
@@ -105,7 +105,7 @@ def test_costs_are_guessed_as_near_as_the_requirement_says():
     assert "sure of a person's cost to within 10% of the lower end" in said
 
 
-def test_the_baseline_is_that_of_windows():
+def test_baseline_is_of_windows():
     """They are begun at the least number, and are counted by hand."""
     trial = tried(Try(fk.Learned(["code"])))[1]
     window, low, number_of = -1, Fraction(-1), {}
@@ -121,7 +121,7 @@ def test_the_baseline_is_that_of_windows():
     assert trial.baseline == pytest.approx(frequent / len(costs))
 
 
-def test_one_column_is_tried_where_a_policy_names_it():
+def test_policy_names_the_tried_column():
     learned = fk.Learned(["code"])
     assert [trial.sensitive for trial in tried(Try(learned))] == ["ill", "cost"]
     assert [trial.sensitive for trial in tried(Try(learned, sensitive="cost"))] == ["cost"]
@@ -130,7 +130,7 @@ def test_one_column_is_tried_where_a_policy_names_it():
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-def test_a_trial_stops_beside_another_that_is_only_reported(reverse):
+def test_trial_stops_beside_reported_one(reverse):
     tries = [Try(fk.Learned(["code", "age"])), Try(fk.Learned(["code"]), stop="0.8")]
     rules = policy(tries=False)
     rules = fk.Policy(
@@ -140,7 +140,7 @@ def test_a_trial_stops_beside_another_that_is_only_reported(reverse):
         publish(planted(), rules)
 
 
-def test_a_file_says_which_column_and_a_wrong_one_is_refused():
+def test_wrong_columns_are_refused():
     tables = {
         "schema": {"quasi_identifiers": ["code"], "sensitive": ["ill", "cost"]},
         "require": [{"sensitive": "ill", "facts": {}, "below": 0.9}],
@@ -153,7 +153,7 @@ def test_a_file_says_which_column_and_a_wrong_one_is_refused():
         fk.Policy.from_dict(tables)
 
 
-def test_a_report_takes_the_width_of_the_policy_or_what_is_said():
+def test_report_takes_the_policys_width():
     table = bills().append_column("group", pa.array([row // 5 for row in range(600)]))
     release = fk.Release.from_groups(table, group="group", sensitive="cost")
     rules = {
@@ -172,7 +172,7 @@ def test_a_report_takes_the_width_of_the_policy_or_what_is_said():
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_what_is_judged_together_is_what_is_judged_alone(seed):
+def test_judged_together_equals_judged_alone(seed):
     random = np.random.default_rng(seed)
     people = 120
     table = pa.table(
@@ -193,7 +193,7 @@ def test_what_is_judged_together_is_what_is_judged_alone(seed):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_trees_of_shares_are_trees_of_people(seed):
+def test_share_trees_equal_people_trees(seed):
     """Squared errors of the shares of kinds divide them as the Gini impurity of people does."""
     random = np.random.default_rng(seed)
     amounts = random.integers(0, 9, (40, 3)).astype(float)
@@ -211,7 +211,7 @@ def test_trees_of_shares_are_trees_of_people(seed):
     np.testing.assert_allclose(found, people.predict_proba(features.astype(np.float32)))
 
 
-def test_trees_take_what_hardly_anybody_has_as_one():
+def test_trees_join_rare_values():
     class_of, share = attack._classes(np.array([50.0, 1.0, 9.0, 3.0]))
     assert class_of.tolist() == [0, 2, 1, 2]
     assert share.tolist() == [1, 0.25, 1, 0.75]

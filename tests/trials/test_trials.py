@@ -91,7 +91,7 @@ def written(tmp_path_factory):
 # ---- what is planted is found ----------------------------------------------------------------
 
 
-def test_what_says_nothing_is_not_guessed_better_than_by_the_groups():
+def test_guesses_match_groups_without_signal():
     trial = learned_trial(sight(planted(share=0)), ["code"])
     assert trial.measured
     assert trial.right < trial.baseline + 0.1
@@ -108,7 +108,7 @@ def figures(found):
 
 
 @pytest.mark.complete
-def test_the_same_release_has_the_same_figure_wherever_it_is_asked(written, run):
+def test_figures_agree_everywhere(written, run):
     """In Python and on the terminal, by the audit that publishes, and by the try of a policy."""
     table, made = written / "table.csv", published()
     (tried,) = [t for t in made.audit.trials if t.by == ("code",) and t.limit == 0.9][-1:]
@@ -125,7 +125,7 @@ def test_the_same_release_has_the_same_figure_wherever_it_is_asked(written, run)
     assert "of them rightly" in said
 
 
-def test_an_interval_holds_its_share_and_shrinks_with_people():
+def test_intervals_shrink_with_people():
     random, widths = np.random.default_rng(5), []
     for groups in (10, 100, 1000):
         sizes = random.integers(2, 6, groups)
@@ -145,7 +145,7 @@ def test_an_interval_holds_its_share_and_shrinks_with_people():
 # ---- without the truth -----------------------------------------------------------------------
 
 
-def test_without_the_truth_it_is_a_claim(written, run):
+def test_without_truth_it_is_claim(written, run):
     found = fk.learned_report(written / "out", ["code"])
     assert (found.measured, found.sure_and_right, found.shares) == (False, None, {})
     assert "claimed" in repr(found)
@@ -158,7 +158,7 @@ def test_without_the_truth_it_is_a_claim(written, run):
     assert found.attacker == max(tried, key=lambda one: one.predicts).attacker
 
 
-def test_a_table_with_other_values_tells_no_truth():
+def test_without_truth_claims_remain():
     table = planted(people=60)
     seen, ill = sight(table), table["ill"].to_pylist()
     # The values of a group, dealt out otherwise, are as good as any that agree with the release.
@@ -189,7 +189,7 @@ stop = STOP
 ANATOMY = ["--method", "anatomy", "--form", "bucketized", "--seed", "1"]
 
 
-def test_a_try_stops_a_publication_and_lets_it_pass(desk, run):
+def test_tries_stop_or_pass(desk, run):
     (desk.folder / "table.csv").unlink()
     for share, stop in ((1, "0.85"), (0, "0.999")):
         pc.write_csv(planted(share=share), desk.folder / "table.csv")
@@ -205,7 +205,7 @@ def test_a_try_stops_a_publication_and_lets_it_pass(desk, run):
     assert NOTE in fk.verify(desk.folder / "out").claimed
 
 
-def test_a_try_stops_python_and_every_sensitive_column_is_tried():
+def test_tries_cover_every_secret():
     with pytest.raises(fk.NoSafeRelease, match="stopped by a trial"):
         publish(planted(people=300), policy(stop="0.85"))
     pay = pa.array([f"pay {i % 7}" for i in range(300)])
@@ -218,7 +218,7 @@ def test_a_try_stops_python_and_every_sensitive_column_is_tried():
             fk.publish(table, rules, seed=1)
 
 
-def test_what_is_learned_is_no_requirement(tmp_path):
+def test_learned_figures_are_no_requirement(tmp_path):
     for given, limit in (
         (fk.Learned(["code"]), {"below": "0.9"}),
         ([(fk.Learned(["code"]), "0.9")], {}),
@@ -244,7 +244,7 @@ def test_what_is_learned_is_no_requirement(tmp_path):
             call()
 
 
-def test_a_policy_with_tries_is_read_as_it_is_written(tmp_path):
+def test_policies_with_tries_round_trip(tmp_path):
     rules = policy(stop="17/20")
     assert fk.Policy.from_dict(rules.to_dict()).tries == rules.tries
     (tmp_path / "policy.toml").write_text(RULES.replace("STOP", '"17/20"'))
@@ -273,7 +273,7 @@ def test_shuffled_wards_tell_nothing():
 # ---- who reads what --------------------------------------------------------------------------
 
 
-def test_the_command_measures_with_the_owners_folder_only(written, tmp_path, run):
+def test_command_needs_the_owners_folder(written, tmp_path, run):
     alone, table = tmp_path / "alone", written / "table.csv"
     shutil.copytree(written / "out", alone)
     pc.write_csv(planted(seed=2), tmp_path / "other.csv")
@@ -292,7 +292,7 @@ def test_the_command_measures_with_the_owners_folder_only(written, tmp_path, run
     assert read["this_file_is"] == "for the owner only"
 
 
-def test_the_column_that_is_named_is_guessed(tmp_path, run):
+def test_named_column_is_guessed(tmp_path, run):
     """Of several sensitive columns, whether or not the columns that are known are named."""
     table = planted().append_column("cost", planted(seed=2)["ill"])
     pc.write_csv(table, tmp_path / "table.csv")
@@ -316,7 +316,7 @@ def test_the_column_that_is_named_is_guessed(tmp_path, run):
     assert (code, "did you mean 'cost'" in said) == (2, True)
 
 
-def test_a_limit_of_a_trial_that_cannot_be_run_is_not_passed(monkeypatch):
+def test_unrunnable_limits_are_refused(monkeypatch):
     def unreadable(*arguments, **settings):
         raise DataError("other rows")
 
@@ -329,7 +329,7 @@ def test_a_limit_of_a_trial_that_cannot_be_run_is_not_passed(monkeypatch):
 # ---- odd tables ------------------------------------------------------------------------------
 
 
-def test_without_scikit_learn_it_works_and_trees_are_not_tried(monkeypatch):
+def test_without_scikit_learn_no_trees(monkeypatch):
     with_it, seen = (sight(planted(people=300)) for _ in "ab")
 
     def missing(name):
@@ -359,7 +359,7 @@ def test_libraries_warn_of_nothing():
     [("one group", 3, 3), ("pairs", 4, 2), ("constant", 60, 2)]
     + [("missing", 60, 2), ("one value", 60, 2), ("alone", 60, 1)],
 )
-def test_odd_tables_are_tried_all_the_same(case, people, size):
+def test_odd_tables_are_tried(case, people, size):
     code = ["1" if case == "constant" else f"{i % 5}" for i in range(people)]
     if case == "missing":
         code = [None if i % 5 == 0 else c for i, c in enumerate(code)]
@@ -380,7 +380,7 @@ def test_odd_tables_are_tried_all_the_same(case, people, size):
 
 
 @pytest.mark.complete
-def test_no_groups_to_learn_from_is_said():
+def test_missing_groups_are_reported():
     seen = sight(planted(people=30))
     with pytest.raises(
         fk.InputError, match=r"50 groups; name columns \(by, --by\) to try with fewer"
@@ -406,7 +406,7 @@ def beside(serials, turned=False):
     return Sight(release.counts, told, groups, "ill", "x")
 
 
-def test_two_tables_of_one_release_are_learned_apart():
+def test_two_tables_are_learned_apart():
     """The same object holds the counts of both."""
     one, untold = beside([1] * 300), beside([1] * 300, turned=True)
     other = Sight(one.counts, untold._microdata, np.arange(300) // 5, "ill", "x")
@@ -430,7 +430,7 @@ def judged():
 
 
 @pytest.mark.complete
-def test_it_is_said_which_values_the_attacker_is_not_sure_of(judged):
+def test_excluded_values_are_stated(judged):
     (trial,) = judged.trials
     assert trial.about == ("HIV", "Syphilis")
     assert trial.to_dict()["about"] == ["HIV", "Syphilis"]
@@ -462,7 +462,7 @@ def test_it_is_said_which_values_the_attacker_is_not_sure_of(judged):
 
 
 @pytest.mark.complete
-def test_of_all_values_nothing_is_added(tmp_path):
+def test_all_values_add_nothing(tmp_path):
     made = fk.publish(sample.table_path(), REGISTER, seed=1)
     (trial,) = made.audit.trials
     assert (trial.about, trial.to_dict()["about"]) == (None, None)

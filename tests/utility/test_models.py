@@ -96,13 +96,13 @@ def same(found, wanted):
 # ---- columns of every kind -----------------------------------------------------------------------
 
 
-def test_the_folder_gives_what_the_publication_gives(hospital):
+def test_folder_gives_what_publication_gives(hospital):
     _, made, microdata, folder = hospital
     own, other = (modelled(each, microdata, draws=2).to_dict() for each in (made, folder))
     assert own == other != modelled(made, microdata, draws=2, seed=5).to_dict()
 
 
-def test_missing_values_and_a_constant_column():
+def test_missing_values_and_constant_column():
     table = people()
     table["age"] = table["age"].astype("Int64")
     table.loc[::7, "age"] = pd.NA
@@ -116,7 +116,7 @@ def test_missing_values_and_a_constant_column():
 
 
 @pytest.mark.parametrize("semantics", ["set", "multiset"])
-def test_several_values_of_a_person_are_a_target_by_each_value(semantics):
+def test_each_value_is_a_target(semantics):
     """Who has a value twice has it."""
     table = people(120)
     table["pid"] = range(len(table))
@@ -136,7 +136,7 @@ def test_several_values_of_a_person_are_a_target_by_each_value(semantics):
         modelled(made, microdata, ["age"], by=["d"])
 
 
-def test_perfect_separation_and_groups_of_one_value():
+def test_perfect_separation_and_constant_groups():
     table = people(200)
     table["d"] = np.where(table["age"] < 50, "young", "old")
     fit = kinds(modelled(*published(table)))["logistic"]
@@ -148,14 +148,14 @@ def test_perfect_separation_and_groups_of_one_value():
     assert table_of(found, "d", "age").association.raw is None
 
 
-def test_numbers_of_few_values_are_codes_where_they_are_sensitive():
+def test_numeric_codes_stay_codes():
     table, few = people(), np.random.default_rng(0).integers(1, 4, 240)
     for numbers, kind in ((few, "logistic"), (np.arange(240), "linear")):
         table["d"] = numbers
         assert kinds(modelled(*published(table, types={"d": "number"}))).keys() == {kind, "tree"}
 
 
-def test_many_values_are_in_no_model_and_rare_ones_are_others():
+def test_rare_values_become_others():
     table = people()
     table["sex"] = [f"code {i % 80:02}" for i in range(len(table))]
     table["d"] = [f"d{min(i % 40, 12)}" for i in range(len(table))]
@@ -170,7 +170,7 @@ def test_many_values_are_in_no_model_and_rare_ones_are_others():
     assert modelled(made, microdata, ["d"], by=["sex"]).by == ("sex",)
 
 
-def test_dates_are_days_and_booleans_are_values():
+def test_dates_are_days():
     table = people()
     table["day"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(table["age"], "D")
     table["flag"] = table["weight"] > table["weight"].median()
@@ -184,7 +184,7 @@ def test_dates_are_days_and_booleans_are_values():
     assert term.raw == pytest.approx(logistic(x, table["flag"].to_numpy(float))[1], abs=2e-3)
 
 
-def test_numbers_that_are_written_in_other_ways_are_the_same_codes(tmp_path):
+def test_number_spellings_are_equal(tmp_path):
     table = people()
     table["d"] = np.where(table["d"] == "flu", "3.00", np.where(table["age"] < 40, "1.50", "2.00"))
     table["code"] = np.where(table["age"] < 50, "01", "1")
@@ -197,7 +197,7 @@ def test_numbers_that_are_written_in_other_ways_are_the_same_codes(tmp_path):
     assert np.sum(own.drawn) == len(table)
 
 
-def test_escaped_formulas_are_the_values_that_they_were(tmp_path):
+def test_escaped_formulas_keep_values(tmp_path):
     table = people()
     table["d"] = table["d"].replace("flu", "=1+1")
     made, microdata = published(table, publish={"escape_formulas": True})
@@ -210,7 +210,7 @@ def test_escaped_formulas_are_the_values_that_they_were(tmp_path):
 # ---- what is shown, and refused ------------------------------------------------------------------
 
 
-def test_without_scikit_learn_there_is_everything_else(hospital, monkeypatch):
+def test_models_need_scikit_learn(hospital, monkeypatch):
     _, made, microdata, _ = hospital
     monkeypatch.setitem(sys.modules, "sklearn.linear_model", None)
     report = fk.utility_report(made, microdata, queries=5, models=True)
@@ -239,13 +239,13 @@ def test_without_scikit_learn_there_is_everything_else(hospital, monkeypatch):
         ({"draws": 0}, "draws"),
     ],
 )
-def test_what_cannot_be_modelled_is_said(hospital, given, said):
+def test_impossible_models_are_reported(hospital, given, said):
     _, made, microdata, _ = hospital
     with pytest.raises(fk.InputError, match=said):
         modelled(made, microdata, **given)
 
 
-def test_a_table_without_certificate_is_refused(hospital):
+def test_table_without_certificate_is_refused(hospital):
     _, made, microdata, _ = hospital
     roles = {"quasi_identifiers": ["age", "sex"], "sensitive": "d"}
     with pytest.raises(fk.InputError, match="models need what foreknow publish wrote"):
@@ -261,7 +261,7 @@ POLICY = fk.Policy.of(
 ASKED = {"methods": ["mondrian", "fulldomain"], "limits": [0.9], "queries": 20, "processes": 0}
 
 
-def test_compare_shows_models_of_each_release():
+def test_compare_shows_models():
     table = people()
     found = fk.compare(table, POLICY, models=["d=flu"], **ASKED)
     made = fk.publish(table, POLICY, method="mondrian", seed=0)

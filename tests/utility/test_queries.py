@@ -48,7 +48,7 @@ def grouped(draw):
     return case, groups, styles, floors, asking
 
 
-def test_queries_of_other_columns_are_refused():
+def test_unknown_columns_are_refused():
     numbers = {"a": [1, 2, 3], "b": [1, 2, 3]}
     table = pa.table({**numbers, "d": ["x", "y", "x"], "e": ["x", "y", "x"]})
 
@@ -86,7 +86,7 @@ def people():
     return fk.Microdata(pa.table(columns), schema)
 
 
-def test_dropped_rows_are_no_people_and_empty_columns_are_not_asked_about():
+def test_dropped_rows_are_not_asked():
     table = pa.table({"age": [20, 30, 40], "disease": ["S", None, "T"]})
     schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease", missing="drop")
     microdata = fk.Microdata(table, schema)
@@ -99,7 +99,7 @@ def test_dropped_rows_are_no_people_and_empty_columns_are_not_asked_about():
         fk.query_error_of_groups(fk.Microdata(empty, schema), np.array([0, -1, 0]))
 
 
-def test_a_seed_asks_the_same_of_every_release_and_none_asks_anew():
+def test_seeds_fix_the_queries():
     def exact(groups=EVERYBODY, form="generalized", **how):
         return fk.query_error_of_groups(people(), groups, form, **how).exact.tolist()
 
@@ -168,7 +168,7 @@ def counted(**more):
         ),
     ],
 )
-def test_what_is_no_release_or_of_another_table_is_refused(release, said):
+def test_wrong_releases_are_refused(release, said):
     with pytest.raises(fk.InputError, match=said):
         fk.query_error(release(), people())
 

@@ -25,7 +25,7 @@ def microdata():
 
 
 @pytest.mark.parametrize(("form", "fmt"), BOTH)
-def test_a_folder_is_measured_as_what_was_published(form, fmt, tmp_path, tiny_tables):
+def test_folder_measures_like_publication(form, fmt, tmp_path, tiny_tables):
     raw = microdata()
     labels = {"age": "set"} if form == "generalized" else {}
     publication = made(form, fmt, labels=labels)
@@ -79,7 +79,7 @@ def printed(report):
     return console.file.getvalue()
 
 
-def test_a_report_shows_itself_and_labels_as_they_are(report):
+def test_reports_escape_labels(report):
     said = printed(report)
     assert max(map(len, said.splitlines())) <= 80
     for text in (said, report._repr_html_()):
@@ -122,7 +122,7 @@ TREES = [(TEXT, fk.Tree([["a", "b", "*"]])), (TEXT, fk.Ordered(["a", "b"]))]
 @pytest.mark.parametrize(
     ("type_", "hierarchy"), [(NUMBER, None), (DAY, None), (TEXT, None), *STEPS, *TREES]
 )
-def test_a_column_without_values_has_no_width(type_, hierarchy):
+def test_empty_columns_have_no_width(type_, hierarchy):
     table = pa.table({"age": [1, 2], "empty": pa.nulls(2, type_), "s": ["x", "y"]})
     known = {} if hierarchy is None else {"empty": hierarchy}
     roles = fk.Schema(quasi_identifiers=["age", "empty"], sensitive="s", hierarchies=known)
@@ -133,7 +133,7 @@ def test_a_column_without_values_has_no_width(type_, hierarchy):
         fk.utility_report(publication, raw, **ASKING)
 
 
-def test_a_folder_without_a_certificate_or_with_a_changed_file_is_refused(tmp_path):
+def test_folders_need_an_intact_certificate(tmp_path):
     (tmp_path / "table.csv").write_text("age\n1\n")
     made().write(tmp_path / "out")
     path = tmp_path / "out" / "release.csv"
@@ -176,7 +176,7 @@ def shown(share):
     return f"{100 * share:.1f}%" if 0 < share != 1 else f"{share:.0%}"
 
 
-def test_the_command_says_and_writes_what_python_finds(released):
+def test_command_matches_python(released):
     said, found = released.says(*UTILITY, "--delta", "0.2"), measured(released)
     assert "What the generalized release is still worth – release.csv" in said
     assert f"groups {found.utility.groups} of " in said
@@ -210,7 +210,7 @@ def test_queries_come_from_the_seed(released):
     assert found[0] == found[1] != found[2]
 
 
-def test_a_table_with_groups_is_a_release_too(desk):
+def test_grouped_tables_are_releases(desk):
     desk.put("grouped.csv", GROUPED)
     said = desk.says("utility", "grouped.csv", *UTILITY[2:], "--group", "g")
     assert "What the bucketized release is still worth – grouped.csv" in said
@@ -220,7 +220,7 @@ def test_a_table_with_groups_is_a_release_too(desk):
     assert "detail lost 0% quasi-identifiers are exact" in said
 
 
-def test_models_are_shown_where_they_are_asked_for(released):
+def test_models_are_shown_on_request(released):
     assert "Explained:" not in released.says(*UTILITY)
     said = released.says(*UTILITY, "--models", "--draws", "2", "--json", "found.json")
     assert "Explained: disease, by age and sex" in said
@@ -230,7 +230,7 @@ def test_models_are_shown_where_they_are_asked_for(released):
     assert "Explained: age, by sex" in named
 
 
-def test_the_command_refuses_in_one_line(released):
+def test_command_refuses_in_one_line(released):
     lines = (released.folder / "table.csv").read_text()
     released.put("small.csv", "\n".join(lines.splitlines()[:5]))
     rules = (released.folder / "policy.toml").read_text()

@@ -124,7 +124,7 @@ def test_what_a_label_holds(rows, group, asked, how, wanted):
     assert found == pytest.approx(wanted, abs=1e-9)
 
 
-def test_times_with_a_zone_lie_at_their_instant():
+def test_zoned_times_are_instants():
     zone = pa.timestamp("s", "Europe/Berlin")  # whose clocks go back on 27 October 2024
     hours = [dt.datetime(2024, 10, 26, 22 + h, tzinfo=dt.UTC) for h in (0, 1)]
     hours += [dt.datetime(2024, 10, 27, h, tzinfo=dt.UTC) for h in (0, 1, 2, 7)]
@@ -134,7 +134,7 @@ def test_times_with_a_zone_lie_at_their_instant():
 
 @SETTINGS
 @given(questions(DAYS), st.sampled_from(["day", "month", "quarter", "year", "decade"]))
-def test_a_period_holds_its_days_as_far_as_the_column_goes(question, period):
+def test_periods_hold_their_days(question, period):
     rows, group, asked = question
 
     parts = {
@@ -157,7 +157,7 @@ def test_a_period_holds_its_days_as_far_as_the_column_goes(question, period):
     assert share(texts, group, told, hierarchy, "hierarchy", 1) == pytest.approx(wanted)
 
 
-def test_periods_at_the_ends_of_the_calendar():
+def test_periods_at_ends_of_calendar():
     rows = [dt.date.min, dt.date(5, 5, 5), dt.date(9995, 5, 5), dt.date.max]
     first, last = (dt.date(10, 1, 1) - rows[0]).days, (rows[3] - dt.date(9990, 1, 1)).days + 1
     for places, days in (((0, 1), first), ((2, 3), last)):
@@ -236,7 +236,7 @@ ALL_CODES = ["120", "127", "131", "990"]
         (QUOTED, "set", {'"a" | "b"': ['"a" | "b"'], '"a" | "b"+': ["a", "b"]}, ['"a" | "b"++']),
     ],
 )
-def test_labels_are_read_as_what_they_cover(found, style, read, refused):
+def test_labels_mean_what_they_cover(found, style, read, refused):
     for text, values in read.items():
         assert covered(found, text, style) == values
     for text in refused:
@@ -244,13 +244,13 @@ def test_labels_are_read_as_what_they_cover(found, style, read, refused):
             covered(found, text, style)
 
 
-def test_exact_values_are_read_by_how_they_print():
+def test_exact_values_read_as_printed():
     assert codes_of_texts(FIFTIES[0], ["20", None, 50]).tolist() == [1, 0, 4]
     with pytest.raises(DataError, match="the original table has no '21'"):
         codes_of_texts(FIFTIES[0], ["21"])
 
 
-def test_nodes_of_one_name_and_the_same_people_are_read_alike():
+def test_equal_nodes_read_alike():
     """The lower of them is meant, for the release as for its reader."""
     tree = fk.Tree([["a", "g", "g"], ["b", "g", "g"], ["c", "h", "g"], ["d", "k", "k"]])
     found, line = laid_out(["a", "b", "d"], tree)
