@@ -342,3 +342,11 @@ def test_names_comprehensions_and_words():
     assert len(comprehensions) <= 0.042 * sum(text.count("\n") for text in texts)
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     assert sum(len(page.read_text("utf-8").split()) for page in pages) <= 68_900
+
+
+def test_names_of_tests():
+    """Each has at most five words."""
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                assert node.name.count("_") <= 5, f"{path.name}: {node.name}"
