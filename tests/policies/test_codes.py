@@ -134,3 +134,19 @@ def test_unclear_maps_are_refused(tmp_path):
     assert len(policy({"facts": {}}, pairs=str(path)).requirements) == 2
     with pytest.raises(fk.InputError, match="does not exist"):
         policy({"facts": {}}, pairs=str(tmp_path / "none.csv"))
+
+
+@pytest.mark.parametrize(
+    ("values", "pairs"),
+    [
+        (["F10", "F10", "F12", "F12", "G"], [["F1", "F1.0"], ["F1", "F1.2"]]),
+        (["12", "12", "13", "13", "9"], [["0007", "00012"], ["0007", "00013"]]),
+    ],
+)
+def test_misspelt_maps_are_refused(values, pairs):
+    """Otherwise nobody would have a code of the class, and it would be safe for that reason."""
+    people = {"pid": [*"abcde"], "ward": ["w"] * 5, "ill": values}
+    with pytest.raises(fk.InputError, match="write it as the table does"):
+        fk.publish(pa.table(people), policy({"facts": {}}, pairs=pairs))
+    known = {**people, "ill": ["F1.0", "F1.2", "x", "y", "z"]}
+    assert fk.publish(pa.table(known), policy({"facts": {}}, pairs=PAIRS)).audit.verdicts

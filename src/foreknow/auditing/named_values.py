@@ -31,23 +31,36 @@ def refuse_misspelt(
     main = next(iter(columns))
     printed = {name: dict.fromkeys(sorted(map(str, values))) for name, values in columns.items()}
     spellings: dict[str, Spellings] = {}
+    named: dict[str, set[str]] = {name: set() for name in printed}
+    lists: list[tuple[Requirement, str, list[str]]] = []
     for required in requirements:
         column = required.sensitive if required.sensitive in printed else main
-        printed_values = printed[column]
         for texts in _lists(required):
-            absent = [text for text in texts if not _is_there(text, printed_values)]
-            for text in absent:
-                _refuse_same_number(required, text, printed_values)
-                if text in (*required.absent, ELSEWHERE):
-                    continue
-                if column not in spellings:
-                    spellings[column] = Spellings(printed_values)
-                if (near := spellings[column].near(text, but=texts)) is not None:
-                    raise PolicyError(
-                        f"{required.name}: nobody has {text!r}, and somebody has {near!r}: write "
-                        f"it as the table does; if {text!r} is meant, though nobody has it, add "
-                        f"absent = [{json.dumps(text, ensure_ascii=False)}] to the requirement"
+            named[column].update(texts)
+            lists.append((required, column, texts))
+    for required, column, texts in lists:
+        printed_values = printed[column]
+        absent = [text for text in texts if not _is_there(text, printed_values)]
+        is_idle_set = len(absent) == len(texts) > 1 and required.about_sets
+        for text in absent:
+            _refuse_same_number(required, text, printed_values)
+            if text == ELSEWHERE or (text in required.absent and not is_idle_set):
+                continue
+            if column not in spellings:
+                spellings[column] = Spellings(printed_values)
+            near = spellings[column].near(text, but=named[column] if is_idle_set else texts)
+            if near is not None:
+                quoted = json.dumps(text, ensure_ascii=False)
+                raise PolicyError(
+                    f"{required.name}: nobody has {text!r}, and somebody has {near!r}: write it "
+                    "as the table does, also in a map of codes; "
+                    + (
+                        "if really nobody has a value of this set, leave the set out"
+                        if is_idle_set
+                        else f"if {text!r} is meant, though nobody has it, add absent = "
+                        f"[{quoted}] to the requirement"
                     )
+                )
 
 
 def _refuse_same_number(required: Requirement, text: str, printed_values: Iterable[str]) -> None:
