@@ -55,7 +55,7 @@ class SecretGenerator(np.random.Generator):
         raise TypeError("a secret generator is not copied: both would draw the same")
 
     def permutation(self, x: Any, axis: int = 0) -> Any:
-        """As NumPy's: the numbers below `x`, or what is in it, in random order."""
+        """Like NumPy's: the numbers below `x`, or its items, in random order."""
         if isinstance(x, (int, np.integer)) and x >= 0:
             return self._order(int(x))
         if isinstance(x, np.ndarray) and x.ndim == 1:
@@ -63,21 +63,21 @@ class SecretGenerator(np.random.Generator):
         return super().permutation(x, axis)
 
     def shuffle(self, x: Any, axis: int = 0) -> None:
-        """As NumPy's: put what is in `x` in random order."""
+        """Like NumPy's: put the items of `x` in random order."""
         if isinstance(x, np.ndarray) and x.ndim == 1:
             x[:] = x[self._order(len(x))]
         else:
             super().shuffle(x, axis)
 
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
-        """As NumPy's: numbers from 0 to below 1."""
+        """Like NumPy's: numbers from 0 to below 1."""
         if size is None or out is not None or dtype is not np.float64:
             return super().random(size, dtype, out)
         words = self._stream.words(int(np.prod(size, dtype=np.int64)))
         return ((words >> np.uint64(11)) * 2.0**-53).reshape(size)
 
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-        """As NumPy's: numbers of a normal distribution (Box and Muller)."""
+        """Like NumPy's: numbers of a normal distribution (Box and Muller)."""
         if size is None:
             return super().normal(loc, scale)
         far = np.sqrt(-2 * np.log1p(-self.random(size)))
@@ -91,7 +91,7 @@ class SecretGenerator(np.random.Generator):
         dtype: Any = np.int64,
         endpoint: bool = False,
     ) -> Any:
-        """As NumPy's: whole numbers from `low` to below `high`, or from 0 to below `low`."""
+        """Like NumPy's: whole numbers from `low` to below `high`, or from 0 to below `low`."""
         low, high = (0, low) if high is None else (low, high)
         first, last = np.asarray(low), np.asarray(high)
         scalar = size is None and not first.ndim and not last.ndim
@@ -126,7 +126,7 @@ class SecretGenerator(np.random.Generator):
 
 
 class _Stream:
-    """What NumPy takes for a bit generator: words of SHAKE-256 of a key and a counter."""
+    """A bit generator for NumPy: words of SHAKE-256 of a key and a counter."""
 
     def __init__(self, key: bytes) -> None:
         self._key, self._counter = key, 0

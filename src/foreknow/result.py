@@ -81,15 +81,15 @@ class Result(Plain):
         raise InputError(f"{kind} is no single table; see .to_dict(), .summary() and .to_html()")
 
     def to_pandas(self) -> Any:
-        """What `to_frame` gives, of pandas."""
+        """The result of `to_frame` as pandas."""
         return self.to_frame("pandas")
 
     def to_polars(self) -> Any:
-        """What `to_frame` gives, of Polars."""
+        """The result of `to_frame` as Polars."""
         return self.to_frame("polars")
 
     def to_arrow(self) -> Any:
-        """What `to_frame` gives, of Arrow."""
+        """The result of `to_frame` as Arrow."""
         return self.to_frame("arrow")
 
     def to_csv(self, path: str | Path) -> None:
@@ -102,14 +102,14 @@ class Result(Plain):
         write_whole(path, lines.getvalue(), private=True)
 
     def plot(self, path: str | Path | None = None) -> Drawn:
-        """What is drawn on its page, for a notebook; or written as a page of its own."""
+        """The figures of its page, for a notebook; or written as a page."""
         drawn = Drawn(page_of(self).drawn())
         if path is not None:
             write_whole(path, drawn, private=True)
         return drawn
 
     def summary(self) -> str:
-        """What a terminal shows of it, as a text."""
+        """The result as a terminal shows it, as text."""
         from rich.console import Console
 
         console = Console(width=_WIDTH, color_system=None, file=StringIO())

@@ -104,7 +104,7 @@ def known_keys(table: type[BaseModel]) -> list[str]:
 
 
 def given_of(table: BaseModel) -> dict[str, Any]:
-    """What was set in a table, as plain values."""
+    """The settings in a table that were given, as plain values."""
     return {
         key: float(value) if isinstance(value, Decimal) else value
         for key, value in table.model_dump(exclude_unset=True).items()

@@ -56,7 +56,7 @@ def in_cases(text: str, fixed_texts: Iterable[str] = ()) -> str:
 
 
 class Unit(NamedTuple):
-    """What is counted, and how it is spoken of."""
+    """The unit that is counted, and its words."""
 
     singular: str
     plural: str

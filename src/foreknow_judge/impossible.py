@@ -239,7 +239,7 @@ def worst_with_rules(
 
 
 class Rest(NamedTuple):
-    """What else a target can have in a group: the `others` of a `Cell`, as numbers of people."""
+    """The other values of a target's group: the `others` of a `Cell`, as numbers of people."""
 
     of_kind: int  # who have other values of the same kind that are not ruled out
     without: int  # who could have the kind, but have none of it

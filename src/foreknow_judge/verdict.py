@@ -51,7 +51,7 @@ class Limit:
         return reached <= limit if self.inclusive else reached < limit
 
     def to_dict(self) -> dict[str, Any]:
-        """As a policy file has it."""
+        """Its entry in a policy file."""
         return {} if self.amount is None else {self.key: str(self.amount)}
 
     def __str__(self) -> str:

@@ -344,6 +344,15 @@ def test_names_comprehensions_and_words():
     assert sum(len(page.read_text("utf-8").split()) for page in pages) <= 68_900
 
 
+def test_docstrings_are_no_riddles():
+    """None begins as a riddle would: "What is ...", "Of each ..."."""
+    for path in SRC.parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+                first = (ast.get_docstring(node) or "").split(" ")[0]
+                assert first not in ("What", "Of", "By"), f"{path.name}: {node.name}"
+
+
 def test_names_of_tests():
     """Each has at most five words."""
     for path in (ROOT / "tests").rglob("test_*.py"):

@@ -117,7 +117,7 @@ class _Foreknow(click.Group):
 
 
 def _about_file(path: Path) -> str:
-    """What to do with a file or folder that is named in place of a command."""
+    """The advice for a file or folder that is named in place of a command."""
     name = shlex.quote(str(path))
     if path.suffix.lower() == _TOML and isfile(path):
         return (

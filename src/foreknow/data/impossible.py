@@ -37,7 +37,7 @@ class OneOf(tuple[str, ...]):
         return " or ".join(self)
 
     def to_dict(self) -> list[str]:
-        """As it stands in a policy file."""
+        """Its entry in a policy file."""
         return list(self)
 
     def readings(self, label: str) -> set[bool | None]:
@@ -171,7 +171,7 @@ class Rule:
         return " and ".join(f"{name} {condition}" for name, condition in self.where.items())
 
     def to_dict(self) -> dict[str, Any]:
-        """As it stands in a policy file."""
+        """Its entry in a policy file."""
         where = {name: condition.to_dict() for name, condition in self.where.items()}
         return {"values": list(self.values), "where": where, "sensitive": self.sensitive}
 

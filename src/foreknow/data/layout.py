@@ -50,7 +50,7 @@ class Layout(LayoutOfFiles):
         *,
         of_people: bool = False,
     ) -> Seen:
-        """What stands beside a column; the adversary knows all of it if `knowing` is None.
+        """The columns beside a column; the adversary knows all of them if `knowing` is None.
 
         Columns that are published apart from it reveal nothing about it. With `of_people`, the
         question is how many people groups have, whatever their values: every known column divides

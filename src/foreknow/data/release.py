@@ -1095,7 +1095,7 @@ def _schema_by(
     missing: Any,
     other_columns: Sequence[str],
 ) -> Schema:
-    """What a release that is made by hand is taken for; of one with an id, no quasi-identifiers."""
+    """The schema of a release that is made by hand; one with an id has no quasi-identifiers."""
     if isinstance(other_columns, str):
         raise SchemaError(f"other must be a list of columns, such as [{other_columns!r}]")
     sensitives = _sensitives(sensitive)

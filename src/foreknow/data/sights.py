@@ -211,7 +211,7 @@ def held_values(
     labels: Sequence[Any],
     times: IntArray | None = None,
 ) -> NDArray[Any] | None:
-    """What people of some groups have, as values of the counts; None unless that is all of them."""
+    """The values of people of some groups, as in the counts; None if the counts have others."""
     code_of = {str(value): code for code, value in enumerate(counts.values)}
     value_codes: NDArray[Any] = np.array([code_of.get(str(label), -1) for label in labels])[codes]
     if not len(groups) or min(groups.min(), value_codes.min()) < 0:

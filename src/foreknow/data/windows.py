@@ -109,7 +109,7 @@ class Width:
 
     @property
     def key(self) -> str:
-        """As it stands in a policy file."""
+        """Its entry in a policy file."""
         quote = "" if isinstance(self.given, int) else '"'
         return f"within = {quote}{shown(self.given)}{quote}"
 
@@ -180,7 +180,7 @@ class Range:
         return cls(setting.get("from"), setting.get("to"))
 
     def to_dict(self) -> dict[str, int | str]:
-        """As it stands in a policy file."""
+        """Its entry in a policy file."""
         ends = {"from": self.low, "to": self.high}
         return {key: end for key, end in ends.items() if end is not None}
 

@@ -239,7 +239,7 @@ def skyline(looked: Looked, inputs: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _uncounted(requirement_counts: RequirementCounts) -> str:
-    """What a verdict takes into account and a skyline of counts does not, as a phrase."""
+    """A phrase for what a verdict takes into account and a skyline of counts does not."""
     if requirement_counts.number_of_cases is not None:
         return "people may have several cases"
     if requirement_counts.requirement.shown is not None:

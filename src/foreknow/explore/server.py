@@ -260,7 +260,7 @@ def settings_of(guard: Guard) -> uvicorn.Config:
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     class Watched(H11Protocol):
-        """A connection that is told of; the head of a request is bounded, as httptools has not."""
+        """A connection that can be watched, with a bound for the head of a request."""
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)

@@ -38,7 +38,7 @@ def coarsened_columns(
     styles: Mapping[str, str],
     floors: Mapping[str, IntArray] | None,
 ) -> list[Coarsened]:
-    """What each group has in common along each quasi-identifier."""
+    """The part that a group's members have in common, along each quasi-identifier."""
     return [
         coarsened(
             attribute,

@@ -229,7 +229,7 @@ def _refuse_unread_labels(certificate: Certificate, schema: Schema) -> None:
 
 
 def hints_of(certificate: CertificateRead, column: str) -> dict[str, Any]:
-    """What a certificate claims about the labels of a column; nothing has checked it."""
+    """The claims of a certificate about the labels of a column; nothing has checked them."""
     schema = certificate.policy["schema"]
     hierarchy = dict(schema.get("hierarchies") or {}).get(column)
     kind = dict(schema.get("types") or {}).get(column)

@@ -146,7 +146,7 @@ class Fit:
 
     @property
     def of_cells(self) -> FloatArray:
-        """By cell: the chance of its value for its people."""
+        """The chance of each cell's value for its people."""
         return np.asarray(self.chances[self.layout.signature, self.layout.value])
 
     @cached_property

@@ -480,7 +480,7 @@ def _classes(people: NDArray[Any]) -> tuple[IntArray, FloatArray]:
 
 
 def _forest(tree: Any, features: FloatArray, amounts: FloatArray) -> FloatArray:
-    """By kind and value the shares that trees learn of how many people have which value.
+    """The shares of people with each value, by kind, as trees learn them.
 
     The squared error of the shares of kinds is the Gini impurity of their people.
     """

@@ -764,7 +764,7 @@ def _some(bag: dict[Label, int], n_people: int) -> dict[Label, int]:
 
 
 def _partly_had(counts: GroupCounts) -> tuple[NDArray[np.bool_], IntArray]:
-    """Of each group: which kinds of values it has that not all can have; how many have each kind.
+    """The kinds of values in each group that not all can have, and how many people have each.
 
     Both of shape (groups, kinds).
     """

@@ -87,7 +87,7 @@ class VerificationPage(Page[Verification]):
 
     @property
     def notes(self) -> list[str]:
-        """What the verdicts do not cover, and the publisher's remarks."""
+        """Notes about what the verdicts do not cover, and the publisher's remarks."""
         result = self.result
         noun = nouns_of(result.sensitives) if len(result.sensitives) == 1 else NOUN
         reader = Reader(
