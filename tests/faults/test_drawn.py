@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import os
 import sqlite3
 import subprocess
 import sys
@@ -63,7 +64,8 @@ def test_faults_are_planted_and_noticed(tmp_path):
             database.execute("INSERT INTO line_bits VALUES (1, ?, ?)", [number, bits])
     command = [sys.executable, "-m", "tests.faults", "drawn", "--covered", covered]
     command += ["--without", f"{small.name}::test_below", "--tests", small, "--", f"{LIMIT}:{line}"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    env = {**os.environ, "PYTEST_ADDOPTS": f"--rootdir={tmp_path}"}  # wherever the clone lies
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
     said = done.stdout.splitlines()
     turned = next(
         place
