@@ -678,3 +678,19 @@ def test_rules_nobody_meets_are_refused(known):
     assert audit("m").verdicts[0].disclosure.exact == Fraction(1, 4)
     with pytest.raises(SchemaError, match="nobody has 'sex' 'male', but such as 'f', 'm'"):
         audit("male")
+
+
+def test_readers_rules_nobody_meets(tmp_path):
+    """A reader's rule that does nothing is refused; the maker's own may be left without people."""
+    table = pa.table({"ward": ["3"] * 10, "sex": [*"ffffmmmmmm"], "ill": ["O04", *"uvuvuvwwu"]})
+    ask = fk.Requirement(fk.Facts(), below="1/2", values=["O04"], knowing=[])
+    roles = {"quasi_identifiers": ["ward"], "sensitive": "ill", "other": ["sex"]}
+
+    def policy(*rules):
+        return fk.Policy([ask], fk.Schema(**roles, impossible=rules))
+
+    written(table, policy(), tmp_path / "out")
+    for judge in (fk.audit, fk.verify):
+        judge(tmp_path / "out", policy({"values": ["O04"], "where": {"sex": ["m"]}}))
+        with pytest.raises(fk.InputError, match="nobody has 'sex' 'male', but such as 'f', 'm'"):
+            judge(tmp_path / "out", policy({"values": ["O04"], "where": {"sex": ["male"]}}))

@@ -1044,6 +1044,14 @@ _ROWS = [
         "trials/test_near",
     ),
     (
+        "reader-rule-unmet",
+        "foreknow.data.impossible:refuse_unmet",
+        "if isinstance(condition, OneOf) and",
+        "if condition is None and",
+        "a reader's rule that nobody of a release meets makes it look safer",
+        "audits/test_impossible",
+    ),
+    (
         "people-certified",
         "foreknow_judge.verify:_judge_files",
         "if (people, n_groups) != (certificate.people, certificate.n_groups):",

@@ -22,6 +22,7 @@ from foreknow_judge.errors import DataError, InputError, UnsupportedError
 from foreknow_judge.grammar import ImpossibleTable
 from foreknow_judge.impossible import is_opaque
 from foreknow_judge.numbers import is_code, read_number
+from foreknow_judge.text import plain_spelling
 
 # What stands for values that few people have, in labels that list values.
 OTHER = "other"
@@ -246,6 +247,16 @@ def refuse_unfit(rules: Iterable[Rule], name: str, texts: Sequence[str | None]) 
     for rule in rules:
         if name in rule.where:
             rule.where[name].refuse_unfit(name, values)
+
+
+def refuse_unmet(rules: Iterable[Rule], name: str, texts: Iterable[str | None]) -> None:
+    """Refuse a reader's rule that nobody of a release meets; the judge refuses other spellings."""
+    values = {text for text in texts if text is not None}
+    plain = set(map(plain_spelling, values))
+    for rule in rules:
+        condition = rule.where.get(name)
+        if isinstance(condition, OneOf) and plain.isdisjoint(map(plain_spelling, condition)):
+            condition.refuse_unfit(name, values)
 
 
 def refuse_misspelt(name: str, values: Iterable[str], texts: Collection[str]) -> None:

@@ -19,6 +19,7 @@ from foreknow.atomic_files import as_json, write_whole
 from foreknow.auditing.named_values import refuse_misspelt
 from foreknow.certificates import Certificate
 from foreknow.data.counts import GroupCounts
+from foreknow.data.impossible import refuse_unmet
 from foreknow.data.labels import GroupLabels, Labels
 from foreknow.hints import hinted
 from foreknow.methods.proof import NOT_JUDGED
@@ -260,12 +261,20 @@ def _own_policy(certificate: Certificate, policy: Policy) -> OwnPolicy:
     how: dict[str, Any] = {"form": certificate.form, "unlinked": certificate.unlinked}
     as_published = replace(policy, options=replace(policy.options, **how))
 
+    schema = policy.needed_schema
+
     def written_out(written_release: Written) -> Sequence[Mapping[str, Any]]:
         labels_by_column = {
             column: Labels(written_release.groups_of(column, ()).names)
             for column in (written_release.parts or (written_release.sensitive,))
         }
         refuse_misspelt(labels_by_column, policy.requirements)
+        of_maker = schema_of(certificate).impossible
+        rules = [rule for rule in schema.impossible if rule not in of_maker]
+        beside = written_release.beside if rules and certificate.form == "generalized" else ()
+        for name in beside:
+            rows = written_release.count_rows("release", (name,))
+            refuse_unmet(rules, name, rows.column(name).texts)
         for population in () if certificate.exact else as_published.compared:
             population.refuse_others(GroupLabels.of(list(written_release.held), certificate.groups))
         tables: Sequence[Mapping[str, Any]] = as_published.published(labels_by_column)["require"]
