@@ -1047,7 +1047,7 @@ _ROWS = [
         "reader-rule-unmet",
         "foreknow.data.impossible:refuse_unmet",
         "if isinstance(condition, OneOf) and",
-        "if condition is None and",
+        "if not condition and isinstance(condition, OneOf) and",
         "a reader's rule that nobody of a release meets makes it look safer",
         "audits/test_impossible",
     ),
