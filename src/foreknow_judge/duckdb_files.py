@@ -118,7 +118,8 @@ def _close() -> None:
     """Close what is open, and remove the folder; not in a fork of the process that made it."""
     _ending.set()
     for thread in [*_counting]:  # else the DuckDB objects that it holds are reported as leaks
-        thread.join(timeout=5)
+        if thread.is_alive():  # without memory, it may never have started
+            thread.join(timeout=5)
     if _scratch is None or _scratch[0] != os.getpid():
         return
     for connection in [*_connections, *databases.values()]:
