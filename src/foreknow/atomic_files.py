@@ -283,7 +283,7 @@ def _finite(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_finite(item) for item in value]
+        return list(map(_finite, value))
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value

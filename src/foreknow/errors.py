@@ -124,7 +124,7 @@ def _cells(char: str) -> int:
 
 def unknown_column(name: str, names: Iterable[str], where: str = "the table") -> DataError:
     """The error for a column that does not exist; it suggests the nearest name."""
-    columns = [str(column) for column in names]
+    columns = list(map(str, names))
     return DataError(f"{where} has no column {name!r}{did_you_mean(name, columns)}")
 
 
@@ -142,7 +142,7 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
         return f"; did you mean {lower[near[0]]!r}?"
     if not options:
         return ""
-    listed = ", ".join(repr(o) for o in options[:8])
+    listed = ", ".join(map(repr, options[:8]))
     return f"; known: {listed}" + (", ..." if len(options) > 8 else "")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from foreknow_judge.printed import visible
@@ -42,7 +42,7 @@ def in_cases(text: str, fixed_texts: Iterable[str] = ()) -> str:
     '2 cases have Sick person'
     """
     odd = sorted(
-        (fixed_text for fixed_text in set(fixed_texts) if _OF_PEOPLE.search(fixed_text)),
+        filter(_OF_PEOPLE.search, set(fixed_texts)),
         key=len,
         reverse=True,
     )
@@ -82,17 +82,18 @@ def _of_cases(match: re.Match[str]) -> str:
 # ---- lists and nouns ---------------------------------------------------------------------------
 
 
-def listing(parts: Sequence[str], last: str = "and", n_shown: int = 6) -> str:
+def listing(parts: Iterable[str], last: str = "and", n_shown: int = 6) -> str:
     """Join the parts of a list; where there are more than `n_shown`, the rest only as a number.
 
     >>> listing(["A", "B", "C"]), listing(list("ABCDE"), "or", n_shown=3)
     ('A, B and C', 'A, B, C or 2 others')
     """
-    if len(parts) > n_shown + 1:
-        parts = [*parts[:n_shown], f"{number(len(parts) - n_shown)} others"]
-    if len(parts) < 2:
-        return "".join(parts)
-    return f"{', '.join(parts[:-1])} {last} {parts[-1]}"
+    texts = list(parts)
+    if len(texts) > n_shown + 1:
+        texts = [*texts[:n_shown], f"{number(len(texts) - n_shown)} others"]
+    if len(texts) < 2:
+        return "".join(texts)
+    return f"{', '.join(texts[:-1])} {last} {texts[-1]}"
 
 
 def few(parts: Iterable[str], n_shown: int = 6) -> str:

@@ -153,7 +153,7 @@ class _Worker(threading.Thread):
 
 
 def _started() -> Any:
-    code = _START.format(path=[os.path.abspath(place) for place in sys.path])
+    code = _START.format(path=list(map(os.path.abspath, sys.path)))
     nowhere, pipe = subprocess.DEVNULL, subprocess.PIPE
     return subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, stderr=nowhere)
 

@@ -278,7 +278,7 @@ class Runs:
                     "symmetric out"
                 )
             return
-        if len({self._weight(codes) for codes in worlds}) > 1:
+        if len(set(map(self._weight, worlds))) > 1:
             raise InputError(
                 f"{self.name} is said to be symmetric, but makes another release where people "
                 "with equal quasi-identifiers change places"

@@ -94,7 +94,7 @@ def by_parts(
         consistent *= possible[0]
         for cell, row in zip(part.cells.tolist(), possible[1], strict=True):
             fractions[cell] = row
-            mean[cell] = low[cell] = high[cell] = [float(chance) for chance in row]
+            mean[cell] = low[cell] = high[cell] = list(map(float, row))
     if beyond:
         _log.warning(
             "Of %s people %s are in parts with more than %s assignments: however long it takes, "

@@ -294,7 +294,7 @@ class Attack(Result):
     @cached_property
     def breaches(self) -> tuple[PersonBelief, ...]:
         """The cases that reach a limit of the policy; of an estimate, that probably do."""
-        return tuple(case for case in self.cases if self._reaches(case))
+        return tuple(filter(self._reaches, self.cases))
 
     @property
     def found(self) -> bool:

@@ -312,7 +312,7 @@ def _policy_here(
     if isinstance(values[source], Path) and not values[source].is_dir():  # it has no certificate
         takes = any(getattr(kind, "takes_policy", False) for kind in kinds)
         needed = needed or (takes and values.get("group") is None)
-    has_columns = any(values.get(name) for name in ("quasi_identifiers", "sensitive"))
+    has_columns = any(map(values.get, ("quasi_identifiers", "sensitive")))
     if has_columns or not needed or not Path(POLICY).is_file():
         return None
     print(f"By the policy of this folder, {POLICY}.", file=sys.stderr, flush=True)

@@ -67,6 +67,6 @@ def _amount(text: str) -> tuple[str, list[int]]:
     """Read NAME=NUMBERS."""
     name, _, numbers = text.partition("=")
     try:
-        return name.strip(), [int(number) for number in listed(numbers)]
+        return name.strip(), list(map(int, listed(numbers)))
     except ValueError:
         raise InputError(f"--amounts {text!r} is not NAME=NUMBERS, such as k=1,3,5") from None

@@ -212,7 +212,7 @@ class Comparison(Result):
         return tuple(candidate for *_, candidate in sorted(unbeaten, key=lambda entry: entry[:2]))
 
     def _content(self) -> dict[str, Any]:
-        frontier = [self.candidates.index(candidate) for candidate in self.frontier]
+        frontier = list(map(self.candidates.index, self.frontier))
         return {**super()._content(), "frontier": frontier}
 
     def to_frame(self, library: str = "pandas") -> Any:
@@ -569,7 +569,7 @@ def _limits(limits: Any, lead: Point | None) -> Sequence[Fraction | None]:
     numbers = [limits] if isinstance(limits, str) or not isinstance(limits, Sequence) else limits
     if not numbers:
         raise InputError("limits is empty; leave it out for those around the policy's own")
-    return sorted({as_threshold(number) for number in numbers})
+    return sorted(set(map(as_threshold, numbers)))
 
 
 def _jobs(

@@ -105,7 +105,7 @@ class ComparisonPage(Page[Comparison]):
         )
         head = (*head, "groups", "over", "known", "sec")
         # Without these as wide as a terminal.
-        roomy = [head.index(name) for name in ("sec", *(("known", "groups") if modelled else ()))]
+        roomy = list(map(head.index, ("sec", *(("known", "groups") if modelled else ()))))
         note = _STARRED if best else ""
         return Table(head, rows, (0, 2 + len(varied)), note, style="runs", roomy=roomy)
 
@@ -131,7 +131,7 @@ class ComparisonPage(Page[Comparison]):
         rows = [
             (
                 method,
-                listing([_setting(candidate) for candidate in candidates], n_shown=8),
+                listing(map(_setting, candidates), n_shown=8),
                 visible(why),
             )
             for (method, why), candidates in runs.items()

@@ -208,7 +208,7 @@ class TCloseness(_OfTable):
         if self.order is not None:
             if self.distance != "ordered" or isinstance(self.order, str):
                 raise InputError('TCloseness: order is a list of values, for distance="ordered"')
-            set_fields(self, order=tuple(str(label) for label in self.order))
+            set_fields(self, order=tuple(map(str, self.order)))
             if len(set(self.order)) < len(self.order):
                 raise InputError("TCloseness: order names a value twice")
         if self.distance != "equal":  # a set has no place in an order

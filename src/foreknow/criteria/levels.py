@@ -268,7 +268,7 @@ def levels_of(required: Mapping[str, Any]) -> dict[str, Level]:
 def _plain(hierarchy: Any) -> dict[str, Any]:
     """The table of a hierarchy, whose rows stand there in place of the name of a file."""
     if isinstance(hierarchy, Tree):
-        return {"rows": [list(row) for row in hierarchy.rows]}
+        return {"rows": list(map(list, hierarchy.rows))}
     table: dict[str, Any] = hierarchy.to_dict()
     return table
 

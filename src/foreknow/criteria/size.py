@@ -307,7 +307,7 @@ class KAnonymity(GroupSize):
                 )
         apart = [labels.cohort] if labels.cohort in labels.columns else []
         for columns in lists:
-            places = [labels.columns.index(name) for name in (*apart, *columns)]
+            places = list(map(labels.columns.index, (*apart, *columns)))
             keys = [tuple(label[place] for place in places) for label in labels]
             which = {key: number for number, key in enumerate(dict.fromkeys(keys))}
             of_group = np.array([which[key] for key in keys])
@@ -318,7 +318,7 @@ class KAnonymity(GroupSize):
         """Its entry in a policy file, such as ``{"k_anonymity": 5}``."""
         if not self.lists:
             return super().to_dict()
-        return {self.key: {"k": self.k, "of": [list(columns) for columns in self.lists]}}
+        return {self.key: {"k": self.k, "of": list(map(list, self.lists))}}
 
     def published(self) -> dict[str, Any]:
         """Its entry in a certificate, which lists columns."""

@@ -316,7 +316,7 @@ class EvidencePage(Page[EvidenceReport]):
 
     @property
     def _columns(self) -> str:
-        return listing([visible(column) for column in self._known], n_shown=_ALL) or "no column"
+        return listing(map(visible, self._known), n_shown=_ALL) or "no column"
 
     @property
     def _beside(self) -> list[str]:
@@ -366,7 +366,7 @@ class EvidencePage(Page[EvidenceReport]):
             f"with the number of a group; another table has the {self._nouns} of each group.",
         }[certificate.form]
         rows = [
-            ("Files", [visible(name) for name in certificate.files]),
+            ("Files", list(map(visible, certificate.files))),
             (
                 "People",
                 [
@@ -391,7 +391,7 @@ class EvidencePage(Page[EvidenceReport]):
         """The identifiers, which files without them do not show."""
         schema = self.result.audit.policy.schema
         names = () if schema is None else schema.identifiers
-        names_text = noted(listing([visible(name) for name in names], n_shown=_ALL))
+        names_text = noted(listing(map(visible, names), n_shown=_ALL))
         return [("Identifiers, never published", [names_text])] if names else []
 
     @property
@@ -467,7 +467,7 @@ class EvidencePage(Page[EvidenceReport]):
             if not of_groups:
                 certain = tally_text(then.certain), tally_text(now.certain)
                 rows.append((f"{title}: of them with certainty", *certain))
-                worst = (_worst(exposed) for exposed in (then, now))
+                worst = map(_worst, (then, now))
                 case = f"case {NEAREST}" if then.verdict.required.relative else "worst case"
                 rows.append((f"{title}: {case}{self.unit.of_one}", *worst))
         note = (
@@ -511,7 +511,7 @@ class EvidencePage(Page[EvidenceReport]):
         people = some(worth.smallest_group, "person", "people")
         texts = []
         if identifiers:
-            these = listing([visible(column) for column in identifiers], n_shown=_ALL)
+            these = listing(map(visible, identifiers), n_shown=_ALL)
             texts.append(noted(f"Identifiers were left out: {these}."))
         if self._generalized:
             if scope.groups_of_one:
@@ -539,7 +539,7 @@ class EvidencePage(Page[EvidenceReport]):
                 f"{self._columns}."
             )
         if self.result.certificate.beside:
-            columns = [visible(column) for column in self.result.certificate.beside]
+            columns = list(map(visible, self.result.certificate.beside))
             texts.append(
                 f"Also published, as they are: {listing(columns, n_shown=_ALL)}. Together with "
                 "these, a row may belong to one person only."
@@ -688,7 +688,7 @@ class EvidencePage(Page[EvidenceReport]):
     def _transformed(self) -> list[str]:
         certificate = self.result.certificate
         identifiers = certificate.policy["schema"].get("identifiers", ())
-        left_out = listing([visible(column) for column in identifiers], n_shown=_ALL)
+        left_out = listing(map(visible, identifiers), n_shown=_ALL)
         coarser = (
             f"{self._columns} are coarsened."
             if self._generalized

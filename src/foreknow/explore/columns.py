@@ -66,7 +66,7 @@ def overview(session: Session, asked_name: Any) -> dict[str, Any]:
         "rows_are": _rows_are(schema),
         "undo": session.can_undo(name),
         "open": [decision.to_dict() for decision in _open(session, name, draft)],
-        "questions": [visible(question) for question in questions(draft.text)],
+        "questions": list(map(visible, questions(draft.text))),
     }
 
 
@@ -136,7 +136,7 @@ def _column(
         "holds": profile.said,
         "distinct": number(profile.distinct),
         "nulls": number(profile.nulls),
-        "examples": [visible(value) for value in _frequent(profile)[:_EXAMPLES]],
+        "examples": list(map(visible, _frequent(profile)[:_EXAMPLES])),
         "problem": profile.problem,
         "role": role,
         "reason": reason.get("reason", ""),
@@ -292,8 +292,8 @@ def preview(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     rows = list(_laid(levels, covered, described)) if levels is not None else []
     n_levels = 0 if levels is None else len(levels.labels)
     head = ("value", *(f"level {i}" for i in range(1, n_levels + 1)))
-    kinds = [] if levels is None else [len(labels) for labels in levels.labels]
-    count = ("how many", *(number(kind) for kind in kinds))
+    kinds = [] if levels is None else list(map(len, levels.labels))
+    count = ("how many", *map(number, kinds))
     return {
         "levels": table_values(Table(head, [*rows, count] if rows else [], left=range(len(head)))),
         "covered": len(covered),

@@ -80,7 +80,7 @@ def _fields(settings: Mapping[str, Any], tables: Mapping[str, Any]) -> Iterator[
     """A field for each key that a line can say; others stay as the file has them."""
     for key, schema in settings.items():
         sorts = [*_sorts(schema, tables)]
-        listed = any(_is_list(sort) for sort in sorts)
+        listed = any(map(_is_list, sorts))
         plain = [sort.get("type") for sort in sorts if sort.get("type") in _PLAIN]
         first = sorts[0]
         default = first.get("default")

@@ -65,7 +65,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _plain(inner) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_plain(inner) for inner in value]
+        return list(map(_plain, value))
     if isinstance(value, (bool, int, str)):
         return value
     return str(value)

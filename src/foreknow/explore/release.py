@@ -117,7 +117,7 @@ def rows(looked: Looked) -> list[dict[str, Any]]:
             tuple("" if value is None else visible(value) for value in row.values())
             for row in table.slice(0, _MOST_ROWS).to_pylist()
         ]
-        head = [visible(column) for column in table.column_names]
+        head = list(map(visible, table.column_names))
         view = Table(head, cells, title=visible(name), left=range(len(head)))
         views.append({**table_values(view), "many": number(len(table))})
     return views

@@ -112,7 +112,7 @@ def _choices(session: Session, database: str | None) -> dict[str, Any]:
         choices = session.choices()
     return {
         "folder": visible(database or session.folder.name),
-        "choices": [vars(choice) for choice in choices],
+        "choices": list(map(vars, choices)),
     }
 
 

@@ -77,7 +77,7 @@ def together(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     for name in names:
         if session.kind_of(name) != "release":
             raise InputError(f"{visible(name)} is no release")
-    paths = [session.path_of(name) for name in names]
+    paths = list(map(session.path_of, names))
     return _shown(audit(paths, session.policy_of(names[-1]), learned=False))
 
 

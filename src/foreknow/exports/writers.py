@@ -94,7 +94,7 @@ def write_statistics(
             f"{file_name}: names of columns differ by capital letters alone, which are one name to "
             f"SPSS{_OTHERWISE}"
         )
-    columns = [_as_numbers(column) for column in simple(table)]
+    columns = list(map(_as_numbers, simple(table)))
     frame = _frame(pa.table(columns, names=table.column_names), file_name)
     labelled: dict[str, str | None] = {
         name: titles[name] for name in table.column_names if name in titles

@@ -181,5 +181,5 @@ def exposed_csv(exposed: Iterable[tuple[str, Exposed]]) -> str:
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows([disarm_name(cell) for cell in row] for row in exposed_rows(exposed))
+    writer.writerows(list(map(disarm_name, row)) for row in exposed_rows(exposed))
     return text.getvalue()

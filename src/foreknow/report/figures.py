@@ -129,7 +129,7 @@ def _cloud(
         value = named(posteriors.counts.values[what[cell]])
         before, then = (percentage(float(x), 2) for x in (prior[cell], after[cell]))
         texts.append(f"{kind}: {value}\n{before} before, {then} after")
-    name = f"by {', '.join(visible(name) for name in names)}: {number(len(cells))}"
+    name = f"by {', '.join(map(visible, names))}: {number(len(cells))}"
     x, y = prior[cells].tolist(), after[cells].tolist()
     return Series(x, y, name, color, texts, symbol, size=0.8)
 

@@ -261,7 +261,7 @@ def facts_used(facts: Facts, witness: FactsWitness, noun: str = NOUN) -> Descrip
     terms = Terms.of(witness.semantics, noun, named(witness.value))
     n_known, ruled_out = sum(witness.known.values()), ""
     if witness.ruled_out:
-        values = [named(value) for value in witness.ruled_out]
+        values = list(map(named, witness.ruled_out))
         ruled_out = terms.only_with(listing(values, "or", n_shown=_MOST_RULED_OUT))
     parts = [terms.people(n_known)] if n_known else []
     parts += [some(witness.family, "link", "links")] if witness.family else []
@@ -333,7 +333,7 @@ def implications_text(witness: ImplicationsWitness) -> str:
 
 def values_text(values: Iterable[Label]) -> str:
     """List values, any of which may be meant."""
-    return listing([named(value) for value in values], "or", n_shown=8)
+    return listing(map(named, values), "or", n_shown=8)
 
 
 # ---- priors ---------------------------------------------------------------------------------
@@ -341,9 +341,7 @@ def values_text(values: Iterable[Label]) -> str:
 
 def known_priors(priors: Priors, noun: str) -> str:
     """Say which statistics the adversary knows, after "who"."""
-    sets = [
-        listing([visible(name) for name in table.attributes], n_shown=8) for table in priors.tables
-    ]
+    sets = [listing(map(visible, table.attributes), n_shown=8) for table in priors.tables]
     between = "each by itself, " if len(sets) > 1 else ""
     by = listing([f"by {columns}" for columns in sets], "or", n_shown=8)
     by_value = " (each value by itself)" if priors.semantics == "binary" else ""
@@ -359,7 +357,7 @@ def _on_top(priors: Priors, noun: str) -> str:
 
 def short_priors(priors: Priors) -> str:
     """The same for a narrow column: by which columns, and how they are read."""
-    sets = [", ".join(visible(name) for name in table.attributes) for table in priors.tables]
+    sets = [", ".join(map(visible, table.attributes)) for table in priors.tables]
     facts = "".join(
         f", {facts_text}" for facts_text in [Terms().short(*priors.amounts)] if facts_text
     )

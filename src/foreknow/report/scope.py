@@ -66,7 +66,7 @@ def spread_limits(
 
 def by_word_of(scope: Scope) -> str:
     """End a headline with what holds by the word of other packages, if anything does."""
-    kinds = [visible(kind) for kind in scope.foreign]
+    kinds = list(map(visible, scope.foreign))
     return f"; {listing(kinds)} by the word of another package alone" if kinds else ""
 
 

@@ -38,7 +38,7 @@ _OF_OTHERS = "They may be surer of other values."
 
 def trial_sentences(trial: Trial) -> list[str]:
     """The result of a trial in sentences: right guesses, and how sure the attacker becomes."""
-    columns = listing([visible(name) for name in trial.by], n_shown=8)
+    columns = listing(map(visible, trial.by), n_shown=8)
     noun = noun_of(trial.sensitive)
     who = f"Somebody who learns from the release how {noun} goes with {columns}"
     right, by_groups = (_share(trial, key) for key in ("right", "baseline"))
@@ -72,7 +72,7 @@ def _surest(trial: Trial) -> str:
     """A sentence if another attacker that was tried is surer; and how that relates to the limit."""
     sentence, surest_tried = "", trial.surest_tried
     if surest_tried is not None:
-        columns = listing([visible(name) for name in surest_tried.by], n_shown=8)
+        columns = listing(map(visible, surest_tried.by), n_shown=8)
         are = "is" if trial.measured else "would claim to be"
         surest = f"up to {percentage(surest_tried.surest, 0, 'down')} sure"
         attacker = f"{surest_tried.attacker}, by {columns}"
@@ -85,7 +85,7 @@ def _surest(trial: Trial) -> str:
 
 def _of_those(trial: Trial) -> str:
     """Begin a sentence with the values of which it is said how sure somebody becomes."""
-    values = [named(value) for value in trial.about or ()]
+    values = list(map(named, trial.about or ()))
     what = "value" if len(values) == 1 else "values"
     return f"Of {listing(values, 'or')}, the {what} that a requirement is about,"
 

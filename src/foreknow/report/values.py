@@ -41,7 +41,7 @@ def table_values(table: Table) -> dict[str, Any]:
         "title": table.title,
         "style": table.style,
         "head": list(table.head),
-        "rows": [[_cell(cell) for cell in row] for row in table.rows],
+        "rows": [list(map(_cell, row)) for row in table.rows],
         "left": list(table.left),
         "note": table.remark,
     }

@@ -83,7 +83,7 @@ def secret_words(
     """
 
     def listed(labels: Iterable[Any], last: str = "and") -> str:
-        return listing([named(label) for label in labels], last, n_shown=most)
+        return listing(map(named, labels), last, n_shown=most)
 
     def of_set(name: str, members: Any) -> str:
         if isinstance(members, (Mapping, Range)):

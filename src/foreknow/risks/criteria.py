@@ -350,9 +350,7 @@ class OfPopulation(OfGroups):
         settings["population"] = Path(population.name).name
         settings["digest"] = population.digest()
         if population.trees:
-            settings["trees"] = {
-                c: [list(row) for row in rows] for c, rows in population.trees.items()
-            }
+            settings["trees"] = {c: list(map(list, rows)) for c, rows in population.trees.items()}
         if population.exact:
             settings["exact"] = {c: sorted(texts) for c, texts in sorted(population.exact.items())}
         if population.orders:

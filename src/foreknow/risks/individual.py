@@ -81,7 +81,7 @@ def weights_of_rows(table: Table, weights: str, reading: Reading) -> FloatArray:
                 f"{table.name}: row {row} has {shown} in {weights!r}; weights are numbers above 0 "
                 "and below 1e12, which say how many people of the population a row stands for"
             )
-    return np.array([float(text) for text in texts], np.float64)
+    return np.array(list(map(float, texts)), np.float64)
 
 
 def risk_of_classes(

@@ -83,7 +83,7 @@ class RiskPage(Page[RiskReport]):
         people = some(report.people, "person", "people")
         if not report.by_values:
             return f"{people}, {some(report.classes, 'group', 'groups')}."
-        column_names = listing([visible(name) for name in report.columns], n_shown=12)
+        column_names = listing(map(visible, report.columns), n_shown=12)
         return f"{people}, {some(report.classes, 'class', 'classes')} by {column_names}."
 
     @property
@@ -107,7 +107,7 @@ class RiskPage(Page[RiskReport]):
                 "beside it, they may tell its members apart: measure that table by its columns."
             )
         if report.beside:
-            names = listing([visible(name) for name in report.beside])
+            names = listing(map(visible, report.beside))
             sentences.append(
                 f"Not measured: {names}. An adversary who knows these may find more people."
             )
@@ -298,7 +298,7 @@ def _rule(population: PopulationUniques) -> str:
 
 
 def _names(columns: Sequence[str]) -> str:
-    return ", ".join(visible(name) for name in columns)
+    return ", ".join(map(visible, columns))
 
 
 def _sets(report: RiskReport) -> Table:
@@ -397,7 +397,7 @@ def _listed(report: RiskReport) -> Table:
     rows = [
         (
             ", ".join("missing" if value is None else visible(value) for value in person.values),
-            "; ".join(_names(names) for names in person.minimal[:_WORST]),
+            "; ".join(map(_names, person.minimal[:_WORST])),
             number(person.score),
             "" if person.dis is None else f"{person.dis:.4f}",
         )

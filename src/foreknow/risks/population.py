@@ -313,7 +313,7 @@ def _crossings(
     function: Callable[[float], float], places: list[float], *, falling: bool | None
 ) -> list[float]:
     """Where a function is 0 between places in order; only where it falls, if asked for."""
-    values = [function(place) for place in places]
+    values = list(map(function, places))
     roots = []
     for interval, (value, next_value) in enumerate(pairwise(values)):
         if (value > 0) != (next_value > 0) and falling in (None, value > 0):

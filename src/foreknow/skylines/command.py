@@ -149,7 +149,7 @@ def _refuse_nameless(release: Release) -> None:
 def _amounts(text: str) -> Point:
     """Read "l,k,m"."""
     parts = [part.strip() for part in text.split(",")]
-    if len(parts) != 3 or not all(is_whole(part) for part in parts):
+    if len(parts) != 3 or not all(map(is_whole, parts)):
         raise InputError(
             f"--above takes three whole numbers l,k,m from 0, such as 1,2,3, not {text!r}"
         )

@@ -405,7 +405,7 @@ def _skyline_of_all(counts: GroupCounts, partition: Alike, limit: Fraction) -> S
     stairs: IntArray | None = None
     points: Skyline = []
     for l in range(_most_l(counts) + 1 if len(partition.examples) else 0):
-        parts = [worst_values(part) for part in partition.fronts(counts, l)]
+        parts = list(map(worst_values, partition.fronts(counts, l)))
         slices = _Slices.of(fronts.joined(parts), least_odds)
         if stairs is None:
             stairs_of_values = slices.stairs()
@@ -517,7 +517,7 @@ def _next_classes(
         number.append(class_numbers[key])
     cells, offsets = ranges(starts[first], ends[first])
     slices = _Slices(profiles.take(cells), offsets, least_odds)
-    classes: list[_Class] = [] if before else [_Class(stairs) for stairs in slices.stairs()]
+    classes: list[_Class] = [] if before else list(map(_Class, slices.stairs()))
     if before:
         parents = [before[i] for i in first]
         stairs = slices.stairs_within([parent.stairs for parent in parents])
@@ -568,13 +568,13 @@ class _Slices:
     def stairs_within(self, bounds: list[IntArray]) -> list[IntArray]:
         """Find the stairs of each value, none of which is higher than those given; -1 for none."""
         stairs: list[IntArray] = []
-        sizes = np.cumsum([0, *(len(bound) for bound in bounds)])
+        sizes = np.cumsum([0, *map(len, bounds)])
         first = 0
         while first < len(bounds):
             end = int(np.searchsorted(sizes, sizes[first] + _BLOCK, side="right")) - 1
             end = max(end, first + 1)
             part = bounds[first:end]
-            lengths = [len(bound) for bound in part]
+            lengths = list(map(len, part))
             owner = np.repeat(np.arange(first, end), lengths)
             m, _ = ranges(np.zeros(len(part), dtype=np.int64), np.array(lengths))
             high = np.concatenate(part)
@@ -608,7 +608,7 @@ class _Slices:
             places = np.flatnonzero(size == magnitude)
             ends = np.cumsum(np.diff(self.offsets)[value[places]])
             blocks = np.searchsorted(ends, np.arange(_BLOCK, int(ends[-1]), _BLOCK))
-            yield from (part for part in np.split(places, blocks) if len(part))
+            yield from filter(len, np.split(places, blocks))
 
     @cached_property
     def _size(self) -> IntArray:

@@ -35,7 +35,7 @@ class NamedPeoplePage(Page[NamedWitness]):
         terms = Terms.of(witness.semantics, value=value)
         parts = []
         if witness.ruled_out:
-            values = listing([named(x) for x in witness.ruled_out], "or")
+            values = listing(map(named, witness.ruled_out), "or")
             parts.append(f"{target} {terms.only_with(values)}")
         who: dict[Label, list[str]] = {}
         for person, has in witness.known:
@@ -43,7 +43,7 @@ class NamedPeoplePage(Page[NamedWitness]):
         for has, people in who.items():
             parts.append(f"{listing(people)} {terms.have(len(people))} {named(has)}")
         if witness.relatives:
-            linked = listing([named(v) for v in witness.relatives], "or")
+            linked = listing(map(named, witness.relatives), "or")
             parts.append(f"{target} has {value} if {linked} has it")
         exact, limit = witness.exact, Fraction(1)
         disclosure = Disclosure(witness.value, witness.probability, lambda: exact)

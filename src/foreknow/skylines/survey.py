@@ -139,7 +139,7 @@ class LatticeSurvey(Result):
         order = np.lexsort((disclosures, self.entropy))
         order = order[self.entropy[order] > 0]
         _, first = np.unique(self.entropy[order], return_index=True)
-        return tuple(self._node(number) for number in order[first].tolist())
+        return tuple(map(self._node, order[first].tolist()))
 
     def node(self, levels: Iterable[int]) -> SurveyedNode:
         """One node by its levels."""

@@ -49,7 +49,7 @@ class SurveyPage(Page[LatticeSurvey]):
     @property
     def scope(self) -> str:
         """Say how large the table is, and which columns coarsen."""
-        columns = ", ".join(visible(name) for name in self.result.attributes)
+        columns = ", ".join(map(visible, self.result.attributes))
         return f"{some(self.result.people, 'person', 'people')}; generalized: {columns}"
 
 

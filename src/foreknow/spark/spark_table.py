@@ -249,7 +249,7 @@ class SparkTable:
         finally:
             (folder / "token").unlink()
         if not why:
-            return [tuple(report) for report in reports]
+            return list(map(tuple, reports))
         _log.warning(
             "the executors of Spark could not write who is in which group into %s (%s); it is "
             "written here, of rows that come from Spark. Name a folder that they share with this "

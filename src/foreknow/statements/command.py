@@ -86,7 +86,7 @@ def ask(
             known_statements = make(
                 *(text if expansion == was else expansion for text, was, expansion in spelled)
             )
-        printed = [str(label) for label in named_release.counts.values]
+        printed = list(map(str, named_release.counts.values))
         expanded = [
             expansion for text in any_of or () for expansion in matching(text, printed) or [text]
         ]

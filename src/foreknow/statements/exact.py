@@ -59,7 +59,7 @@ def elimination_rank(variable_sets: Iterable[Iterable[int]]) -> dict[int, int]:
     def key(v: int) -> tuple[int, int, int]:
         return max(len(near[v]), 3), height[v], v
 
-    heap = [key(v) for v in near]
+    heap = list(map(key, near))
     heapify(heap)
     last: list[int] = []
     while heap:
@@ -178,7 +178,7 @@ class Exact:
             nodes = self._model.nodes
             linked_parts = components(nodes.parts(formula), nodes.variables.__getitem__)
             if len(linked_parts) > 1:
-                parts = [nodes.all_of(part) for part in linked_parts]
+                parts = list(map(nodes.all_of, linked_parts))
                 users = Counter(symbol for part in parts for symbol in self._symbols_of(part))
                 shared = frozenset(symbol for symbol, n in users.items() if n > 1)
                 self._plans[formula] = _Product(shared, parts)
@@ -251,7 +251,7 @@ class Exact:
             # The smallest product first: a symbol is closed once all its users are one.
             symbol = min(users, key=lambda s: prod(len(factors[i]) for i in users[s]))
             mine = users.pop(symbol)
-            joined = self._multiplied([factors.pop(i) for i in mine])
+            joined = self._multiplied(list(map(factors.pop, mine)))
             place = min(mine)
             factors[place] = self._closed(joined, symbol)
             for other_users in users.values():

@@ -62,7 +62,7 @@ class Names:
         """Position of the label that prints as a text."""
         place = self._by_text.get(text)
         if place is None:
-            label_texts = [str(label) for label in self.labels[:_HINTS]]
+            label_texts = list(map(str, self.labels[:_HINTS]))
             raise Unknown(f"{self._missing} {text!r}{self._hint(text, label_texts)}")
         if place == _AMBIGUOUS:
             same = [repr(label) for label in self.labels if str(label) == text]
@@ -258,7 +258,7 @@ class Model:
         self._bags: dict[int, dict[int, int]] = {}
         for place, (formula, text) in enumerate(zip(statements, texts, strict=True), 1):
             self._check(formula, f"statement {place}", text)
-        self.said = [self._node(formula) for formula in statements]
+        self.said = list(map(self._node, statements))
 
     def group_of(self, person: int) -> int:
         """The group of a person by position."""
@@ -326,15 +326,15 @@ class Model:
             case said.Not(part):
                 return nodes.negate(self._node(part))
             case said.And(parts):
-                return nodes.all_of([self._node(part) for part in parts])
+                return nodes.all_of(list(map(self._node, parts)))
             case said.Or(parts):
-                return nodes.some_of([self._node(part) for part in parts])
+                return nodes.some_of(list(map(self._node, parts)))
             case said.Implies(first, second):
                 return nodes.some_of((nodes.negate(self._node(first)), self._node(second)))
             case said.Iff(first, second):
                 return nodes.alike((self._node(first), self._node(second)))
             case said.Same(names):
-                people = [self.people.of_text(name) for name in names]
+                people = list(map(self.people.of_text, names))
                 codes = {code for person in people for code in self.bag(self.group_of(person))}
                 return nodes.all_of(
                     nodes.alike([self.has(person, code) for person in people])

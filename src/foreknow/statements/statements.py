@@ -432,11 +432,11 @@ class Statements:
         names, labels = model.members.names, model.counts.values
         asked_people: Iterable[Label] = names
         if people is not None:
-            places = [model.people.of_label(person) for person in _labels(people)]
+            places = list(map(model.people.of_label, _labels(people)))
             asked_people = [names[place] for place in dict.fromkeys(places)]
         chosen: list[int] | None = None
         if values is not None:
-            chosen = [model.values.of_label(value) for value in _labels(values)]
+            chosen = list(map(model.values.of_label, _labels(values)))
         elif any_of is not None:
             chosen = []
         own_name: list[Any] = []
@@ -446,7 +446,7 @@ class Statements:
             ((name, any_of),) = any_of.items()
             own_name = [name]
         asked_of = [] if any_of is None else _labels(any_of)
-        alternatives = list(dict.fromkeys(model.values.of_label(value) for value in asked_of))
+        alternatives = list(dict.fromkeys(map(model.values.of_label, asked_of)))
         members = own_name or [labels[code] for code in alternatives]
         set_name = name_of_set(members, map(str, labels))
 
@@ -496,7 +496,7 @@ class Statements:
         """Plain values for JSON; fractions as texts."""
         return {
             "statements": {
-                "texts": [str(formula) for formula in self.statements],
+                "texts": list(map(str, self.statements)),
                 "budget": self.budget,
             }
         }

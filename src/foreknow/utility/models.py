@@ -469,7 +469,7 @@ class _Variable:
         if not self.numeric:
             cell_of_code = [self.cell_of.get(_key(value, self.reads), -1) for value in values]
             return _Data(np.full(len(codes), np.nan), np.array(cell_of_code, np.int64)[codes], who)
-        numbers = np.array([_number(value) for value in values], np.float64)
+        numbers = np.array(list(map(_number, values)), np.float64)
         unsaid = [self.cell_of.get(None, -1) if value is None else -1 for value in values]
         cells = np.where(np.isnan(numbers), np.array(unsaid, np.int64), self.bands(numbers))
         return _Data(numbers[codes], cells[codes], who)

@@ -106,7 +106,7 @@ def model_blocks(models: Models, level: int = 2) -> Iterator[Block]:
     for fit in models.fits:
         if sentence := fit_text(fit):
             yield Sentence(sentence, "lead")
-    targets, by = (listing(list(map(visible, columns))) for columns in (models.targets, models.by))
+    targets, by = (listing(map(visible, columns)) for columns in (models.targets, models.by))
     draws = some(models.draws, "drawn table", "drawn tables")
     yield Sentence(
         f"Explained: {targets}, by {by or 'nothing'}. Middles: as a reader of foreknow read has "
@@ -137,7 +137,7 @@ def model_blocks(models: Models, level: int = 2) -> Iterator[Block]:
         yield Table(("", "of those with", *_THREE), groups, (0, 1), brief=_BRIEF)
     of_targets = [table for table in models.tables if table.columns[0] in models.targets]
     if of_targets:
-        yield Folded("Cross tables, in people", [_cells(table) for table in of_targets])
+        yield Folded("Cross tables, in people", list(map(_cells, of_targets)))
 
 
 def fits_table(models: Models) -> Table:
@@ -148,7 +148,7 @@ def fits_table(models: Models) -> Table:
             fit.measure,
             *_three(fit.score),
             figure_text(fit.baseline),
-            *(_share(share) for share in (fit.apart.middles, fit.apart.drawn)),
+            *map(_share, (fit.apart.middles, fit.apart.drawn)),
         )
         for fit in models.fits
     ]
@@ -188,7 +188,7 @@ def explained(fit: Fit) -> str:
 
 
 def _three(estimate: Estimate) -> list[str]:
-    return [figure_text(figure) for figure in (estimate.raw, estimate.middles, estimate.drawn)]
+    return list(map(figure_text, (estimate.raw, estimate.middles, estimate.drawn)))
 
 
 def _share(share: float | None) -> str:
@@ -201,7 +201,7 @@ def _tables(tables: Sequence[CrossTable]) -> Table:
             " × ".join(map(visible, table.columns)),
             table.measure,
             *_three(table.association),
-            *(_share(share) for share in (table.misplaced.middles, table.misplaced.drawn)),
+            *map(_share, (table.misplaced.middles, table.misplaced.drawn)),
         )
         for table in tables
     ]

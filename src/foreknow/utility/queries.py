@@ -275,9 +275,7 @@ def true_answers(microdata: Microdata, queries: Queries) -> FloatArray:
     holdings = microdata.holdings
     columns = [attribute.codes[holdings.people] for attribute in queries.attributes]
     asked_values = [*queries.asked_values, queries.values]
-    cell, first = combine(
-        [*columns, holdings.values], [len(is_wanted) for is_wanted in asked_values]
-    )
+    cell, first = combine([*columns, holdings.values], list(map(len, asked_values)))
     codes = [column[first] for column in (*columns, holdings.values)]
 
     def factors(chosen: slice) -> list[Factor]:

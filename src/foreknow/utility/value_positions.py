@@ -56,7 +56,7 @@ def number_steps(values: Sequence[Any], hierarchy: Intervals | None = None) -> S
         return None
     places, steps = 0, list(values)
     if kinds != {int}:
-        decimals = [exact(number) for number in values]
+        decimals = list(map(exact, values))
         if not all(map(is_usual, decimals)):
             return None
         places, steps = common_unit(decimals)

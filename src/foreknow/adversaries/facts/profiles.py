@@ -226,7 +226,7 @@ class Profiles:
     def exact_slack(self) -> list[Fraction]:
         """The slack of each profile, as fractions."""
         if self.kind is None:
-            return [Fraction(slack) for slack in self.slack.tolist()]
+            return list(map(Fraction, self.slack.tolist()))
         cells = zip(self.value.tolist(), self.group.tolist(), strict=True)
         return [self._exact_slack(value, group) for value, group in cells]
 

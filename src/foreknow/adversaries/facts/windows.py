@@ -77,7 +77,7 @@ def every_window(counts: GroupCounts, last: IntArray, l: int) -> Pieces:
     entry = np.searchsorted(last, np.arange(counts.n_values))[codes]
     begins = np.searchsorted(_keys(counts), group * counts.n_values + entry)
     entered = _pieces(counts, last, l, entry, codes[begins], group, begins)
-    return Pieces(*(np.concatenate(pair) for pair in zip(leaving, entered, strict=True)))
+    return Pieces(*map(np.concatenate, zip(leaving, entered, strict=True)))
 
 
 def windows_at(counts: GroupCounts, last: IntArray, l: int, places: IntArray) -> Pieces:
@@ -176,12 +176,12 @@ def worst_window(windows: Windows, amounts: tuple[int, int, int]) -> tuple[Windo
         if m:
             codes.append(code.astype(np.int32))
             spans.append((pieces.first.astype(np.int32), pieces.last.astype(np.int32)))
-    triples, code = _distinct(*(np.concatenate(x) for x in zip(*several, strict=True)))
+    triples, code = _distinct(*map(np.concatenate, zip(*several, strict=True)))
     odds, place = _together(triples, k, m)
     if m:
         shifts = np.cumsum([0, *(len(part.n) for part in several)])
         block_codes = [code[shift + c] for shift, c in zip(shifts, codes, strict=False)]
-        first, last = (np.concatenate(ends) for ends in zip(*spans, strict=True))
+        first, last = map(np.concatenate, zip(*spans, strict=True))
         apart = _apart(
             triples, np.concatenate(block_codes), first, last, windows.counts.n_values, k, m
         )

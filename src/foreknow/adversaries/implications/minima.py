@@ -219,7 +219,7 @@ def atoms_and_odds(counts: GroupCounts, k: int, cells: Targets) -> tuple[FloatAr
 def _tops(counts: GroupCounts, k: int) -> IntArray:
     """How often the c most frequent values of each group occur, for c from 0 to k + 1."""
     return remembered(
-        counts, ("top sums", k), lambda: np.stack([counts.top_sums(c) for c in range(k + 2)])
+        counts, ("top sums", k), lambda: np.stack(list(map(counts.top_sums, range(k + 2))))
     )
 
 
@@ -305,7 +305,7 @@ class Attained:
         self.cells = Targets.most_frequent(counts)  # a worst target of each group
         chances, self.odds = atoms_and_odds(counts, k, self.cells)
         self.least = chances.min(axis=1, initial=1.0)
-        self._near = [_near(row) for row in chances]
+        self._near = list(map(_near, chances))
         self._exact: list[tuple[Fraction, int]] | None = None
 
     def atoms(self) -> list[tuple[Fraction, int]]:

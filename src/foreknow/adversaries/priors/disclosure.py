@@ -113,7 +113,7 @@ def judged_before(
 def _judge(
     counts: GroupCounts, signatures: Signatures, table: PriorTable, mode: ValueMode
 ) -> ReleasePosteriors:
-    matrix = table.matrix(signatures.labels, [str(value) for value in counts.values])
+    matrix = table.matrix(signatures.labels, list(map(str, counts.values)))
     people = signatures.offsets, signatures.codes, signatures.people
     groups = SignatureGroups(*people, counts.offsets, counts.codes, counts.counts)
     group_posteriors = posteriors(groups.checked(counts), matrix, mode)

@@ -54,9 +54,9 @@ def exact_joint(
     Fraction(997, 1024)
     """
     # What is proportional is one signature, or one value; a value has its share of what it is in.
-    n, signatures, signature_of = _merged(people, [_direction(row) for row in chances])
+    n, signatures, signature_of = _merged(people, list(map(_direction, chances)))
     columns = zip(*chances, strict=True)
-    c, values, value_of = _merged(counts, [_direction(column) for column in columns])
+    c, values, value_of = _merged(counts, list(map(_direction, columns)))
     by_value, by_signature = (prod(amount + 1 for amount in side) for side in (c, n))
     states = min(by_value, by_signature)
     if states > reach:

@@ -263,9 +263,7 @@ class Known:
                     self._exact(codes, case, int(place), (0, self.amounts[1]), len(linked))[1:]
                     for case, place in near
                 ]
-                least_odds = [
-                    min(odds_of_person) for odds_of_person in zip(*odds_of_ties, strict=True)
-                ] or least_odds
+                least_odds = list(map(min, zip(*odds_of_ties, strict=True))) or least_odds
             else:
                 least_odds = None
         self._linked[codes] = least_odds

@@ -125,7 +125,7 @@ class Priors:
         sources = self.source if isinstance(self.source, (list, tuple)) else [self.source]
         if not sources:
             raise InputError("Priors: give at least one table of probabilities")
-        set_fields(self, tables=tuple(_table(source) for source in sources))
+        set_fields(self, tables=tuple(map(_table, sources)))
         sets = [frozenset(table.attributes) for table in self.tables]
         if any(table.estimated for table in self.tables):
             set_fields(self, needs=self.needs | {Need.TRIAL})

@@ -126,7 +126,7 @@ class PriorMatrix:
     @cached_property
     def chances(self) -> FloatArray:
         """The floats nearest to the probabilities, shape (signatures, values)."""
-        return np.array([[float(chance) for chance in row] for row in self.fractions], ndmin=2)
+        return np.array([list(map(float, row)) for row in self.fractions], ndmin=2)
 
     @cached_property
     def complements(self) -> FloatArray:

@@ -111,7 +111,7 @@ class PriorTable:
                     f"{self.name}: there are no probabilities of the sensitive value {value!r}"
                     f"{did_you_mean(value, self.values)}; give 0 where it never occurs"
                 )
-        rows = [self._row(signature) for signature in signatures]
+        rows = list(map(self._row, signatures))
         return PriorMatrix([[row[column_of[value]] for value in values] for row in rows])
 
     def united(self, members: Sequence[str], name: str) -> PriorTable:
@@ -170,8 +170,7 @@ class PriorTable:
             "attributes": list(self.attributes),
             "values": list(self.values),
             "rows": [
-                [list(signature), [str(chance) for chance in row]]
-                for signature, row in self.chances.items()
+                [list(signature), list(map(str, row))] for signature, row in self.chances.items()
             ],
             **({"learned": True} if self.learned else {}),
             **({"estimated": True} if self.estimated else {}),
@@ -220,7 +219,7 @@ class PriorTable:
                 signature = tuple(None if label is None else str(label) for label in labels)
                 if signature in chances:
                     raise DataError("one signature has two rows")
-                chances[signature] = tuple(as_fraction(chance) for chance in row)
+                chances[signature] = tuple(map(as_fraction, row))
         except InputError as error:
             raise DataError(f"{name}: {error}") from None
         except (KeyError, TypeError, ValueError):

@@ -213,7 +213,7 @@ class FullDomain(Grouper):
             suppressed={
                 lattice.node(n): n_people for n, n_people in sorted(search.suppressed.items())
             },
-            minimal=tuple(lattice.node(n) for n in search.minimal()),
+            minimal=tuple(map(lattice.node, search.minimal())),
             complete=complete,
             limits_inference=judge.limits_inference,
         )

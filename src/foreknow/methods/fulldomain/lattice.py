@@ -69,7 +69,7 @@ def _between(table: Mapping[str, Any], n: int) -> Sequence[str]:
         case {"intervals": widths}:
             names = [f"ranges of {width}" for width in widths]
         case {"dates": periods}:
-            names = [str(period) for period in periods]
+            names = list(map(str, periods))
         case {"mask": _}:
             names = ["1 character masked", *(f"{i} characters masked" for i in range(2, n + 1))]
     return names[:n] if len(names) >= n else [f"level {i}" for i in range(1, n + 1)]
@@ -123,7 +123,7 @@ class Lattice:
     @cached_property
     def heights(self) -> IntArray:
         """Sum of the levels of each node."""
-        heights: IntArray = np.asarray(self.sums([np.arange(n) for n in self.shape]))
+        heights: IntArray = np.asarray(self.sums(list(map(np.arange, self.shape))))
         return heights
 
     def sums(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
@@ -296,11 +296,11 @@ class LatticeResult(Result):
         """All nodes, or those that are "safe", "unsafe" or "unknown"; of those `listed`, if any."""
         places = range(len(self.status))
         if status is None:
-            return [self._node(place) for place in places]
+            return list(map(self._node, places))
         if status not in _WORDS:
             raise InputError(f"a node is safe, unsafe or unknown, not {status!r}")
         matching = np.flatnonzero(self.status == _WORDS.index(status))
-        return [self._node(place) for place in matching.tolist()]
+        return list(map(self._node, matching.tolist()))
 
     def status_of(self, node: Node) -> str:
         """Whether a node is "safe", "unsafe", or "unknown"."""
@@ -348,16 +348,16 @@ class LatticeResult(Result):
         losses = [None if np.isnan(loss) else loss for loss in self.losses.tolist()]
         return {
             "attributes": list(self.attributes),
-            "names": [list(names) for names in self.names],
+            "names": list(map(list, self.names)),
             "tops": list(self.tops),
             "objective": self.objective,
             "find": self.find,
             "limits_inference": self.limits_inference,
             "complete": self.complete,
             **({} if self.gap is None else {"gap": self.gap}),
-            **({} if self.listed is None else {"listed": [list(node) for node in self.listed]}),
+            **({} if self.listed is None else {"listed": list(map(list, self.listed))}),
             "chosen": list(self.chosen),
-            "minimal": [list(node) for node in self.minimal],
+            "minimal": list(map(list, self.minimal)),
             "suppressed": [[list(node), people] for node, people in self.suppressed.items()],
             "status": [_WORDS[status] for status in self.status.tolist()],
             "checked": self.checked.tolist(),

@@ -90,7 +90,7 @@ class LocalSuppression:
             return False
         counts = self._counts.take(self._rest)
         divisions = [self._divided(hidden, self._rest) for hidden in choices]
-        merged = [counts.merge(of_class) for of_class in divisions]
+        merged = list(map(counts.merge, divisions))
         all_merged = joined(merged)
         weighed = self._ledger.evaluate(None, all_merged, np.arange(all_merged.n_groups))
         ends = np.cumsum([of_choice.n_groups for of_choice in merged])[:-1]
@@ -157,7 +157,7 @@ class LocalSuppression:
         removed = None
         if groups and (self._ledger.looks_back or not self._ledger.monotone):
             parts = [group.members for group in groups]
-            of_class = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+            of_class = np.repeat(np.arange(len(parts)), list(map(len, parts)))
             removed = self._counts.take(np.concatenate(parts)).merge(of_class)
         if not self._ledger.admits(removed, added):
             return False

@@ -118,7 +118,7 @@ class Rollup:
 
     def __init__(self, microdata: Microdata) -> None:
         self.attributes = microdata.attributes
-        self.levels = [levels_of(attribute) for attribute in self.attributes]
+        self.levels = list(map(levels_of, self.attributes))
         self.tops: Node = tuple(len(levels) - 1 for levels in self.levels)
         self.sizes = [[int(nodes[-1]) + 1 for nodes in levels] for levels in self.levels]
         self._points = points = Points.of(microdata)
@@ -157,7 +157,7 @@ class Rollup:
         if finer.levels == node:
             return finer
         finer_counts, sizes = finer.counts, self._sizes_at(node)
-        spans, first = [prod(column) for column in sizes], None
+        spans, first = list(map(prod, sizes)), None
         keys, n_rows = self._keys_at(finer, node), prod(spans)
         if n_rows * finer_counts.n_values <= max(len(finer_counts.codes), _FEW_CELLS):
             rows = Keys(keys, spans).of()  # some of which nobody may have
@@ -213,7 +213,7 @@ class Rollup:
 
     def spread(self, node: Node, of_group: IntArray) -> IntArray:
         """Give each person what belongs to their group at a node, in the table's order."""
-        spans = [prod(block_sizes) for block_sizes in self._sizes_at(node)]
+        spans = list(map(prod, self._sizes_at(node)))
         of_point, _ = combine(self._keys_at(self.finest, node), spans)
         return self._points.spread(of_group[of_point])
 

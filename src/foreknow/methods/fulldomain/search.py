@@ -306,9 +306,7 @@ class LatticeSearch:
         chain = self._chain()
         if not self.check(chain[-1]):
             all_numbers = np.argsort(-self._tie).tolist()
-            return next(
-                (number for number in [*chain[::-1], *all_numbers] if self.check(number)), None
-            )
+            return next(filter(self.check, [*chain[::-1], *all_numbers]), None)
         low, high = -1, len(chain) - 1
         while high - low > 1:
             middle = (low + high) // 2

@@ -63,7 +63,7 @@ class Function:
             raise InputError(f"{source!r} is no function: write 'AB|CD' or lists of people")
         items = list(source)
         if items and all(isinstance(item, (int, np.integer)) for item in items):
-            return cls(numbers=tuple(int(item) for item in items))
+            return cls(numbers=tuple(map(int, items)))
         return cls(_read_groups(items, source))
 
     def codes(self, people: Sequence[Person]) -> tuple[int, ...]:
@@ -87,7 +87,7 @@ class Function:
         if len(group_of) > len(people):
             in_table = set(people)
             extra = next(person for person in group_of if person not in in_table)
-            hint = did_you_mean(str(extra), [str(p) for p in people])
+            hint = did_you_mean(str(extra), list(map(str, people)))
             raise InputError(
                 f"the function {self.short} groups {extra!r}, who is not in the table{hint}"
             )
@@ -107,7 +107,7 @@ class Function:
         if self.levels is not None:
             return ", ".join(f"{column}={level}" for column, level in self.levels)
         if self.groups is not None:
-            groups = [[str(person) for person in group] for group in self.groups]
+            groups = [list(map(str, group)) for group in self.groups]
             letters = all(len(person) == 1 for group in groups for person in group)
             return "|".join(("" if letters else ", ").join(group) for group in groups)
         return str(self.numbers) if len(self.numbers or ()) <= 12 else self._sizes()

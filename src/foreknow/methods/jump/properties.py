@@ -367,7 +367,7 @@ class All:
     def __init__(self, *parts: Any) -> None:
         if not parts:
             raise InputError("All needs at least one property")
-        set_fields(self, parts=tuple(as_property(part) for part in parts))
+        set_fields(self, parts=tuple(map(as_property, parts)))
 
     def __repr__(self) -> str:
         return f"All({', '.join(map(repr, self.parts))})"

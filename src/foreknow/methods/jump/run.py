@@ -132,10 +132,10 @@ class Run:
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, for JSON."""
         return {
-            "functions": [str(function) for function in self._case.functions],
+            "functions": list(map(str, self._case.functions)),
             "property": repr(self._case.exact.strategy.property),
             "released": self.released,
-            "path": [list(step) for step in self.path],
+            "path": list(map(list, self.path)),
         }
 
     def __repr__(self) -> str:
@@ -246,9 +246,9 @@ def case_of(functions: Sequence[Function], strategy: Strategy, table: Any, steps
     people, person_values = _read_table(table)
     codes_of: dict[Value, int] = {}
     codes = tuple(codes_of.setdefault(value, len(codes_of)) for value in person_values)
-    colour_of_value = [strategy.property.colour(value) for value in codes_of]
+    colour_of_value = list(map(strategy.property.colour, codes_of))
     palette = tuple(dict.fromkeys(colour_of_value))
-    colours = tuple(palette.index(colour) for colour in colour_of_value)
+    colours = tuple(map(palette.index, colour_of_value))
     key = tuple(functions), strategy, people, palette, steps
     try:
         exact = _shared(*key)

@@ -92,7 +92,7 @@ class _Drawing:
     def _draw(self) -> None:
         """Fill as many groups as can be filled in the same way."""
         size = -int(self.less[self.first + self.l - 1])
-        turns = (self._turns(top) for top in (size, size + 1))
+        turns = map(self._turns, (size, size + 1))
         n_groups, low, high, turn, cycle = max(turns, key=itemgetter(0))
         if n_groups:
             members = low + np.arange(cycle * turn) % (high - low)

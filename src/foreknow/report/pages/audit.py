@@ -349,7 +349,7 @@ class AuditPage(Page[Audit]):
         noun = sensitive_noun(audit.policy, verdict.requirement)
         semantics = (verdict.counts or audit.counts).semantics
         allowed = describe(verdict.judged, None, noun, semantics)
-        known_columns = _of_everybody([visible(name) for name in verdict.known])
+        known_columns = _of_everybody(list(map(visible, verdict.known)))
         return replace(
             allowed,
             knows=", and ".join([allowed.knows, *known_columns]),
@@ -607,7 +607,7 @@ def labels_of(audit: Audit) -> Iterator[str]:
         yield from map(visible, audit.policy.schema.columns)
     yield from (visible(label.name) for label in audit.policy.requirements)
     yield from map(visible, audit.counts.values)
-    yield from (group_text(label) for label in audit.counts.groups or ())
+    yield from map(group_text, audit.counts.groups or ())
 
 
 def requirement_title(requirement: Requirement, place: int) -> str:
@@ -699,7 +699,7 @@ def policy_rows(
         options = policy.options
         form = f"{visible(options.form)}, " if options.form else ""  # else as suits the method
         how = f"{form}by {visible(options.method)}"
-        apart = listing([visible(name) for name in options.unlinked], n_shown=_EVERY)
+        apart = listing(map(visible, options.unlinked), n_shown=_EVERY)
         how += f"; apart from each other and all else: {apart}" if options.unlinked else ""
         rows += [*schema_rows(policy.schema), *([("Published", [how])] if published else [])]
     return rows
@@ -710,7 +710,7 @@ def _sight_lines(
 ) -> list[str]:
     """Say what an adversary is taken to know of everybody, where columns stand beside a value."""
     sight = requirement.sight(policy.layout)
-    known_columns = [visible(name) for name in (sight.known if judged_by is None else judged_by)]
+    known_columns = list(map(visible, sight.known if judged_by is None else judged_by))
     other_columns = [
         visible(n) for n in (*sight.known, *sight.assumed) if visible(n) not in known_columns
     ]
@@ -733,7 +733,7 @@ def _must(point: Point) -> str:
 
 def schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
     """Say what each column is: what each row is about, and its lines."""
-    sensitive = [visible(name) for name in schema.sensitives]
+    sensitive = list(map(visible, schema.sensitives))
     known_columns = [_column(schema, column) for column in schema.quasi_identifiers]
     noun = "Sensitive columns" if len(sensitive) > 1 else "Sensitive column"
     for name, how in schema.several.items():
@@ -749,7 +749,7 @@ def schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
         ("Published as they are", schema.other),
         ("Column of groups", [] if schema.group is None else [schema.group]),
     ):
-        names = listing([visible(c) for c in columns], n_shown=_EVERY)
+        names = listing(map(visible, columns), n_shown=_EVERY)
         rows.append((title, [names] if columns else []))
     rows.append(("Rows without a sensitive value", _of_missing(schema.missing)))
     return [(title, lines) for title, lines in rows if lines]

@@ -66,7 +66,7 @@ def _nodes(result: LatticeResult) -> Table:
     rows = []
     for node in listed:
         loss = result.loss_of(node)
-        levels = [visible(word) for word in result.in_words(node).values()]
+        levels = list(map(visible, result.in_words(node).values()))
         people = number(result.suppressed.get(node, 0))
         word = "chosen" if node == result.chosen else "minimal"
         rows.append((word, *levels, people, "" if loss is None else f"{loss:.4g}"))
@@ -202,7 +202,7 @@ def lattice_figure(result: LatticeResult) -> Chart:
     x, y = _places(lattice)
     has_lines = len(lattice) <= _MOST_LINES
     data = [_lines(lattice, x, y)] if has_lines else []
-    nodes = [lattice.node(i) for i in range(len(lattice))]
+    nodes = list(map(lattice.node, range(len(lattice))))
     kinds = [kind_of(result, node) for node in nodes]
     for kind, name, name_if_held, color, symbol, size in _KINDS:
         if not result.limits_inference:

@@ -231,11 +231,11 @@ def _secret(required: Mapping[str, Any]) -> Secret:
 
 
 def _listed(labels: Iterable[Any], limit: int = 6, joined: str = "and") -> str:
-    return listing([named(label) for label in labels], joined, n_shown=limit)
+    return listing(map(named, labels), joined, n_shown=limit)
 
 
 def _all(names: Iterable[str]) -> str:
-    texts = [visible(name) for name in names]
+    texts = list(map(visible, names))
     return listing(texts, n_shown=len(texts))
 
 
