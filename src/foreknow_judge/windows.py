@@ -63,7 +63,7 @@ def worst_near(
         positions[groups_with_values.codes],
         groups_with_values.counts,
     )
-    law = Theorem2.of("single", k, m)
+    law, l = Theorem2.of("single", k, m), min(l, len(placed.names))  # more than there are: all
     bounds = _bounds(placed, reach, l)
     worst = worst_of(bounds, law)
     if worst is None:

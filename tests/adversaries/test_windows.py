@@ -353,6 +353,14 @@ def test_what_is_near(values, within, name, exact):
     assert name is None or verdict.value == f"between {name}"
 
 
+def test_more_values_than_there_are():
+    bags, many = [[1, 1, 2, 9, 9, 9], [2, 4, 9]], 10**30
+    assert judged(bags, 1, (many, 0, 0)).disclosure.exact == 1
+    counts = fk.GroupCounts.from_bags(bags)
+    asked = policy(fk.Facts(l=many), "1", 1)
+    assert not asked.ledger(counts.values).admits(None, counts)
+
+
 def test_a_dollar_apart_is_unsafe():
     rows = range(400)
     columns = {"sex": ["fm"[i % 2] for i in rows], "income": [30_000 + i for i in rows]}

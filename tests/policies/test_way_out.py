@@ -258,6 +258,7 @@ def test_the_skyline_within_a_box():
     # Of too many points, those with one amount less.
     skyline = skyline_within([50, 60, 70], lambda p: sum(p) <= 170)
     assert skyline == [(40, 60, 70), (50, 50, 70), (50, 60, 60)]
+    assert skyline_within([10**30], lambda p: p[0] <= 3) == [(3,)]
 
 
 # ---- advice where everybody is in one group ----------------------------------------------------

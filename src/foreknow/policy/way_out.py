@@ -7,6 +7,7 @@ requirement holds, and the policy does not contradict itself.
 from __future__ import annotations
 
 import re
+import sys
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -238,7 +239,7 @@ def _most_that_holds(
 ) -> int | None:
     """The largest value of one amount that holds with the others unchanged; None if none does."""
     n_holding = bisect_left(
-        range(largest[place] + 1),
+        range(min(largest[place] + 1, sys.maxsize)),
         True,
         key=lambda amount: not holds((*largest[:place], amount, *largest[place + 1 :])),
     )

@@ -117,7 +117,8 @@ def _others(
     counts: GroupCounts, l: int, group: IntArray, begins: IntArray, ends: IntArray
 ) -> IntArray:
     """How many have one of the l most frequent values of a group outside of a window."""
-    n_others, n_left = np.zeros(len(group), dtype=np.int64), np.full(len(group), l)
+    n_others = np.zeros(len(group), dtype=np.int64)
+    n_left = np.full(len(group), min(l, counts.n_values))
     _, ranked = ranked_cells(counts)  # most frequent first
     remaining, place = np.arange(len(group) if l else 0), 0
     while len(
