@@ -117,6 +117,9 @@ def test_unclear_maps_are_refused(tmp_path):
         with pytest.raises(fk.InputError, match=r'any_of = \["F", "F0", "F1"\]'):
             policy(requirement)
     policy({"facts": {}, "any_of": ["F", "F0", "F1"]})  # as it says
+    mental = {"old": {"from": 290, "to": 319}}  # which may hold 290, and not its successor 2900
+    with pytest.raises(fk.InputError, match=r'any_of\.old = \["290", "2900"\]'):
+        policy({"facts": {}, "any_of": mental}, pairs=[["290", "2900"]])
     for key in ("values", "except", "absent"):
         with pytest.raises(fk.InputError, match=f"{key} must be a list"):
             policy({"facts": {}, key: 5})

@@ -142,6 +142,12 @@ def _of_classes(
             f"{name}: any_of = {sets!r} is a label, and its hierarchy may not have old and new "
             f"codes below it: name the codes in a list: any_of = {_as_list(classes[0])}"
         )
+    for key, members in sets.items() if isinstance(sets, Mapping) else ():
+        if isinstance(members, Mapping):
+            raise PolicyError(
+                f"{name}: any_of.{key} is a range, which may hold an old code and not its "
+                f"successors: name the codes in a list: any_of.{key} = {_as_list(classes[0])}"
+            )
     if sets is not None:
         closed = (
             {key: _closed(members, classes) for key, members in sets.items()}
@@ -169,7 +175,7 @@ def _of_classes(
 
 
 def _closed(members: Any, classes: Sequence[Sequence[str]]) -> Any:
-    """Values with all codes that are one with some of them; a range as it is."""
+    """Values with all codes that are one with some of them; what is no list as it is."""
     if not isinstance(members, (list, tuple)):
         return members
     further = [code for codes in classes if _names(members, codes) for code in codes]
