@@ -555,12 +555,17 @@ def several(log, case, folder, policy, every, before):
 
 
 def newcomers_of(case, rows, known):
-    """The numbers of the rows of people who were not published, nor anybody of their household."""
-    published = {row["pid"] for row in rows[:known]}
+    """The numbers of the rows of people who were not published, nor anybody of their household.
+
+    Among them are people who were left out before, since a value was missing; where households
+    share a value, these are not, as the earlier table has their household.
+    """
+    earlier = sights.people_of(case, rows[:known]).values()
+    published = {row["pid"] for row in earlier}
     homes = {row["home"] for row in rows[:known]} if "shared" in case.schema else set()
     return [
         number
-        for number, row in enumerate(rows[known:], known + 1)
+        for number, row in enumerate(rows, start=1)
         if row["pid"] not in published and row.get("home") not in homes
     ]
 
