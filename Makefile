@@ -74,7 +74,7 @@ lowest: $(LOWEST)/.ready
 		tests/frames tests/report/test_audit_page.py tests/report/test_pages.py \
 		tests/publishing/test_engine.py tests/publishing/test_publishing.py \
 		tests/publishing/test_tables.py tests/judge/test_verifier.py \
-		tests/methods/test_conformance.py tests/methods/test_fulldomain_result.py
+		tests/methods/test_conformance.py tests/methods/test_fulldomain.py
 
 $(SERVICES)/.ready: pyproject.toml | $(READY)
 	$(PYTHON) -m venv --without-pip $(SERVICES)

@@ -1,22 +1,32 @@
-"""FullDomain against brute force: every node, every minimal one, the best one, with suppression.
+"""FullDomain against brute force: nodes, lattices, suppression; results, and ends of searches."""
 
-Where people cannot have some values, merging groups can hurt: nodes below an unsafe one may be
-safe. Where a limit is about an average, a group that is unsafe by itself may be safe in a release.
-"""
-
+import json
 import random
+import re
 from fractions import Fraction
+from itertools import product
+from types import SimpleNamespace
 
+import duckdb
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.adult import table as adult_table
 from tests.examples import NIGHTLY, examples
 from tests.methods.reference import BruteForce, breach, safe
 from tests.methods.tables import KINDS, Crowd
 
 import foreknow as fk
+from foreknow import sample
 from foreknow.methods.fulldomain import bestfirst, fulldomain
+from foreknow.methods.fulldomain import rollup as rollup_module
+from foreknow.methods.fulldomain.lattice import Lattice
+from foreknow.methods.fulldomain.rollup import Rollup
+from foreknow.methods.fulldomain.search import SAFE, UNSAFE, LatticeSearch, OutOfTime
+from foreknow.methods.fulldomain.suppression import NodeVerdict
+from foreknow_judge.errors import InputError
 
 OBJECTIVES = st.sampled_from(["ncp", "height"])
 SEEDS, MANY = st.integers(0, 2**32), st.booleans()
@@ -270,3 +280,472 @@ def test_what_ends_a_search(monkeypatch, hurts):
 
 
 # ---- what a search may conclude of nodes below a judged one --------------------------------------
+
+
+# ---- what comes back from FullDomain: refusals, time budgets, results, releases, and Adult -------
+
+
+def asking(below, point=(), **about):
+    return fk.Policy([fk.Requirement(fk.Facts(*point), below, **about)])
+
+
+EASY, TWO_IN_THREE = asking("0.9"), asking("2/3")
+TENS = {"age": fk.Intervals([10, 20])}
+SEVEN, PAIRS = [21, 22, 23, 24, 31, 41, 61], [21, 21, 35, 36, 48, 48]
+
+
+def table(ages, diseases, hierarchies=TENS, **columns):
+    columns = {name: list(column) for name, column in columns.items()}
+    schema = fk.Schema(
+        quasi_identifiers=["age", *columns], sensitive="disease", hierarchies=hierarchies
+    )
+    return fk.Microdata(pa.table({"age": ages, **columns, "disease": list(diseases)}), schema)
+
+
+# ---- worked out by hand ------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("tiny_tables")
+def test_groups_unsafe_only_together():
+    """The target in one group, a relative in another: 7/8, which nobody reaches in one group."""
+    bags = ["abcdd", "accdd", "aaabddd", "abcdddd"]
+    raw = table([10 * g for g, bag in enumerate(bags) for _ in bag], "".join(bags))
+    policy = asking("7/8", (1, 0, 1))
+    assert fk.FullDomain().search(raw, policy).chosen == (2,)
+    result = fk.FullDomain(find="minimal", suppression=0.75).search(raw, policy)
+    assert result.minimal == (result.chosen,) == ((0,),)
+    # Suppressing two of them gives a safe group, but not yet a safe release.
+    assert (result.groups.tolist(), result.outlier_group) == ([1] * 17 + [0] * 7, 1)
+
+
+@pytest.fixture(scope="module")
+def hurt():
+    """One of two has S; the third has T and U: merging raises what is known of S to 9/17."""
+    schema = fk.Schema(
+        quasi_identifiers=["age"], sensitive="disease", semantics="set", person="pid"
+    )
+    rows = {"age": [1, 1, 2, 2], "pid": [1, 2, 3, 3], "disease": ["S", None, "T", "U"]}
+    return fk.Microdata(pa.table(rows), schema)
+
+
+@pytest.mark.usefixtures("tiny_tables")
+@pytest.mark.parametrize("find", ["best", "minimal", "chain"])
+def test_node_below_an_unsafe_top(hurt, find):
+    result = fk.FullDomain(find=find).search(hurt, asking("9/17", (2,), values=["S"]))
+    assert (result.chosen, result.minimal) == ((0,), ((0,),))
+    assert result.status_of((1,)) == "unsafe"
+    assert result.groups.tolist() == [0, 0, 1, 1]
+    with pytest.raises(fk.NoSafeRelease, match=r"not even.*nor is any other of the 2 nodes"):
+        fk.FullDomain(find=find).search(hurt, asking("1/2", (2,), values=["S"]))
+
+
+# ---- refusals ----------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("tiny_tables")
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"objective": "npc"}, "no objective 'npc'; did you mean 'ncp'?"),
+        ({"objective": 3}, "no objective 3; known: 'ncp', 'height'"),
+        ({"find": "bset"}, "cannot find 'bset'; did you mean 'best'?"),
+        ({"suppression": 1}, "a share of the people, from 0 to below 1, not 1"),
+        ({"suppression": -0.1}, "not -0.1"),
+        ({"suppression": "5%"}, "not '5%'"),
+        ({"suppression": float("nan")}, "not nan"),
+        ({"seconds": 0}, "seconds must be above 0, not 0"),
+        ({"seconds": True}, "seconds must be above 0, not True"),
+    ],
+)
+def test_wrong_settings(settings, said):
+    with pytest.raises(InputError, match=re.escape(said)):
+        fk.FullDomain(**settings)
+
+
+@pytest.mark.usefixtures("tiny_tables")
+@pytest.mark.parametrize("suppression", [0.0, 0.4])
+def test_why_the_top_is_unsafe(suppression):
+    method = fk.FullDomain(suppression=suppression)
+    policy = fk.Policy([fk.Requirement(fk.Facts(), "0.6", name="nothing known")])
+    with pytest.raises(fk.NoSafeRelease) as raised:
+        method.partition(table([1, 12, 25], "aab"), policy)
+    assert str(raised.value) == (
+        "not even one group of all 3 people is safe: nothing known: Facts(l=0, k=0, m=0) reaches "
+        "0.6667 for 'a', the limit is 0.6 (2 of 3 people have 'a')\n"
+        "In nothing known, one of these lines would do, in place of any with the same key:\n"
+        "  below = 0.67    # what is reached is 2/3\n"
+        '  except = ["a"]  # if nobody is harmed: 2 of 3 people'
+    )
+    with pytest.raises(InputError, match="FullDomain needs a policy"):
+        method.partition(table([1, 2], "ab"))
+
+
+# ---- time --------------------------------------------------------------------------------------
+
+
+def busy(rows=400, columns=5):
+    draw, names = np.random.default_rng(0), [f"q{i}" for i in range(columns)]
+    data = {name: pa.array(draw.integers(0, 20, rows)) for name in names}
+    data["disease"] = pa.array([f"d{i}" for i in draw.integers(0, 9, rows)])
+    hierarchies = {name: fk.Intervals([2, 4, 8]) for name in names}
+    schema = fk.Schema(quasi_identifiers=names, sensitive="disease", hierarchies=hierarchies)
+    return fk.Microdata(pa.table(data), schema)
+
+
+@pytest.mark.usefixtures("tiny_tables")
+@pytest.mark.parametrize("find", ["best", "minimal", "chain"])
+def test_a_time_budget(hurt, find):
+    raw, policy = busy(), asking("0.9", (1,))
+    cut = fk.FullDomain(find=find, seconds=1e-9).search(raw, policy)
+    assert not cut.complete
+    assert cut.chosen == (4, 4, 4, 4, 4)
+    assert "cut off by the time budget" in repr(cut)
+    assert cut.to_dict()["complete"] is False
+    enough = fk.FullDomain(find=find, seconds=3600).search(raw, policy)
+    assert enough.complete
+    assert enough.loss_of(enough.chosen) < 1
+    said = r"none of the 1 nodes of the lattice that were judged within 1e-09 seconds is safe, of 2"
+    with pytest.raises(fk.NoSafeRelease, match=said):
+        fk.FullDomain(seconds=1e-9).search(hurt, asking("9/17", (2,), values=["S"]))
+
+
+# ---- results -----------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("tiny_tables")
+def test_what_a_result_says():
+    result = fk.FullDomain(find="minimal").search(busy(columns=3), EASY)
+    assert repr(result).startswith("LatticeResult(q0 ")
+    assert f"{result.n_checked} of 125 nodes checked" in repr(result)
+    assert set(result.nodes()) == set(np.ndindex(5, 5, 5))
+    assert result.nodes("unknown") == []
+    assert len(result.nodes("safe")) + len(result.nodes("unsafe")) == 125
+    for node in result.nodes("safe"):
+        assert result.status_of(node) == "safe"
+        assert 0 <= result.loss_of(node) <= 1
+    assert {result.loss_of(node) for node in result.nodes("unsafe")} == {None}
+    assert result.loss_of((4, 4, 4)) == 1
+    read = json.loads(json.dumps(result.to_dict()))
+    assert read["tops"] == [4, 4, 4]
+    assert len(read["status"]) == len(read["losses"]) == len(read["checked"]) == 125
+    assert read["chosen"] in read["minimal"]
+    for ask, said in (
+        (lambda: result.status_of((5, 0, 0)), "is no node"),
+        (lambda: result.loss_of((0, 0)), "is no node"),
+        (lambda: result.nodes("fine"), "'fine'"),
+    ):
+        with pytest.raises(InputError, match=said):
+            ask()
+
+
+# ---- releases ----------------------------------------------------------------------------------
+
+
+def published(raw, policy=EASY, method=None, **options):
+    made = fk.publish(
+        raw, policy, method=method or fk.FullDomain(), options=fk.PublishOptions(**options), seed=1
+    )
+    return made, made.audit.lattice
+
+
+# ---- labels ------------------------------------------------------------------------------------
+
+
+# ---- settings ----------------------------------------------------------------------------------
+
+
+# ---- what is said of the lattice ---------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("tiny_tables")
+def test_the_command(tmp_path):
+    from click.testing import CliRunner
+
+    from foreknow.cli.entry import app
+
+    rows = [f"{age},{ill}" for age, ill in zip(SEVEN, "abababa", strict=True)]
+    (tmp_path / "table.csv").write_text("\n".join(["age,disease", *rows, ""]))
+    (tmp_path / "policy.toml").write_text(
+        '[schema]\nquasi_identifiers = ["age"]\nsensitive = "disease"\n'
+        "hierarchies.age = { intervals = [10, 20] }\n"
+        '[[require]]\nfacts = {}\nbelow = "2/3"\n'
+    )
+    call = ["publish", str(tmp_path / "table.csv"), "-p", str(tmp_path / "policy.toml")]
+    call += ["--method", "fulldomain", "--out"]
+    done = CliRunner().invoke(app, [*call, str(tmp_path / "a"), "--set", "suppression=0.5"])
+    assert done.exit_code == 0, done.output
+    assert "Levels: age ranges of 20; 2 people are suppressed" in " ".join(done.output.split())
+    assert (tmp_path / "a" / "release.csv").read_text().count('"*"') == 2
+    for bad, said in (
+        ("suppression", "is not KEY=VALUE"),
+        ("=1", "is not KEY=VALUE"),
+        ("find=worst", "find: it should be 'best', 'minimal' or 'chain', not 'worst'"),
+    ):
+        refused = CliRunner().invoke(app, [*call, str(tmp_path / "b"), "--set", bad])
+        assert isinstance(refused.exception, InputError)
+        assert said in str(refused.exception)
+    assert not (tmp_path / "b").exists()
+
+
+@pytest.mark.usefixtures("tiny_tables")
+def test_a_search_cut_off(tmp_path, monkeypatch):
+    """It is published with a note, and its gap stays with the owner."""
+    policy = fk.Policy.load(sample.policy_path())
+    kept(monkeypatch, 0)
+    monkeypatch.setattr(bestfirst, "_MOST_JUDGED", 12)
+    raw = fk.Microdata(sample.table_path(), policy.schema)
+    made = fk.publish(raw, policy, method=fk.FullDomain(), seed=1)
+    lattice = made.audit.lattice
+    assert lattice.gap > 0
+    assert (lattice.complete, lattice.n_nodes) == (False, 360)
+    assert lattice.n_checked == len(lattice.listed) <= 13
+    assert not made.certificate.minimal
+    assert any(note.startswith("the search was cut off") for note in made.certificate.notes)
+    made.write(tmp_path / "out")
+    fk.verify(tmp_path / "out")
+    said = "no safe one loses less by more than"
+    assert said in (tmp_path / "out.owner" / "lattice.html").read_text()
+    assert "gap" not in (tmp_path / "out" / "certificate.json").read_text()
+    every = product(*(range(top + 1) for top in lattice.tops))
+    unknown = next(node for node in every if node not in lattice.listed)
+    assert (lattice.status_of(unknown), lattice.loss_of(unknown)) == ("unknown", None)
+    assert not lattice.was_judged(unknown)
+    assert lattice.to_dict()["gap"] == lattice.gap
+
+
+# ---- Adult -------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("tiny_tables")
+@pytest.mark.parametrize("rows", [3_000, pytest.param(None, marks=pytest.mark.slow)])
+def test_the_72_generalizations_of_adult(rows):
+    """Each judged by the audit's own adversary; the search judges fewer than half."""
+    spouse = {"Married-civ-spouse", "Married-AF-spouse"}
+    people = duckdb.connect().read_csv(str(adult_table()), header=True).to_arrow_table()
+    statuses = sorted(set(people["marital-status"].to_pylist()))
+    marital = [[s, "spouse present" if s in spouse else "no spouse present"] for s in statuses]
+    schema = fk.Schema(
+        quasi_identifiers=["age", "marital-status", "race", "sex"],
+        sensitive="occupation",
+        hierarchies={"age": fk.Intervals([5, 10, 20, 40]), "marital-status": fk.Tree(marital)},
+    )
+    adult, facts = fk.Microdata(people.slice(0, rows), schema), fk.Facts(l=2)
+    policy = asking("3/4", (2,))
+    result = fk.FullDomain(find="minimal").search(adult, policy)
+    assert result.n_nodes == 72
+    assert result.n_checked < 36
+    safe = set()
+    for node in result.nodes():
+        columns = []
+        for attribute, level in zip(adult.attributes, node, strict=True):
+            levels = [np.arange(len(attribute.domain)), *attribute.ancestors]
+            top = np.zeros(len(attribute.domain), dtype=int)
+            columns.append([*levels, top][level][attribute.codes])
+        groups = np.unique(np.stack(columns), axis=1, return_inverse=True)[1].reshape(-1)
+        if facts.disclosure(adult.counts(groups)).below("3/4"):
+            safe.add(node)
+    assert set(result.nodes("safe")) == safe
+    minimal = {
+        node
+        for node in safe
+        if not any(n != node and all(a <= b for a, b in zip(n, node, strict=True)) for n in safe)
+    }
+    assert set(result.minimal) == minimal
+    plain = fk.FullDomain().search(adult, policy)
+    some = fk.FullDomain(suppression=0.05).search(adult, policy)
+    assert some.loss_of(some.chosen) < plain.loss_of(plain.chosen)
+    assert 0 < some.suppressed[some.chosen] <= 0.05 * adult.n_people
+    counts = adult.counts(some.groups)
+    assert int(counts.sizes[some.outlier_group]) == some.suppressed[some.chosen]
+    assert facts.disclosure(counts).below("3/4")
+
+
+# ---- counts that are rolled up from finer nodes --------------------------------------------------
+
+
+def check(microdata, rollup, node):
+    """Counted from the rows: groups by the nodes of their values, in lexicographic order."""
+    keys = np.stack([
+        rollup.levels[a][level][attribute.codes]
+        for a, (attribute, level) in enumerate(zip(microdata.attributes, node, strict=True))
+    ])  # fmt: skip
+    codes, groups = np.unique(keys, axis=1, return_inverse=True)
+    view, groups = rollup.view(node), groups.reshape(-1)
+    assert view.levels == node
+    assert view.counts == microdata.counts(groups)
+    assert [own.tolist() for own in view.codes] == codes.tolist()
+    assert rollup.spread(node, np.arange(view.counts.n_groups)).tolist() == groups.tolist()
+    rollup.cache.add(view)
+
+
+def wide(rows, columns, values):
+    """A table with many values in many columns."""
+    draw, names = np.random.default_rng(0), [f"q{i}" for i in range(columns)]
+    table = {name: pa.array(draw.integers(0, values, rows)) for name in names}
+    table["disease"] = pa.array([f"d{i}" for i in draw.integers(0, 9, rows)])
+    hierarchies = {name: fk.Intervals([10, 100]) for name in names}
+    schema = fk.Schema(quasi_identifiers=names, sensitive="disease", hierarchies=hierarchies)
+    return fk.Microdata(pa.table(table), schema)
+
+
+def test_memory_is_bounded(monkeypatch):
+    """And the finest node stays."""
+    monkeypatch.setattr(rollup_module, "_KEPT", 1 << 15)
+    microdata = wide(4000, 4, 30)
+    rollup = Rollup(microdata)
+    finest = len(rollup.finest.counts.codes)
+    for node in np.ndindex(3, 2, 3, 3):
+        check(microdata, rollup, node)
+        largest = rollup.view(node).n_cells
+        assert rollup.cache.n_cells <= 8 * max(finest, 1 << 12) + largest
+        assert rollup.view((0, 0, 0, 0)) is rollup.finest
+    assert len(rollup.cache) < 54
+
+
+# ---- counts at chosen levels ---------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def raw():
+    rows = {
+        "age": [21, 25, 38, 39, None],
+        "sex": [*"fmffm"],
+        "illness": ["Flu", "Cold", "Flu", "Mumps", "Cold"],
+    }
+    levels = {"age": fk.Intervals([10])}
+    schema = fk.Schema(quasi_identifiers=["age", "sex"], sensitive="illness", hierarchies=levels)
+    return fk.Microdata(pa.table(rows), schema)
+
+
+@pytest.mark.parametrize(
+    ("levels", "said"),
+    [
+        ({"agee": 1}, "'agee' is no quasi-identifier"),
+        ({"illness": 1}, "'illness' is no quasi-identifier"),
+        ({"age": 3}, "'age' has the levels 0 (exact) to 2 ('*'), not 3"),
+        ({"age": -1}, "not -1"),
+        ({"sex": 2}, "give it a hierarchy for levels between"),
+        ({"sex": "top"}, "the level of 'sex' is a whole number or '*', not 'top'"),
+        ({"sex": True}, "not True"),
+    ],
+)
+def test_levels_that_do_not_exist(raw, levels, said):
+    with pytest.raises(InputError, match=re.escape(said)):
+        fk.counts_at(raw, levels)
+
+
+# ---- the search, apart from tables: nodes are safe as drawn, and lose what is drawn --------------
+
+
+def above(lattice, number):
+    """All nodes at or above one."""
+    low = lattice.node(number)
+    nodes = product(*(range(n) for n in lattice.shape))
+    return {lattice.number(n) for n in nodes if all(a >= b for a, b in zip(n, low, strict=True))}
+
+
+class Drawn:
+    """A lattice of nodes that are safe as drawn, and what a search of it is made of.
+
+    `shape` of safety: "rising" (a safe node makes all above it safe), "suppressing" (only some safe
+    nodes do, since others are safe with people suppressed; unsafe nodes of some are hopeless),
+    "any" (nothing follows).
+    """
+
+    def __init__(self, seed, shape, at_once=False):
+        draw = random.Random(seed)
+        self.lattice = Lattice(
+            [draw.randint(0, 4) for _ in range(draw.randint(1, 5 if NIGHTLY else 4))]
+        )
+        n = len(self.lattice)
+        ups = [above(self.lattice, number) for number in range(n)]
+        seeds = draw.sample(range(n), k=min(n, draw.randint(1, 6)))
+        plain = set().union(*(ups[s] for s in seeds)) | {n - 1}
+        self.safe = set(plain)
+        hopeless = {k for k in range(n) if k not in plain}
+        self.monotone = shape != "any"
+        if shape == "any":
+            self.safe = {k for k in range(n) if draw.random() < draw.choice([0.05, 0.5])}
+            plain = set()
+        elif shape == "suppressing":
+            # Hopeless: whatever has no safe node below; drawn, to be found out or not.
+            self.safe |= {k for k in range(n) if draw.random() < 0.2}
+            hopeless = {k for k in range(n) if not any(k in ups[s] for s in self.safe)}
+            hopeless &= set(draw.sample(range(n), k=n // 2))
+        rising = [draw.choice([0, 0, 1, 2, 3]) for _ in range(n)]
+        bounds = [sum(rising[k] for k in range(n) if number in ups[k]) for number in range(n)]
+        self.true = {
+            k: bounds[k] if k in plain else bounds[k] + draw.choice([0, 1, 4]) for k in self.safe
+        }
+        self.asked = []
+
+        def judge(view):
+            number = self.lattice.number(view.levels)
+            self.asked.append(number)
+            some = None if number in plain or not self.monotone else np.array([True])
+            if number in self.safe:
+                return NodeVerdict(True, some)
+            return NodeVerdict(False, None, number in hopeless)
+
+        people = np.array([1])
+        self.search = LatticeSearch(
+            self.lattice,
+            SimpleNamespace(
+                view=lambda node: SimpleNamespace(levels=node, people=people),
+                finest=SimpleNamespace(n_cells=1),
+                cache=SimpleNamespace(add=lambda view: None),
+                sizes=[[top + 1 - level for level in range(top + 1)] for top in self.lattice.tops],
+            ),
+            SimpleNamespace(
+                monotone=self.monotone,
+                at_once=at_once,
+                judge_each=lambda views: [judge(view) for view in views],
+            ),
+            SimpleNamespace(
+                bounds=np.array(bounds, float),
+                each=np.zeros(n),
+                of=lambda view, outliers: self.true[self.lattice.number(view.levels)],
+            ),
+        )
+        self.minimal = {k for k in self.safe if not any(s != k and k in ups[s] for s in self.safe)}
+
+    def check(self):
+        """What it says of nodes is true, and it asked about none twice."""
+        for number, status in enumerate(self.search.status.tolist()):
+            assert status != SAFE or number in self.safe
+            assert status != UNSAFE or number not in self.safe
+        assert len(set(self.asked)) == len(self.asked)
+
+
+def test_a_search_out_of_time():
+    drawn = Drawn(7, "rising")
+    drawn.search._until = -1.0
+    assert drawn.search.check(drawn.lattice.top)
+    with pytest.raises(OutOfTime):
+        drawn.search.all_minimal()
+    assert drawn.search.best == drawn.lattice.top
+
+
+@examples(100)
+@given(seed=SEEDS)
+def test_above_and_below(seed):
+    draw = random.Random(seed)
+    lattice = Lattice([draw.randint(0, 3) for _ in range(draw.randint(1, 4))])
+    marks = np.array([draw.random() < 0.5 for _ in range(len(lattice))])
+    ups = [above(lattice, number) for number in range(len(lattice))]
+    for number, up in enumerate(ups):
+        height = sum(lattice.node(number))
+        assert (lattice.number(lattice.node(number)), lattice.heights[number]) == (number, height)
+        down = {k for k in range(len(lattice)) if number in ups[k]}
+        for part, counted, next_ones, step, members in (
+            (lattice.above, lattice.count_above, lattice.parents, 1, up),
+            (lattice.below, lattice.count_below, lattice.children, -1, down),
+        ):
+            marked = np.zeros(len(lattice), bool)
+            part(marked, number)[...] = True
+            assert set(np.flatnonzero(marked).tolist()) == members
+            assert counted(marks)[number] == sum(marks[k] for k in members)
+            near = {k for k in members if lattice.heights[k] == height + step}
+            assert set(next_ones(number)) == near
+    with pytest.raises(InputError, match=r"10,000,000 nodes.*7 quasi-identifiers fewer levels"):
+        Lattice([9] * 7)

@@ -14,8 +14,7 @@ from hypothesis import given
 from tests.examples import NIGHTLY, examples
 from tests.methods.reference import breach, safe
 from tests.methods.test_fulldomain import MANY, SEEDS, Table, alike, kept
-from tests.methods.test_mondrian import worst_in_worlds
-from tests.methods.test_mondrian_suppression import drawn_rules, outlying
+from tests.methods.test_mondrian import drawn_rules, outlying, worst_in_worlds
 
 import foreknow as fk
 from foreknow.data.utility import utility_of

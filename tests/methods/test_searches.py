@@ -1,27 +1,34 @@
-"""What searches ask of policies: proposals, who must leave, what cannot be divided, what is alike.
-
-Never wrongly safe, by trying everything; where minima may rise, proposals are accepted by halves.
-"""
+"""What searches ask of policies and count, and what a release is worth."""
 
 import random
-from collections import Counter
+from collections import Counter, defaultdict
+from datetime import date
 from fractions import Fraction
 from itertools import product
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.releases_many import VALUES, counted, groupings, parted, weighed, worst
+from tests.cli.conftest import desk as desk
 from tests.examples import NIGHTLY, examples
 from tests.methods.reference import safe
 from tests.methods.tables import AMOUNTS, asking
+from tests.methods.tables import microdata as table_of
 from tests.oracle import leaving
 
 import foreknow as fk
+from foreknow.data import arrays, microdata
+from foreknow.data.arrays import nearly_all_differ
+from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Labels
+from foreknow.methods import points as points_module
 from foreknow.methods.mondrian.replay import Turn
+from foreknow.methods.points import Points
+from foreknow_judge.errors import PolicyError
 
 # ---- proposals -----------------------------------------------------------------------------------
 
@@ -296,3 +303,225 @@ def halves(group):
 
 
 # ---- values that are alike may change places; the most frequent is worst -------------------------
+
+
+# ---- points: the distinct combinations, the values at each, and back to rows --------------------
+
+
+def check(raw):
+    at = list(zip(*[attribute.codes.tolist() for attribute in raw.attributes], strict=True))
+    if raw.schema.semantics == "single":
+        held = list(enumerate(raw.sensitive_codes.tolist()))
+    else:
+        held = list(zip(raw.holdings.people.tolist(), raw.holdings.values.tolist(), strict=True))
+    values = defaultdict(list)
+    for person, value in held:
+        values[at[person]].append(value)
+    expected, people = sorted(set(at)), Counter(at)
+    points = Points.of(raw)
+    assert list(zip(*[codes.tolist() for codes in points.codes], strict=True)) == expected
+    assert points.weights.tolist() == [people[point] for point in expected]
+    assert points.cells.tolist() == [len(set(values[point])) for point in expected]
+    assert (len(points.values), int(points.times.sum())) == (points.cells.sum(), len(held))
+    ends = np.cumsum(points.cells).tolist()
+    for point, start, end in zip(expected, [0, *ends], ends, strict=False):
+        counted = list(zip(points.values[start:end], points.times[start:end], strict=True))
+        assert counted == sorted(Counter(values[point]).items())
+    marks = np.arange(len(expected)) * 3 - 1
+    spread, place = points.spread(marks), {point: i for i, point in enumerate(expected)}
+    assert spread.dtype == marks.dtype
+    assert spread.tolist() == [int(marks[place[point]]) for point in at]
+    return points
+
+
+@pytest.mark.parametrize("exponent", [30, 31, 32, 61, 62, 63, 64])
+def test_limits_of_whole_numbers(exponent):
+    """Columns of exactly 2 values each: the combinations number 2**exponent with values."""
+    random = np.random.default_rng(exponent)
+    columns = {f"q{i:02d}": random.integers(0, 2, 50) for i in range(exponent - 1)}
+    for column in columns.values():
+        column[:2] = (0, 1)
+    check(table_of(columns, "st" * 25))
+
+
+# ---- tally: whatever part of some groups is asked for --------------------------------------------
+
+
+def same(counts, groups, semantics):
+    """Whether counts are exactly those of some (people, Counter), values by label."""
+    assert counts.semantics == semantics
+    assert counts.sizes.tolist() == [size for size, _ in groups]
+    assert [counts.bag(g) for g in range(counts.n_groups)] == [dict(bag) for _, bag in groups]
+
+
+# ---- tables of which next to no rows are equal are not merged ------------------------------------
+
+
+MANY = np.arange(300_000)
+
+
+@pytest.mark.parametrize(
+    ("columns", "differ"),
+    [
+        ([MANY], True),
+        ([MANY // 2], False),
+        ([MANY % 1000, MANY // 1000], True),
+        ([MANY % 100, (MANY % 200).astype(np.uint8)], False),
+        ([(MANY >> at & 1).astype(np.uint8) for at in range(70)], True),
+        ([np.arange(1000)], False),  # so few are merged in any case
+    ],
+)
+def test_part_says_whether_rows_differ(columns, differ):
+    assert nearly_all_differ(columns) is differ
+
+
+@pytest.mark.parametrize(
+    ("method", "form"),
+    [
+        (fk.Mondrian(), "bucketized"),
+        (fk.Mondrian(suppression=0.05), "generalized"),
+        (fk.FullDomain(), "generalized"),
+    ],
+)
+def test_unmerged_rows_are_grouped_alike(monkeypatch, method, form):
+    random, n = np.random.default_rng(3000), 2000
+    table = pa.table({
+        "id": np.arange(n),
+        "age": random.integers(0, 60, n),
+        "zip": random.integers(0, 300, n),
+        "ill": [f"d{x}" for x in random.geometric(0.2, n).clip(max=12)],
+    })  # fmt: skip
+    schema = fk.Schema(identifiers=["id"], quasi_identifiers=["age", "zip"], sensitive="ill")
+    policy = fk.Policy([fk.Requirement(fk.Facts(2, 4, 1), below="1/2")], schema)
+    monkeypatch.setattr(arrays, "_BLOCK", 500)
+    audits, people = [], []
+    for differ in (False, True):
+        for module in (points_module, microdata):
+            monkeypatch.setattr(module, "nearly_all_differ", lambda columns, differ=differ: differ)
+        made = fk.publish(table, policy, method=method, form=form, seed=1)
+        rows = pa.concat_tables(made.placed.members())
+        labels = [name for name in rows.column_names if name in ("age", "zip", "group")]
+        audits.append(made.audit.verdicts)
+        people.append(rows.select(["id", *labels]).to_pydict())
+    assert people[0] == people[1]
+    assert audits[0] == audits[1] or repr(audits[0]) == repr(audits[1])
+
+
+# ---- utility: what a release is worth, by definitions in plain Python; and weights of columns ----
+
+
+def people_of(columns, **hierarchies):
+    n = len(next(iter(columns.values())))
+    schema = fk.Schema(quasi_identifiers=list(columns), sensitive="d", hierarchies=hierarchies)
+    return fk.Microdata(pa.table({**columns, "d": (["x", "y"] * n)[:n]}), schema)
+
+
+def days(*given):
+    return [date(2024, 1, day) for day in given]
+
+
+@pytest.mark.parametrize(
+    ("people", "least", "said"),
+    [
+        (3, 4, "3 people make no group of at least 4"),
+        (0, 1, "people must be a whole number from 1, not 0"),
+        (5, 0, "least must be a whole number from 1, not 0"),
+        (5, 2.0, "least must be a whole number from 1, not 2.0"),
+        (True, 1, "people must be a whole number from 1, not True"),
+    ],
+)
+def test_no_optimum_without_groups(people, least, said):
+    with pytest.raises(fk.InputError, match=said):
+        fk.optimal_discernibility(people, least)
+
+
+TWO = np.array([0, 0, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (lambda m: (m,), r"expected GroupCounts or a Release, not Microdata; microdata\.counts"),
+        (lambda m: (m.counts(TWO), m), "give microdata and groups together"),
+        (lambda m: (m.counts(TWO), None, TWO), "give microdata and groups together"),
+        (lambda m: (m.counts(TWO), "t.csv", TWO), "expected Microdata, not str"),
+        (lambda m: (m.counts(TWO), m, TWO[:3]), "each of the 4 rows"),
+        (lambda m: (m.counts(TWO), m, TWO / 2), "a whole number for each"),
+        (lambda m: (m.counts(TWO), m, TWO - 1), "row 1 of .* has no group"),
+        (lambda m: (GroupCounts.from_bags(["xyx"]), m, TWO), "3 people are counted, but .* has 4"),
+    ],
+)
+def test_unmeasurable_groups_are_refused(given, said):
+    with pytest.raises(fk.InputError, match=said):
+        fk.utility_of(*given(people_of({"age": [10, 30, 20, 50]})))
+
+
+# ---- weights -------------------------------------------------------------------------------------
+
+POLICY = """
+[schema]
+quasi_identifiers = ["age", "zip"]
+sensitive = "disease"
+
+[[require]]
+k_anonymity = 4
+
+[publish]
+weights = { zip = 3 }
+"""
+SCHEMA = fk.Schema(quasi_identifiers=["age", "zip"], sensitive="disease")
+FOUR = [fk.Requirement(fk.KAnonymity(4))]
+
+
+def table(n=60):
+    draw, numbers = random.Random(1), {"age": (20, 60), "zip": (100, 160)}
+    columns = {key: [draw.randint(*ends) for _ in range(n)] for key, ends in numbers.items()}
+    return pa.table({**columns, "disease": draw.choices("abcd", k=n)})
+
+
+@pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
+def test_what_counts_more_loses_less(method):
+    steps = {name: fk.Intervals([5, 10, 20]) for name in ("age", "zip")}
+    schema = fk.Schema(quasi_identifiers=["age", "zip"], sensitive="disease", hierarchies=steps)
+    losses = []
+    for weights in ({}, {"zip": 20}, {"zip": "1/20"}):
+        policy = fk.Policy(FOUR, schema, fk.PublishOptions(weights=weights))
+        losses.append(fk.publish(table(300), policy, method=method).utility.ncp["zip"])
+    assert losses[1] <= losses[0] <= losses[2]
+    assert losses[1] < losses[2]
+
+
+@pytest.mark.parametrize("given", [0, -1, True, "much", float("nan"), float("inf"), None])
+def test_invalid_weights_are_refused(given):
+    with pytest.raises(PolicyError, match="'zip'"):
+        fk.PublishOptions(weights={"zip": given})
+
+
+def test_weights_of_unknown_columns():
+    said = r"publish.weights: 'zipp' is no quasi-identifier; did you mean 'zip'"
+    with pytest.raises(PolicyError, match=said):
+        fk.Policy(FOUR, SCHEMA, fk.PublishOptions(weights={"zipp": 3}))
+    with pytest.raises(PolicyError, match=said):  # of a table, where the policy has no schema
+        fk.publish(fk.Microdata(table(), SCHEMA), fk.Policy(FOUR), weights={"zipp": 3})
+    with pytest.raises(PolicyError, match="must be a table"):
+        fk.PublishOptions(weights=3)
+
+
+def test_weights_in_files_and_commands(desk):
+    path = desk.folder / "policy.toml"
+    for text, said in (
+        ("{ zipp = 3 }", "no quasi-identifier"),
+        ("{ zip = -3 }", "above 0"),
+        ('{ zip = "x" }', "above 0"),
+        ("3", "table"),
+    ):
+        path.write_text(POLICY.replace("{ zip = 3 }", text))
+        with pytest.raises(PolicyError, match=said):
+            fk.Policy.load(path)
+    path.write_text(POLICY)
+    pc.write_csv(table(), desk.folder / "table.csv")
+    desk.says(*desk.publish("--set", "weights.age=0.5", "--quiet"))
+    publish = desk.json("out/certificate.json")["policy"]["publish"]
+    assert publish["weights"] == {"zip": 3, "age": 0.5}
+    for wrong, said in (("weights.agge=2", "did you mean"), ("weights.age=0", "above 0")):
+        assert said in desk.refused(*desk.publish("--set", wrong, out="no"))
