@@ -140,13 +140,17 @@ def models(case: Case, found: list[fk.UtilityReport | None]) -> Iterator[list[st
 
 # Tables whose coefficients the page shows.
 SHOWN = ("hospital", "Adult", "survey")
+LARGE = 0.3
 
 
 def coefficients(case: Case, found: list[fk.UtilityReport | None]) -> Iterator[list[str]]:
-    """Coefficients of the logistic model of one table."""
+    """Coefficients of the logistic model of one table: large ones, and those that change sign."""
     each = [None if own is None else fit_of(own.models, "logistic").coefficients for own in found]
     first = next(own for own in each if own is not None)
     for at, term in enumerate(first):
+        mondrian = each[0][at].usual if each[0] else None
+        if abs(term.raw) < LARGE and not (mondrian and mondrian * term.raw < 0):
+            continue
         said = [figure(own and own[at].usual) for own in each]
         yield [case.name, term.of, figure(term.raw), *said]
 
@@ -159,6 +163,8 @@ def tables(case: Case, found: list[fk.UtilityReport | None]) -> Iterator[list[st
     for at, own in enumerate(first.tables):
         if own.columns[0] == named:
             each = [None if one is None else one.tables[at] for one in some]
+            if all(one is not None and one.misplaced.drawn < 0.0005 for one in each):
+                continue  # every method leaves it exact
             said = ["–" if one is None else beside(one) for one in each]
             raw = f"{own.measure} {figure(own.association.raw)}"
             yield [case.name, " × ".join(own.columns), raw, *said]
