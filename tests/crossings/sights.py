@@ -40,7 +40,7 @@ def people_of(case, rows):
         for name in columns:
             own = row[name]
             if semantics_of(case, name) != "single":
-                row[name] = tuple(own)
+                row[name] = tuple(sorted(own))  # a bag, whatever its order
                 continue
             if own in schema.get("reading", {}).get("missing", ()):
                 own = None
