@@ -70,9 +70,10 @@ class Chances:
         )
 
     def reaching(self, limit: Fraction, cells: IntArray, inclusive: bool = False) -> BoolArray:
-        """Which of some cells reach a limit (or exceed it), by fractions where floats are near it.
+        """True for each cell that reaches a limit, by fractions where floats are near it.
 
-        What is out of reach of fractions counts as reaching it.
+        Where no fraction can be worked out, the cell counts as reaching it. With `inclusive`, a
+        chance that equals the limit does not reach it.
         """
         bound = float(limit)
         is_reaching: BoolArray = self.lower[cells] > bound
@@ -80,11 +81,10 @@ class Chances:
         first, kind = self._kinds(cells[near])
         kind_reaches = np.empty(len(first), dtype=bool)
         for start in range(0, len(first), _AT_ONCE):
-            part = slice(start, start + _AT_ONCE)
-            kind_reaches[part] = [
-                chance is None or chance > limit or (chance == limit and not inclusive)
-                for chance in self.exact(cells[near[first[part]]])
-            ]
+            chances = self.exact(cells[near[first[start : start + _AT_ONCE]]])
+            for number, chance in enumerate(chances, start):
+                is_over = chance is None or chance > limit
+                kind_reaches[number] = is_over or (chance == limit and not inclusive)
         is_reaching[near] = kind_reaches[kind]
         return is_reaching
 

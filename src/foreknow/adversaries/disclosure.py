@@ -156,14 +156,22 @@ def worst(disclosures: Iterable[Disclosure]) -> Disclosure:
     return max(near, key=_rank)
 
 
+def _gain(disclosure: Disclosure) -> float:
+    """How many times its prior a chance is; 0 without a prior."""
+    if disclosure.prior is None:
+        return 0.0
+    return disclosure.probability / float(disclosure.prior)
+
+
 def worst_by_prior(disclosures: Iterable[Disclosure]) -> Disclosure:
     """Return the one that is highest relative to its prior, as `worst` does."""
     candidates = list(disclosures)
-    times = [0.0 if d.prior is None else d.probability / float(d.prior) for d in candidates]
-    if not any(times):
+    gains = list(map(_gain, candidates))
+    if not any(gains):
         return worst(candidates)
+    threshold = max(gains) * (1 - CLOSE)
     near = [
-        d for d, gain in zip(candidates, times, strict=True) if gain >= max(times) * (1 - CLOSE)
+        candidate for candidate, gain in zip(candidates, gains, strict=True) if gain >= threshold
     ]
     if len(near) == 1:
         return near[0]

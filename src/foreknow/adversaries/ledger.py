@@ -258,9 +258,10 @@ class MinLedger:
         if len(lowered):
             self._lowered[:] = False
             safe, close = self.safe(self._minima[:, lowered])
-            self._unsafe |= not np.all(safe | close) or not all(
-                self.settles(int(key), self._cells.detail.take(slice(0))) for key in lowered[close]
-            )
+            self._unsafe |= not np.all(safe | close)
+            for key in lowered[close].tolist():
+                nothing_new = self._cells.detail.take(slice(0))
+                self._unsafe = self._unsafe or not self.settles(key, nothing_new)
         return int(self._unsafe)
 
     # ---- changes --------------------------------------------------------------------------

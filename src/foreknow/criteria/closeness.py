@@ -432,11 +432,11 @@ class BetaLikeness(_OfTable):
 
     def _exact(self, counts: GroupCounts, group: int, table_counts: IntArray) -> Fraction:
         people, everybody = int(counts.sizes[group]), int(table_counts.sum())
-        gains = [
-            Fraction(n_in_group * everybody, n_in_table * people) - 1
-            for _, n_in_group, n_in_table in _cells(counts, group, table_counts)
-        ]
-        return max(*gains, Fraction(0))
+        highest = Fraction(0)
+        for _, n_in_group, n_in_table in _cells(counts, group, table_counts):
+            gain = Fraction(n_in_group * everybody, n_in_table * people) - 1
+            highest = max(highest, gain)
+        return highest
 
     def failing(self, counts: GroupCounts, table_counts: IntArray) -> BoolArray:
         """Which groups have a value too often; enhanced, by its share, too."""
@@ -525,11 +525,11 @@ class DeltaDisclosure(_OfTable):
         if len(cells) < np.count_nonzero(table_counts):
             return float("inf")
         people, everybody = int(counts.sizes[group]), int(table_counts.sum())
-        times = [
-            Fraction(n_in_group * everybody, n_in_table * people)
-            for _, n_in_group, n_in_table in cells
-        ]
-        return max(max(x, 1 / x) for x in times)
+        highest = Fraction(0)
+        for _, n_in_group, n_in_table in cells:
+            times = Fraction(n_in_group * everybody, n_in_table * people)
+            highest = max(highest, times, 1 / times)
+        return highest
 
 
 def _log_is_below(number: Fraction, limit: Fraction) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -99,19 +100,15 @@ class Levels(OfGroups):
             raise InputError('Levels: give columns and what they may show: {"age": {"top": 90}}')
         limits = {}
         for column, setting in self.limits.items():
-            if (
-                not isinstance(setting, Mapping)
-                or not setting
-                or setting.keys() - {*_ENDS, "at_least"}
-            ):
+            is_table = isinstance(setting, Mapping) and bool(setting)
+            if not is_table or setting.keys() - {*_ENDS, "at_least"}:
                 raise InputError(
                     f"Levels: {column!r} has a top, a bottom or at_least, not {setting!r}"
                 )
-            limit = {
-                key: _limit(setting[key], column, key)
-                for key in _ENDS
-                if setting.get(key) is not None
-            }
+            limit: dict[str, Any] = {}
+            for key in _ENDS:
+                if setting.get(key) is not None:
+                    limit[key] = _limit(setting[key], column, key)
             _check_ends(column, limit)
             if setting.get("at_least") is not None:
                 limit["at_least"] = whole_number(
@@ -126,15 +123,12 @@ class Levels(OfGroups):
     @classmethod
     def from_settings(cls, read: Any, folder: Path) -> Levels:
         """Make it of its table in a policy file, or of what a certificate states."""
-        limits = {
-            column: {key: value for key, value in given_of(setting).items() if key != "hierarchy"}
-            for column, setting in read.items()
-        }
-        hierarchies = {
-            column: hierarchy_from(setting.hierarchy, column, folder)
-            for column, setting in read.items()
-            if setting.hierarchy is not None
-        }
+        limits: dict[str, Any] = {}
+        hierarchies: dict[str, Any] = {}
+        for column, setting in read.items():
+            limits[column] = _without_hierarchy(given_of(setting))
+            if setting.hierarchy is not None:
+                hierarchies[column] = hierarchy_from(setting.hierarchy, column, folder)
         return cls(limits, hierarchies)
 
     @property
@@ -201,7 +195,7 @@ class Levels(OfGroups):
                 yield f"{column} below level {limit['at_least']}"
 
     def fails(self, counts: GroupCounts) -> BoolArray:
-        """Which groups have a label that shows too much."""
+        """True for each group with a label that shows too much."""
         groups = counts.groups
         if not isinstance(groups, GroupLabels):
             raise InputError(
@@ -217,9 +211,11 @@ class Levels(OfGroups):
             place = groups.columns.index(column)
             labels = [None if label[place] is None else str(label[place]) for label in groups]
             are_whole = not any(_FRACTION.search(label or "") for label in labels)
-            distinct = dict.fromkeys(labels)
-            bad = {label: not self._allowed(column, limit, label, are_whole) for label in distinct}
-            is_failing |= np.array([bad[label] for label in labels], dtype=bool)
+            is_bad = dict[str | None, bool]()
+            for label in labels:
+                if label not in is_bad:
+                    is_bad[label] = not self._allowed(column, limit, label, are_whole)
+            is_failing |= np.array([is_bad[label] for label in labels], dtype=bool)
         return is_failing
 
     def _allowed(
@@ -238,14 +234,12 @@ class Levels(OfGroups):
 
     def to_dict(self) -> dict[str, Any]:
         """``{"levels": {...}}``, as in a policy file."""
-        return {
-            self.key: {
-                column: {
-                    key: _setting(value) if key in _ENDS else value for key, value in limit.items()
-                }
-                for column, limit in self.limits.items()
-            }
-        }
+        limits: dict[str, dict[str, Any]] = {}
+        for column, limit in self.limits.items():
+            limits[column] = dict(limit)
+            for key in limit.keys() & set(_ENDS):
+                limits[column][key] = _setting(limit[key])
+        return {self.key: limits}
 
     def published(self) -> dict[str, Any]:
         """Its entry in a certificate, with the hierarchies that define the levels."""
@@ -258,11 +252,18 @@ class Levels(OfGroups):
 
 def levels_of(required: Mapping[str, Any]) -> dict[str, Level]:
     """How fine columns may be by a ``[[require]]`` table of a certificate; nothing by another."""
-    limits = {
-        column: {key: value for key, value in setting.items() if key != "hierarchy"}
-        for column, setting in required.get(Levels.key, {}).items()
-    }
-    return Levels(limits).levels if limits else {}
+    settings = required.get(Levels.key, {})
+    if not settings:
+        return {}
+    limits = map(_without_hierarchy, settings.values())
+    return Levels(dict(zip(settings, limits, strict=True))).levels
+
+
+def _without_hierarchy(setting: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of a column that state a limit."""
+    limit = dict(setting)
+    limit.pop("hierarchy", None)
+    return limit
 
 
 def _plain(hierarchy: Any) -> dict[str, Any]:
@@ -284,13 +285,10 @@ def _tells_ends_apart(label: str, limit: Mapping[str, Any]) -> bool:
         return False
     if bare.endswith((")", "+", OR_MISSING)):
         return True  # a name of a node, and no number
-    listed = [way.members for way in ways if len(way.members) > 1]
-    if listed:
-        return any(
-            member != MISSING and _tells_ends_apart(member, limit)
-            for members in listed
-            for member in members
-        )
+    lists = [way.members for way in ways if len(way.members) > 1]
+    if lists:
+        members = {*chain.from_iterable(lists)} - {MISSING}
+        return any(_tells_ends_apart(member, limit) for member in members)
     dated = any(isinstance(limit.get(key), date) for key in _ENDS)
     kinds = (datetime,) if dated else (int, Decimal)
     ranges = [way for way in ways if way.is_range_of(*kinds)]
@@ -299,7 +297,8 @@ def _tells_ends_apart(label: str, limit: Mapping[str, Any]) -> bool:
 
 def _shows_an_end(way: Any, limit: Mapping[str, Any]) -> bool:
     """True if a range reaches a top or a bottom, but does not stand for all beyond it."""
-    low, high = (None if end is None else _exactly(end) for end in (way.lower, way.upper))
+    low = None if way.lower is None else _exactly(way.lower)
+    high = None if way.upper is None else _exactly(way.upper)
     if "top" in limit:
         top = _exactly(limit["top"])
         if low is not None and (low > top or (low == top and high is not None)):
@@ -366,14 +365,14 @@ def _setting(limit: Any) -> Any:
 def _is_coarse(label: str, hierarchy: Any, level: int, are_whole: bool) -> bool:
     """True if a label is of a level of a hierarchy, or of a coarser one.
 
-    Of numbers it is told whether all are whole, so that 5 is all from 5 to below 6.
+    With `are_whole`, all numbers of the column are whole, so that 5 is all from 5 to below 6.
     """
     bare = label.removesuffix(OR_MISSING)
     if isinstance(hierarchy, Tree):  # of which a value may be called "unknown or missing"
-        finer = {cell for row in hierarchy.rows for cell in row[:level]}
-        return label not in finer and (
-            label == MISSING or any(_is_node(text, hierarchy.rows, level) for text in (label, bare))
-        )
+        if any(label in row[:level] for row in hierarchy.rows):
+            return False
+        rows = hierarchy.rows
+        return label == MISSING or _is_node(label, rows, level) or _is_node(bare, rows, level)
     if label == MISSING:
         return True
     ways = meanings_of(bare)
@@ -389,22 +388,24 @@ def _is_coarse(label: str, hierarchy: Any, level: int, are_whole: bool) -> bool:
         )
     if isinstance(hierarchy, Intervals):
         width, origin = Fraction(str(hierarchy.widths[level - 1])), Fraction(str(hierarchy.origin))
-        numbers = [way for way in ways if way.is_range_of(int, Decimal)]
-        finest = Fraction(str(hierarchy.widths[0])), origin
-        are_whole = are_whole and all(number.denominator == 1 for number in finest)
-        if not are_whole and any(way.upper is not None and not way.below for way in numbers):
+        ranges = [way for way in ways if way.is_range_of(int, Decimal)]
+        finest = Fraction(str(hierarchy.widths[0]))
+        are_whole = are_whole and finest.denominator == origin.denominator == 1
+        if not are_whole and any(way.upper is not None and not way.below for way in ranges):
             return False
-        cuts = [[(cut - origin) / width for cut in _cuts(way)] for way in numbers]
-        return bool(cuts) and all(
-            cut_places == sorted({*cut_places}) and all(cut.denominator == 1 for cut in cut_places)
-            for cut_places in cuts
-        )
+        return bool(ranges) and all(_is_of_grid(way, width, origin) for way in ranges)
     period = hierarchy.periods[level - 1]
     if bare == "00h to 23h" or (period == "hour" and re.fullmatch("([01][0-9]|2[0-3])h", bare)):
         return True  # of any day
     moments = [way for way in ways if way.is_range_of(datetime)]
-    ends = [end for way in moments for end in way.ends_given]
+    ends = chain.from_iterable(way.ends_given for way in moments)
     return bool(moments) and all(_begins(end, period) for end in ends)
+
+
+def _is_of_grid(way: Any, width: Fraction, origin: Fraction) -> bool:
+    """True if the ends of a range are cuts of intervals of one width, and in order."""
+    places = [(cut - origin) / width for cut in _cuts(way)]
+    return places == sorted({*places}) and all(place.denominator == 1 for place in places)
 
 
 def _cuts(way: Any) -> Iterable[Fraction]:
@@ -430,7 +431,7 @@ def _begins(moment: Any, period: str) -> bool:
 
 def _is_node(label: str, rows: Sequence[Sequence[Any]], level: int) -> bool:
     """True if a label is a node from a level on, and is called like nothing below it."""
-    columns = [{*column} for column in zip(*rows, strict=True)]
+    columns = list(map(set, zip(*rows, strict=True)))
     if re.fullmatch(r"\*+", label) and label not in columns[0]:
         return True
     label_parts = re.fullmatch(r"(.*) \(level (\d{1,3})\)\+*", label, re.DOTALL)

@@ -257,10 +257,12 @@ class OfGroups:
     def _settings(self) -> dict[str, Any]:
         """Its fields, as the keys of its table."""
         criterion: Any = self
-        settings = {setting.name: getattr(criterion, setting.name) for setting in fields(criterion)}
-        return {
-            key: plain(value, as_setting) for key, value in settings.items() if value is not None
-        }
+        settings: dict[str, Any] = {}
+        for setting in fields(criterion):
+            value = getattr(criterion, setting.name)
+            if value is not None:
+                settings[setting.name] = plain(value, as_setting)
+        return settings
 
     def published(self) -> dict[str, Any]:
         """Its entry in a certificate, the same as in a policy file."""

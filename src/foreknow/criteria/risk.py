@@ -105,9 +105,9 @@ class Limits(OfGroups):
 
     def _settings(self) -> dict[str, Any]:
         settings = super()._settings()
-        return (
-            settings if self.strict else {key: settings[key] for key in settings if key != "strict"}
-        )
+        if not self.strict:
+            settings.pop("strict", None)
+        return settings
 
 
 @dataclass(frozen=True)

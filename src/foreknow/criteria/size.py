@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeAlias, cast
 
@@ -244,7 +244,7 @@ class KAnonymity(GroupSize):
     @property
     def columns(self) -> tuple[str, ...]:
         """Every column of these lists."""
-        return tuple(dict.fromkeys(name for columns in self.lists for name in columns))
+        return tuple(dict.fromkeys(chain.from_iterable(self.lists)))
 
     @property
     def of_groups(self) -> GroupSize | None:
@@ -308,10 +308,13 @@ class KAnonymity(GroupSize):
         apart = [labels.cohort] if labels.cohort in labels.columns else []
         for columns in lists:
             places = list(map(labels.columns.index, (*apart, *columns)))
-            keys = [tuple(label[place] for place in places) for label in labels]
-            which = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-            of_group = np.array([which[key] for key in keys])
-            sharing.append(np.bincount(of_group, counts.sizes)[of_group].astype(np.int64))
+            numbers: dict[Any, int] = {}  # of what groups show in these columns
+            shown_number = np.empty(len(labels), dtype=np.int64)
+            for group, label in enumerate(labels):
+                shown = tuple([label[place] for place in places])
+                shown_number[group] = numbers.setdefault(shown, len(numbers))
+            people = np.bincount(shown_number, counts.sizes).astype(np.int64)
+            sharing.append(people[shown_number])
         return lists, np.stack(sharing)
 
     def to_dict(self) -> dict[str, Any]:

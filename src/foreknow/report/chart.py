@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import ClassVar
 
 from foreknow.report.blocks import Table
@@ -72,12 +73,9 @@ def shares(title: str, most: float = 1) -> Axis:
 
 def round_numbers(low: float, high: float, least_step: float = 0) -> Iterator[float]:
     """Choose round numbers from low to high, six at most, that are at least so far apart."""
-    steps = (s * 10.0**e for e in range(-9, 40) for s in (1, 2, 5))
-    step = next(
-        candidate
-        for candidate in steps
-        if candidate >= least_step and (high - low) / candidate <= 5.001
-    )
+    needed = max(least_step, (high - low) / 5.001)
+    steps = (factor * 10.0**power for power, factor in product(range(-9, 40), (1, 2, 5)))
+    step = next(step for step in steps if step >= needed)
     first = -int(-low // step)
     yield from (round(i * step, 9) for i in range(first, int(high / step + 1e-9) + 1))
 
@@ -195,7 +193,11 @@ class Panel:
     @property
     def edge(self) -> Sequence[int]:
         """How many squares of each row, from the left, are inside."""
-        return [sum(square.inside for square in row) for row in self.rows]
+        lengths = []
+        for row in self.rows:
+            inside = [square for square in row if square.inside]
+            lengths.append(len(inside))
+        return lengths
 
 
 @dataclass(frozen=True)
@@ -228,12 +230,12 @@ class HeatMap:
 
     def outline(self, panel: Panel) -> str:
         """The line around what is inside: up along its right end, row by row."""
-        top = self.high * len(self.rows) + 2
-        steps = [
-            f"H{self.beside + self.wide * end}V{top - self.high * (row + 1)}"
-            for row, end in enumerate(panel.edge)
-        ]
-        return f"M{self.beside} {top}{''.join(steps)}H{self.beside}Z"
+        bottom = height = self.high * len(self.rows) + 2
+        steps = []
+        for length in panel.edge:
+            height -= self.high
+            steps.append(f"H{self.beside + self.wide * length}V{height}")
+        return f"M{self.beside} {bottom}{''.join(steps)}H{self.beside}Z"
 
 
 def bar_table(head: tuple[str, str], rows: Iterable[tuple[str, int]]) -> Table:

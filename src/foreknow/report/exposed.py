@@ -103,23 +103,17 @@ def exposed_figure(exposed: Exposed, anchor: str, title: str = "") -> Iterator[F
     limit, people = exposed.verdict.required.at(None), exposed.by_chance
     if not any(people):
         return
-    ranges = [
-        *(f"{10 * i}% to {'less than ' if i == 9 else ''}{10 * i + 10}%" for i in range(10)),
-        "certain",
-    ]
+    ranges = [f"{10 * i}% to {10 * i + 10}%" for i in range(9)]
+    ranges += ["90% to less than 100%", "certain"]
     absolute = not exposed.verdict.required.relative
-    # A bar that the limit divides is drawn as those below it.
-    over = [i == 10 or (absolute and i >= 10 * limit) for i in range(11)]
-    bars = [
-        Bar(
-            (start := i + 0.9 * (i == 10)) + 0.04,
-            start + 0.96,
-            amount,
-            f"{some(amount, 'person', 'people')}: {chances}",
-            LIMIT if over[i] else OWN,
-        )
-        for i, (amount, chances) in enumerate(zip(people, ranges, strict=True))
-    ]
+    bars = []
+    for place, (amount, chances) in enumerate(zip(people, ranges, strict=True)):
+        is_certain = place == 10
+        start = 10.9 if is_certain else place
+        # A bar that the limit divides is drawn as those below it.
+        color = LIMIT if is_certain or (absolute and place >= 10 * limit) else OWN
+        label = f"{some(amount, 'person', 'people')}: {chances}"
+        bars.append(Bar(start + 0.04, start + 0.96, amount, label, color))
     ticks = [(start, f"{10 * start}%") for start in (0, 2, 4, 6, 8)] + [
         (10, "100%"),
         (11.4, "certain"),

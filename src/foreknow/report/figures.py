@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import chain, cycle, product
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,8 @@ def size_bins(sizes: Sequence[int], n_bins: int = 40) -> tuple[list[int], list[i
     """Count groups by size: the least size of each bin, its groups, and the bins' whole width."""
     smallest, largest = int(min(sizes)), int(max(sizes))
     needed = -(-(largest - smallest + 1) // n_bins)
-    width = next(step * 10**e for e in range(19) for step in (1, 2, 5) if step * 10**e >= needed)
+    round_widths = (factor * 10**power for power, factor in product(range(19), (1, 2, 5)))
+    width = next(width for width in round_widths if width >= needed)
     first = smallest // width * width
     tally = np.bincount((np.asarray(sizes) - first) // width)
     return [first + width * i for i in range(len(tally))], tally.tolist(), width
@@ -52,17 +54,14 @@ def worst_cell(disclosure: Disclosure, required: Limit, limits: bool = True) -> 
 def sizes_figure(counts: GroupCounts) -> Chart:
     """Draw how many groups have which size."""
     starts, groups, step = size_bins(counts.sizes.tolist())
-    middles = [start + (step - 1) / 2 for start in starts]
-    names = [str(s) if step == 1 else f"{s:,} to {s + step - 1:,}" for s in starts]
-    bars = [
-        Bar(
-            middle - 0.45 * step,
-            middle + 0.45 * step,
-            n_groups,
-            f"{some(n_groups, 'group', 'groups')} of {name}",
-        )
-        for middle, n_groups, name in zip(middles, groups, names, strict=True)
-    ]
+    names, bars = [], []
+    for start, n_groups in zip(starts, groups, strict=True):
+        last = start + step - 1
+        middle = (start + last) / 2
+        name = str(start) if step == 1 else f"{start:,} to {last:,}"
+        label = f"{some(n_groups, 'group', 'groups')} of {name}"
+        names.append(name)
+        bars.append(Bar(middle - 0.45 * step, middle + 0.45 * step, n_groups, label))
     across = amounts("people in the group", starts[-1] + step - 1, starts[0], 0.6 * step)
     head = ("people in the group", "groups")
     table = bar_table(head, zip(names, groups, strict=True))
@@ -81,12 +80,12 @@ def priors_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Iterato
     if not any(all_posteriors):
         return
     is_secret = verdict.requirement.meant(counts.values).about
-    clouds = [
-        _cloud(posteriors, is_secret, *STYLES[place % len(STYLES)][:2])
-        for place, posteriors in enumerate(all_posteriors)
-        if posteriors is not None
-    ]
-    if not any(cloud.x for cloud in clouds):
+    clouds = []
+    for posteriors, (color, symbol, _) in zip(all_posteriors, cycle(STYLES), strict=False):
+        if posteriors is not None:
+            clouds.append(_cloud(posteriors, is_secret, color, symbol))
+    before = [*chain.from_iterable(cloud.x for cloud in clouds)]
+    if not before:
         return
     same = Series((0, 1), (0, 1), "nothing learned", "#7a8290", dash="2 4")
     below = float(required.amount or 0)
@@ -94,20 +93,18 @@ def priors_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Iterato
         limit = Series((0, 1 / below, 1), (0, 1, 1), "the limit", LIMIT, dash="8 5")
     else:
         limit = Series((0, 1), (below, below), "the limit", LIMIT, dash="8 5")
-    widest = max(x or 0 for cloud in clouds for x in cloud.x)
+    widest = max(x or 0 for x in before)
     # The likeliest of each table, as the figure has them.
-    listed = [text for cloud in clouds for text in cloud.texts[:_LISTED]]
+    listed = chain.from_iterable(cloud.texts[:_LISTED] for cloud in clouds)
+    rows = [text.split("\n", 1) for text in listed]
     chart = Chart(
         shares("how likely before the release", min(1.0, 1.1 * widest)),
         shares("how likely at worst after it"),
         [same, limit, *clouds],
-        table=Table(
-            ("who, and which value", "before and after"),
-            [text.split("\n", 1) for text in listed],
-            left=(0, 1),
-        ),
+        table=Table(("who, and which value", "before and after"), rows, left=(0, 1)),
     )
-    columns = list(dict.fromkeys(name for table in priors.tables for name in table.attributes))
+    attributes = chain.from_iterable(table.attributes for table in priors.tables)
+    columns = list(dict.fromkeys(attributes))
     caption = (
         f"Each mark is a {' or '.join(map(visible, columns[:4]))} and a value: across, how likely "
         "the value was before the release; up, how likely it is after it in the group where it is "
@@ -163,13 +160,11 @@ def more_known_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Ite
     for place, (kind, (color, symbol, dash)) in enumerate(kinds):
         sure, texts = [], []
         for n_facts in _MORE:
-            l, k, m = (
-                judge + n_facts * (changed == place) for changed, judge in enumerate(priors.amounts)
-            )
-            surest = worst(
-                judge.with_facts((l, k, m)).of_set([code], disclosure.value)
-                for judge in all_posteriors
-            )
+            amounts_known = list(priors.amounts)
+            amounts_known[place] += n_facts
+            l, k, m = amounts_known
+            informed = [judge.with_facts((l, k, m)) for judge in all_posteriors]
+            surest = worst(judge.of_set([code], disclosure.value) for judge in informed)
             bound = "at most " if surest.bounded else ""
             words = f"{bound}{percent(surest, Fraction(1), 1, 'up' if bound else 'nearest')}"
             sure.append(surest.probability)

@@ -75,8 +75,13 @@ class Terms:
 
     def known(self, l: int, k: int, m: int) -> str:
         """List the facts of these amounts, after "knows"; empty if there are none."""
-        parts = [self._values(l) if l else "", self.people(k, named_before=bool(l)) if k else ""]
-        parts = [part for part in (*parts, some(m, "link", "links") if m else "") if part]
+        parts: list[str] = []
+        if l:
+            parts.append(self._values(l))
+        if k:
+            parts.append(self.people(k, named_before=bool(l)))
+        if m:
+            parts.append(some(m, "link", "links"))
         if len(parts) == 3:
             parts = [f"{parts[0]}, {parts[1]}, and {parts[2]}"]
         return " and ".join(parts)
@@ -358,10 +363,9 @@ def _on_top(priors: Priors, noun: str) -> str:
 def short_priors(priors: Priors) -> str:
     """The same for a narrow column: by which columns, and how they are read."""
     sets = [", ".join(map(visible, table.attributes)) for table in priors.tables]
-    facts = "".join(
-        f", {facts_text}" for facts_text in [Terms().short(*priors.amounts)] if facts_text
-    )
-    return f"priors by {'; '.join(sets)} ({priors.semantics}){facts}"
+    text = f"priors by {'; '.join(sets)} ({priors.semantics})"
+    facts = Terms().short(*priors.amounts)
+    return f"{text}, {facts}" if facts else text
 
 
 def reader_of(priors: Any) -> str:
@@ -375,16 +379,13 @@ def reader_of(priors: Any) -> str:
     if not isinstance(priors, Priors) or not any(priors.amounts):
         return ""
     default = PriorTable.__dataclass_fields__["name"].default
-    names = [
-        f"by {', '.join(map(visible, table.attributes))}"
-        if table.name == default
-        else f"of {visible(table.name)}"
-        for table in priors.tables
-    ]
+    names = []
+    for table in priors.tables:
+        by_columns = f"by {', '.join(map(visible, table.attributes))}"
+        names.append(by_columns if table.name == default else f"of {visible(table.name)}")
+    tables = listing(names, "or", n_shown=8)
     facts = [f"{key}={amount}" for key, amount in zip("lkm", priors.amounts, strict=True) if amount]
-    return (
-        f"a reader with the priors {listing(names, 'or', n_shown=8)} and facts {', '.join(facts)}"
-    )
+    return f"a reader with the priors {tables} and facts {', '.join(facts)}"
 
 
 def used_prior(witness: PriorsWitness) -> str:

@@ -57,11 +57,13 @@ def spread_limits(
     """The criteria that limit each sensitive column, from (column, criterion) of each verdict."""
     criteria: dict[str, list[str | None]] = {column: [] for column in columns}
     for sensitive, criterion in limited:
-        criteria[columns[0] if sensitive not in criteria else sensitive].append(criterion)
-    return {
-        column: SpreadLimits(tuple(dict.fromkeys(key for key in keys if key)), None in keys)
-        for column, keys in criteria.items()
-    }
+        column = sensitive if sensitive in criteria else columns[0]
+        criteria[column].append(criterion)
+    limits: dict[str, SpreadLimits] = {}
+    for column, keys in criteria.items():
+        distinct = dict.fromkeys(filter(None, keys))
+        limits[column] = SpreadLimits(tuple(distinct), None in keys)
+    return limits
 
 
 def by_word_of(scope: Scope) -> str:

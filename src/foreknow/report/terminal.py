@@ -78,11 +78,12 @@ class Laid:
 
     def _table(self, table: Table) -> Grid:
         grid = Grid(box=box.SIMPLE_HEAD, expand=False, padding=(0, 1), pad_edge=False)
-        places = [column for column in range(len(table.head)) if column not in table.roomy]
         joined = list(table.left) if table.joined else []
         if joined:
             grid.add_column(self._text(table.joined), overflow="fold")
-        for column in (column for column in places if column not in joined):
+        hidden = {*table.roomy, *joined}
+        places = [column for column in range(len(table.head)) if column not in hidden]
+        for column in places:
             title = self._text(table.head[column])
             if column in table.left:
                 grid.add_column(title, overflow="fold")
@@ -91,11 +92,11 @@ class Laid:
             else:
                 grid.add_column(title, justify="right", no_wrap=True)
         for row in table.rows:
-            first = [self._text(" ".join(str(row[column]) for column in joined))] if joined else []
-            cells = (
-                self._cell(row[column], table.bars) for column in places if column not in joined
-            )
-            grid.add_row(*first, *cells)
+            cells = [self._cell(row[column], table.bars) for column in places]
+            if joined:
+                levels = " ".join(str(row[column]) for column in joined)
+                cells.insert(0, self._text(levels))
+            grid.add_row(*cells)
         return grid
 
     def _cell(self, cell: str | Cell, bars: bool) -> Text:

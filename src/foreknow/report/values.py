@@ -66,9 +66,9 @@ def _chart(chart: Chart) -> dict[str, Any]:
 
 def _heat(heat: HeatMap) -> dict[str, Any]:
     """A heat map: its squares in rows from the bottom, and the line around those inside."""
-    panels = [
-        {**asdict(panel), "edge": heat.outline(panel) if any(panel.edge) else ""}
-        for panel in heat.panels
-    ]
+    panels = []
+    for panel in heat.panels:
+        outline = heat.outline(panel) if any(panel.edge) else ""
+        panels.append({**asdict(panel), "edge": outline})
     sizes = {"wide": heat.wide, "high": heat.high, "beside": heat.beside, "size": heat.size}
     return {**asdict(heat), **sizes, "panels": panels}

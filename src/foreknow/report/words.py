@@ -70,7 +70,7 @@ def signature_words(columns: Iterable[str], signature: Iterable[object]) -> list
     ['sex f', 'age missing']
     """
     pairs = zip(columns, signature, strict=True)
-    return [f"{visible(c)} {'missing' if value is None else visible(value)}" for c, value in pairs]
+    return [f"{visible(column)} {visible(value)}" for column, value in pairs]
 
 
 def secret_words(

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
+from itertools import compress
 from operator import and_
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -154,18 +155,16 @@ class Population:
         population_counts = np.bincount(combination[n_entries:], minlength=len(first))
         lacking = np.flatnonzero(table_counts > population_counts)
         if len(lacking):
-            row = first[lacking[0]]
-            who = " and ".join(
-                f"{attribute.name} {exact_labels(attribute)[column[row]]!r}"
-                for attribute, column in zip(attributes, columns, strict=True)
-            )
-            raise self._lacking(
-                f"with {who}", int(population_counts[lacking[0]]), int(table_counts[lacking[0]])
-            )
-        self.exact = {
-            attribute.name: frozenset(v for v in attribute.domain if isinstance(v, str))
-            for attribute in attributes
-        }
+            place, row, descriptions = lacking[0], first[lacking[0]], []
+            for attribute, column in zip(attributes, columns, strict=True):
+                label = exact_labels(attribute)[column[row]]
+                descriptions.append(f"{attribute.name} {label!r}")
+            who = f"with {' and '.join(descriptions)}"
+            raise self._lacking(who, int(population_counts[place]), int(table_counts[place]))
+        self.exact = {}
+        for attribute in attributes:
+            texts = [value for value in attribute.domain if isinstance(value, str)]
+            self.exact[attribute.name] = frozenset(texts)
         self.held = True
 
     def keep_exact(self, labels: GroupLabels) -> None:
@@ -202,10 +201,10 @@ class Population:
             axis=0,
             return_counts=True,
         )
-        rows = [
-            [*(f.texts[c] for f, c in zip(points.values, key, strict=True)), times]
-            for key, times in zip(keys.tolist(), counts.tolist(), strict=True)
-        ]
+        rows: list[list[Any]] = []
+        for key, times in zip(keys.tolist(), counts.tolist(), strict=True):
+            texts = [values.texts[code] for values, code in zip(points.values, key, strict=True)]
+            rows.append([*texts, times])
         rows.sort(key=lambda row: [(part is not None, str(part)) for part in row])
         digest = hashlib.blake2b(json.dumps([columns, rows]).encode(), digest_size=32).hexdigest()
         if self.expected not in (None, digest):
@@ -278,15 +277,15 @@ class Population:
         points = self._points(groups.columns)
         for place, (column, values) in enumerate(zip(groups.columns, points.values, strict=True)):
             labels = {label[place] for label in groups}
-            parts = {part.strip('"') for label in labels for part in str(label).split(" | ")}
+            parts = set[str]()
+            for label in labels:
+                parts.update(part.strip('"') for part in str(label).split(" | "))
             other_labels = [part for part in parts if re.fullmatch(rf"{OTHER}\+*", part)]
             if column in self.trees or not {*other_labels} & {*values.texts}:
                 continue
             covered = [self._within(values, column, label, False) for label in labels]
-            listed = np.logical_or.reduce([mask for mask in covered if not mask.all()])
-            unlisted = [
-                text for text, is_listed in zip(values.texts, listed, strict=True) if not is_listed
-            ]
+            is_listed = np.logical_or.reduce([mask for mask in covered if not mask.all()])
+            unlisted = list(compress(values.texts, ~is_listed))
             if unlisted:
                 raise DataError(
                     f"column {column!r}: {other_labels[0]!r} may be one value, or stand for rarer "
@@ -299,12 +298,13 @@ class Population:
         if key not in self._read:
             from foreknow.data.engines.priors import read_everybody
 
+            codes: list[NDArray[Any]] = []
+            values: list[Values] = []
             columns_read = read_everybody(self.at, key, self.name, self.named)
-            values = [
-                Values(distinct, name, self.trees.get(name), self.orders.get(name))
-                for name, (_, distinct) in zip(key, columns_read, strict=True)
-            ]
-            codes = [column_codes for column_codes, _ in columns_read]
+            for name, (column_codes, distinct) in zip(key, columns_read, strict=True):
+                codes.append(column_codes)
+                tree, order = self.trees.get(name), self.orders.get(name)
+                values.append(Values(distinct, name, tree, order))
             self._read[key] = _Points(codes, values, len(codes[0]))
         return self._read[key]
 
@@ -522,10 +522,10 @@ class DeltaPresence(OfPopulation):
         rates = counts.sizes / people_in_group
         ends = []
         for edge, near in ((min, rates <= rates.min()), (max, rates >= rates.max())):
-            group_of_rate = {
-                Fraction(int(counts.sizes[g]), int(people_in_group[g])): g
-                for g in np.flatnonzero(near)[::-1].tolist()
-            }
+            group_of_rate: dict[Fraction, int] = {}
+            for group in np.flatnonzero(near).tolist():
+                rate = Fraction(int(counts.sizes[group]), int(people_in_group[group]))
+                group_of_rate.setdefault(rate, group)
             ends.append((edge(group_of_rate), group_of_rate[edge(group_of_rate)]))
         lowest = Fraction(0) if outside else ends[0][0]
         verb = "is" if outside == 1 else "are"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -245,16 +246,17 @@ def _population(report: RiskReport, population: PopulationUniques) -> tuple[list
         "the table. These are estimates, no verdicts. Each assumes that the table is a simple "
         "random sample of the population, and that"
     ]
+    rows: list[Row] = []
     if not report.uniques:
         sentences = [
             "Nobody in the table is unique, so nobody in it is unique in the population. The "
             "table cannot show whether others are."
         ]
     else:
-        assumptions = [
-            f"{estimate.assumption} ({_MODELS[estimate.model]})"
-            for estimate in population.estimates
-        ]
+        assumptions = []
+        for estimate in population.estimates:
+            rows.append(_estimate(estimate, estimate is population.chosen))
+            assumptions.append(f"{estimate.assumption} ({_MODELS[estimate.model]})")
         sentences[0] += f" {'; '.join(assumptions)}."
         sentences.append(
             "The journalist's risk is an expectation, since the sizes of classes in the "
@@ -262,11 +264,6 @@ def _population(report: RiskReport, population: PopulationUniques) -> tuple[list
             "certainty."
         )
         sentences.append(_rule(population))
-    rows = [
-        _estimate(estimate, estimate is population.chosen)
-        for estimate in population.estimates
-        if report.uniques
-    ]
     return sentences, Table(head, rows, left=(0, 4))
 
 
@@ -284,11 +281,8 @@ def _rule(population: PopulationUniques) -> str:
     small = population.fraction <= SMALL
     why = "Pitman's up to a sampling fraction of 10%, else the lower of Zayatz' and the negative "
     rule = f"The rule of Dankar, El Emam, Neisa and Roffey (2012) takes {why}binomial one"
-    preferred = next(
-        estimate
-        for estimate in population.estimates
-        if estimate.model == ("pitman" if small else "snb")
-    )
+    by_model = {estimate.model: estimate for estimate in population.estimates}
+    preferred = by_model["pitman" if small else "snb"]
     if population.chosen is None or preferred.uniques is not None:
         return f"{rule}."
     return f"{rule}. As the {_MODELS[preferred.model]} model gives none, Zayatz' stands in."
@@ -327,15 +321,14 @@ def _set(column_set: ColumnSet, name: str = "") -> Row:
 
 def _contributions(report: RiskReport) -> Table:
     """Each column, and the pairs that add the most."""
-    singles = [
-        contribution for contribution in report.contributions if len(contribution.columns) == 1
-    ]
-    pairs = [
-        contribution for contribution in report.contributions if len(contribution.columns) == 2
-    ]
-    rows = [*map(_contribution, singles), *map(_contribution, pairs)]
+    singles: list[Row] = []
+    pairs: list[Row] = []
+    for contribution in report.contributions:
+        rows = singles if len(contribution.columns) == 1 else pairs
+        rows.append(_contribution(contribution))
     head = ("without", "unique people", "fewer", "share of the unique")
-    return _worst(Table(head, rows, others=("other pair", "other pairs")), len(singles))
+    table = Table(head, [*singles, *pairs], others=("other pair", "other pairs"))
+    return _worst(table, len(singles))
 
 
 def _worst(table: Table, always: int) -> Table:
@@ -367,11 +360,11 @@ def _suda(report: RiskReport) -> tuple[list[str], Table]:
         "sample uniques)."
     ]
     if suda.n_people:
-        smallest = [
-            f"{number(n_people)} by {some(n_columns, 'column', 'columns')}"
-            for n_columns, n_people in enumerate(suda.people, 1)
-            if n_people
-        ]
+        smallest = []
+        for n_columns, n_people in enumerate(suda.people, 1):
+            if n_people:
+                columns = some(n_columns, "column", "columns")
+                smallest.append(f"{number(n_people)} by {columns}")
         sentences[0] += f" At the fewest: {listing(smallest)}."
         sentences.append(
             "A minimal unique of k of m columns scores (m - k)! for its person (SUDA). Each "
@@ -383,10 +376,10 @@ def _suda(report: RiskReport) -> tuple[list[str], Table]:
             "DIS: a match with a unique person is right with a probability of about "
             f"{percentage(suda.dis, 1)}, if the table is a random sample of the population.",
         )
-    shares = sorted(suda.contributions.items(), key=lambda item: -item[1])
-    rows: list[Row] = [
-        (visible(name), bar_cell(percentage(share, 1), share)) for name, share in shares
-    ]
+    rows: list[Row] = []
+    for name, share in sorted(suda.contributions.items(), key=lambda item: -item[1]):
+        bar = bar_cell(percentage(share, 1), share)
+        rows.append((visible(name), bar))
     return sentences, Table(("column", "share of scores"), rows)
 
 
@@ -394,15 +387,12 @@ def _listed(report: RiskReport) -> Table:
     """The people of the highest scores."""
     suda = report.suda
     assert suda is not None
-    rows = [
-        (
-            ", ".join("missing" if value is None else visible(value) for value in person.values),
-            "; ".join(map(_names, person.minimal[:_WORST])),
-            number(person.score),
-            "" if person.dis is None else f"{person.dis:.4f}",
-        )
-        for person in suda.listed(_WORST)
-    ]
+    rows: list[Row] = []
+    for person in suda.listed(_WORST):
+        values = ", ".join(map(visible, person.values))
+        sets = "; ".join(map(_names, person.minimal[:_WORST]))
+        dis = "" if person.dis is None else f"{person.dis:.4f}"
+        rows.append((values, sets, number(person.score), dis))
     return Table(
         (_names(report.columns), "unique by", "SUDA", "DIS"),
         rows,
@@ -418,16 +408,13 @@ def _listed(report: RiskReport) -> Table:
 
 def _figure(report: RiskReport) -> Chart:
     """Draw how many people are in classes of which sizes."""
-    people = (report.sizes * report.classes_of_size).tolist()
+    sizes, people = report.sizes.tolist(), (report.sizes * report.classes_of_size).tolist()
     names, bars, ticks = [], [], []
     for place, (low, high) in enumerate(pairwise([*_ENDS, None])):
         assert low is not None
         last = None if high is None else high - 1
-        inside = [
-            (size, n_people)
-            for size, n_people in zip(report.sizes.tolist(), people, strict=True)
-            if size >= low and (last is None or size <= last)
-        ]
+        start = bisect_left(sizes, low)
+        end = len(sizes) if high is None else bisect_left(sizes, high)
         if last is None:
             name, tick = f"{low} or more", f"{low}+"
         elif last > low:
@@ -436,8 +423,9 @@ def _figure(report: RiskReport) -> Chart:
             name = tick = str(low)
         names.append(name)
         ticks.append((place, tick))
-        height = sum(n_people for _, n_people in inside)
-        color = LIMIT if any(Fraction(1, size) > report.threshold for size, _ in inside) else OWN
+        height = sum(people[start:end])
+        is_over = start < end and Fraction(1, sizes[start]) > report.threshold
+        color = LIMIT if is_over else OWN
         label = f"{some(height, 'person', 'people')} in classes of {names[-1]}"
         bars.append(Bar(place - 0.45, place + 0.45, height, label, color))
     heights = [int(bar.height) for bar in bars]

@@ -472,8 +472,8 @@ class _Classes:
             setting = "policy" if policy is not None else "group"
             raise SchemaError(f"quasi_identifiers and {setting} both say who is alike; give one")
         if len(set(columns)) < len(columns):
-            twice = next(name for name in columns if list(columns).count(name) > 1)
-            raise SchemaError(f"quasi_identifiers names {twice!r} twice; keep one")
+            twice = [name for name in columns if list(columns).count(name) > 1]
+            raise SchemaError(f"quasi_identifiers names {twice[0]!r} twice; keep one")
         in_cases = False
         if isinstance(source, Microdata):
             source, in_cases = source.source, source.schema.unit == "row"
@@ -559,10 +559,11 @@ def _refuse_fewer(table: Combinations, lookalikes: IntArray) -> None:
     if not len(fewer):
         return
     worst_class = int(fewer[np.argmax((table.people - lookalikes)[fewer])])
-    who = ", ".join(
-        f"{name} {'missing' if value is None else value}"
-        for name, value in zip(table.columns, table.values(worst_class), strict=True)
-    )
+    descriptions = []
+    for name, value in zip(table.columns, table.values(worst_class), strict=True):
+        text = "missing" if value is None else value
+        descriptions.append(f"{name} {text}")
+    who = ", ".join(descriptions)
     classes = "one class" if len(fewer) == 1 else f"{len(fewer):,} of {len(table):,} classes"
     raise DataError(
         f"the population has fewer people than the table in {classes}: with {who} it has "
@@ -599,9 +600,10 @@ def _sets(table: Combinations, size: int) -> Iterator[ColumnSet]:
     n_columns, n_people = len(table.columns), table.n_people
     for n_chosen in [*range(1, min(size, n_columns - 1) + 1), n_columns]:
         for places in combinations(range(n_columns), n_chosen):
+            names = [table.columns[place] for place in places]
             classes = table.people if n_chosen == n_columns else table.classes(places)
             yield ColumnSet(
-                tuple(table.columns[place] for place in places),
+                tuple(names),
                 len(classes),
                 Fraction(len(classes), n_people),
                 _separation(classes, n_people),
@@ -628,7 +630,7 @@ def _contributions(table: Combinations) -> Iterator[Contribution]:
         for removed in combinations(everything, size):
             remaining = [column for column in everything if column not in removed]
             without = int((table.classes(remaining) == 1).sum())
-            names = tuple(table.columns[column] for column in removed)
+            names = [table.columns[column] for column in removed]
             share = Fraction(uniques - without, uniques) if uniques else Fraction(0)
-            contributions.append(Contribution(names, without, uniques - without, share))
+            contributions.append(Contribution(tuple(names), without, uniques - without, share))
         yield from sorted(contributions, key=lambda contribution: contribution.without)

@@ -72,24 +72,22 @@ class SpecialUniques(Plain):
     def _minimal(self, row: int) -> Iterator[tuple[str, ...]]:
         """The columns of the minimal uniques of a combination."""
         columns, minimal_sets = self._table.columns, list[set[int]]()
-        same = [codes == codes[row] for codes in self._table.codes]
+        same = np.stack([codes == codes[row] for codes in self._table.codes])
         for size in range(1, self.size + 1):
             for places in combinations(range(len(columns)), size):
                 if any(smaller <= set(places) for smaller in minimal_sets):
                     continue
-                if np.count_nonzero(np.logical_and.reduce([same[place] for place in places])) == 1:
+                if np.count_nonzero(same[[*places]].all(axis=0)) == 1:
                     minimal_sets.append(set(places))
-                    yield tuple(columns[place] for place in places)
+                    yield tuple([columns[place] for place in places])
 
     @property
     def _worst(self) -> list[dict[str, Any]]:
-        return [
-            {
-                **vars(person),
-                "values": dict(zip(self._table.columns, map(_plain, person.values), strict=True)),
-            }
-            for person in self.listed(_LISTED)
-        ]
+        people = []
+        for person in self.listed(_LISTED):
+            values = dict(zip(self._table.columns, map(_plain, person.values), strict=True))
+            people.append({**vars(person), "values": values})
+        return people
 
 
 def special_uniques(
@@ -126,19 +124,17 @@ def special_uniques(
     # An engine may give any order.
     singled_out = singled_out[np.lexsort(table.ranks(candidates[singled_out])[::-1])]
     order = singled_out[np.argsort(-score[singled_out], kind="stable")]
-    total = int(score.sum())
-    dis, of_each = _dis(table, score[order], fraction)
+    total = int(score.sum()) or 1
+    contributions = [Fraction(share, total) for share in shares]
+    dis, dis_of_people = _dis(table, score[order], fraction)
     return SpecialUniques(
         size,
         tuple(minimal),
-        tuple(int((smallest == level).sum()) for level in range(1, size + 1)),
-        {
-            name: Fraction(share, total) if total else Fraction(0)
-            for name, share in zip(table.columns, shares, strict=True)
-        },
+        tuple(np.bincount(smallest, minlength=size + 1)[1:].tolist()),
+        dict(zip(table.columns, contributions, strict=True)),
         score[order],
         dis,
-        of_each,
+        dis_of_people,
         candidates[order],
         table,
     )
@@ -166,9 +162,9 @@ def _dis(
 
 def _whole(n_columns: int, size: int) -> Any:
     """The dtype of a score: Python's whole numbers where 64 bits might not do."""
-    largest_score = sum(
-        math.comb(n_columns, k) * math.factorial(n_columns - k) for k in range(1, size + 1)
-    )
+    largest_score = 0
+    for k in range(1, size + 1):
+        largest_score += math.comb(n_columns, k) * math.factorial(n_columns - k)
     return np.int64 if largest_score < 2**62 else object
 
 

@@ -66,10 +66,11 @@ class DisclosureCurves(Result):
     @property
     def points(self) -> list[dict[str, Any]]:
         """The disclosure by each kind of knowledge, for each number of pieces."""
-        return [
-            {"k": k, "implications": _plain(worst), "negations": _plain(mild)}
-            for k, worst, mild in zip(self.ks, self.implications, self.negations, strict=True)
-        ]
+        points = []
+        for k, worst, mild in zip(self.ks, self.implications, self.negations, strict=True):
+            point = {"k": k, "implications": _plain(worst), "negations": _plain(mild)}
+            points.append(point)
+        return points
 
     def __repr__(self) -> str:
         what = "any value" if self.value is None else repr(self.value)
@@ -150,10 +151,9 @@ def disclosure_curves(
         if value is not None and not counts.totals[counts.code(value)]:
             raise DataError(f"no group contains the sensitive value {value!r}")
     # The largest first: what it works out serves the others.
-    worst = {k: Implications(k).disclosure(counts, value) for k in reversed(ks)}
-    negations = tuple(Negations(k).disclosure(counts, value) for k in ks)
-    worst_of_each = tuple(worst[k] for k in ks)
-    return DisclosureCurves(counts, ks, worst_of_each, negations, value, **description)
+    implications = [Implications(k).disclosure(counts, value) for k in reversed(ks)][::-1]
+    negations = [Negations(k).disclosure(counts, value) for k in ks]
+    return DisclosureCurves(counts, ks, tuple(implications), tuple(negations), value, **description)
 
 
 def _plain(disclosure: Disclosure) -> dict[str, Any]:

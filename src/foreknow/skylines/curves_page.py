@@ -78,13 +78,13 @@ class CurvesPage(CountsPage[DisclosureCurves]):
         )
         yield Later(lambda: [_figure(curves)])
         yield Heading("Point by point", "points")
-        chances: list[Row] = [
-            (Cell(number(k), "strong"), _bar_cell(a), _bar_cell(b), _target(a), known_text(a))
-            for k, a, b in _points(curves)
-        ]
+        rows: list[Row] = []
+        for k, worst, mild in _points(curves):
+            bars = _bar_cell(worst), _bar_cell(mild)
+            rows.append((Cell(number(k), "strong"), *bars, _target(worst), known_text(worst)))
         yield Table(
             (*_HEAD, f"{_WHO} these implications"),
-            chances,
+            rows,
             left=(3, 4),
             style="curve",
             roomy=(3, 4),
@@ -197,19 +197,15 @@ def _figure(curves: DisclosureCurves) -> Figure:
 def curves_figure(curves: DisclosureCurves) -> Chart:
     """Draw both curves."""
     ks, lines = curves.ks, []
-    for name, disclosures, style in zip(
-        _KINDS, (curves.implications, curves.negations), STYLES, strict=False
-    ):
+    size = 1 if len(ks) <= 60 else 0.4
+    of_kinds = curves.implications, curves.negations
+    for name, disclosures, style in zip(_KINDS, of_kinds, STYLES, strict=False):
         color, symbol, dash = style
-        texts = [
-            _hover(k, name[:-1], disclosure) for k, disclosure in zip(ks, disclosures, strict=True)
-        ]
-        size = 1 if len(ks) <= 60 else 0.4
-        lines.append(
-            Series(
-                ks, [d.probability for d in disclosures], name, color, texts, symbol, dash, 3, size
-            )
-        )
+        chances, texts = [], []
+        for k, disclosure in zip(ks, disclosures, strict=True):
+            chances.append(disclosure.probability)
+            texts.append(_hover(k, name[:-1], disclosure))
+        lines.append(Series(ks, chances, name, color, texts, symbol, dash, 3, size))
     what = f"some {_noun(curves)}" if curves.value is None else named(curves.value)
     room = max(ks[-1], 1) / 40  # at both ends, for the marks
     across = amounts("pieces of knowledge (k)", ks[-1], room=room)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, cached_property, partial
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -64,16 +65,16 @@ class Alike:
         starts = np.flatnonzero(np.diff(codes, prepend=-1))
         ends = np.append(starts, len(cells))[1:]
         number_of_kinds: dict[bytes, int] = {}
-        number = [
-            number_of_kinds.setdefault(kinds[start:end].tobytes(), len(number_of_kinds))
-            for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
-        ]
+        number = np.empty(len(starts), dtype=np.int64)
+        for place, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+            content = kinds[start:end].tobytes()
+            number[place] = number_of_kinds.setdefault(content, len(number_of_kinds))
         first = np.unique(number, return_index=True)[1]
         of_examples, offsets = ranges(starts[first], ends[first])
         value_codes = codes[starts]
         return cls(
             value_codes,
-            np.array(number, dtype=np.int64),
+            number,
             value_codes[first],
             cells[of_examples],
             offsets,
@@ -244,9 +245,14 @@ def near_skyline(windows: Windows, limit: Fraction) -> Skyline:
             m = _last(partial(withstands, l, k), m, n_people)
             stairs.append((l, k, m))
             m += 1
-        points = [p for p in points if not any(p[1] <= k and p[2] <= m for _, k, m in stairs)]
+        points = [point for point in points if not _is_below(stairs, point)]
         points += stairs
     return sorted(points)
+
+
+def _is_below(stairs: Skyline, point: tuple[int, int, int]) -> bool:
+    """True if a point is below some stair in k and m."""
+    return any(point[1] <= k and point[2] <= m for _, k, m in stairs)
 
 
 def _last(holds: Callable[[int], bool], low: int, high: int) -> int:
@@ -446,7 +452,7 @@ class _Class:
         while ancestor.before is not None:
             parts.append(ancestor.points)
             ancestor = ancestor.before
-        return [point for part in reversed(parts) for point in part]
+        return [*chain.from_iterable(reversed(parts))]
 
 
 def _skylines(counts: GroupCounts, codes: IntArray, limit: Fraction) -> list[Skyline]:

@@ -210,20 +210,15 @@ class _Crowd:
 
 def _check_same(counts: GroupCounts, witness: FactsWitness) -> None:
     """Raise `InputError` if the groups of a witness are not those of the release."""
-    places = [
+    is_same = witness.semantics == counts.semantics and witness.value in counts.values.codes
+    for position, label in (
         (witness.target_position, witness.target_group),
         (witness.known_position, witness.known_group),
         (witness.family_position, witness.family_group),
-    ]
-    if (
-        witness.semantics != counts.semantics
-        or witness.value not in counts.values.codes
-        or any(
-            position >= counts.n_groups or counts.group_label(position) != label
-            for position, label in places
-            if position is not None
-        )
     ):
+        if is_same and position is not None:
+            is_same = position < counts.n_groups and counts.group_label(position) == label
+    if not is_same:
         raise InputError("the disclosure is not one of this release; ask the release itself")
 
 

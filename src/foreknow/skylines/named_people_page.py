@@ -63,13 +63,12 @@ class NamedPeoplePage(Page[NamedWitness]):
         """Who it is about, and all that is known, after a warning."""
         yield Sentence(_WARNING, "warning")
         yield Sentence(self.headline)
-        note = "   (not so in this table, but no less possible)"
-        yield Items(
-            [
-                f"{visible(statement)}{note if statement in self.result.untrue else ''}"
-                for statement in self.result.statements
-            ]
-        )
+        items = []
+        for statement in self.result.statements:
+            is_untrue = statement in self.result.untrue
+            note = "   (not so in this table, but no less possible)" if is_untrue else ""
+            items.append(f"{visible(statement)}{note}")
+        yield Items(items)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield Laid(self.blocks())

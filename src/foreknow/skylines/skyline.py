@@ -53,13 +53,13 @@ class Corner:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        probabilities = [
-            None if disclosure is None else disclosure.probability for disclosure in self.beyond
-        ]
+        one_more: dict[str, float | None] = {}
+        for kind, disclosure in zip("lkm", self.beyond, strict=True):
+            one_more[kind] = None if disclosure is None else disclosure.probability
         return {
             **dict(zip("lkm", self.point, strict=True)),
             "probability": self.found.probability,
-            "one_more": dict(zip("lkm", probabilities, strict=True)),
+            "one_more": one_more,
         }
 
 
@@ -121,18 +121,12 @@ class SkylineReport(Result):
         points = self.points(value)
         beyond = [((l + 1, k, m), (l, k + 1, m), (l, k, m + 1)) for l, k, m in points]
         disclosures = self.disclosures(value, [*points, *chain.from_iterable(beyond)])
-        return tuple(
-            Corner(
-                point,
-                disclosures[point],
-                (
-                    disclosures[l] if point[0] < self.most_l else None,
-                    disclosures[k],
-                    disclosures[m],
-                ),
-            )
-            for point, (l, k, m) in zip(points, beyond, strict=True)
-        )
+        corners = []
+        for point, (one_more_l, one_more_k, one_more_m) in zip(points, beyond, strict=True):
+            with_l = disclosures[one_more_l] if point[0] < self.most_l else None
+            reached = with_l, disclosures[one_more_k], disclosures[one_more_m]
+            corners.append(Corner(point, disclosures[point], reached))
+        return tuple(corners)
 
     def least_beyond(self, value: Label) -> Point:
         """Find the fewest facts, of all kinds together, that are not withstood.
@@ -156,10 +150,9 @@ class SkylineReport(Result):
     def withstands(self, value: Label, point: Point) -> bool:
         """True if an adversary with these amounts stays below the confidence."""
         facts = Facts(*_three(point))
-        amounts = min(facts.l, self.most_l), facts.k, facts.m
+        needed_l = min(facts.l, self.most_l)
         return any(
-            all(a <= b for a, b in zip(amounts, corner, strict=True))
-            for corner in self.points(value)
+            needed_l <= l and facts.k <= k and facts.m <= m for l, k, m in self.points(value)
         )
 
     def _content(self) -> dict[str, Any]:
@@ -221,13 +214,10 @@ class SkylineReport(Result):
 
 def _of_classes(skylines: Skylines) -> dict[str, Any]:
     """The skyline of all values, and for each class the most of each kind of knowledge alone."""
-    classes = [
-        {
-            "values": members,
-            "most_alone": dict(zip("lkm", value_class.most or [None] * 3, strict=True)),
-        }
-        for value_class, members in skylines.members()
-    ]
+    classes = []
+    for value_class, members in skylines.members():
+        most_alone = dict(zip("lkm", value_class.most or [None] * 3, strict=True))
+        classes.append({"values": members, "most_alone": most_alone})
     points = [dict(zip("lkm", point, strict=True)) for point in skylines.of_all]
     return {"of_all": points, "classes": classes}
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from itertools import product
 
 import numpy as np
 
@@ -42,6 +43,7 @@ from foreknow.report.words import (
 from foreknow.skylines.counts_page import CountsPage
 from foreknow.skylines.knowledge_skyline import Skylines, ValueClass
 from foreknow.skylines.skyline import Corner, Point, SkylineReport, fewest_beyond
+from foreknow.wording import capital
 
 _MOST_VALUES, _MOST_CLASSES, _MOST_ROWS, _MOST_LISTED = 60, 6, 400, 1_000
 _SHOWN, _NOTABLE = 20, 12
@@ -138,10 +140,7 @@ def _together(report: SkylineReport, skylines: Skylines) -> Iterator[Block]:
         "lead",
     )
     notable = [points[place] for place in notable_places(points)]
-    rows: list[Row] = [
-        (*(Cell(number(amount), "strong") for amount in point), adversary(terms, point))
-        for point in notable
-    ]
+    rows: list[Row] = [(*_cells(point), adversary(terms, point)) for point in notable]
     title = "Points of the skyline of all values together"
     yield Table((*"lkm", "withstands"), rows, left=(3,), style="points", roomy=(3,), title=title)
     if len(notable) < len(points):
@@ -162,15 +161,11 @@ def _classes(report: SkylineReport, skylines: Skylines) -> Iterator[Block]:
     classes_by_amounts: dict[tuple[int, ...], list[ValueClass]] = {}
     for value_class in classes:
         classes_by_amounts.setdefault(value_class.most, []).append(value_class)
-    rows: list[Row] = [
-        (
-            number(sum(value_class.n_values for value_class in members)),
-            number(len(members)),
-            visible(members[0].example),
-            *_texts(amounts),
-        )
-        for amounts, members in list(classes_by_amounts.items())[:_MOST_LISTED]
-    ]
+    rows: list[Row] = []
+    for amounts, members in list(classes_by_amounts.items())[:_MOST_LISTED]:
+        n_values = sum(value_class.n_values for value_class in members)
+        example = visible(members[0].example)
+        rows.append((number(n_values), number(len(members)), example, *_texts(amounts)))
     yield Table(("values", "classes", "such as", *terms.axes), rows, left=(2,))
     if len(classes_by_amounts) > len(rows):
         yield Sentence(
@@ -191,15 +186,12 @@ def _overview(report: SkylineReport) -> Iterator[Block]:
     left_out = len(amounts) - _MOST_LISTED
     listed_values = amounts if left_out <= 0 else _least(amounts)
     drawn = {value: f"value-{place}" for place, value in enumerate(report.values[:_MOST_VALUES], 1)}
-    rows: list[Row] = [
-        (
-            Cell(visible(value), link=drawn.get(value, "")),
-            number(report.occurrences(value)),
-            *_texts(amounts[value]),
-            Cell(number(n_points := len(report.points(value))), "" if n_points else "unsafe"),
-        )
-        for value in listed_values
-    ]
+    rows: list[Row] = []
+    for value in listed_values:
+        name = Cell(visible(value), link=drawn.get(value, ""))
+        n_points = len(report.points(value))
+        points = Cell(number(n_points), "" if n_points else "unsafe")
+        rows.append((name, number(report.occurrences(value)), *_texts(amounts[value]), points))
     head = ("value", terms.holders.lower(), *terms.axes, "points of the skyline")
     yield Table(head, rows, roomy=(1,))
     if left_out > 0:
@@ -258,19 +250,19 @@ def heat_figure(report: SkylineReport, value: Label, anchor: str) -> Figure:
     return Figure(anchor, title, heat, heat_caption(report, value), level=3)
 
 
+def _cells(point: Point) -> list[Cell]:
+    """The amounts of a point, each in a cell."""
+    return [Cell(number(amount), "strong") for amount in point]
+
+
 def _points(report: SkylineReport, value: Label, corners: Sequence[Corner]) -> Table:
     terms, limit = terms_of(report, value), report.confidence
-    rows: list[Row] = [
-        (
-            *(Cell(number(amount), "strong") for amount in corner.point),
-            adversary(terms, corner.point),
-            beyond_sentence(terms, corner, limit),
-            bar_cell(
-                percent(corner.found, limit, 1, "up"), corner.found.probability, "safe", limit
-            ),
-        )
-        for corner in corners
-    ]
+    rows: list[Row] = []
+    for corner in corners:
+        withstands, beyond = adversary(terms, corner.point), beyond_sentence(terms, corner, limit)
+        chance = percent(corner.found, limit, 1, "up")
+        bar = bar_cell(chance, corner.found.probability, "safe", limit)
+        rows.append((*_cells(corner.point), withstands, beyond, bar))
     head = (*"lkm", "withstands", "beyond", "at most this sure")
     title = "Points of the skyline, and how sure an adversary with that much knowledge could be"
     return Table(head, rows, left=(3, 4), style="points", roomy=(4,), title=title)
@@ -307,14 +299,15 @@ def adversary(terms: Terms, point: Point) -> str:
 
 def beyond_sentence(terms: Terms, corner: Corner, limit: Fraction) -> str:
     """Say what one fact more of each kind would do."""
-    reached = [
-        (kind, _chance(disclosure, limit))
-        for (kind, _), disclosure in zip(terms.things, corner.beyond, strict=True)
-        if disclosure is not None
-    ]
-    if len({sure for _, sure in reached}) == 1:
-        return f"One more fact of any kind: {reached[0][1]}."
-    return f"One more {'; one more '.join(f'{kind}: {sure}' for kind, sure in reached)}."
+    chances: dict[str, str] = {}
+    for (kind, _), disclosure in zip(terms.things, corner.beyond, strict=True):
+        if disclosure is not None:
+            chances[kind] = _chance(disclosure, limit)
+    distinct = {*chances.values()}
+    if len(distinct) == 1:
+        return f"One more fact of any kind: {distinct.pop()}."
+    parts = [f"one more {kind}: {chance}" for kind, chance in chances.items()]
+    return f"{capital('; '.join(parts))}."
 
 
 def least_sentence(report: SkylineReport, value: Label) -> str:
@@ -424,17 +417,17 @@ def skyline_heat(report: SkylineReport, value: Label) -> HeatMap:
     ls = some_amounts(min(highest_l + 1, report.most_l), highest_l, _MOST_AMOUNTS[several])
     ks = some_amounts(highest_k + 1, highest_k, _MOST_AMOUNTS[several])
     ms = chosen(sorted({0, *points[:, 2].tolist()}), _MOST_PANELS[several])
-    disclosures = report.disclosures(value, [(l, k, m) for m in ms for l in ls for k in ks])
+    disclosures = report.disclosures(value, [(l, k, m) for m, l, k in product(ms, ls, ks)])
 
     def square(point: Point) -> Square:
         (l, k, m), sure = point, _chance(disclosures[point], report.confidence)
         inside = report.withstands(value, point)
         return Square(f"l={l}, k={k}, m={m}: {sure}", disclosures[point].probability, inside, point)
 
-    panels = [
-        Panel(amount_of(m, terms.things[2]), [[square((l, k, m)) for k in ks] for l in ls])
-        for m in ms
-    ]
+    panels = []
+    for m in ms:
+        rows = [[square((l, k, m)) for k in ks] for l in ls]
+        panels.append(Panel(amount_of(m, terms.things[2]), rows))
     return HeatMap(
         f"{terms.axes[1]} →", terms.axes[0], [*map(number, ks)], [*map(number, ls)], panels
     )

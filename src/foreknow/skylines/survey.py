@@ -169,9 +169,10 @@ class LatticeSurvey(Result):
         return self.knowledge.index(k)
 
     def _number(self, levels: Node) -> int:
-        if len(levels) != len(self.tops) or not all(
-            0 <= level <= top for level, top in zip(levels, self.tops, strict=True)
-        ):
+        is_node = len(levels) == len(self.tops)
+        for level, top in zip(levels, self.tops, strict=False):
+            is_node = is_node and 0 <= level <= top
+        if not is_node:
             raise InputError(f"{levels!r} is no node; levels go from 0 up to {self.tops}")
         return self._lattice.number(levels)
 
@@ -296,13 +297,12 @@ def least_entropy(counts: GroupCounts) -> float:
 
 
 def _levels(rollup: Rollup) -> tuple[tuple[SurveyedLevel, ...], ...]:
-    return tuple(
-        tuple(
-            SurveyedLevel(size, label_of_level(attribute, level)[0])
-            for level, size in enumerate(sizes)
-        )
-        for attribute, sizes in zip(rollup.attributes, rollup.sizes, strict=True)
-    )
+    """The levels of each column, with their numbers of values and an example of each."""
+    levels_of_columns = []
+    for attribute, sizes in zip(rollup.attributes, rollup.sizes, strict=True):
+        labels = [label_of_level(attribute, level)[0] for level in range(len(sizes))]
+        levels_of_columns.append(tuple(map(SurveyedLevel, sizes, labels)))
+    return tuple(levels_of_columns)
 
 
 def _pieces(knowledge: Iterable[int]) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.report.blocks import Block, Folded, Heading, Pairs, Sentence, Table
+from foreknow.report.blocks import Block, Folded, Heading, Pairs, Row, Sentence, Table
 from foreknow.report.page import Page
 from foreknow.report.words import noun_of, number, percent, plural, some, visible
 from foreknow.skylines.survey import LatticeSurvey, SurveyedNode
@@ -63,15 +63,10 @@ def _nodes(survey: LatticeSurvey, nodes: Sequence[SurveyedNode]) -> Table:
     """Nodes: their levels, groups, entropy, and disclosures."""
     pieces = (f"k={number(k)}" for k in survey.knowledge)
     head = (*map(visible, survey.attributes), "groups", "bits", *pieces)
-    rows = [
-        (
-            *map(_level, node.levels, survey.tops),
-            number(node.groups),
-            f"{node.entropy:.3f}",
-            *map(_chance, node.disclosures),
-        )
-        for node in nodes
-    ]
+    rows: list[Row] = []
+    for node in nodes:
+        levels, chances = map(_level, node.levels, survey.tops), map(_chance, node.disclosures)
+        rows.append((*levels, number(node.groups), f"{node.entropy:.3f}", *chances))
     return Table(
         head,
         rows,

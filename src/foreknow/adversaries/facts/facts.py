@@ -243,12 +243,11 @@ class Facts:
         for value, bound in zip(counts.codes.tolist(), bounds, strict=True):
             if value in highest and bound is not None:
                 highest[value] = max(highest[value], bound)
-        return {
-            counts.values[value]: Disclosure(
-                counts.values[value], float(bound), bounded=True, _bound=partial(Fraction, bound)
-            )
-            for value, bound in highest.items()
-        }
+        disclosures: dict[Label, Disclosure] = {}
+        for value, bound in highest.items():
+            label, exact = counts.values[value], partial(Fraction, bound)
+            disclosures[label] = Disclosure(label, float(bound), bounded=True, _bound=exact)
+        return disclosures
 
     def _judge(self, counts: GroupCounts, code: int | None) -> dict[Label, Disclosure]:
         if isinstance(counts.able, JointMembers):
@@ -256,16 +255,14 @@ class Facts:
         fronts = _Fronts(self, counts, attaining(front(counts, self.l, code), self.k, self.m))
         chances, at_most = fronts.chances().tolist(), formulas_of(counts).bounded(counts).tolist()
         codes = range(counts.n_values) if code is None else [code]
-        return {
-            counts.values[code]: Disclosure(
-                counts.values[code],
-                chances[code],
-                partial(fronts.exact, code),
-                partial(fronts.witness, code),
-                bounded=at_most[code],
+        disclosures: dict[Label, Disclosure] = {}
+        for code in codes:
+            label = counts.values[code]
+            exact, witness = partial(fronts.exact, code), partial(fronts.witness, code)
+            disclosures[label] = Disclosure(
+                label, chances[code], exact, witness, bounded=at_most[code]
             )
-            for code in codes
-        }
+        return disclosures
 
 
 @dataclass(frozen=True)
@@ -326,13 +323,10 @@ class _Fronts:
         if not m:
             return Fraction(1), Fraction(1)
         of_value = self.profiles.of(code)
-        pairs, exact = (
-            set(zip(of_value.n.tolist(), of_value.s.tolist(), strict=True)),
-            of_value.formulas.v_exact,
-        )
-        without_known, with_known = (
-            min(exact(n, s, m, amount) for n, s in pairs) for amount in (0, k)
-        )
+        pairs = set(zip(of_value.n.tolist(), of_value.s.tolist(), strict=True))
+        exact = of_value.formulas.v_exact
+        without_known = min(exact(n, s, m, 0) for n, s in pairs)
+        with_known = min(exact(n, s, m, k) for n, s in pairs)
         return without_known, with_known
 
     def witness(self, code: int) -> FactsWitness | None:

@@ -97,10 +97,10 @@ def _cells_of(counts: GroupCounts, codes: IntArray) -> tuple[IntArray, IntArray]
 
 def joined(parts: list[Profiles]) -> Profiles:
     """Profiles of one l, one block of values after the other; at least one block."""
-    if parts[0].kind is not None:  # each block has numbered its kinds
-        shifts = np.cumsum([0, *(int(part.identity.max(initial=-1)) + 1 for part in parts)])
-        parts = [
-            replace(part, kind=part.identity + shift)
-            for part, shift in zip(parts, shifts.tolist(), strict=False)
-        ]
-    return parts[0].join(*parts[1:])
+    if parts[0].kind is None:
+        return parts[0].join(*parts[1:])
+    shift, shifted = 0, []  # each block has numbered its kinds from 0
+    for part in parts:
+        shifted.append(replace(part, kind=part.identity + shift))
+        shift += int(part.identity.max(initial=-1)) + 1
+    return shifted[0].join(*shifted[1:])

@@ -263,8 +263,11 @@ class Profiles:
         parts = [self, *further]
         if any(part.able_terms is not None for part in parts):
             parts = [part if part.able_terms is not None else part._of_all for part in parts]
-        columns = zip(*(part._columns for part in parts), strict=True)
-        return self._of_columns(None if x[0] is None else np.concatenate(x) for x in columns)
+        joined: list[Any] = []
+        for columns in zip(*(part._columns for part in parts), strict=True):
+            is_absent = columns[0] is None
+            joined.append(None if is_absent else np.concatenate(columns))
+        return self._of_columns(joined)
 
     @property
     def _of_all(self) -> Profiles:
@@ -444,14 +447,16 @@ class OneValue:
 
     def kinds(self, counts: GroupCounts) -> IntArray:
         """A number for each cell: equal where as many have the value, in groups of equal counts."""
-        order = ranked_cells(counts)[1]
-        ranked, numbers = counts.counts[order], dict[tuple[int, bytes], int]()
-        bounds = counts.offsets.tolist()
-        of_group = [
-            numbers.setdefault((size, ranked[start:end].tobytes()), len(numbers))
-            for size, start, end in zip(counts.sizes.tolist(), bounds, bounds[1:], strict=False)
-        ]
-        group = np.array(of_group, dtype=np.int64)[counts.cell_groups]
+        ranked = counts.counts[ranked_cells(counts)[1]]
+        numbers: dict[tuple[int, bytes], int] = {}  # of a size and the counts of a group
+        group_kind = np.empty(len(counts.sizes), dtype=np.int64)
+        ends = counts.offsets[1:].tolist()
+        start = 0
+        for place, (size, end) in enumerate(zip(counts.sizes.tolist(), ends, strict=True)):
+            shape = size, ranked[start:end].tobytes()
+            group_kind[place] = numbers.setdefault(shape, len(numbers))
+            start = end
+        group = group_kind[counts.cell_groups]
         pairs = np.stack((group, counts.counts))
         kind: IntArray = np.unique(pairs, axis=1, return_inverse=True)[1]
         return kind.ravel()
@@ -718,9 +723,15 @@ def _by_kind(
     if able is None:
         return {}, bag
     cannot, kind = able.members[group] < counts.sizes[group], able.kind[code]
-    kinds = {value: able.kind[codes[value]] for value in bag}
-    of_anybody = {value: times for value, times in bag.items() if not cannot[kinds[value]]}
-    return {v: n for v, n in bag.items() if cannot[kind] and kinds[v] == kind}, of_anybody
+    of_kind: dict[Label, int] = {}
+    of_anybody: dict[Label, int] = {}
+    for value, times in bag.items():
+        kind_of_value = able.kind[codes[value]]
+        if not cannot[kind_of_value]:
+            of_anybody[value] = times
+        elif kind_of_value == kind:
+            of_kind[value] = times
+    return of_kind, of_anybody
 
 
 def formulas_of(counts: GroupCounts) -> OneValue:

@@ -195,11 +195,12 @@ def _together(triples: Triples, k: int, m: int) -> tuple[Fraction, int]:
     n, s, slack, _ = triples
     ratio = safe_product(t_ratio(n, s, slack, k), v_ratio(n, s, m, k + 1))
     near = np.flatnonzero(ratio <= ratio.min() * (1 + CLOSE))
+    candidates: list[tuple[Fraction, int]] = []
     rows = zip(*(column[near].tolist() for column in triples), strict=True)
-    return min(
-        (t_exact(n, s, Fraction(slack), k) * v_exact(n, s, m, k + 1), place)
-        for n, s, slack, place in rows
-    )
+    for n, s, slack, place in rows:
+        odds = t_exact(n, s, Fraction(slack), k) * v_exact(n, s, m, k + 1)
+        candidates.append((odds, place))
+    return min(candidates)
 
 
 def _apart(
@@ -212,29 +213,27 @@ def _apart(
     m: int,
 ) -> tuple[Fraction, int]:
     """Least odds with target and relatives in two groups, and the first such window."""
-    ranked = {
-        ("t", n_known): _Ranked.of(
-            triples, t_ratio(*triples[:3], n_known), _t_of(triples, n_known), 1
-        )
-        for n_known in {0, k}
-    } | {
-        ("v", n_known): _Ranked.of(
-            triples, v_ratio(*triples[:2], m, n_known), _v_of(triples, m, n_known), m
-        )
-        for n_known in {0, k}
-    }
+    ranked: dict[tuple[str, int], _Ranked] = {}
+    for n_known in {0, k}:
+        t = t_ratio(*triples[:3], n_known)
+        v = v_ratio(*triples[:2], m, n_known)
+        ranked["t", n_known] = _Ranked.of(triples, t, _t_of(triples, n_known), 1)
+        ranked["v", n_known] = _Ranked.of(triples, v, _v_of(triples, m, n_known), m)
     ranks = [ranking.rank[code] for ranking in ranked.values()]
     lowest = dict(zip(ranked, _least_over(first, last, ranks, n_windows), strict=True))
     places = np.flatnonzero(lowest["t", 0] < _NOWHERE)  # a value may be had by nobody
     best: tuple[Fraction, int] | None = None
     for target, family in ((("t", 0), ("v", k)), (("t", k), ("v", 0))):
-        t, v = ranked[target], ranked[family]
-        odds = safe_product(t.ratio[lowest[target][places]], v.ratio[lowest[family][places]])
+        of_target, of_family = ranked[target], ranked[family]
+        target_ratio = of_target.ratio[lowest[target][places]]
+        odds = safe_product(target_ratio, of_family.ratio[lowest[family][places]])
         near = places[odds <= odds.min() * (1 + CLOSE)]
         pairs = np.stack((lowest[target][near], lowest[family][near]))
         _, rows = np.unique(pairs, axis=1, return_index=True)
         for row in rows.tolist():
-            candidate = t.exact(int(pairs[0, row])) * v.exact(int(pairs[1, row])), int(near[row])
+            target_place, family_place = map(int, pairs[:, row])
+            product = of_target.exact(target_place) * of_family.exact(family_place)
+            candidate = product, int(near[row])
             best = candidate if best is None else min(best, candidate)
     assert best is not None
     return best

@@ -139,14 +139,15 @@ class Implications:
             np.minimum.at(row, cells.code, odds_of_cells)
         ratios = ratio(lowest, atoms[:, None]) if counts.n_values else np.empty(0)
 
-        def of(code: int) -> tuple[Targets, Any]:
+        def targets_of(code: int) -> tuple[Targets, Any]:
             mine = np.flatnonzero(cells.code == code)
             return cells.take(mine), odds[:, mine]
 
-        return {
-            value: self._disclosure(counts, value, float(1 / (1 + ratios[code])), partial(of, code))
-            for code, value in enumerate(counts.values)
-        }
+        disclosures: dict[Label, Disclosure] = {}
+        for code, value in enumerate(counts.values):
+            chance, targets = float(1 / (1 + ratios[code])), partial(targets_of, code)
+            disclosures[value] = self._disclosure(counts, value, chance, targets)
+        return disclosures
 
     def chances(self, release: HasCounts) -> Chances:
         """How sure they can be of each person, with that person as the target."""

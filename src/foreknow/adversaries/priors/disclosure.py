@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property
+from itertools import compress
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -286,10 +288,9 @@ class ReleasePosteriors:
         prior = self.matrix.chances[self._cells.signature[cells]][:, list(secret.codes)].sum(axis=1)
         # A little more than the quotients of floats, which may have been rounded down; or less.
         spare = len(secret.codes) * 2.0**-50
-        upper_gain, lower_gain = (
-            np.divide(bound, prior, out=np.zeros_like(prior), where=prior > 0) * off
-            for bound, off in ((secret.upper, 1 + spare), (secret.lower, 1 - spare))
-        )
+        divisor = np.where(prior > 0, prior, inf)
+        upper_gain = secret.upper / divisor * (1 + spare)
+        lower_gain = secret.lower / divisor * (1 - spare)
         if not upper_gain.any():
             return Disclosure(secret.name, 0.0, lambda: Fraction(0))
         top = int(np.argmax(upper_gain))
@@ -297,17 +298,17 @@ class ReleasePosteriors:
         place, decided = top, len(near) == 1 and upper_gain[top] <= lower_gain[top] * (1 + CLOSE)
         probability = float(secret.upper[place])
         if not decided and len(near) <= _MOST_GAINS and self._settles(secret.bounded[near]):
-            exact = {
-                cell_place: self._fraction(secret, int(cells[cell_place])) for cell_place in near
-            }
-            gains = {
-                cell_place: p / self._prior(secret, int(cells[cell_place]))
-                for cell_place, p in exact.items()
-                if p is not None
-            }
+            exact: dict[int, Fraction] = {}
+            gains: dict[int, Fraction] = {}
+            for cell_place in near:
+                cell = int(cells[cell_place])
+                posterior = self._fraction(secret, cell)
+                if posterior is not None:
+                    exact[cell_place] = posterior
+                    gains[cell_place] = posterior / self._prior(secret, cell)
             if len(gains) == len(near):
                 place, decided = max(gains, key=gains.__getitem__), True
-                probability = _float_above(exact[place] or Fraction(0))
+                probability = _float_above(exact[place])
         cell = int(cells[place])
         bounded = not decided or bool(secret.bounded[place])
         return Disclosure(
@@ -434,9 +435,7 @@ def judged_set(
     is_member = np.array([str(value) in members for value in counts.values], dtype=bool)
     if mode == "joint":
         return judged(release, table, mode, amounts), np.flatnonzero(is_member).tolist()
-    other_values = [
-        value for value, is_in_set in zip(counts.values, is_member, strict=True) if not is_in_set
-    ]
+    other_values = list(compress(counts.values, ~is_member))
     united = counts.united(is_member, Labels([*other_values, name]))
     merged = table.united(members, str(name))
     return judged(_Recoded(release, united), merged, mode, amounts), [len(other_values)]

@@ -7,11 +7,12 @@ same, so the smaller lattice is taken (errata, section 3).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
 from math import gcd, lcm, prod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from foreknow.adversaries.priors.signature_groups import PriorMatrix, SignatureGroups, ValueMode
 from foreknow.worlds import lattice, world_weights
@@ -37,7 +38,8 @@ def _merged(
 
 
 def _direction(row: Sequence[Fraction]) -> tuple[Fraction, ...]:
-    first = next((chance for chance in row if chance), Fraction(1))
+    """A row divided by its first number that is not 0: equal for proportional rows."""
+    first = next(filter(None, row), Fraction(1))
     return tuple(chance / first for chance in row)
 
 
@@ -53,34 +55,36 @@ def exact_joint(
     >>> exact_joint([1, 1], [1, 1], chances)[0][0]  # the paper's tables III and IV
     Fraction(997, 1024)
     """
-    # What is proportional is one signature, or one value; a value has its share of what it is in.
+    # Proportional signatures are one, and so are values, of which each has its share at the end.
     n, signatures, signature_of = _merged(people, list(map(_direction, chances)))
     columns = zip(*chances, strict=True)
     c, values, value_of = _merged(counts, list(map(_direction, columns)))
-    by_value, by_signature = (prod(amount + 1 for amount in side) for side in (c, n))
+    by_value = prod(amount + 1 for amount in c)
+    by_signature = prod(amount + 1 for amount in n)
     states = min(by_value, by_signature)
     if states > reach:
         raise UnsupportedError(
             f"the exact posterior of this group needs {states} states, more than {reach}"
         )
-    table = [[chances[s][x] for x in values] for s in signatures]
+    table = np.array(chances, dtype=object)[np.ix_(signatures, values)]
     if by_value <= by_signature:
         chance_of = _by_items(n, c, table)
     else:
-        turned = _by_items(c, n, [*zip(*table, strict=True)])
-        chance_of = turned and [
-            [turned[x][s] * c[x] / n[s] for x in range(len(c))] for s in range(len(n))
-        ]
+        chance_of = _by_items(c, n, table.T)
+        if chance_of is not None:
+            people_of, holders_of = np.array(n, dtype=object), np.array(c, dtype=object)
+            chance_of = chance_of.T * holders_of / people_of[:, None]
     if chance_of is None:
         return None
-    shares = [(x, Fraction(count, c[x])) for count, x in zip(counts, value_of, strict=True)]
-    return [[chance_of[s][x] * share for x, share in shares] for s in signature_of]
+    shares = [Fraction(count, c[x]) for count, x in zip(counts, value_of, strict=True)]
+    posteriors: list[list[Fraction]] = (chance_of[np.ix_(signature_of, value_of)] * shares).tolist()
+    return posteriors
 
 
 def _by_items(
-    items: Sequence[int], kinds: Sequence[int], chances: Sequence[Sequence[Fraction]]
-) -> list[list[Fraction]] | None:
-    """The chance of each kind by item, with rows scaled to whole numbers."""
+    items: Sequence[int], kinds: Sequence[int], chances: NDArray[np.object_]
+) -> NDArray[np.object_] | None:
+    """The chance of each kind by item as fractions; None if the items cannot be of these kinds."""
     rows = np.empty((sum(items), len(kinds), 1), dtype=object)
     last = np.cumsum(items) - 1
     for row, times, end in zip(chances, items, last.tolist(), strict=True):
@@ -90,10 +94,11 @@ def _by_items(
     weights, totals = world_weights(rows, lattice(tuple(kinds)), is_last)
     if not totals[0]:
         return None
-    return [[Fraction(w, int(totals[0])) for w in row] for row in weights[last, :, 0].tolist()]
+    shares: NDArray[np.object_] = weights[last, :, 0] * Fraction(1, int(totals[0]))
+    return shares
 
 
-def _whole(row: Sequence[Fraction]) -> list[int]:
+def _whole(row: Iterable[Fraction]) -> list[int]:
     """The same ratios in the smallest whole numbers."""
     scale = lcm(*(chance.denominator for chance in row))
     numbers = [int(chance * scale) for chance in row]
@@ -111,16 +116,20 @@ def exact_group(
     """Exact posteriors of a group by signature and held value; None where worlds have no weight."""
     signatures, people = zip(*groups.people_of(group), strict=True)
     values, counts = zip(*groups.bag_of(group), strict=True)
-    undefined: list[list[Fraction | None]] = [[None] * len(values) for _ in people]
+
+    posteriors: list[list[Fraction | None]] = [[None] * len(values) for _ in people]
     if mode == "joint":
-        chances = [[priors.exact(s, x) for x in values] for s in signatures]
-        return [[*row] for row in exact_joint(people, counts, chances, reach) or undefined]
+        joint = exact_joint(people, counts, priors.rows(signatures, values), reach)
+        if joint is not None:
+            posteriors = [[*row] for row in joint]
+        return posteriors
     for x, (value, count) in enumerate(zip(values, counts, strict=True)):
-        two_counts = [n for n in (count, sum(people) - count) if n]
+        n_others = sum(people) - count
         had = [priors.exact(s, value) for s in signatures]
-        column = exact_joint(
-            people, two_counts, [[f, 1 - f][: len(two_counts)] for f in had], reach
-        )
-        for row, pair in zip(undefined, column or (), strict=False):
+        # Whether somebody has the value or not: one case alone, if nobody is in the other.
+        pairs = [[chance, 1 - chance] if n_others else [chance] for chance in had]
+        two_counts = [count, n_others] if n_others else [count]
+        column = exact_joint(people, two_counts, pairs, reach)
+        for row, pair in zip(posteriors, column or (), strict=False):
             row[x] = pair[0]
-    return undefined
+    return posteriors

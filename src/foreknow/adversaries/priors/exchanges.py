@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import inf
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -159,15 +160,13 @@ def least_odds(
         following = np.minimum(last, _MOST) * (1 - 8 * ROUNDING)
         with np.errstate(over="ignore"):
             sums.append(factor * first + np.maximum(factor * following - 1, 0.0))
-    sums_of_values = [[own_of_y[y] for own_of_y in sums] for y in values]
-    best = _fewest(sums_of_values, amounts, np.zeros(sums_of_values[0][0].shape), np.minimum)
+    sums_of_values = list(zip(*sums, strict=True))
+    best = _fewest(sums_of_values, amounts, np.zeros_like(sums[0][0]), np.minimum)
     holders = np.where(f > 0, c[:, :, None], 0)[:, rows]
+    least_sums = np.minimum((best[l][k], *best[0][k + 1 :]), _MOST)
     with np.errstate(divide="ignore", invalid="ignore"):
-        odds = [
-            np.where(holders > 0, np.minimum(factor, _MOST) / holders, np.inf)
-            for factor in (best[l][k], *best[0][k + 1 :])
-        ]
-    return odds[0], np.array(odds[1:]).reshape(m, *holders.shape)
+        odds = np.where(holders > 0, least_sums / holders, np.inf)
+    return odds[0], odds[1:]
 
 
 def _fewest(
@@ -181,9 +180,10 @@ def _fewest(
     l, k, m = amounts
     best = [[nothing] * (k + m + 1), *([nothing] * (k + 1) for _ in range(l))]
     for sums in sums_of_values:
-        before = best
-        best = [[before[a][b] + sums[0] for b in range(len(before[a]))] for a in range(l + 1)]
-        for a, row in enumerate(best):
+        before, best = best, []
+        for a, row_before in enumerate(before):
+            row = [least + sums[0] for least in row_before]
+            best.append(row)
             for b in range(len(row)):
                 for j in range(1, b + 1):
                     row[b] = minimum(row[b], before[a][b - j] + sums[j])
@@ -200,24 +200,28 @@ def exact_odds(
     secret: Sequence[int],
     amounts: Amounts,
 ) -> list[Fraction | float]:
-    """The same of one signature t as fractions, of some values that are one secret; or infinite."""
+    """Odds against a set of values for people of one signature t, then for those linked to t."""
     l, k, m = amounts
     against: list[Any] = [Fraction(0)] * (m + 1)  # what is added up are odds for it
     for x in secret:
         if not f[t][x]:
             continue
-        sums_of_values = [
-            [_exact_sum(n, max(c[y] - j, 0), f, t, x, y) for j in range(k + m + 1)]
-            for y in range(len(c))
-            if y not in secret
-        ]
+        sums_of_values = []
+        for y in range(len(c)):
+            if y not in secret:
+                n_left = [max(c[y] - j, 0) for j in range(k + m + 1)]
+                sums_of_values.append([_exact_sum(n, left, f, t, x, y) for left in n_left])
         best = _fewest(sums_of_values, amounts, Fraction(0), min)
         for i, sum_of_x in enumerate((best[l][k], *best[0][k + 1 :])):
-            against[i] += c[x] / sum_of_x if sum_of_x else float("inf")
-    return [
-        float("inf") if not sum_of_x else 0 if sum_of_x == float("inf") else 1 / sum_of_x
-        for sum_of_x in against
-    ]
+            against[i] += c[x] * _inverse(sum_of_x)
+    return list(map(_inverse, against))
+
+
+def _inverse(odds: Fraction | float) -> Fraction | float:
+    """The odds against what these are the odds for; 0 and infinity are each other's."""
+    if not odds:
+        return inf
+    return Fraction(0) if odds == inf else 1 / odds
 
 
 def _exact_sum(

@@ -93,35 +93,32 @@ class Known:
             spare = (shape.cells.shape[2] + 8.0) * 2 * ROUNDING
             if codes:
                 secret = np.isin(shape.values, codes)[:, None, :]
-                remaining = [
-                    _least_left(np.where(secret, 0.0, bound), l) for bound in (lowest, highest)
-                ]
-                highest, lowest = (
-                    np.where(secret, bound, 0.0).sum(axis=2, keepdims=True)
-                    for bound in (highest, lowest)
-                )
+                least_left = _least_left(np.where(secret, 0.0, lowest), l)
+                most_left = _least_left(np.where(secret, 0.0, highest), l)
+                highest = np.where(secret, highest, 0.0).sum(axis=2, keepdims=True)
+                lowest = np.where(secret, lowest, 0.0).sum(axis=2, keepdims=True)
             elif self.posteriors.mode == "joint":
-                remaining = [_least_left_of_others(bound, l) for bound in (lowest, highest)]
+                least_left = _least_left_of_others(lowest, l)
+                most_left = _least_left_of_others(highest, l)
             else:
                 n_others = shape.people.sum(axis=1)[:, None] - shape.counts
                 share = (_left(shape.counts, n_others, l) / np.maximum(n_others, 1))[:, None, :]
-                remaining = [(1 - bound) * share for bound in (highest, lowest)]
-            bound = np.minimum(_share(highest, remaining[0]) * (1 + spare), 1.0)
-            # Where next to nothing is left of next to nothing, it is 0 if it cannot be at all.
-            for case, place, column in np.argwhere(
-                (highest < _NOTHING) & (bound > _NOTHING)
-            ).tolist():
-                which = codes or shape.values[case, [column]].tolist()
-                if not self._may_have(which, int(shape.cases[case]), place):
+                least_left, most_left = (1 - highest) * share, (1 - lowest) * share
+            bound = np.minimum(_share(highest, least_left) * (1 + spare), 1.0)
+            # A share of next to nothing may round to much: it is 0 if nobody can have the value.
+            is_doubtful = (highest < _NOTHING) & (bound > _NOTHING)
+            for case, place, column in np.argwhere(is_doubtful).tolist():
+                possible_codes = codes or shape.values[case, [column]].tolist()
+                if not self._may_have(possible_codes, int(shape.cases[case]), place):
                     bound[case, place, column] = 0.0
             high[shape.cells] = bound
-            low[shape.cells] = _share(lowest, remaining[1]) * (1 - spare)
+            low[shape.cells] = _share(lowest, most_left) * (1 - spare)
         return Bounds(high, low, np.zeros(len(upper), dtype=bool))
 
     def _may_have(self, codes: Sequence[int], case: int, place: int) -> bool:
         """True if people of one signature have a value of a set in some world of a case."""
         people, counts, rows, secret = self._part(codes, case)
-        can_have = possible(np.array([[p > 0 for p in row] for row in rows]), people, counts)
+        can_have = possible(np.array(rows, dtype=object) > 0, people, counts)
         return can_have is not None and bool(can_have[place, secret].any())
 
     def conditioned(
@@ -185,12 +182,14 @@ class Known:
         if self.posteriors.mode == "joint":
             amounts = min(ruled_out, n_values - 1), n_known, linked_people
             step = max(_MOST_NUMBERS // (n_values * largest * len(people)), 1)
-            parts = [
-                least_odds(people, counts, chances, secret, amounts, slice(start, start + step))
-                for start in range(0, n_values, step)
-            ]
-            odds = np.concatenate([of_target for of_target, _ in parts], axis=1)
-            linked = np.concatenate([of_linked for _, of_linked in parts], axis=2)
+            odds_of_parts, linked_of_parts = [], []
+            for start in range(0, n_values, step):
+                rows = slice(start, start + step)
+                part = least_odds(people, counts, chances, secret, amounts, rows)
+                odds_of_parts.append(part[0])
+                linked_of_parts.append(part[1])
+            odds = np.concatenate(odds_of_parts, axis=1)
+            linked = np.concatenate(linked_of_parts, axis=2)
         else:  # each value by itself, of which all others are one: a case for each value
             other_counts = people.sum(axis=1)[:, None] - counts
             people = np.repeat(people, n_values, axis=0)
@@ -198,24 +197,15 @@ class Known:
             pairs = pairs.reshape(-1, 2, chances.shape[2])
             none, first = np.zeros((len(pairs), 2), dtype=bool), slice(0, 1)
             remaining = _left(counts, other_counts, ruled_out)
-            of_target, of_linked = (
-                np.stack([counts, complement], axis=2).reshape(-1, 2)
-                for complement in (remaining, other_counts)
-            )
+            of_target = np.stack([counts, remaining], axis=2).reshape(-1, 2)
+            of_linked = np.stack([counts, other_counts], axis=2).reshape(-1, 2)
             odds, _ = least_odds(people, of_target, pairs, none, (0, n_known, 0), first)
-            _, linked = least_odds(
-                people, of_linked, pairs, none, (0, n_known, linked_people), first
-            )
-            odds, linked = (
-                odds.reshape(chances.shape),
-                linked.reshape(linked_people, *chances.shape),
-            )
+            amounts = 0, n_known, linked_people
+            _, linked = least_odds(people, of_linked, pairs, none, amounts, first)
+            odds = odds.reshape(chances.shape)
+            linked = linked.reshape(linked_people, *chances.shape)
         if codes:
-            with np.errstate(divide="ignore"):
-                odds, linked = (
-                    1 / np.where(secret[:, :, None], 1 / values, 0.0).sum(axis=-2, keepdims=True)
-                    for values in (odds, linked)
-                )
+            odds, linked = _odds_of_any(odds, secret), _odds_of_any(linked, secret)
         nobody = np.where(np.isfinite(odds), 0.0, np.inf)  # of links to more people than there are
         of_links = [*linked, *([nobody] * (links - linked_people))]
         odds = np.broadcast_to(odds, chances.shape).swapaxes(1, 2)
@@ -248,7 +238,8 @@ class Known:
         holds = np.add.reduceat(np.isin(bags.values, codes), bags.value_offsets[:-1])
         cases = np.flatnonzero(holds)
         linked = self._odds(codes, cases)[1][:, :1]
-        least_odds: list[Fraction | float] | None = [inf] * len(linked)
+        odds_of_ties: list[Fraction | float] = [inf] * len(linked)
+        least_odds: list[Fraction | float] | None = odds_of_ties
         if not linked.all() and not self._extreme:
             least_odds = [Fraction(0)]  # as soon as one of them is certain
         elif len(linked):
@@ -259,11 +250,11 @@ class Known:
                 tied = ((of_linked <= ceiling) & np.isfinite(of_linked)).any(axis=0)
                 near += [(int(shape.cases[case]), place) for case, place in np.argwhere(tied)]
             if len(near) <= _MOST_TIES:
-                odds_of_ties = [
-                    self._exact(codes, case, int(place), (0, self.amounts[1]), len(linked))[1:]
-                    for case, place in near
-                ]
-                least_odds = list(map(min, zip(*odds_of_ties, strict=True))) or least_odds
+                amounts = 0, self.amounts[1]
+                for case, place in near:
+                    odds = self._exact(codes, case, int(place), amounts, len(linked))[1:]
+                    odds_of_ties = list(map(min, odds_of_ties, odds))
+                least_odds = odds_of_ties
             else:
                 least_odds = None
         self._linked[codes] = least_odds
@@ -276,12 +267,8 @@ class Known:
         people, counts, rows, secret = self._part(codes, case)
         (l, k), n_people = amounts, sum(people)
         if self.posteriors.mode == "binary":
-            (column,) = (
-                place
-                for place, (x, _) in enumerate(self.posteriors.cases.bag_of(case))
-                if x in codes
-            )
-            bag = [count for _, count in self.posteriors.cases.bag_of(case)]
+            values, bag = zip(*self.posteriors.cases.bag_of(case), strict=True)
+            (column,) = np.flatnonzero(np.isin(values, codes)).tolist()
             counts, l = [counts[0], _exactly_left(bag, column, l)], 0
         k, m = min(k, n_people), min(links, max(n_people - k, 0))
         odds = exact_odds(people, counts, rows, place, secret, (min(l, len(counts)), k, m))
@@ -295,14 +282,15 @@ class Known:
         Where each value is had or not had, these are the two values.
         """
         people, bag = self.posteriors.cases.people_of(case), self.posteriors.cases.bag_of(case)
-        rows = [[self.matrix.exact(s, x) for x, _ in bag] for s, _ in people]
-        n, c = [amount for _, amount in people], [amount for _, amount in bag]
-        secret = [column for column, (value, _) in enumerate(bag) if value in codes]
+        signatures, n = zip(*people, strict=True)
+        values, c = zip(*bag, strict=True)
+        rows = self.matrix.rows(signatures, values)
+        secret = [column for column, value in enumerate(values) if value in codes]
         if self.posteriors.mode == "joint":
-            return n, c, rows, secret
+            return list(n), list(c), rows, secret
         (column,) = secret
         pairs = [[row[column], 1 - row[column]] for row in rows]
-        return n, [c[column], sum(c) - c[column]], pairs, [0]
+        return list(n), [c[column], sum(c) - c[column]], pairs, [0]
 
     # ---- arrays ---------------------------------------------------------------------------
 
@@ -316,10 +304,8 @@ class Known:
     @cached_property
     def _extreme(self) -> bool:
         """True if products of chances may be beyond floats, so that nothing is a lower bound."""
-        arrays = [self.matrix.chances]
-        if self.posteriors.mode == "binary":
-            arrays.append(self.matrix.complements)
-        return any(((array > 0) & (array < _LEAST)).any() for array in arrays)
+        is_binary = self.posteriors.mode == "binary"
+        return _has_tiny(self.matrix.chances) or (is_binary and _has_tiny(self.matrix.complements))
 
     def _shapes(self, wanted_cases: IntArray) -> Iterator[_Shape]:
         """Cases of as many signatures, values and people, so many together as memory allows."""
@@ -349,6 +335,18 @@ class Known:
                     cases.values[bag],
                     cases.counts[bag],
                 )
+
+
+def _has_tiny(chances: FloatArray) -> bool:
+    """True if a chance is above 0 and so small that products of four may underflow."""
+    return bool(((chances > 0) & (chances < _LEAST)).any())
+
+
+def _odds_of_any(odds: FloatArray, is_secret: BoolArray) -> FloatArray:
+    """The odds against having any of the values that are one secret."""
+    with np.errstate(divide="ignore"):
+        odds_for = np.where(is_secret[:, :, None], 1 / odds, 0.0)
+        return np.asarray(1 / odds_for.sum(axis=-2, keepdims=True))
 
 
 def _share(had: FloatArray, remaining: FloatArray) -> FloatArray:

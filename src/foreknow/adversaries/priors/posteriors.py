@@ -211,7 +211,7 @@ class Batch:
     ) -> tuple[NDArray[np.bool_], FloatArray]:
         """Fill in the posteriors of cells, by their chances, for cases that floats can hold.
 
-        Which these are, and the logarithm of the weight of all worlds of each.
+        Return a mask of these cases, and the logarithm of the weight of all worlds of each.
         """
         capacities = np.array(self.shape.capacities, dtype=float)[:, None]
         rows, shift = scaled(chances[self.cells], capacities)
@@ -219,16 +219,11 @@ class Batch:
         is_read[[reading[0] for reading in self.reads]] = True
         weights, totals = world_weights(rows, self.shape, is_read)
         good = totals >= LEAST_TOTAL
-        reads = self.reads
-        if not good.all():
-            reads = [
-                (level, who[good[who]], cells[good[who]], factors[good[who]])
-                for level, who, cells, factors in reads
-            ]
-        for level, who, cells, factors in reads:
-            weights_of_cells = weights[level][:, who].T
+        for level, who, cells, factors in self.reads:
+            is_good = good[who]
+            weights_of_cells = weights[level][:, who[is_good]].T
             shares = weights_of_cells / weights_of_cells.sum(axis=1, keepdims=True)
-            posteriors[cells] = np.minimum(shares * factors, 1.0)
+            posteriors[cells[is_good]] = np.minimum(shares * factors[is_good], 1.0)
         with np.errstate(divide="ignore"):
             return good, np.log(totals) + shift
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar, get_args
 
@@ -127,13 +128,12 @@ class Priors:
             raise InputError("Priors: give at least one table of probabilities")
         set_fields(self, tables=tuple(map(_table, sources)))
         sets = [frozenset(table.attributes) for table in self.tables]
-        if any(table.estimated for table in self.tables):
-            set_fields(self, needs=self.needs | {Need.TRIAL})
-        twice = [table for i, table in enumerate(self.tables) if sets[i] in sets[:i]]
-        if twice:
-            raise DataError(
-                f"{twice[0].name}: there are two tables for {', '.join(twice[0].attributes)}"
-            )
+        for place, table in enumerate(self.tables):
+            if table.estimated:
+                set_fields(self, needs=self.needs | {Need.TRIAL})
+            if sets[place] in sets[:place]:
+                columns = ", ".join(table.attributes)
+                raise DataError(f"{table.name}: there are two tables for {columns}")
 
     @property
     def in_search(self) -> Facts | None:
@@ -186,10 +186,8 @@ class Priors:
         added = as_fraction(smoothing)
         if added < 0:
             raise InputError(f"Priors: smoothing must be 0 or more, not {smoothing}")
-        one_set = not attributes or any(
-            isinstance(columns_of_set, str) for columns_of_set in attributes
-        )
-        sets: Any = [attributes] if one_set else attributes
+        is_one_set = not attributes or any(isinstance(entry, str) for entry in attributes)
+        sets: Any = [attributes] if is_one_set else attributes
         for columns_of_set in sets:
             columns = [] if isinstance(columns_of_set, str) else list(columns_of_set)
             if not columns or not all(isinstance(column, str) for column in columns):
@@ -201,10 +199,11 @@ class Priors:
                     f"Priors: attributes {', '.join(map(repr, columns))}: one column plays two "
                     f"roles; the sensitive one is {sensitive!r}"
                 )
-        learned = [
-            count_chances(source, columns_of_set, sensitive, added) for columns_of_set in sets
-        ]
-        return cls([PriorTable(*table) for table in learned], semantics)
+        tables: list[PriorTable] = []
+        for columns_of_set in sets:
+            learned = count_chances(source, columns_of_set, sensitive, added)
+            tables.append(PriorTable(*learned))
+        return cls(tables, semantics)
 
     @classmethod
     def from_release(
@@ -278,10 +277,10 @@ class Priors:
     def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
         """Every sensitive value's disclosure."""
         by_table = [table.disclosures() for table in self._judged(release)]
-        return {
-            value: worst(disclosures[value] for disclosures in by_table)
-            for value in counts_of(release).values
-        }
+        worst_of_values: dict[Label, Disclosure] = {}
+        for value in counts_of(release).values:
+            worst_of_values[value] = worst(disclosures[value] for disclosures in by_table)
+        return worst_of_values
 
     def gain(self, release: HasCounts) -> Gain:
         """How many times the prior a posterior becomes, at worst.
@@ -298,21 +297,22 @@ class Priors:
         higher.
         """
         by_table = [table.gains() for table in self._judged(release)]
-        return {
-            value: worst_by_prior(gains[value] for gains in by_table)
-            for value in counts_of(release).values
-        }
+        worst_of_values: dict[Label, Disclosure] = {}
+        for value in counts_of(release).values:
+            worst_of_values[value] = worst_by_prior(gains[value] for gains in by_table)
+        return worst_of_values
 
     def least(self, release: HasCounts, sets: Iterable[Sequence[str]]) -> Fraction | None:
         """The least prior above 0 of anybody in a release, over sets of values."""
-        signatures, members = signatures_of("Priors", release), [*sets]
-        priors = [
-            min(sum(chances, Fraction(0)), Fraction(1))
-            for table in self.tables
-            for values in members
-            for chances in table.matrix(signatures(table.attributes).labels, values).fractions
-        ]
-        return min((prior for prior in priors if prior), default=None)
+        signatures = signatures_of("Priors", release)
+        least: Fraction | None = None
+        for table, values in product(self.tables, sets):
+            matrix = table.matrix(signatures(table.attributes).labels, values)
+            for chances in matrix.fractions:
+                prior = min(sum(chances, Fraction(0)), Fraction(1))
+                if prior and (least is None or prior < least):
+                    least = prior
+        return least
 
     def chances(self, release: HasCounts) -> Chances | None:
         """How sure they can be of each person; None of several attribute sets, whose people differ.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -123,20 +124,32 @@ class PriorMatrix:
         """One probability."""
         return self.fractions[signature][value]
 
+    def rows(self, signatures: Iterable[int], values: Sequence[int]) -> list[list[Fraction]]:
+        """The probabilities of some values: a row for each of some signatures."""
+        rows: list[list[Fraction]] = []
+        for signature in signatures:
+            chances = self.fractions[signature]
+            rows.append([chances[value] for value in values])
+        return rows
+
     @cached_property
     def chances(self) -> FloatArray:
         """The floats nearest to the probabilities, shape (signatures, values)."""
-        return np.array([list(map(float, row)) for row in self.fractions], ndmin=2)
+        return np.array(self.fractions, dtype=float, ndmin=2)
 
     @cached_property
     def complements(self) -> FloatArray:
         """The floats nearest to one minus each probability."""
-        return np.array([[float(1 - chance) for chance in row] for row in self.fractions], ndmin=2)
+        return np.array(1 - np.array(self.fractions, dtype=object, ndmin=2), dtype=float)
 
     @cached_property
     def pairs(self) -> PriorMatrix:
         """For value x the columns 2x, having it, and 2x + 1, not having it."""
-        return PriorMatrix([[p for f in row for p in (f, 1 - f)] for row in self.fractions])
+        rows: list[list[Fraction]] = []
+        for chances in self.fractions:
+            pairs = [(chance, 1 - chance) for chance in chances]
+            rows.append(list(chain.from_iterable(pairs)))
+        return PriorMatrix(rows)
 
 
 def matrix(chances: ArrayLike) -> PriorMatrix:

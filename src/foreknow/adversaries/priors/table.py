@@ -7,6 +7,7 @@ import io
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -111,33 +112,34 @@ class PriorTable:
                     f"{self.name}: there are no probabilities of the sensitive value {value!r}"
                     f"{did_you_mean(value, self.values)}; give 0 where it never occurs"
                 )
-        rows = list(map(self._row, signatures))
-        return PriorMatrix([[row[column_of[value]] for value in values] for row in rows])
+        columns = [column_of[value] for value in values]
+        rows: list[list[Fraction]] = []
+        for signature in signatures:
+            row = self._row(signature)
+            rows.append([row[column] for column in columns])
+        return PriorMatrix(rows)
 
     def united(self, members: Sequence[str], name: str) -> PriorTable:
         """The same with some values as one, which is as likely as they are together."""
         for value in members:
             if value not in self.values:
                 self.matrix([], [value])  # says which are known
-        places = [i for i, value in enumerate(self.values) if value not in members]
-        member_places = [i for i, value in enumerate(self.values) if value in members]
-        chances = {
-            # Those that came from floats may add up to a little more than 1.
-            signature: (
-                *(row[i] for i in places),
-                min(sum((row[i] for i in member_places), Fraction(0)), Fraction(1)),
-            )
-            for signature, row in self.chances.items()
-        }
-        values = (*(self.values[i] for i in places), name)
+        is_member = [value in members for value in self.values]
+        is_other = [value not in members for value in self.values]
+        chances: dict[Signature, tuple[Fraction, ...]] = {}
+        for signature, row in self.chances.items():
+            chance = sum(compress(row, is_member), Fraction(0))
+            # Chances that came from floats may add up to a little more than 1.
+            chances[signature] = (*compress(row, is_other), min(chance, Fraction(1)))
+        values = (*compress(self.values, is_other), name)
         return replace(self, values=values, chances=chances)
 
     def spelled(self, spellings: Collection[str], label: str | None) -> PriorTable:
-        """The same where some texts stand for what is missing; as a value, that has this label."""
+        """The table where some texts are read as missing; `label` is the missing value's."""
         chances = dict(self.chances)
         for signature, row in self.chances.items():
-            cleaned = tuple(None if _bare(text) in spellings else text for text in signature)
-            if chances.setdefault(cleaned, row) != row:
+            cleaned = [None if _bare(text) in spellings else text for text in signature]
+            if chances.setdefault(tuple(cleaned), row) != row:
                 raise DataError(
                     f"{self.name}: {self._text(signature)} is missing, as the schema spells it, "
                     "and another row with other probabilities is, too; keep one of them"
@@ -166,12 +168,11 @@ class PriorTable:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; probabilities as texts, so that none is rounded."""
+        rows = [[list(signature), list(map(str, row))] for signature, row in self.chances.items()]
         return {
             "attributes": list(self.attributes),
             "values": list(self.values),
-            "rows": [
-                [list(signature), list(map(str, row))] for signature, row in self.chances.items()
-            ],
+            "rows": rows,
             **({"learned": True} if self.learned else {}),
             **({"estimated": True} if self.estimated else {}),
         }
@@ -216,7 +217,8 @@ class PriorTable:
             for labels, row in table["rows"]:
                 if isinstance(labels, str) or isinstance(row, str):
                     raise TypeError
-                signature = tuple(None if label is None else str(label) for label in labels)
+                texts = [None if label is None else str(label) for label in labels]
+                signature = tuple(texts)
                 if signature in chances:
                     raise DataError("one signature has two rows")
                 chances[signature] = tuple(map(as_fraction, row))

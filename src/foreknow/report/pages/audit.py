@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
 from pathlib import PurePath
 from typing import Any
 
@@ -138,15 +137,17 @@ class AuditPage(Page[Audit]):
     def headline(self) -> str:
         """Say whether the release is safe, and how many requirements hold."""
         idle = self._idle
-        if not idle.count(False):
+        if all(idle):
             subject = "the requirement is" if len(idle) == 1 else "the requirements are"
             return f"Nothing was judged: nobody has a value that {subject} about"
-        safe = [all(v.safe for v in verdicts) for verdicts in by_requirement(self.result)]
-        safe = [is_safe for is_safe, nothing in zip(safe, idle, strict=True) if not nothing]
+        safe = []
+        for verdicts, is_idle in zip(by_requirement(self.result), idle, strict=True):
+            if not is_idle:
+                safe.append(all(verdict.safe for verdict in verdicts))
         also = ", also against an adversary who knows the method" if self._foreseen else ""
         also += by_word_of(self.result.scope)
         if self.result.too_large:
-            names = listing([*map(visible, self.result.too_large)])
+            names = listing(map(visible, self.result.too_large))
             also += f"; {names} by a bound that the judge did not check"
         if n_idle := idle.count(True):
             also += f"; {number(n_idle)} {'asks' if n_idle == 1 else 'ask'} nothing of this table"
@@ -302,14 +303,10 @@ class AuditPage(Page[Audit]):
             yield from exposed_figure(audit.exposed[place], f"{anchor}-people")
         if verdict.others:
             required, limits = verdict.required, limits_of(audit, verdict)
-            rows = [
-                (
-                    visible(d.value),
-                    _holders(sets, counts, d.value),
-                    worst_cell(d, required, limits),
-                )
-                for d in [disclosure, *verdict.others][:_MOST_VALUES]
-            ]
+            rows: list[Row] = []
+            for shown in [disclosure, *verdict.others][:_MOST_VALUES]:
+                holders = _holders(sets, counts, shown.value)
+                rows.append((visible(shown.value), holders, worst_cell(shown, required, limits)))
             relative = verdict.required.relative
             worst = f"case {NEAREST}" if relative else "worst case"
             yield Folded(
@@ -450,11 +447,11 @@ def beside_audit(
 ) -> list[str]:
     """The notes beside the verdicts of an audit, one sentence each."""
     schema = audit.policy.schema
-    limited = [
-        (v.requirement.sensitive, v.judged.key if v.of_groups else None)
-        for v in audit.verdicts
-        if audit.limits(v)
-    ]
+    limited = []
+    for verdict in audit.verdicts:
+        if audit.limits(verdict):
+            criterion = verdict.judged.key if verdict.of_groups else None
+            limited.append((verdict.requirement.sensitive, criterion))
     spread = spread_limits([""] if schema is None else schema.sensitives, limited)
     reader = Reader(
         scope,
@@ -560,10 +557,10 @@ def _bound(verdict: Verdict) -> str:
 
 def by_requirement(audit: Audit) -> list[tuple[Verdict, ...]]:
     """The verdicts of each requirement, in the policy's order; several under a skyline."""
-    return [
-        tuple(verdicts)
-        for _, verdicts in groupby(audit.verdicts, key=lambda verdict: verdict.place)
-    ]
+    by_place: dict[int, list[Verdict]] = {}
+    for verdict in audit.verdicts:
+        by_place.setdefault(verdict.place, []).append(verdict)
+    return list(map(tuple, by_place.values()))
 
 
 def titled(audit: Audit) -> Iterator[tuple[str, str]]:
@@ -673,10 +670,8 @@ def policy_rows(
     judged: Sequence[RequirementCounts] = (),
 ) -> list[tuple[str, list[str]]]:
     """Say everything that a policy asks, and how it was published; `judged` by an audit."""
-    rows, counts_of_requirements = (
-        [],
-        {id(requirement_counts.requirement): requirement_counts for requirement_counts in judged},
-    )
+    rows: list[tuple[str, list[str]]] = []
+    counts_of_requirements = {id(counted.requirement): counted for counted in judged}
     for place, requirement in enumerate(policy.requirements, 1):
         noun = sensitive_noun(policy, requirement)
         if requirement.criterion is not None:
@@ -687,14 +682,14 @@ def policy_rows(
         sets = {} if own_counted is None else own_counted.meant.sets
         values = values_phrase(requirement, noun, most=_EVERY, sets=sets)
         own_semantics = semantics if policy.schema is None else policy.semantics_of(requirement)
-        lines = [
-            f"Someone who {describe(point.adversary, None, noun, own_semantics).knows} must "
-            f"{_must(point)} that a particular person has it."
-            for point in requirement.points
-        ]
+        lines = [f"About {values}."]
+        for point in requirement.points:
+            knows = describe(point.adversary, None, noun, own_semantics).knows
+            has_it = "that a particular person has it"
+            lines.append(f"Someone who {knows} must {_must(point)} {has_it}.")
         judged_by = None if own_counted is None else own_counted.sight.known
         lines += _sight_lines(policy, requirement, judged_by)
-        rows.append((requirement_title(requirement, place), [f"About {values}.", *lines]))
+        rows.append((requirement_title(requirement, place), lines))
     if policy.schema is not None:
         options = policy.options
         form = f"{visible(options.form)}, " if options.form else ""  # else as suits the method
@@ -711,17 +706,15 @@ def _sight_lines(
     """Say what an adversary is taken to know of everybody, where columns stand beside a value."""
     sight = requirement.sight(policy.layout)
     known_columns = list(map(visible, sight.known if judged_by is None else judged_by))
-    other_columns = [
-        visible(n) for n in (*sight.known, *sight.assumed) if visible(n) not in known_columns
-    ]
-    lines = (
-        [f"They also know the {listing(known_columns, n_shown=_EVERY)} of everybody."]
-        if known_columns
-        else []
-    )
+    columns = map(visible, (*sight.known, *sight.assumed))
+    other_columns = [column for column in columns if column not in known_columns]
+    lines = []
+    if known_columns:
+        known = listing(known_columns, n_shown=_EVERY)
+        lines.append(f"They also know the {known} of everybody.")
     if other_columns:
-        columns = listing(other_columns, "or", n_shown=_EVERY)
-        lines.append(f"It is assumed that nobody knows the {columns} of anybody.")
+        unknown = listing(other_columns, "or", n_shown=_EVERY)
+        lines.append(f"It is assumed that nobody knows the {unknown} of anybody.")
     return lines
 
 

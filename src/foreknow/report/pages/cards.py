@@ -89,8 +89,8 @@ class UtilityCard(Card[Utility]):
 
 
 def _pairs(card: Card[R], rows: list[tuple[str, list[str]]]) -> Pairs:
-    lines = [
-        (title, (" " if lines_of_row[0][-1] == "." else "; ").join(lines_of_row))
-        for title, lines_of_row in rows
-    ]
-    return Pairs(card.headline, lines)
+    pairs = []
+    for title, lines in rows:
+        are_sentences = lines[0].endswith(".")
+        pairs.append((title, (" " if are_sentences else "; ").join(lines)))
+    return Pairs(card.headline, pairs)

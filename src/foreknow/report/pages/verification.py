@@ -99,24 +99,19 @@ class VerificationPage(Page[Verification]):
         )
         claimed = sentences(reader, claimed=True)
         claimed += [f"{one_line(note)}." for note in result.claimed]
-        limited = [
-            (
-                finding.requirement.get("sensitive"),
-                next(iter(finding.judged)) if finding.of_groups else None,
-            )
-            for finding in result.findings
-            if result.limits(finding)
-        ]
+        limited = []
+        for finding in result.findings:
+            if result.limits(finding):
+                criterion = next(iter(finding.judged)) if finding.of_groups else None
+                limited.append((finding.requirement.get("sensitive"), criterion))
         spread = spread_limits(result.sensitives or (result.sensitive,), limited)
         notes = sentences(reader._replace(scope=result.scope, spread=spread, attack=self.attack))
+        in_its_place: dict[str, str] = {}
         if result.claimed_scope.word:
-            notes = [
-                CASES_OF_FILES if sentence == SEVERAL_CASES else sentence for sentence in notes
-            ]
+            in_its_place[SEVERAL_CASES] = CASES_OF_FILES
         if result.after:  # which were judged, too
-            notes = [
-                FURTHER_RELEASES if sentence == OTHER_RELEASES else sentence for sentence in notes
-            ]
+            in_its_place[OTHER_RELEASES] = FURTHER_RELEASES
+        notes = [in_its_place.get(sentence, sentence) for sentence in notes]
         return [*notes, *map(noted, claimed)]
 
     @property
@@ -130,9 +125,10 @@ class VerificationPage(Page[Verification]):
         yield Heading("What was found", "found")
         yield Items([one_line(_finding(finding)) for finding in result.findings])
         if result.after:
-            names = [
-                f"{visible(n)} ({some(people, 'person', 'people')})" for n, people in result.after
-            ]
+            names = []
+            for name, n_people in result.after:
+                people = some(n_people, "person", "people")
+                names.append(f"{visible(name)} ({people})")
             yield Heading("Together with earlier releases", "together")
             yield Sentence(
                 f"Published after {listing(names)}, each of which was verified, too. As one "
@@ -163,8 +159,9 @@ class VerificationPage(Page[Verification]):
         """Columns, values and groups that findings name, and what is said of people."""
         result = self.result
         yield from (*result.sensitives, *result.groups, *TOLD_OF_PEOPLE)
-        texts = [text for finding in result.findings for text in (finding.group, finding.value)]
-        yield from (x for x in (*texts, *result.scope.unprotected, *result.scope.apart) if x)
+        for finding in result.findings:
+            yield from filter(None, (finding.group, finding.value))
+        yield from filter(None, (*result.scope.unprotected, *result.scope.apart))
         for required in result.requirements:
             yield from _texts_of(_secret(required))
 
