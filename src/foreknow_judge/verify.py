@@ -302,7 +302,7 @@ def judge_after(
         certificate, digest = load_certificate(path / CERTIFICATE, kinds)
         releases[name] = certificate, path
         digests.append(digest)
-        _, wrong = judge(certificate, path, kinds=kinds)
+        _, wrong = judge(certificate, path, alone=not certificate.after, kinds=kinds)
         for problem in wrong:
             problems += Problem.each(problem.code, [f"{name}: {problem}"])
         if people_by_digest.get(digest, certificate.people) != certificate.people:

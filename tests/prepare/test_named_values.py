@@ -319,6 +319,10 @@ def test_newcomers_may_have_none(tmp_path):
     assert fk.verify(tmp_path / "two", after=tmp_path / "one").together
     with pytest.raises(CertificateError, match="name the releases before it"):
         fk.verify(tmp_path / "two")
+    third = more.set_column(more.num_columns - 1, "pid", [[str(i) for i in range(200, 260)]])
+    before = [tmp_path / "one", tmp_path / "two"]
+    fk.publish(third, rules, seed=1, after=before).write(tmp_path / "three")
+    assert fk.verify(tmp_path / "three", after=before).together
     with pytest.raises(fk.NoSafeRelease, match="nothing was judged"):
         fk.publish(more, policy(values=["Mumps"], schema=schema), after=tmp_path / "one")
 
