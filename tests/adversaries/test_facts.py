@@ -298,13 +298,9 @@ def test_chances_below_every_float():
 
 
 # ---- the skyline paper's dynamic program, on releases too large to enumerate -------------------
-SEMANTICS = ["single", "set", "multiset"]
 
 
 VALUES = "abcde"
-
-
-AMOUNTS = st.tuples(st.integers(0, 3), st.integers(0, 4), st.integers(0, 4))
 
 
 @st.composite

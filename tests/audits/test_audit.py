@@ -1,14 +1,33 @@
-"""Audits: each verdict is what the adversary itself says, held against its limit, exactly."""
+"""Audits: each verdict exactly, how many people could be found out, and what was not looked at."""
 
 import json
+import random
+import re
+from collections import Counter
 from decimal import Decimal
+from fractions import Fraction
+from itertools import chain
 
 import pandas as pd
+import pyarrow as pa
 import pytest
+from tests.adversaries.releases_priors import priors_table
+from tests.audits.folders import forge, written
+from tests.cli.conftest import desk as desk
+from tests.examples import NIGHTLY
+from tests.oracle.exposed_worlds import (
+    found_out,
+    found_out_by_implications,
+    found_out_of_sets,
+    several_found_out,
+    suspected,
+)
+from tests.oracle.priors import binary, joint
 
+import foreknow as fk
 from foreknow import Facts, GroupCounts, Policy, Requirement, Schema, audit
 from foreknow.atomic_files import as_json
-from foreknow_judge.errors import DataError, InputError, UnsupportedError
+from foreknow_judge.errors import CertificateError, DataError, InputError, UnsupportedError
 
 ILL = GroupCounts.from_bags(
     [["Flu", "Flu", "AIDS", "Cold"], ["Flu", "Cold", "Cold", "HIV", "Flu"]],
@@ -18,11 +37,6 @@ ILL = GroupCounts.from_bags(
 
 def judged(*requirements, counts=ILL, **more):
     return audit(counts, Policy(requirements), **more)
-
-
-def one(*requirement, counts=ILL, **more):
-    (verdict,) = judged(Requirement(*requirement, **more), counts=counts).verdicts
-    return verdict
 
 
 @pytest.mark.parametrize("key", ["values", "excluded"])
@@ -85,3 +99,510 @@ def test_repr_states_the_result():
     safe = judged(Requirement([(Facts(), 0.9), (Facts(l=1), 1)]))
     assert repr(safe) == "Audit(release: safe, 1 requirement)"
     assert repr(safe.verdicts[0]).startswith("Verdict(safe: Facts(l=0, k=0, m=0) reaches 0.5 for ")
+
+
+# ---- exposed -------------------------------------------------------------------------------------
+
+
+TIMES = 100 if NIGHTLY else 1
+LIMITS = [Fraction(p, q) for q in range(1, 7) for p in range(1, q + 1)]
+
+
+def exposed(release, adversary, limit, **more):
+    asked = fk.Policy([fk.Requirement(adversary, **{"below": limit, **more})])
+    (found,) = fk.audit(release, asked).exposed
+    return found
+
+
+def found_in(bags, adversary, limit, **more):
+    return exposed(fk.GroupCounts.from_bags(bags), adversary, limit, **more)
+
+
+class Drawn:
+    """A few bags of letters, a limit, and which values are asked about."""
+
+    def __init__(self, draw, people=5, values="abc", groups=3):
+        bags = [[] for _ in range(draw.randint(1, groups))]
+        for place in range(draw.randint(len(bags), people)):
+            at = place if place < len(bags) else draw.randrange(len(bags))
+            bags[at].append(draw.choice(values))
+        self.bags = ["".join(sorted(bag)) for bag in bags]
+        self.letters = "".join(self.bags)
+        self.limit = draw.choice(LIMITS)
+        self.about = draw.choice([None, [draw.choice(self.letters)]])
+        self.values = set(self.letters if self.about is None else self.about)
+
+    def __repr__(self):
+        return f"{self.bags}, {self.limit}, {self.about}"
+
+
+def numbers(found):
+    return found.over.people, found.over.groups
+
+
+def check(found, bags):
+    """What must hold of every count, whatever it says; the groups listed are the groups counted."""
+    over, sure, listed = found.over, found.certain, list(found.groups)
+    assert len(listed) == len({g.label for g in listed}) == over.groups
+    assert [g.size for g in listed] == [len(bags[g.label]) for g in listed]
+    assert sum(g.people for g in listed) == over.people
+    assert sum(g.certain for g in listed) == sure.people <= over.people <= over.suspected
+    chances = [g.disclosure.probability for g in listed]
+    assert sorted(chances, reverse=True) == chances
+    verdict = found.verdict
+    assert (over.people > 0) == (not verdict.safe)
+    assert chances[:1] in ([], [pytest.approx(verdict.probability)])
+    for chance, near in zip(chances, (g.disclosure.exact for g in listed), strict=True):
+        assert near >= verdict.limit if near is not None else chance > verdict.limit
+        assert chance < 1 or near == 1
+
+
+# ---- against enumeration --------------------------------------------------------------------
+
+
+def test_facts_expose_the_right_people():
+    draw = random.Random(1)
+    for place in range(60 * TIMES):
+        case, asked = Drawn(draw), fk.Facts(*draw.choices(range(3), k=3))
+        bags, limit, amounts = case.bags, case.limit, (asked.l, asked.k, asked.m)
+        found = found_in(bags, asked, limit, values=case.about)
+        check(found, bags)
+        assert numbers(found) == found_out(bags, amounts, limit, case.values), (case, amounts)
+        sure, _ = found_out(bags, amounts, 1, case.values)
+        assert found.certain.people == found.by_chance[-1] == sure, (case, amounts)
+        assert not found.over.at_most
+        holders = Counter(case.letters)
+        assert sum(found.by_chance) == sum(holders[value] for value in case.values)
+        if place % 10 == 0:
+            tenths = [found_out(bags, amounts, Fraction(i, 10), case.values)[0] for i in range(11)]
+            assert [sum(found.by_chance[i:]) for i in range(11)] == tenths
+            k = draw.randint(0, 3)
+            found = found_in(bags, fk.Negations(k), limit)
+            assert numbers(found) == found_out(bags, (k, 0, 0), limit, {*case.letters})
+
+
+def test_facts_raise_suspicion_of_others():
+    draw = random.Random(2)
+    for _ in range(25 * TIMES):
+        case, amounts = Drawn(draw, people=4), tuple(draw.choices(range(2), k=3))
+        found = found_in(case.bags, fk.Facts(*amounts), case.limit)
+        truth = suspected(case.bags, amounts, case.limit, {*case.letters})
+        assert found.over.suspected == truth, (case, amounts)
+
+
+@pytest.mark.parametrize("k", [0, 1, 2, 3])
+def test_implications_expose_the_right_people(k):
+    draw = random.Random(k)
+    for _ in range(15 * TIMES):
+        case = Drawn(draw)
+        found = found_in(case.bags, fk.Implications(k), case.limit, values=case.about)
+        check(found, case.bags)
+        truth = found_out_by_implications(case.bags, k, case.limit, case.values)
+        assert numbers(found) == truth, case
+        assert found.certain.people == found_out_by_implications(case.bags, k, 1, case.values)[0]
+
+
+@pytest.mark.parametrize("semantics", ["set", "multiset"])
+def test_several_values_count_everybody(semantics):
+    draw = random.Random(5)
+    exactly = 0
+    for _ in range(25 * TIMES):
+        people = []
+        for _ in range(draw.randint(1, 2)):
+            own = [[] for _ in range(draw.randint(1, 3))]
+            for value in "ab":
+                many, is_set = draw.randint(0, min(2, len(own))), semantics == "set"
+                for person in draw.sample(own, many) if is_set else draw.choices(own, k=many):
+                    person.append(value)
+            people.append(own)
+        groups = [(len(own), "".join(sorted(chain(*own)))) for own in people]
+        values = {value for _, bag in groups for value in bag}
+        if not values:
+            continue
+        table = [{*person} for own in people for person in own]
+        amounts, limit = tuple(draw.randint(0, 1) for _ in range(3)), draw.choice(LIMITS)
+        counts, case = fk.GroupCounts.from_people(people, semantics=semantics), (people, amounts)
+        over = exposed(counts, fk.Facts(*amounts), limit).over
+        many, where = several_found_out(groups, table, amounts, limit, values, semantics)
+        assert many <= over.people <= counts.n_people, (case, limit)
+        assert where <= over.groups, (case, limit)
+        if not over.at_most:
+            exactly += 1
+            assert (over.people, over.groups) == (many, where), (case, limit)
+        if semantics == "set":
+            one = exposed(counts, fk.Facts(*amounts), limit, values=[min(values)]).over
+            truth = several_found_out(groups, table, amounts, limit, {min(values)}, semantics)
+            assert (one.people, one.groups, one.at_most) == (*truth, False), (case, limit)
+    assert exactly > TIMES
+
+
+class DrawnPriors:
+    """Bags of men and women, whose priors are drawn; `posteriors` are those of an enumeration."""
+
+    def __init__(self, draw, reading="joint"):
+        self.case = Drawn(draw, people=6, values="ab", groups=2)
+        self.rows = {}
+        for sex in "mf":
+            chance = Fraction(draw.randint(1, 9), 10)
+            self.rows[sex,] = {"a": chance, "b": 1 - chance}
+        bags = enumerate(self.case.bags)
+        self.people = [(g, draw.choice("mf"), x) for g, bag in bags for x in bag]
+        gid, sexes, values = map(list, zip(*self.people, strict=True))
+        frame = pa.table({"gid": gid, "sex": sexes, "disease": values})
+        self.release = fk.Release.from_groups(frame, group="gid", sensitive="disease")
+        self.priors = fk.Priors(priors_table(self.rows, ["sex"]), reading)
+        self.posteriors = []  # of each group: of each member what is believed, before, and held
+        for g, bag in enumerate(self.case.bags):
+            rows = [self.rows[sex,] for at, sex, _ in self.people if at == g]
+            if reading == "joint":
+                believed = joint(rows, bag)
+            else:
+                columns = {x: binary(rows, bag, x) for x in {*bag}}
+                believed = [{x: columns[x][t] for x in columns} for t in range(len(rows))]
+            self.posteriors.append([*zip(believed, rows, bag, strict=True)])
+
+
+@pytest.mark.parametrize("reading", ["joint", "binary"])
+def test_priors_expose_the_right_people(reading):
+    draw = random.Random(6)
+    exactly = 0
+    for _ in range(30 * TIMES):
+        own, inclusive = DrawnPriors(draw, reading), draw.random() < 0.5
+        limit = own.case.limit if own.case.limit < 1 or inclusive else Fraction(1, 2)
+        limits = {"below": None, "at_most": limit} if inclusive else {"below": limit}
+        found = exposed(own.release, own.priors, None, **limits)
+
+        def beyond(chance, limit=limit, inclusive=inclusive):
+            return chance > limit if inclusive else chance >= limit
+
+        caught = certain = 0
+        hits = [[any(map(beyond, row.values())) for row, *_ in group] for group in own.posteriors]
+        for row, _, value in chain(*own.posteriors):
+            caught += beyond(row[value])
+            certain += row[value] == 1
+        case = own.case, own.people, own.rows, inclusive
+        suspects = sum(map(sum, hits)), sum(map(any, hits))
+        assert (found.over.suspected, found.over.groups) == suspects, case
+        assert caught <= found.over.people <= suspects[0], case
+        assert certain == found.certain.people, case
+        if not found.over.at_most:
+            exactly += 1
+            assert caught == found.over.people, case
+        assert sum(found.by_chance) == len(own.people)
+        times = Fraction(draw.randint(4, 9), 4)
+        suspects = sum(
+            any(row[x] > min(1, times * prior[x]) for x in row)
+            for row, prior, _ in chain(*own.posteriors)
+        )
+        found = exposed(own.release, own.priors, None, at_most_times=times)
+        assert found.over.suspected == suspects, (case, times)
+    assert exactly > 6 * TIMES
+
+
+def test_several_secrets_count_once():
+    """Named sets may overlap: whoever is over the limit by two of them is one person."""
+    draw, several = random.Random(12), 0
+    for _ in range(50 * TIMES):
+        case, amounts = Drawn(draw, people=6, values="abcd"), tuple(draw.choices((0, 1), k=3))
+        every = sorted({*case.letters})
+        sets = [draw.sample(every, draw.randint(1, max(1, len(every) - 1))) for _ in range(3)]
+        named = {f"set {place}": own for place, own in enumerate(sets) if {*own} != {*every}}
+        if not named:
+            continue
+        found = found_in(case.bags, fk.Facts(*amounts), case.limit, any_of=named)
+        truth = found_out_of_sets(case.bags, amounts, case.limit, named.values())
+        assert numbers(found) == truth
+        sure = found_out_of_sets(case.bags, amounts, 1, named.values())
+        assert (found.certain.people, found.certain.groups) == sure
+        assert not found.over.at_most
+        assert found.over.people <= found.over.suspected
+        several += sum(map(len, named.values())) > len({*"".join(map("".join, named.values()))})
+    assert several > 12 * TIMES
+
+
+# ---- requirements of other kinds ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("criterion", "failing"),
+    [
+        *((fk.KAnonymity(3), [1, 3]), (fk.KAnonymity(1), []), (fk.AlphaK("1/2", 2), [0, 3])),
+        *((fk.LDiversity(2), [3]), (fk.LDiversity(3), [0, 1, 3])),
+    ],
+)
+def test_people_of_groups_that_fail(criterion, failing):
+    bags = ["aaab", "ab", "abc", "a"]
+    (found,) = fk.audit(
+        fk.GroupCounts.from_bags(bags), fk.Policy([fk.Requirement(criterion)])
+    ).exposed
+    assert numbers(found) == (sum(len(bags[g]) for g in failing), len(failing))
+    assert [group.label for group in found.groups] == failing
+    assert found.certain is None
+    assert found.verdict.of_groups
+
+
+def in_population(ages, values, criterion):
+    """What an audit says of people of a population, by their ages."""
+    frame = pa.table({"age": ages, "x": [*values]})
+    release = fk.Release.from_generalized(frame, quasi_identifiers=["age"], sensitive="x")
+    audit = fk.audit(release, fk.Policy([fk.Requirement(criterion)]))
+    return audit.safe, audit.exposed[0].over
+
+
+def test_overlapping_groups_are_not_counted():
+    people = pa.table({"age": [20, 20, 21, 22, 23, 24, 30, 31]})
+    ages = ["20", "20", "20 to 24", "30"]
+    for lowest, highest, many in ((0, "1/2", None), (0, 1, 0), ("1/10", 1, None)):
+        safe, over = in_population(ages, "abca", fk.DeltaPresence(lowest, highest, people))
+        assert safe == (many == 0)
+        assert (over and over.people) == many
+    people = pa.table({"age": [20, 20, 22, 23, 30, 40]})
+    apart = ["20", "20", "22 to 24", "30"]
+    _, over = in_population(apart, "abca", fk.DeltaPresence(0, "1/2", people))
+    assert (over.people, over.groups) == (3, 2)
+
+
+# ---- limits, and large releases -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("held", "size"), [(1, 3), (333, 999), (7, 21)])
+def test_attained_limit_is_reached(held, size):
+    for limit, reached in (("1/3", True), (Fraction(1, 3) + Fraction(1, 10**18), False)):
+        found = found_in([{"a": held, "b": size - held}], fk.Facts(), limit, values=["a"])
+        assert bool(found.over.people) == reached
+
+
+# ---- scope ---------------------------------------------------------------------------------------
+
+
+SCHEMA = """[schema]
+identifiers = ["who"]
+quasi_identifiers = ["born", "town"]
+other = ["job"]
+sensitive = "illness"
+missing = "drop"
+
+[[require]]
+"""
+POLICY = SCHEMA + 'values = ["gout"]\nknowing = []\nfacts = { l = 0 }\nbelow = 0.9\n'
+
+
+def register(rows=40, seed=1):
+    """Rows of a made-up register as dictionaries; some have no illness."""
+    draw = random.Random(seed)
+    return [
+        {
+            "who": f"P{i}",
+            "born": draw.choice([1950, 1960, 1970]),
+            "town": draw.choice(["Ulm", "Bonn"]),
+            "job": draw.choice(["cook", "clerk"]),
+            "shoe": draw.randrange(36, 46),
+            "illness": draw.choice(["flu", "cold", "gout", "gout", "", ""]),
+        }
+        for i in range(rows)
+    ]
+
+
+def recount(rows):
+    """The scope of a table, by counting its rows."""
+    kept = [row for row in rows if row["illness"]]
+    sizes = Counter((row["born"], row["town"]) for row in kept).values()
+    ills = Counter(row["illness"] for row in kept if row["illness"] != "gout")
+    smallest = {"smallest_group": min(sizes), "groups_of_one": [*sizes].count(1)}
+    return {"left_out": len(rows) - len(kept), "unprotected": dict(ills), **smallest}
+
+
+@pytest.fixture
+def ward(desk):
+    lines = [[*register()[0]], *(row.values() for row in register())]
+    desk.put("ward.csv", "\n".join(",".join(map(str, line)) for line in lines))
+    desk.put("ward.toml", POLICY)
+    return desk
+
+
+# ---- every place ---------------------------------------------------------------------------------
+
+
+def test_empty_release_says_why(ward):
+    ward.put("ward.csv", "who,born,town,job,illness\nA,1,Ulm,cook,\nB,2,Ulm,cook,\n")
+    said = """ward.csv has no rows with 'illness', and missing = "drop" leaves all others out"""
+    assert said in ward.refused("audit", "ward.csv", "-p", "ward.toml")
+    assert said in ward.refused("publish", "ward.csv", "-p", "ward.toml", "-o", "out")
+
+
+# ---- each line -----------------------------------------------------------------------------------
+
+
+def judged_scope(rows, *, values=None, columns=("born", "town"), roles=None, **how):
+    release = fk.Release.from_generalized(
+        pa.Table.from_pylist(rows), quasi_identifiers=list(columns), sensitive="illness", **how
+    )
+    return fk.audit(release, fk.Policy([fk.Requirement(fk.Facts(), 1, values=values)], roles))
+
+
+@pytest.mark.parametrize(
+    ("values", "several", "amounts"),
+    [
+        (["flu|cold", "flu", "cold|hiv", "hiv"], (("", "|"),), ()),
+        (["flu, cold", "cold, flu", "flu", "cold"], (("", ", "),), ()),
+        (["Diabetes, type 1", "Diabetes, type 2", "Asthma"], (), ()),
+        (["$11,310.00 ", "$950.00"], (), ("",)),
+        (["1.234,5", "17"], (), ("",)),
+        (["11310", "950.5", "E11.9"], (), ()),
+    ],
+)
+def test_wholes_that_hold_several(values, several, amounts, tmp_path):
+    rows = pa.table({"age": [30] * 4 * len(values), "ill": values * 4})
+    roles = fk.Schema(quasi_identifiers=["age"], sensitive="ill")
+    policy = fk.Policy([fk.Requirement(fk.Facts(), "9/10")], roles)
+    found = fk.audit(rows, policy)
+    said = " ".join(found.notes)
+    assert ("was judged as one whole" in said) == bool(several)
+    assert ("texts of amounts" in said) == bool(amounts)
+    written(rows, policy, tmp_path / "out")
+    for scope in (found.scope, fk.verify(tmp_path / "out").claimed_scope):
+        assert (scope.several_answers, scope.amounts) == (several, amounts)
+
+
+# ---- what is proved of a method ------------------------------------------------------------------
+
+FOUR = pa.table({"age": [1, 1, 2, 2], "disease": ["a", "b", "a", "b"]})
+AGE = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
+HALF = fk.Policy([fk.Requirement(fk.Facts(), below="3/4")], AGE)
+
+
+@pytest.mark.complete
+@pytest.mark.parametrize(
+    ("method", "form", "said"),
+    [
+        (fk.Mondrian(), "generalized", "not judged"),
+        (fk.Anatomy(2), "bucketized", "as required"),
+        (fk.Anatomy(2), "generalized", "at most 1/2"),
+        (fk.Streamliner(2, "rda"), "bucketized", "as required"),
+        (fk.Streamliner(2, "gsa"), "bucketized", "as required"),
+        (fk.Streamliner(2, "gda"), "bucketized", "not judged"),
+        (fk.Safe(["age=*"], fk.MaxRatio("3/4", strict=True)), "generalized", "as required"),
+        (fk.Safe(["age=*"], fk.MaxRatio("4/5", strict=True)), "generalized", "not judged"),
+        (fk.Naive(["age=*"], fk.MaxRatio("3/4", strict=True)), "generalized", "not judged"),
+    ],
+)
+def test_what_is_proved_of_method(method, form, said, tmp_path):
+    made, folder = written(FOUR, HALF, tmp_path / "out", method=method, form=form), tmp_path / "out"
+    assert made.audit.scope.method == said
+    for page in ((folder / "report.html").read_text("utf-8"), made.audit._repr_html_()):
+        assert ("also against" in page) == (said == "as required")
+    notes = [note for note in made.audit.notes if "adversary who knows" in note]
+    assert ["not judged" in note for note in notes] == {
+        "as required": [],
+        "not judged": [True],
+    }.get(said, [False])
+    if said.startswith("at most"):
+        assert notes[0].endswith("and nothing else, is never surer of a value than 1/2.")
+        # and the attack, which runs the method, agrees
+        found = fk.attack(fk.Microdata(FOUR, AGE), method, HALF)
+        assert max(found.posterior(who, "a") for who in range(1, 5)) <= 1 / 2
+    verified = fk.verify(folder)
+    assert verified.scope.method == "not judged"  # files do not tell
+    assert verified.claimed_scope.method == (None if said == "not judged" else said)
+
+
+@pytest.mark.parametrize(
+    ("method", "form", "claim"),
+    [
+        (fk.Mondrian(), "generalized", "as required"),
+        (fk.Mondrian(), "generalized", "at most 1/9"),
+        (fk.Streamliner(2, "gda"), "bucketized", "frequencies"),
+        (fk.Anatomy(2), "generalized", "as required"),
+        (fk.Anatomy(2), "generalized", "at most 1/3"),
+    ],
+)
+def test_unproved_claims_are_refused(method, form, claim, tmp_path):
+    written(FOUR, HALF, tmp_path / "out", method=method, form=form)
+    forge(tmp_path / "out", lambda said: said["scope"].update(method=claim))
+    with pytest.raises(fk.InputError, match=f"certified as '{claim}', which is not proved of"):
+        fk.verify(tmp_path / "out")
+    # Of their own method nobody here knows anything.
+    forge(tmp_path / "out", lambda said: said.update(method={"name": "TheirOwn"}))
+    assert fk.verify(tmp_path / "out").claimed_scope.method == claim
+
+
+# ---- certificates --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(ward):
+    """A folder with a release of the ward."""
+    fk.publish(ward.folder / "ward.csv", ward.folder / "ward.toml").write(ward.folder / "out")
+    return ward.folder / "out"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"left_out": -1}, "scope.left_out"),
+        ({"left_out": "none"}, "scope.left_out"),
+        ({"left_out": None}, "scope.left_out"),
+        ({"method": "proved safe"}, "scope.method"),
+        ({"method": "at most 1/4\nsafe"}, "scope.method"),
+        ({"groups_of_one": True}, "scope.groups_of_one"),
+        ({"beside": ["job", "job"]}, "scope.beside"),
+        ({"all_is_well": 1}, "unknown key 'scope.all_is_well'"),
+        (None, "lacks 'scope'"),
+    ],
+)
+def test_invalid_scopes_are_refused(folder, change, said):
+    if change is None:
+        forge(folder, lambda table: table.pop("scope"))
+    else:
+        forge(folder, lambda table: table["scope"].update(change))
+    with pytest.raises(CertificateError, match=re.escape(said)):
+        fk.verify(folder)
+
+
+# ---- values that look alike, or are near ---------------------------------------------------------
+
+PLAIN = fk.Schema(quasi_identifiers=["age"], sensitive="x")
+UNSEEN = [0xAD, 0x34F, 0x61C, 0x115F, 0x180E, 0x200B, 0x200D, 0x200E, 0x202C, 0x2060, 0x2062]
+UNSEEN += [0x2800, 0x3164, 0xFE0F, 0xFEFF, 0xE0041, 0xE0101]
+
+
+def notes_of(values, folder, **about):
+    """Notes of an audit, of a publication and of its verification, which must agree."""
+    table = pa.table({"age": [20 + i % 50 for i in range(len(values))], "x": values})
+    rules = fk.Policy([fk.Requirement(fk.Facts(), below=1, **about)], PLAIN)
+    found, scope = fk.audit(table, rules), written(table, rules, folder).certificate.scope
+    again = fk.verify(folder).scope.to_dict()
+    for key in ("values_and_people", "alike", "apart", "more_apart"):
+        said = [own.get(key) for own in (found.scope.to_dict(), again, scope)]
+        assert said == [found.to_dict()["scope"].get(key)] * 3
+    return found.notes
+
+
+def test_values_as_many_as_people(tmp_path):
+    some = [f"v{i}" for i in range(30)]
+    notes = notes_of(some, tmp_path / "a")
+    said = "30 values for 30 people: a requirement about single values says little; use within "
+    assert notes[0] == said + "= ..., any_of, or a hierarchy."
+    few = [f"v{i % 15}" for i in range(30)]
+    for values, about in ((some, {"any_of": some[:5]}), (few, {})):
+        notes = notes_of(values, tmp_path / str(len(about)), **about)
+        assert not any("says little" in note for note in notes)
+    assert any("v0, v1, v10, v11 and 11 more" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda scope: scope.pop("alike"),
+        lambda scope: scope["alike"].append(["x", "y"]),
+        lambda scope: scope.pop("apart"),
+        lambda scope: scope.update(more_apart=7),
+        lambda scope: scope.pop("values_and_people"),
+        lambda scope: scope.update(values_and_people=[3, 3000]),
+    ],
+)
+def test_certificate_hiding_it_is_refused(change, tmp_path):
+    notes_of(["HIV", "hiv", *(f"v{i}" for i in range(28))], tmp_path / "out")
+    forge(tmp_path / "out", lambda said: change(said["scope"]))
+    with pytest.raises(CertificateError, match="scope: "):
+        fk.verify(tmp_path / "out")

@@ -306,13 +306,6 @@ def test_rule_needs_all_its_conditions(nodes):
         assert Rules([rule], nodes).applies_to(0, row) is said
 
 
-def test_rule_is_about_its_column():
-    rule = {"values": ["u"], "where": {"sex": ["m"]}}
-    for said in ({}, {"sensitive": None}, {"sensitive": "ill"}):
-        assert Rules([{**rule, **said}]).positions_for("ill") == [0]
-    assert Rules([{**rule, "sensitive": "pay"}]).positions_for("ill") == []
-
-
 # ---- a hospital: publish, verify, audit ---------------------------------------------------------
 
 RULES = [
@@ -386,26 +379,6 @@ def test_unpublished_conditions_are_owners_word(tmp_path, method, other):
     for again in (fk.audit(made, policy), fk.audit(folder, policy, people=table)):
         assert again.verdicts[0].found.exact == owner.exact
         assert not again.scope.open
-
-
-def test_a_search_follows_the_rules():
-    """The same groups where nobody is meant, fewer where somebody is surer; by both engines."""
-    table, known = hospital(), ["region", "age"]
-    free, ruled, by_engine = (
-        fk.publish(table, policy_of(known, rules=rules), learned=False, seed=1, engine=engine)
-        for rules, engine in (([], "memory"), (RULES, "memory"), (RULES, "duckdb"))
-    )
-    assert ruled.audit.safe
-    assert ruled.counts.n_groups < free.counts.n_groups
-    assert ruled.release.counts == by_engine.release.counts
-    assert ruled.audit.verdicts[0].found.exact == by_engine.audit.verdicts[0].found.exact
-    rows = table.to_pylist()
-    grown = pa.Table.from_pylist([r for r in rows if r["sex"] == "f" and r["age"] > 11])
-    one, other = (
-        fk.publish(grown, policy_of(known, rules=rules), learned=False, seed=1)
-        for rules in ([], [{"values": ["O*"], "where": {"age": {"to": 11}}}])
-    )
-    assert one.release.counts == other.release.counts
 
 
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
@@ -482,29 +455,6 @@ def test_kinds_without_rules_refuse_them():
     several = {"semantics": "multiset", "person": "p", "impossible": RULES}
     with pytest.raises(fk.InputError, match="one value per person"):
         fk.Schema(quasi_identifiers=["a"], sensitive="code", **several)
-
-
-def test_a_policy_file_keeps_rules(tmp_path):
-    policy = policy_of(["region", "age"])
-    policy.save(tmp_path / "policy.toml")
-    assert fk.Policy.load(tmp_path / "policy.toml").schema.impossible == policy.schema.impossible
-    text = (
-        '[schema]\nquasi_identifiers = ["region"]\nsensitive = "code"\n'
-        '[[schema.impossible]]\nvalues = ["O04"]\nwhere = { sex = ["m"], age = { from = 60 } }\n'
-        "[[require]]\nfacts = { l = 1 }\nbelow = 0.5\n"
-    )
-    (tmp_path / "own.toml").write_text(text, encoding="utf-8")
-    (rule,) = fk.Policy.load(tmp_path / "own.toml").schema.impossible
-    assert str(rule) == "sex m and age 60 and more"
-
-
-def test_labels_decide_which_rules_apply():
-    rows = {"sex": ["*"] * 4 + ["f"] * 4, "age": ["5 to 14"] * 4 + ["20 to 29"] * 4}
-    table = pa.table({**rows, "code": ["O80", "J06", "I10", "E11"] * 2})
-    audited = fk.audit(table, policy_of(["sex", "age"], values=["O80"]), learned=False)
-    assert (audited.safe, audited.scope.open) == (False, ("sex", "age"))
-    figure = audited.verdicts[0].found
-    assert (str(figure.value), figure.exact, figure.bounded) == ("O80", 1, True)
 
 
 def test_other_people_are_refused():

@@ -1,16 +1,19 @@
-"""Labels of groups: what members have in common, and one label means one thing to every reader."""
+"""Labels of groups mean one thing to every reader, and tell who looks alike in what was written."""
 
 import itertools
 import random
 import unicodedata
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from hypothesis import strategies as st
 from tests.audits.folders import written
 from tests.examples import NIGHTLY
 from tests.oracle.labels import parts_by_position, rows_of
+from tests.oracle.risks import alone, fewest, fewest_in_population, over, presence
+from tests.people import rows_of as rows_of_alikes
 from tests.people import short_report
 from tests.utility.brute import members_of
 
@@ -21,12 +24,9 @@ from foreknow.methods.protocol import Grouping
 from foreknow.publishing.code_book import about_of
 from foreknow.publishing.extents import Extents
 from foreknow.utility.value_positions import covers_of_texts, positions_of
-from foreknow_judge.errors import DataError, PolicyError
-
-pytestmark = pytest.mark.usefixtures("tiny_tables")
+from foreknow_judge.errors import CertificateError, DataError, PolicyError
 
 SCALE = ["mild", "moderate", "mild to moderate", "severe"]
-ORDERED = fk.Ordered(SCALE)
 ORDER = [*"abcd"]
 
 
@@ -67,19 +67,7 @@ def facts(below):
 # ---- what members have in common -----------------------------------------------------------------
 
 
-@st.composite
-def groupings(draw, values):
-    """Values with a null or more, and a group for each; no group is empty."""
-    rows = draw(st.lists(st.none() | values, min_size=1, max_size=12))
-    if all(value is None for value in rows):
-        rows.append(draw(values))
-    groups = draw(st.lists(st.integers(0, 3), min_size=len(rows), max_size=len(rows)))
-    used = sorted(set(groups))
-    groups = [used.index(group) for group in groups]
-    pairs = [*zip(rows, groups, strict=True)]
-    return rows, groups, [[row for row, own in pairs if own == g] for g in range(len(used))]
-
-
+@pytest.mark.usefixtures("tiny_tables")
 @pytest.mark.parametrize(
     ("values", "hierarchy", "style", "said"),
     [
@@ -94,60 +82,10 @@ def test_style_without_meaning_is_refused(values, hierarchy, style, said):
         style_of(table_of(values, hierarchy=hierarchy).attributes[0], style)
 
 
-def test_places_reveal_only_labels():
-    made = coarse([1, 4, 2, 3, 22], [0, 0, 1, 1, 2], hierarchy=fk.Intervals([5, 20]))
-    assert made.labels == ["0 to 4", "0 to 4", "22"]
-    assert made.places.tolist() == [[0, 3], [0, 3], [4, 4]]
-
-
 OTHER = fk.Tree([["x", "Other"], ["y", "Other"], ["Other", "Z"], ["z", "Z"]])
-LEVELS = ["a (level 1)", "a (level 1)+"]
-TREE = fk.Tree([["a", "a", "*"], ["b", "a", "*"], *([own, "Z", "*"] for own in LEVELS)])
-A_TO = fk.Ordered(["a", "a to", "b", "to b", "c"])
-A_OR = fk.Ordered(["a", "a or missing", "b"])
 
 
-@pytest.mark.parametrize(
-    ("values", "groups", "hierarchy", "wanted"),
-    [
-        ([3, 4, 28], "001", fk.Intervals([5]), ["0 to 4", "28"]),
-        ([*"dba"], "001", fk.Ordered(ORDER[::-1]), ["d to b", "a"]),
-        (["a", None], "01", None, ["a", None]),
-        ([1, None], "01", fk.Intervals([5]), ["1", None]),
-        (["a", "a"], "00", None, ["a"]),
-        ([7, 7], "00", None, ["7"]),
-        # A value that is called like a node with its level stays apart from it.
-        (["a", "b", "a", *LEVELS], "00123", TREE, ["a (level 1)++", "a", *LEVELS]),
-        # Those that could be read in two ways are quoted.
-        (SCALE, "0012", ORDERED, ['"mild" to "moderate"', "mild to moderate", "severe"]),
-        # Nobody has it, but the order lists it: a reader cannot know.
-        ([*SCALE[:2], "severe"], "001", ORDERED, ['"mild" to "moderate"', "severe"]),
-        ([None, "a", "missing", *"ab"], "00112", None, ['missing | "a"', '"a" | "missing"', "b"]),
-        (["missing", "a", "b"], "001", None, ['"a" | "missing"', "b"]),
-        (["*", "a|b", "a|b"], "010", None, ['"*" | "a|b"', "a|b"]),
-        (["a", None, "a or missing", "b"], "0012", A_OR, ['"a" or missing', "a or missing", "b"]),
-        (["a", "b", '"a" | "b"', "c|d"], "0012", None, ['"a" | "b"+', '"a" | "b"', "c|d"]),
-        (["to b", "a", "a to", *"bc"], "00112", A_TO, ['"a" to "to b"', '"a to" to "b"', "c"]),
-        (["x", "y", "z"], "001", OTHER, ["Other (level 1)", "z"]),
-        (["b", '"c"', "d"], "001", None, ['"c" | b', "d"]),
-        (["a", "to", "b"], "001", fk.Ordered(["a", "total", "to", "b"]), ['"a" to "to"', "b"]),
-        # Others are not quoted.
-        ([20, 37, 50], "001", None, ["20 to 37", "50"]),
-        ([20, None, 50], "001", None, ["20 or missing", "50"]),
-        (["Divorced", "Widowed", "x"], "001", None, ["Divorced | Widowed", "x"]),
-        ([None, "b", 'say "c"'], "001", None, ["missing | b", 'say "c"']),
-        (["a", "missing", "b"], "012", None, ["a", "missing", "b"]),
-        (["a | b", "a", "b"], "012", None, ["a | b", "a", "b"]),
-        (["a", "total", "b"], "001", fk.Ordered(["a", "total", "b"]), ["a to total", "b"]),
-        (["123", "129", "200"], "001", fk.Mask(3), ["12*", "200"]),
-        (["w", "w", "z"], "001", fk.Tree([["w", "w"], ["z", "Z"]]), ["w", "z"]),
-    ],
-    ids=str,
-)
-def test_labels_by_hand(values, groups, hierarchy, wanted):
-    assert labels(values, [*map(int, groups)], hierarchy=hierarchy) == wanted
-
-
+@pytest.mark.usefixtures("tiny_tables")
 def test_styles_and_levels_by_hand():
     for style, wanted in (("range", ["3 to 4", "28"]), ("set", ["3 | 4", "28"])):
         assert labels([3, 4, 28], [0, 0, 1], style, hierarchy=fk.Intervals([5])) == wanted
@@ -173,6 +111,7 @@ def number(draw):
     return text + draw.choice(["", "", f".{draw.randrange(1000)}", ".", ".1234", "0"])
 
 
+@pytest.mark.usefixtures("tiny_tables")
 @pytest.mark.parametrize("about", [None, "number", "date", "text"])
 def test_labels_match_extents(about):
     draw, met = random.Random(f"{about}"), {"number": 0, "date": 0, "text": 0}
@@ -197,6 +136,7 @@ def test_labels_match_extents(about):
 # ---- who reads two groups as one -----------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("tiny_tables")
 @pytest.mark.parametrize(
     ("values", "fmt", "alike"),
     [
@@ -232,6 +172,7 @@ ALIKE = [
 ]
 
 
+@pytest.mark.usefixtures("tiny_tables")
 @pytest.mark.thinned(2)
 @pytest.mark.parametrize(("fmt", "escaped"), [("csv", True), ("csv", False), ("parquet", False)])
 @pytest.mark.parametrize("texts", ALIKE)
@@ -266,6 +207,7 @@ def rule(chances):
 MIXED = ["mild", "moderate"] * 2, ["HIV", "Flu"] * 2
 
 
+@pytest.mark.usefixtures("tiny_tables")
 @pytest.mark.parametrize("order", [SCALE, ["mild", "moderate", "severe"]])
 def test_mixed_groups_match_no_prior(order):
     """Together they would pass for people of a milder scale; who is mild has HIV at 0.995."""
@@ -278,6 +220,7 @@ def test_mixed_groups_match_no_prior(order):
         fk.publish(microdata, policy, method=fk.Streamliner(2), form="bucketized")
 
 
+@pytest.mark.usefixtures("tiny_tables")
 def test_a_node_above_one_value():
     """`FullDomain` may write a level above the members' own values: theirs is another signature."""
     tree = fk.Tree([["a", "A"], ["A", "B"], ["b", "B"]])
@@ -378,6 +321,7 @@ def meaning(attribute, members, style, floor):
     return (*null, *range(known[0], known[-1] + 1)) if known else null
 
 
+@pytest.mark.usefixtures("tiny_tables")
 @pytest.mark.parametrize(
     ("many", "seed"), [(600, 13), pytest.param(100_000, None, marks=pytest.mark.slow)]
 )
@@ -401,3 +345,181 @@ def test_no_two_labels_are_alike(many, seed):
         for i, means in enumerate(meant.values()):
             assert tuple(codes[labels_at == read.of_group[i]].tolist()) == means
         seen += len(meant)
+
+
+# ---- who looks alike in what was written: search, audit, verifier and risk against every row -----
+
+
+TIMES = 120 if NIGHTLY else 1
+QIS = ["age", "sex"]
+# Texts that read as labels where they are none; 1 and 01 are different codes.
+AGES = ["20", "20 to 30", "*", "2*", "a | b", "01", "1", "missing", "=1+1", None]
+
+
+def drawn(draw, kind):
+    size, number = draw.randint(2, 14), kind == "number"
+    ages = draw.sample(range(20, 60), 4) if number else draw.sample(AGES, 3)
+    columns = {"sex": "mf"[: draw.randint(1, 2)], "job": "xy", "ill": "abc"}
+    age = pa.array(draw.choices(ages, k=size), pa.int64() if number else pa.string())
+    return pa.table({"age": age, **{n: draw.choices(own, k=size) for n, own in columns.items()}})
+
+
+def policy_of(*asked, **options):
+    schema = fk.Schema(quasi_identifiers=QIS, sensitive="ill", other=["job"])
+    return fk.Policy(asked, schema, fk.PublishOptions(**options))
+
+
+def texts(table):
+    return [{n: None if v is None else str(v) for n, v in r.items()} for r in table.to_pylist()]
+
+
+def published(table, policy, folder, **how):
+    """What was written and is verified; None where the policy cannot hold, and why."""
+    try:
+        return written(table, policy, folder, **how), ""
+    except fk.NoSafeRelease as error:
+        return None, str(error)
+
+
+@pytest.mark.parametrize("form", ["bucketized", "generalized"])
+def test_everybody_looks_like_so_many(form, tmp_path):
+    draw, held = random.Random(form), 0
+    for place in range((12 if form == "bucketized" else 4) * TIMES):
+        table, k = drawn(draw, draw.choice(["number", "text"])), draw.randint(1, 3)
+        counts_people, knowing = draw.random() < 0.6, draw.choice([None, [], [], ["job"]])
+        knowing = knowing if counts_people else []
+        known = [*QIS, *(["job"] if knowing is None else knowing)]
+        criterion = fk.KAnonymity(k) if counts_people else fk.AlphaK(1, k)
+        asked = [
+            fk.Requirement(fk.Facts(), 1.0, knowing=[]),
+            fk.Requirement(criterion, knowing=knowing),
+        ]
+        labels = dict.fromkeys(QIS, "exact") if form == "generalized" else {}
+        how = {"form": form, "format": draw.choice(["csv", "parquet"]), "labels": labels}
+        policy, folder = policy_of(*asked[draw.randint(0, 1) :], **how), tmp_path / str(place)
+        method = draw.choice(["mondrian", "fulldomain"])
+        made, said = published(table, policy, folder, method=method)
+        if made is None:
+            if form == "bucketized" and "of everybody as they are" in said:
+                assert fewest(texts(table), known) < k
+                assert 'form = "generalized"' in said
+            continue
+        rows = rows_of_alikes(folder / f"{'people' if labels == {} else 'release'}.{how['format']}")
+        least, held = fewest(rows, known), held + 1
+        assert least >= k
+        assert labels or least == fewest(texts(table), known)
+        fk.verify(folder)
+        fk.verify(folder, policy)
+        risk = fk.risk_report(folder)
+        assert risk.uniques == alone(rows, QIS)
+        assert risk.prosecutor.highest == Fraction(1, fewest(rows, QIS))
+        more = fk.Requirement(fk.KAnonymity(least + 1), knowing=knowing)
+        unsafe = fk.audit(folder, policy_of(more, **how))
+        for audited in (made.audit, fk.audit(folder, policy)):
+            assert audited.safe
+            if counts_people:
+                assert audited.criteria[0].reached == least
+                assert not unsafe.safe
+                assert unsafe.exposed[0].over.people == over(rows, known, least + 1)
+    assert held > TIMES
+
+
+def test_a_population_meets_exact_values(tmp_path):
+    draw, held = random.Random(3), 0
+    for place in range(12 * TIMES):
+        kind, folder = draw.choice(["number", "text"]), tmp_path / str(place)
+        table = drawn(draw, kind)
+        everybody = pa.concat_tables([table, drawn(draw, kind)]).select(QIS)
+        k_map = fk.KMap(draw.randint(1, 3), everybody)
+        low, high = draw.choice([0, "1/4"]), draw.choice(["1/2", "3/4", 1])
+        criterion = draw.choice([k_map, fk.DeltaPresence(low, high, everybody)])
+        policy = policy_of(fk.Requirement(criterion), form="bucketized", format="parquet")
+        given = texts(table), QIS, texts(everybody), lambda label, value: label == value
+        if criterion is k_map:
+            amount = fewest_in_population(*given)
+            holds = amount >= k_map.k
+        else:
+            least, amount = presence(*given)
+            holds = criterion.lowest <= least and amount <= criterion.highest
+        made, said = published(table, policy, folder)
+        assert (made is not None) == holds, said
+        if made is None:
+            continue
+        held += 1
+        pq.write_table(everybody, tmp_path / "everybody.parquet")
+        fk.verify(folder, population=tmp_path / "everybody.parquet")
+        for audited in (made.audit, fk.audit(folder, policy)):
+            assert audited.criteria[0].reached == amount
+    assert held > TIMES
+
+
+def test_birth_dates_break_k_anonymity(tmp_path):
+    """Everybody in a group of 7, and everybody unique in the table of people."""
+    born = [f"{1940 + i % 60}-0{i // 60 + 1}-11" for i in range(210)]
+    table = pa.table({"born": born, "ill": random.Random(1).choices("abcdef", k=210)})
+    own, folder = fk.Schema(quasi_identifiers=["born"], sensitive="ill"), tmp_path / "out"
+    facts = fk.Requirement(fk.Facts(), below="9/10")
+    strict, loose = (
+        fk.Policy([facts, fk.Requirement(criterion(5))], own)
+        for criterion in (fk.KAnonymity, fk.GroupSize)
+    )
+    for method in ("mondrian", "fulldomain", "anatomy", "streamliner"):
+        with pytest.raises(fk.NoSafeRelease, match=r"has 1 person, the least is 5.* group_size"):
+            fk.publish(table, strict, method=method, form="bucketized", seed=1)
+    made = written(table, loose, folder, form="bucketized")
+    fk.verify(folder)
+    assert made.audit.criteria[0].reached == made.release.counts.sizes.min() >= 5
+    assert fk.KAnonymity(5).measure(made) == fk.k_anonymity(made.release) == 1
+    # A certificate that claims more is refused.
+    place = folder / "certificate.json"
+    place.write_text(place.read_text().replace("group_size", "k_anonymity"))
+    with pytest.raises(CertificateError, match="k_anonymity"):
+        fk.verify(folder)
+
+
+def test_published_columns_divide_groups():
+    rows = {"gid": [1, 1, 1, 2, 2, 2], "age": [30, 30, 41, 41, 50, 50], "ill": [*"abcabc"]}
+    table, three = pa.table(rows), fk.KAnonymity(3)
+    own = fk.Schema(quasi_identifiers=["age"], sensitive="ill", group="gid")
+    policy = fk.Policy([fk.Requirement(fk.KAnonymity(2))], own)
+    assert three.holds(fk.GroupCounts.from_bags(["abc", "abc"]))
+    bare = fk.Release.from_groups(table.drop(["age"]), group="gid", sensitive="ill")
+    assert three.measure(bare) == fk.audit(bare, policy).criteria[0].reached == 3
+    shown = fk.Release.from_groups(table, group="gid", sensitive="ill")
+    for given in (shown, table, fk.Release.from_schema(table, own)):
+        assert fk.audit(given, policy).criteria[0].reached == 2
+    tally = pa.table({"group": [1, 1], "ill": ["a", "b"], "count": [1, 2]})
+    people = pa.table({"group": [1, 1, 1], "age": [30, 30, 41], "job": [*"xyx"]})
+    for known, least in ((None, 1), (["age"], 1), (["job"], 1), ([], 3)):
+        release = fk.Release.from_bucketized(
+            tally, sensitive="ill", people=people, quasi_identifiers=known
+        )
+        assert fk.KAnonymity(1).measure(release) == least
+        assert fk.GroupSize(1).measure(release) == 3
+
+
+def test_holders_stay_unknown():
+    table = pa.table({"age": [30, 30, 30], "ill": [*"aab"]})
+    own = fk.Schema(quasi_identifiers=["age"], sensitive="ill")
+    asked = fk.Requirement(fk.KAnonymity(1), knowing=["ill"])
+    with pytest.raises(fk.InputError, match=r"do not say who has which ill.* leave it out"):
+        fk.publish(table, fk.Policy([asked], own), form="bucketized")
+
+
+@pytest.mark.parametrize("know", [["job"], ["job", "pay"]])
+@pytest.mark.parametrize("jobs", ["xyxyxyxy", "xyxyxyxz"])
+def test_columns_apart_from_the_first(know, jobs, tmp_path):
+    """What is known stands in another table than the first secret."""
+    columns = {"age": "33334444", "ill": "fgfgfgfg", "job": jobs, "pay": "mmmmmmmm"}
+    table = pa.table({name: [*own] for name, own in columns.items()})
+    policy = {
+        "schema": {"quasi_identifiers": ["age"], "sensitive": ["ill", "job", "pay"]},
+        "require": [{"group_size": 2, "knowing": know}],
+        "publish": {"form": "bucketized", "unlinked": ["ill"]},
+    }
+    made, said = published(table, policy, tmp_path / "out")
+    assert ("z" in jobs) == (made is None) == ("the least is 2" in said)
+    if made is not None:
+        assert fk.verify(tmp_path / "out").people == 8
+        (required,) = made.certificate.policy["require"]
+        assert (required["sensitive"], required["knowing"]) == ("job", know)

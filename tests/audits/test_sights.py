@@ -1,5 +1,7 @@
-"""Several sensitive columns, and columns known beside them: counted, searched and judged."""
+"""Several sensitive columns, and columns known beside them: counted, judged, and in the files."""
 
+import csv
+import hashlib
 import json
 import random
 import re
@@ -21,6 +23,7 @@ from tests.oracle.sets import joint_worlds, worst_over_worlds
 from tests.oracle.worlds import worlds
 
 import foreknow as fk
+from foreknow.errors import OutputError
 from foreknow.result import page_of
 from foreknow_judge.errors import CertificateError, PolicyError, UnsupportedError
 
@@ -98,17 +101,6 @@ def test_facts_are_those_of_rows(groups, sight):
         assert verdict.safe == (expected < Fraction(1, 2))
 
 
-@given(RELEASES, st.sets(st.sampled_from(COLUMNS), min_size=1))
-@examples(60)
-def test_size_criteria_know_any_column(groups, known):
-    tallies = (Counter(tuple(row[n] for n in sorted(known)) for row in own) for own in groups)
-    least = min(min(tally.values()) for tally in tallies)
-    required = fk.Requirement(fk.KAnonymity(2), knowing=sorted(known))
-    audit = fk.audit(opened(groups, ()), fk.Policy([required]))
-    assert audit.criteria[0].reached == least
-    assert audit.safe == (least >= 2)
-
-
 def people(n=300, seed=1):
     draw = random.Random(seed)
     ill = draw.choices(["HIV", "flu", "cold", "gout", "none"], [1, 2, 3, 2, 4], k=n)
@@ -132,59 +124,6 @@ SCHEMA = fk.Schema(
 def policy(below="9/10", **more):
     both = [fk.Requirement(fk.Facts(1), below=below, sensitive=n, **more) for n in S["sensitive"]]
     return fk.Policy(both, SCHEMA)
-
-
-def test_full_domain_takes_best_node():
-    table = people(200, 3)
-    asked = fk.Policy(
-        [
-            fk.Requirement(fk.Facts(1, 1, 1), below="9/10", sensitive="ill", knowing=["job"]),
-            fk.Requirement(fk.LDiversity(2), sensitive="pay", knowing=[]),
-            fk.Requirement(fk.KAnonymity(4)),
-        ],
-        SCHEMA,
-    )
-    search = fk.FullDomain().search(fk.Microdata(table, asked.schema), asked, explain=True)
-    tops = search.tops
-
-    def safe(node):
-        rows, (low, high) = table.to_pylist(), node
-        for row in rows:
-            wide = [1, 5, 10, 20][low] if low < tops[0] else 100
-            row["age"], row["sex"] = str(row["age"] // wide), "*" if high else row["sex"]
-        release = fk.Release.from_generalized(
-            pa.Table.from_pylist(rows), quasi_identifiers=["age", "sex"], **S
-        )
-        return fk.audit(release, fk.Policy(asked.requirements)).safe
-
-    of = {node: safe(node) for node in product(*(range(top + 1) for top in tops))}
-    assert {*of.values()} == {True, False}
-    for node, is_safe in of.items():
-        assert search.status_of(node) == ("safe" if is_safe else "unsafe")
-    losses = [search.loss_of(node) for node, is_safe in of.items() if is_safe]
-    assert of[search.chosen]
-    assert search.loss_of(search.chosen) == min(loss for loss in losses if loss is not None)
-
-
-def test_columns_that_single_people_out():
-    """Groups of four by age, all values in each, and a column beside that differs for everybody."""
-    columns = {"age": ["20 to 39"] * 4 + ["40 to 59"] * 4, "badge": [*"12345678"]}
-    table = pa.table({**columns, "ill": ["flu", "hiv", "cold", "gout"] * 2})
-    roles = {"quasi_identifiers": ["age"], "sensitive": "ill"}
-    declared = fk.Release.from_generalized(table, other=["badge"], **roles)
-    undeclared = fk.Release.from_generalized(table, **roles)
-    every, blind, named = (
-        fk.Policy([fk.Requirement(fk.Facts(), below="1/2", knowing=own)])
-        for own in (None, [], ["badge"])
-    )
-    (verdict,) = fk.audit(declared, every).verdicts
-    assert (verdict.safe, verdict.probability, verdict.known) == (False, 1, ("badge",))
-    unknowing = fk.audit(declared, blind)
-    assert unknowing.safe
-    said = "A requirement on ill assumes that nobody knows the badge of anybody."
-    assert said in unknowing.notes
-    assert any("badge" in note for note in fk.audit(undeclared, every).notes)
-    assert not fk.audit(undeclared, named).safe
 
 
 @pytest.mark.complete
@@ -316,16 +255,6 @@ def test_criteria_without_sight_refuse_columns():
         assert fk.audit(counts, fk.Policy([own])).safe
 
 
-@pytest.mark.parametrize(("knowing", "said"), [(None, "not judged"), ([], "as required")])
-def test_proofs_ignore_columns_beside(knowing, said):
-    columns = {"age": range(40), "job": ["cook", "nurse"] * 20}
-    table = pa.table({**columns, "ill": ["flu", "flu", "gout", "gout"] * 10})
-    roles = fk.Schema(quasi_identifiers=["age"], sensitive="ill", other=["job"])
-    asked = fk.Requirement(fk.Facts(), below="9/10", knowing=knowing)
-    made = fk.publish(table, fk.Policy([asked], roles), method="safe")
-    assert made.audit.scope.method == said
-
-
 @pytest.mark.parametrize("source", ["arrow", "csv", "parquet", "relation"])
 def test_sights_are_counted_at_once(source, tmp_path):
     """As if each were read alone, and as rows are counted by hand."""
@@ -425,49 +354,207 @@ def test_other_columns_tell_people_apart(apart, knowing):
                 assert fk.audit(release, {"require": [required]}, learned=False).safe == holds
 
 
-@pytest.mark.parametrize("knowing", [None, [], ["ward"]])
-def test_certificate_says_who_is_distinguished(knowing, tmp_path):
-    about = {} if knowing is None else {"knowing": knowing}
-    rules = fk.Policy.from_dict({"schema": ROLES, "require": [{"group_size": 1, **about}]})
-    made = written(pa.table(WARDS), rules, tmp_path / "out", labels={"age": "exact"})
-    fk.verify(tmp_path / "out", rules)
-    known = ["ward"] if knowing is None else knowing
-    assert made.certificate.policy["require"][0]["knowing"] == known
-    assert made.certificate.scope.get("beside", []) == (["ward"] if knowing == [] else [])
-    forge(tmp_path / "out", lambda said: said["policy"]["require"][0].pop("knowing"))
-    with pytest.raises(CertificateError, match="does not say by knowing"):
-        fk.verify(tmp_path / "out")
+# ---- files ---------------------------------------------------------------------------------------
 
 
-def test_people_apart_from_values():
-    rows = pa.table({name: own[::2] for name, own in WARDS.items()})
-    schema, exact = ROLES | {"semantics": "set", "person": "who"}, {"age": "exact"}
-    for about in ({}, {"knowing": ["ward"]}):
-        rules = {"schema": schema, "require": [{"k_anonymity": 2, **about}]}
-        with pytest.raises(UnsupportedError, match=r"ward would be .*knowing = \[\]"):
-            fk.publish(rows, rules, labels=exact, seed=1)
-    rules = {"schema": schema, "require": [{"k_anonymity": 2, "knowing": []}]}
-    assert fk.publish(rows, rules, labels=exact, seed=1).audit.safe
+def people_files(n=40, seed=3, job=("cook", "nurse")):
+    draw = random.Random(seed)
+    columns = {"age": range(20, 60), "sex": "fm", "ill": ["HIV", "flu", "flu", "cold", "none"]}
+    columns |= {"pay": [1000, 2000, 3000, 4000, 5000], "job": job}
+    return pa.table({name: [draw.choice(of) for _ in range(n)] for name, of in columns.items()})
 
 
-@pytest.mark.parametrize("semantics", ["set", "multiset"])
-@pytest.mark.parametrize(
-    "asked",
-    [
-        {"facts": {"l": 1}, "below": "1/2", "sensitive": "ill"},
-        {"k_anonymity": 2},
-        {"facts": {}, "below": "1/2", "sensitive": "pay", "knowing": ["job", "ill"]},
-    ],
-)
-def test_several_values_beside_unpublished(semantics, asked):
-    rows = {"pid": [*"abcd"], "age": [30] * 4, "job": ["cook", "cook", "nurse", "nurse"]}
-    rows |= {"ill": [["Flu", "Cold"], ["Flu"], [], ["Gout"]], "pay": [*"1123"]}
-    schema = {"quasi_identifiers": ["age"], "sensitive": ["ill", "pay"], "person": "pid"}
-    schema["semantics"] = {"ill": semantics}
+def schema(**more):
+    own = {"quasi_identifiers": ["age", "sex"], "sensitive": ["ill", "pay"], "other": ["job"]}
+    return fk.Schema(**own | more, hierarchies={"age": {"intervals": [5, 10, 20]}})
+
+
+ONE = {"sensitive": "ill", "quasi_identifiers": ["age"]}
+
+
+def rows_in(folder, part):
+    """The rows of a CSV file; a shuffled column by the name of the raw one."""
+    with (folder / f"{part}.csv").open(newline="") as file:
+        for row in csv.DictReader(file):
+            yield {name.removesuffix("_shuffled"): value for name, value in row.items()}
+
+
+def tallied(folder, part, columns):
+    """How often each combination occurs in a file."""
+    found = Counter()
+    for row in rows_in(folder, part):
+        found[tuple(row[name] for name in columns)] += int(row.get("count", 1))
+    return found
+
+
+def bags_of(folder, form, secret, known, unlinked):
+    """Bags of a published release by a plain reading of its files."""
+    groups, part = ["age", "sex"], "release"
+    if form == "bucketized":
+        groups, part = ["group"], "sensitive"
+        linked = [[name for name in ("ill", "pay") if name not in unlinked]]
+        blocks = [own for own in linked if own] + [[n] for n in ("ill", "pay") if n in unlinked]
+        place = next(i for i, names in enumerate(blocks) if secret in names)
+        part += str(place + 1) if place else ""
+        known = [name for name in known if name in blocks[place]]
+    elif secret in unlinked:
+        known = []
+    known = [name for name in known if name not in unlinked]
+    bags = defaultdict(Counter)
+    for (*label, value), count in tallied(folder, part, [*groups, *known, secret]).items():
+        bags[tuple(label)][value] += count
+    return list(bags.values())
+
+
+def worst_by_hand(bags):
+    """Of one fact that rules a value of the target out: the most frequent other one."""
+    worst = Fraction(0)
+    for bag in bags:
+        for value, own in bag.items():
+            others = [count for other, count in bag.items() if other != value]
+            worst = max(worst, Fraction(own, sum(bag.values()) - max(others, default=0)))
+    return worst
+
+
+@pytest.mark.thinned(2)
+@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+@pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
+@pytest.mark.parametrize("unlinked", [(), ("pay",), ("job",), ("ill", "pay"), ("pay", "job")])
+def test_files_hold_what_is_judged(form, method, unlinked, tmp_path):
+    here = (len(unlinked) + len(form + method)) % 3
+    sights = [*enumerate([None, [], ["job"]])]
+    for seed, knowing in sights if NIGHTLY else [sights[here]]:
+        about = {"below": "9/10", "knowing": knowing}
+        both = [fk.Requirement(fk.Facts(1), sensitive=name, **about) for name in ("ill", "pay")]
+        options = fk.PublishOptions(unlinked=unlinked, form=form)
+        table, folder, said = people_files(300, seed), tmp_path / str(seed), ""
+        if knowing == ["job"] and {"pay", "job"} <= {*unlinked}:
+            said = "shuffled apart"
+        if form == "bucketized" and "job" in unlinked:
+            said = "'job'"  # it stands beside exact columns there
+        if said:
+            with pytest.raises(fk.InputError, match=said):
+                fk.publish(table, fk.Policy(both, schema(), options), method=method, seed=seed)
+            continue
+        asked = fk.Policy(both, schema(), options)
+        made = written(table, asked, folder, method=method, seed=seed)
+        fk.verify(folder)
+        fk.verify(folder, asked)
+        assert fk.audit(folder, asked).safe
+        for verdict, secret in zip(made.audit.verdicts, ("ill", "pay"), strict=True):
+            known = [n for n in COLUMNS if n != secret and (knowing is None or n in knowing)]
+            worst = worst_by_hand(bags_of(folder, form, secret, known, unlinked))
+            assert verdict.disclosure.exact == worst < Fraction(9, 10)
+        published = Counter()
+        for path in folder.glob("*.csv"):
+            for row in rows_in(folder, path.stem):
+                for name in {*COLUMNS} & {*row}:
+                    published[name, row[name]] += int(row.get("count", 1))
+        for name in COLUMNS:  # nobody is lost, and nobody is there twice
+            for value, count in Counter(table.column(name).to_pylist()).items():
+                assert published[name, str(value)] == count
+
+
+def test_empty_beside_missing_is_refused(tmp_path):
+    table, roles = people_files(job=["", None, "x"]), fk.Schema(**ONE, other=["job"])
     known, blind = (
-        {"schema": schema, "require": [own]}
-        for own in ({"knowing": ["job"], **asked}, asked | {"knowing": []})
+        fk.Policy([fk.Requirement(fk.Facts(1), below=1, knowing=own)], roles) for own in (None, [])
     )
-    with pytest.raises(fk.InputError, match="leave it out of knowing"):
-        fk.audit(pa.table(rows), known, learned=False)
-    assert fk.audit(pa.table(rows), blind, learned=False).verdicts
+    with pytest.raises(OutputError, match="'job'"):
+        fk.publish(table, known)
+    fk.publish(table, blind)
+    assert fk.publish(table, known, format="parquet").audit.safe
+    # In the bucketized form other columns are in the table of people, and divide nothing there.
+    for asked in (
+        fk.Requirement(fk.Facts(1), "1/2", knowing=["job"]),
+        fk.Requirement(fk.LDiversity(2)),
+    ):
+        policy = fk.Policy([asked], roles, fk.PublishOptions(form="bucketized"))
+        written(people_files(), policy, folder := tmp_path / str(asked.criterion))
+        fk.verify(folder, policy)
+
+
+@pytest.mark.parametrize(
+    ("method", "unlinked"),
+    [("mondrian", ["ill"]), ("fulldomain", ["pay"]), ("mondrian", ["job"])],
+)
+def test_shuffling_keeps_counts_of_people(method, unlinked, tmp_path):
+    options = fk.PublishOptions(unlinked=unlinked)
+    for sensitive, known in (("pay", "job"), ("pay", "ill"), (None, "job")):
+        required = fk.Requirement(fk.KAnonymity(4), sensitive=sensitive, knowing=[known])
+        policy = fk.Policy([required], schema(quasi_identifiers=["age"]), options)
+        folder = tmp_path / f"{sensitive}{known}"
+        made = written(people_files(60), policy, folder, method=method)
+        fk.verify(folder)
+        fk.verify(folder, policy)
+        told = [] if known in unlinked else [known]
+        least = min(tallied(folder, "release", ["age", *told]).values())
+        assert least >= 4
+        for audited in (made.audit, fk.audit(folder, policy)):
+            (verdict,) = audited.criteria
+            assert (verdict.reached, verdict.known) == (least, tuple(told))
+
+
+@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+def test_first_column_may_be_apart(form, tmp_path):
+    options = fk.PublishOptions(form=form, unlinked=["ill"])
+    about_ill = fk.Requirement(fk.Facts(1), "9/10", sensitive="ill", values=["HIV"])
+    ills = {"HIV", "flu", "cold", "none"}
+    for place, required in enumerate([fk.Requirement(fk.GroupSize(3)), about_ill]):
+        policy, folder = fk.Policy([required], schema(), options), tmp_path / str(place)
+        made = written(people_files(), policy, folder)
+        fk.verify(folder)
+        for audited in (made.audit, fk.audit(folder, policy)):
+            assert {*audited.counts.values} == ills
+            assert {*audited.unprotected} == ills - ({"HIV"} if place else set())
+            told = audited.to_dict()["scope"]["unrequired"]
+            assert told == (["pay"] if place else ["ill", "pay"])
+
+
+# ---- how a shuffled column is called -------------------------------------------------------------
+
+
+def both(**options):
+    asked = [fk.Requirement(fk.Facts(1), below="9/10", sensitive=name) for name in ("ill", "pay")]
+    roles = fk.Schema(quasi_identifiers=["age"], sensitive=["ill", "pay"], other=["job"])
+    return fk.Policy(asked, roles, fk.PublishOptions(**options))
+
+
+ORDERED = {"age": [*range(20, 60)], "job": (["cook"] * 4 + ["nurse"] * 4) * 5}
+ORDERED = pa.table({**ORDERED, "ill": [*"abcd"] * 10, "pay": [*"sstuuvvt"] * 5})
+
+
+def test_shuffled_column_keeps_its_name(tmp_path):
+    written(ORDERED, both(unlinked=["pay"]), tmp_path / "out")
+    path = tmp_path / "out/release.csv"
+    path.write_bytes(path.read_bytes().replace(b"pay_shuffled", b"pay", 1))
+    digest = {"release.csv": hashlib.sha256(path.read_bytes()).hexdigest()}
+    forge(tmp_path / "out", lambda said: said["release"]["files"].update(digest))
+    with pytest.raises(fk.InputError, match="'pay_shuffled'"):
+        fk.verify(tmp_path / "out")
+    taken = schema(quasi_identifiers=["age"], other=["pay_shuffled"])
+    with pytest.raises(fk.InputError, match="'pay_shuffled'"):
+        fk.Policy(both().requirements, taken, fk.PublishOptions(unlinked=["pay"]))
+
+
+@pytest.mark.thinned(3)
+@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+@pytest.mark.parametrize("apart", [[], ["ill"], ["pay"]])
+@pytest.mark.parametrize("known", [["ill"], ["pay"], ["ill", "pay"]])
+def test_size_criteria_know_any_column(form, apart, known, tmp_path):
+    criterion = fk.KAnonymity(2) if form == "generalized" else fk.GroupSize(2)
+    folder = tmp_path / "out"
+    options = fk.PublishOptions(form=form, unlinked=apart)
+    rules = fk.Policy([fk.Requirement(criterion, knowing=known)], schema(other=[]), options)
+    made = written(people_files(200, 1), rules, folder)
+    fk.verify(folder)
+    linked = [name for name in ("ill", "pay") if name not in apart]
+    if form == "bucketized" and len(linked) == 1:
+        linked = ["ill"]  # each column is in a table of its own
+    divide = [name for name in known if name in linked]
+    groups, part = (["age", "sex"], "release") if form == "generalized" else (["group"], "people")
+    if divide and form == "bucketized":
+        part = "sensitive2" if apart == ["ill"] else "sensitive"
+    (verdict,) = made.audit.criteria
+    assert verdict.known == tuple(divide)
+    assert verdict.reached == min(tallied(folder, part, [*groups, *divide]).values()) >= 2

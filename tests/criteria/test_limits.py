@@ -9,7 +9,6 @@ from fractions import Fraction
 from functools import partial
 from random import Random
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from tests.adversaries.releases_priors import priors_table, random_scene
@@ -104,46 +103,6 @@ def test_settings_that_ask_something(required, limits, tmp_path):
         assert "but nothing limits inference" in own.headline
         assert own.mood == ""
     assert "safe" not in [getattr(block, "mood", "") for block in page.blocks()]
-
-
-def drawn(rng):
-    some = str(Fraction(int(rng.integers(1, 25)), int(rng.integers(1, 7)) * 4))
-    share = str(min(Fraction(some), Fraction(1)))
-    distance = str(rng.choice(["equal", "ordered", "hierarchical"]))
-    more = {"ordered": {"order": VALUES}, "hierarchical": {"tree": TREE}}.get(distance, {})
-    return [
-        partial(fk.TCloseness, share, distance, **more),
-        partial(fk.BetaLikeness, some),
-        partial(fk.BetaLikeness, some, enhanced=True),
-        partial(fk.DeltaDisclosure, some),
-        partial(fk.AlphaK, share, 1),
-        partial(fk.LDiversity, int(rng.integers(1, 3))),
-        partial(fk.LDiversity, max(Fraction(some), Fraction(1)), "entropy"),
-    ][int(rng.integers(0, 7))]()
-
-
-def breaks(rule, value, shares):
-    """Whether a group in which everybody has one value breaks a rule, by its definition."""
-    own = shares[value]
-    if isinstance(rule, fk.TCloseness):
-        if rule.distance == "equal":
-            far = 1 - own
-        elif rule.distance == "ordered":
-            order = [v for v in VALUES if v in shares]
-            steps = max(1, len(order) - 1)
-            away = {v: abs(order.index(v) - order.index(value)) for v in order}
-            far = sum(shares[v] * away[v] for v in order) / steps
-        else:  # two levels below the root: another value costs 1/2 with the same node above, else 1
-            above = dict(TREE)
-            cost = {v: 1 if above[v] != above[value] else Fraction(1, 2) for v in shares}
-            far = sum(shares[v] * cost[v] for v in shares if v != value)
-        return far > rule.t
-    if isinstance(rule, fk.BetaLikeness):
-        gain = (1 - own) / own
-        return gain > rule.beta or (rule.enhanced and float(gain) > -np.log(float(own)))
-    if isinstance(rule, fk.DeltaDisclosure):
-        return len(shares) > 1
-    return rule.alpha < 1 if isinstance(rule, fk.AlphaK) else rule.l > 1
 
 
 # ---- counts of the table say it, and not settings alone --------------------------------------

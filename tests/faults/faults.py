@@ -190,7 +190,7 @@ _ROWS = [
         "members[kind] - k",
         "members[kind]",
         "known people are forgotten where rules are about a column beside the secret",
-        "audits/test_rules_beside",
+        "audits/test_rules",
     ),
     (
         "joint-beside",
@@ -198,7 +198,7 @@ _ROWS = [
         "if name not in apart",
         "if name in apart",
         "a rule on a column beside the secret does nothing",
-        "audits/test_rules_beside",
+        "audits/test_rules",
     ),
     (
         "impossible-surely",
@@ -630,7 +630,7 @@ _ROWS = [
         "if question.beside:",
         "if False:",
         "links are judged as if no rule were about a column beside the secret",
-        "audits/test_rules_beside",
+        "audits/test_rules",
     ),
     # ---- files and certificates ----------------------------------------------------------------
     (
@@ -1033,7 +1033,7 @@ _ROWS = [
         "if proof is None or not proof.may_be(claim, certificate.form):",
         "if proof is None:",
         "a certificate claims more of a method than is proved",
-        "audits/test_scope judge/test_certificate",
+        "audits/test_audit judge/test_certificate",
     ),
     (
         "trial-stops-beside-others",

@@ -1,18 +1,12 @@
 """ART against enumeration of its limits, and Anatomy: groups, the l of a policy, refusals."""
 
-import itertools
-import json
 import random as plain
-from collections import Counter
-from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.csv as pc
 import pytest
-from click.testing import CliRunner
 from tests.adult import table as adult_table
 from tests.examples import NIGHTLY
 from tests.methods.art_tables import ArtTable, random_table, some_limits
@@ -21,13 +15,11 @@ from tests.oracle.priors import exists, keeps, printed_art, robust
 import foreknow as fk
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.priors.signature_groups import PriorMatrix, matrix
-from foreknow.cli.entry import app
 from foreknow.errors import NoSafeRelease, SchemaError
-from foreknow.methods.art import ART, Limit
+from foreknow.methods.art import ART
 from foreknow.methods.art.infeasibility import ArtNames, impossible
-from foreknow.methods.art.judge import safe_groups, safe_lists
+from foreknow.methods.art.judge import safe_groups
 from foreknow.methods.art.limits import LimitTable
-from foreknow.methods.art.mixer import Mixer, Way
 from foreknow.methods.art.problem import ArtProblem
 from foreknow.methods.art.search import robust_groups
 from foreknow_judge.errors import DataError
@@ -154,43 +146,10 @@ def test_limits_just_kept():
     assert np.bincount(robust_groups(problem)).tolist() == [3] * 10
 
 
-X = fk.Schema(quasi_identifiers=["p"], sensitive="d")
-
-
 def priors_of(*more, **chances):
     """Priors by p = x, of values by their names."""
     columns = {"p": ["x"] * len(chances), "value": [*chances], "probability": [*chances.values()]}
     return Priors(pa.table(columns), *more)
-
-
-def letters(values):
-    return fk.Microdata(pa.table({"p": ["x"] * len(values), "d": list(values)}), X)
-
-
-@pytest.mark.parametrize(
-    ("form", "prior"),
-    [
-        ("generalized", "0.3333333333333334"),
-        ("bucketized", "0.33333333334"),
-        ("generalized", "0.34"),
-        ("bucketized", "0.3333333333333333"),
-    ],
-)
-def test_one_of_three_beside_limit(form, prior):
-    asked = fk.Requirement(priors_of(a="0.3", b=prior, c="0.3"), at_most_times=1, values=["b"])
-    options = fk.PublishOptions(method="art", form=form)
-    policy = fk.Policy([asked], schema=X)
-    if float(prior) > 1 / 3:
-        assert fk.publish(letters("bca"), policy, options=options).audit.safe
-        return
-    with pytest.raises(NoSafeRelease, match="'b' is too frequent: 1 of 3"):
-        fk.publish(letters("bca"), policy, options=options)
-
-
-@READINGS
-def test_priors_that_rule_table_out(reading):
-    with pytest.raises(NoSafeRelease, match="its prior is 0 for everybody"):
-        ART(times=2, priors=priors_of(reading, a=0, b=1)).partition(letters("aaa"))
 
 
 @pytest.mark.parametrize(
@@ -225,21 +184,6 @@ def mixed(random):
     )
     priors = [matrix(priors / priors.sum(axis=1, keepdims=True))]
     return ArtProblem.of_signatures([profiles], priors, values, r=2, unique=False)
-
-
-@pytest.mark.parametrize("seed", range(20 if NIGHTLY else 3))
-def test_small_groups_clear_the_way(seed):
-    """They are safe and hold nobody twice."""
-    problem = mixed(np.random.default_rng(seed))
-    mixer = Mixer(problem, problem)
-    before = mixer.n_in_the_way()
-    groups = mixer.small_groups(Way(problem))
-    people = np.concatenate(groups)
-    assert len(set(people.tolist())) == len(people)
-    assert not mixer.free[people].any()
-    assert np.array_equal(mixer.table, problem.counted(np.flatnonzero(mixer.free)))
-    assert safe_lists(problem, groups).all()
-    assert mixer.n_in_the_way() < before
 
 
 # ---- as a method of tables -----------------------------------------------------------------------
@@ -295,54 +239,6 @@ TIMES_SAID = r"times must be 1 or more \(1 means as likely as before\)"
 def test_what_is_refused(settings, error, said):
     with pytest.raises(error, match=said):
         ART(**{"priors": BY_SEX, **settings}).partition(fk.Microdata(PEOPLE, SCHEMA))
-
-
-def by_sex(sexes, diseases):
-    """A table by sex, and what it teaches."""
-    rows = pa.table({"sex": list(sexes), "disease": diseases})
-    schema = fk.Schema(quasi_identifiers=["sex"], sensitive="disease")
-    return rows, fk.Microdata(rows, schema), Priors.learn(rows, ["sex"], "disease")
-
-
-def test_messages_name_labels():
-    diseases = ["Flu"] * 4 + ["Flu", "HIV", "Cold", "Gout"] * 4
-    _, microdata, priors = by_sex("f" * 4 + "m" * 16, diseases)
-    said = "disease 'Flu' of sex f: 4 people left"
-    with pytest.raises(NoSafeRelease, match=said) as caught:
-        ART(r=2, priors=priors).partition(microdata, seed=0)
-    assert "signature" not in str(caught.value)
-
-
-def test_limits_of_tables():
-    """At most so many times before; of named values only; several that hold together."""
-    rows, microdata, priors = by_sex(
-        "m" * 12 + "f" * 12, ["Flu"] * 9 + ["HIV"] * 3 + ["Flu"] * 6 + ["HIV"] * 6
-    )
-    groups = ART(times="3/2", priors=priors).partition(microdata)
-    assert 1 < priors.gain(released(rows, groups)).exact <= Fraction(3, 2)
-    assert groups.max() >= 3
-    rows, microdata, priors = by_sex("mf" * 16, ["Flu"] * 28 + ["HIV"] * 4)
-    with pytest.raises(NoSafeRelease, match="'Flu' is too frequent: 28 of 32"):
-        ART(r=4, priors=priors).partition(microdata)
-    groups = ART(r=4, priors=priors, values=["HIV"]).partition(microdata)
-    assert priors.disclosure(released(rows, groups), "HIV").exact <= Fraction(1, 4)
-    assert priors.disclosure(released(rows, groups), "Flu").exact == 1
-    values = np.repeat(["Flu", "Cold", "Pox", "HIV"], [48, 36, 24, 12])
-    values = np.random.default_rng(1).permutation(values)
-    rows = pa.table({"sex": list("mf") * 60, "race": list("aabbcc") * 20, "disease": values})
-    schema = fk.Schema(quasi_identifiers=["sex", "race"], sensitive="disease")
-    sex, race = (Priors.learn(rows, [name], "disease", smoothing=3) for name in ("sex", "race"))
-    limits = [
-        Limit(sex, at_most="1/2"),
-        Limit(sex, at_most="1/5", values=["HIV"]),
-        Limit(race, below="3/5", excluded=["Flu"]),
-    ]
-    groups = ART(limits=limits).partition(fk.Microdata(rows, schema), seed=2)
-    of_sex, of_race = (priors.disclosures(released(rows, groups)) for priors in (sex, race))
-    assert max(disclosure.exact for disclosure in of_sex.values()) <= Fraction(1, 2)
-    assert of_sex["HIV"].exact <= Fraction(1, 5)
-    assert max(of_race[x].exact for x in ("Cold", "Pox", "HIV")) < Fraction(3, 5)
-    assert groups.max() >= 2
 
 
 def test_generalized_groups_mix_nobody():
@@ -424,7 +320,6 @@ def test_adult_cannot_be_grouped():
 # ---- the l that a policy needs: of Streamliner, too ----------------------------------------------
 
 FIVE = [*"abcde"] * 20
-BUCKETS = {"form": "bucketized"}
 
 
 def people(values):
@@ -445,77 +340,7 @@ def made_by(name, *given, **settings):
     return getattr(fk, name)(*given, **settings)
 
 
-def surest(bag, ruled_out):
-    """How likely a value of a group is after others are ruled out, in every way."""
-    ways = [
-        (value, out)
-        for value in bag
-        for out in itertools.combinations(set(bag) - {value}, min(ruled_out, len(bag) - 1))
-    ]
-    return max(Fraction(bag[v], sum(bag.values()) - sum(bag[x] for x in out)) for v, out in ways)
-
-
-@pytest.mark.thinned(3)
-@pytest.mark.parametrize("variant", [None, "rda", "ria", "gda", "gsa"])
-@pytest.mark.parametrize(
-    ("ruled_out", "limit", "smallest"),
-    [(0, "1/2", 3), (0, "0.21", 5), (1, "1/2", 4), (2, "0.6", 4), (1, "1", 3)],
-)
-def test_the_smallest_l(variant, ruled_out, limit, smallest):
-    """Groups of l different values: below that, so many ruled out leave too few."""
-    method = made_by("Streamliner", variant=variant) if variant else fk.Anatomy()
-    made = fk.publish(people(FIVE), asking(limit, ruled_out, **BUCKETS), method=method)
-    bags = {}
-    for row in made.tables["sensitive"].to_pylist():
-        bags.setdefault(row["group"], Counter())[row["ailment"]] += row["count"]
-    assert max(surest(bag, ruled_out) for bag in bags.values()) < Fraction(limit)
-    if variant != "ria":  # mostly one group, whose shares are those of everybody
-        assert made.certificate.method["l"] == smallest
-
-
-@pytest.mark.parametrize("name", ["Anatomy", "Streamliner"])
-def test_l_below_does_not_hold(name):
-    draw, tried = np.random.default_rng(15), 0
-    for _ in range(6):
-        values = draw.choice([*"abcdefg"], int(draw.integers(30, 60))).tolist()
-        limit = Fraction(int(draw.integers(2, 9)), 10)
-        rules = asking(limit, int(draw.integers(2)), int(draw.integers(2)), **BUCKETS)
-        table, seed = people(values), int(draw.integers(99))
-        try:
-            made = fk.publish(table, rules, method=made_by(name), seed=seed)
-            chosen = made.certificate.method["l"]
-        except fk.NoSafeRelease:
-            chosen = len(values) // max(Counter(values).values()) + 1
-        for less in range(2, chosen):
-            tried += 1
-            with pytest.raises(fk.NoSafeRelease, match="do not hold what the policy requires"):
-                fk.publish(table, rules, method=made_by(name, less), seed=seed)
-    assert tried > 7
-
-
 MANY_A = [*"a"] * 43 + [*"b"] * 20 + [*"c"] * 20 + [*"d"] * 17
-
-
-@pytest.mark.parametrize(
-    ("values", "below", "words"),
-    [
-        (
-            MANY_A,
-            "1/3",
-            [
-                *["'a' is had by 43 of 100 people (43.0%), which allows l = 2 at most"],
-                *["reaches 0.5 for", 'method = "mondrian"'],
-            ],
-        ),
-        ("aaaab" * 4, "0.9", ["(80.0%), which allows no l; publish by another"]),
-        ([Decimal("60000.00")] * 4 + [Decimal("61000.00")], "0.9", ["'60000.00' is had by 4 of 5"]),
-    ],
-)
-def test_a_value_in_the_way(values, below, words):
-    with pytest.raises(fk.NoSafeRelease) as caught:
-        fk.publish(people(list(values)), asking(below), method=fk.Anatomy())
-    for said in words:
-        assert said in str(caught.value)
 
 
 def test_l_that_nothing_chooses():
@@ -538,34 +363,6 @@ def test_attacked_with_its_l(name, variant):
     attack = fk.attack(people([*"abcd"] * 3), method, asking("0.4"))
     assert not attack.found
     assert f"{name}: " in repr(attack)
-
-
-def test_bucketized_unless_asked_otherwise(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for form, method, policy in (
-        ("bucketized", fk.Anatomy(3), asking("0.4")),
-        ("generalized", fk.Anatomy(3), asking("0.4", form="generalized")),
-        ("generalized", None, asking("0.4")),
-    ):
-        assert fk.publish(people(FIVE), policy, method=method).certificate.form == form
-    weights = [50 + i * 7 % 41 for i in range(100)]
-    pc.write_csv(pa.table({"weight": weights, "ailment": FIVE}), "t.csv")
-    (tmp_path / "p.toml").write_text(
-        '[schema]\nquasi_identifiers = ["weight"]\nsensitive = "ailment"\n'
-        '[[require]]\nfacts = { l = 1 }\nbelow = 0.5\n[publish]\nmethod = "anatomy"\n'
-    )
-    for out, more, files, l in (  # noqa: E741
-        ("one", [], {"people.csv", "sensitive.csv"}, {4}),
-        ("two", ["--form", "generalized"], {"release.csv"}, {4}),
-        ("three", ["--method", "mondrian"], {"release.csv"}, {None}),
-        ("four", ["--method", "streamliner", "--set", "variant=ria"], {"release.csv"}, {2, 3, 4}),
-    ):
-        done = CliRunner().invoke(app, ["publish", "t.csv", "-p", "p.toml", "-o", out, *more])
-        assert done.exit_code == 0, (done.output, done.exception)
-        assert {path.name for path in (tmp_path / out).glob("*.csv")} == files
-        certificate = json.loads((tmp_path / out / "certificate.json").read_text())
-        assert certificate["method"].get("l") in l
-        assert CliRunner().invoke(app, ["verify", out]).exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -592,43 +389,3 @@ def test_boxes_of_unequal_groups(name, settings):
     if len(settings) == 1:
         publish(31, "0.3", [4])
         publish(30, "0.3", settings)
-
-
-# ---- other methods that refuse in a few words ----------------------------------------------------
-
-
-def test_out_of_reach_names_few():
-    draw, functions = np.random.default_rng(0), []
-    names = [f"patient {i:03}" for i in range(60)]
-    for size in (3, 5, 10, 60):
-        order = draw.permutation(names).tolist()
-        functions.append([order[i : i + size] for i in range(0, 60, size)])
-    sick = {name: str(draw.choice([*"aaabbcdefg"])) for name in names}
-    with pytest.raises(fk.BeyondReach) as caught:
-        made_by("Safe", functions, fk.MaxRatio("2/5"), steps=5).run(sick)
-    assert len(str(caught.value)) < 200
-    assert " = patient 0" in str(caught.value)
-    with pytest.raises(fk.InputError, match="says nothing about 'another'") as refused:
-        made_by("Safe", functions).run({**sick, "another": "a"})
-    assert len(str(refused.value)) < 200
-
-
-def test_art_fails_in_few_words():
-    draw, n = np.random.default_rng(1), 400
-    ills = draw.choice(["flu", "cold", "cancer of the lung"], n, p=[0.6, 0.3, 0.1])
-    rows = pa.table({
-        "job": draw.choice(["clerk", "teacher of languages", "nurse"], n),
-        "school": draw.choice(["primary school", "university"], n),
-        "sex": draw.choice([*"mf"], n),
-        "ailment": ills,
-    })  # fmt: skip
-    columns = ["job", "school", "sex"]
-    schema = fk.Schema(quasi_identifiers=columns, sensitive="ailment")
-    priors = fk.Priors.learn(rows, columns, "ailment")
-    for limit in ("0.3", "0.5", "0.62"):
-        rules = fk.Policy([fk.Requirement(priors, at_most=limit)])
-        with pytest.raises(fk.NoSafeRelease) as caught:
-            fk.publish(fk.Microdata(rows, schema), rules, method="art")
-        assert len(str(caught.value)) < 500
-        said = "loosen the limit, or leave the value out of it (except = [...])"
-        assert str(caught.value).endswith(said)

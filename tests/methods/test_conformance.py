@@ -8,13 +8,12 @@ import pytest
 from tests.methods.tables import asking
 
 import foreknow as fk
-from foreknow.methods.registry import METHODS, method_of
+from foreknow.methods.registry import METHODS
 from foreknow_judge.errors import PolicyError
 
 VARIANTS = ["rda", "ria", "gda", "gsa"]
 CASES = [(key, {}) for key, _ in METHODS if key not in ("streamliner", "anatomy")]
 CASES += [("anatomy", {"l": 2}), *(("streamliner", {"l": 2, "variant": v}) for v in VARIANTS)]
-ROLES = {"quasi_identifiers": ["sex", "age"], "sensitive": "disease", "missing": "drop"}
 
 
 def people(n=60, seed=1, letters="abcdef"):
@@ -33,33 +32,6 @@ def by_sex(rows, smoothing=0, **limit):
 
 
 # ---- refusals -----------------------------------------------------------------------------------
-
-ORDER = {"functions": ["age=10"]}
-
-
-@pytest.mark.parametrize(
-    ("key", "given", "said"),
-    [
-        *((key, {"nonsense": 1}, "unknown key nonsense") for key, _ in METHODS),
-        *[("mondrian", {"cuts": 0}, "cuts"), ("mondrian", {"cuts": "five"}, "cuts")],
-        *[("mondrian", {"suppression": 1}, "suppression"), ("anatomy", {"l": 1}, "l")],
-        *[("streamliner", {"l": "many"}, "l"), ("art", {"r": 1}, "r")],
-        ("fulldomain", {"suppression": "x"}, "suppression"),
-        *(("jump", {"distances": x, **ORDER}, "distances") for x in (0, "far")),
-        *(("jump", {"functions": x}, "functions") for x in ([], "age=1")),
-        *[("safe", {"steps": 0, **ORDER}, "steps"), ("naive", {"steps": 0, **ORDER}, "steps")],
-        ("safe", {"functions": [{"age": "x"}]}, "functions"),
-    ],
-)
-def test_wrong_settings(key, given, said):
-    read = {"schema": ROLES, "require": [{"facts": {}, "below": "1/2"}]}
-    policies = [fk.Policy.from_dict({**read, "publish": {"method": key, key: given}})]
-    if "nonsense" in given:
-        options = fk.PublishOptions(method=key, settings={key: given})
-        policies.append(fk.Policy([fk.Requirement(fk.Facts(), "1/2")], options=options))
-    for policy in policies:
-        with pytest.raises(PolicyError, match=rf"publish\.{key}: {said}"):
-            method_of(key, policy)
 
 
 WHOLE = [0, -3, 2.0, "3", True]
@@ -82,9 +54,6 @@ WHOLE = [0, -3, 2.0, "3", True]
 def test_wrong_parameters(name, given, message):
     with pytest.raises(fk.InputError, match=message):
         getattr(fk, name)(*given)
-
-
-# ---- what methods say of themselves --------------------------------------------------------------
 
 
 # ---- ART as it is published ----------------------------------------------------------------------

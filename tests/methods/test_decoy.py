@@ -110,12 +110,6 @@ def test_foreseen_cuts_happen():
     assert np.mean(most) > 0.8
 
 
-# ---- bags of a kind -----------------------------------------------------------------------------
-
-
-# ---- what is tried, accepted and dealt ----------------------------------------------------------
-
-
 # ---- at a size ----------------------------------------------------------------------------------
 
 ROLES = fk.Schema(quasi_identifiers=["income", "district"], sensitive="cause")
@@ -184,22 +178,6 @@ def test_groups_that_break_the_policy():
     found = fk.attack(microdata, fk.Decoy(), policy, groups=own)
     assert found.kept
     assert found.proof.startswith("if the method made these groups, beside as many decoys")
-
-
-def test_what_decoy_refuses():
-    few = fk.Microdata(pa.table({"x": range(4), "v": [*"aabb"]}), ONE)
-    policy = fk.Policy([fk.Requirement(fk.Facts(), below="1/4")], ONE)
-    with pytest.raises(NoSafeRelease, match="not even one group of all 4 people"):
-        fk.Decoy().partition(few, policy)
-    rows = register().append_column("job", pa.array(["a", "b"] * 600))
-    beside = fk.Schema(quasi_identifiers=["income", "district"], sensitive="cause", other=["job"])
-    policy = fk.Policy(HALF.requirements, beside)
-    with pytest.raises(UnsupportedError, match="needs one sensitive column"):
-        fk.publish(fk.Microdata(rows, beside), policy, method="decoy")
-    near = fk.Requirement(fk.Facts(0, 0, 1), below="1/2", sensitive="income", within=5)
-    schema = fk.Schema(quasi_identifiers=["district"], sensitive="income")
-    with pytest.raises(PolicyError, match="does not look at windows"):
-        fk.publish(fk.Microdata(register(), schema), fk.Policy([near], schema), method="decoy")
 
 
 def test_decoy_on_the_command_line(desk):
@@ -450,55 +428,6 @@ def test_releases_stay_below_limits(kind, decoys, eager):
 
 
 # ---- limits that are between those of the bag and those of what may be believed ------------------
-
-
-def left_safe(requirement, bag, whole, decoys=30):
-    """Whether the bag keeps a requirement as it is, and as what refusals leave."""
-    kept = guarded(whole, requirement)("evaluate", bag)
-    return kept, guarded(whole, requirement, decoys=decoys)("left", bag, decoys)
-
-
-@pytest.mark.parametrize("kind", ["t", "beta", "delta"])
-def test_limits_that_beliefs_may_break(kind):
-    """The limit is half-way between the furthest of the bag and of all weights from 1 to f."""
-    draw, seen, f = random.Random(kind), 0, 1 + 1 / 30
-    for _ in range(60):
-        bag = [*"abcd", *draw.choices("aabcd", k=draw.randint(4, 30))]
-        whole = [*bag, *draw.choices("abbcd", k=60)]
-        own = np.array([bag.count(v) for v in "abcd"]) / len(bag)
-        of = np.array([whole.count(v) for v in "abcd"]) / len(whole)
-
-        def far(shares, of=of):
-            if kind == "t":
-                return np.abs(shares - of).sum() / 2
-            if kind == "beta":
-                return (shares / of - 1).max()
-            return np.abs(np.log(shares / of)).max()
-
-        weights = map(np.array, product((1, f), repeat=4))
-        least, most = far(own), max(far(own * w / (own * w).sum()) for w in weights)
-        if most <= least * (1 + 1e-6) or least < 0.01:
-            continue
-        limit = Fraction((least + most) / 2).limit_denominator(10**9)
-        assert left_safe(fk.Requirement(CRITERIA[kind][0](limit)), bag, whole) == (True, False)
-        seen += 1
-    assert seen > 30
-
-
-@pytest.mark.parametrize(
-    ("adversary", "power"),
-    [(fk.Facts(), 1), (fk.Facts(m=2), 3), (fk.Implications(2), 3), (fk.Negations(1), 1)],
-    ids=str,
-)
-def test_odds_fall_once_per_group(adversary, power):
-    """For each group that knowledge speaks of: just below the lowered limit is kept, above not."""
-    bag = [*"aaabbbcccddd"]
-    found = adversary.disclosures(fk.GroupCounts.from_bags([bag]))
-    highest = max(each.exact for each in found.values())
-    odds = (1 / highest - 1) * Fraction(30, 31) ** power
-    for nudge, kept in ((Fraction(1, 1000), True), (-Fraction(1, 1000), False)):
-        limit = 1 / (1 + odds) + nudge
-        assert left_safe(fk.Requirement(adversary, below=limit), bag, bag) == (True, kept)
 
 
 def test_decoys_are_judged_like_cuts():

@@ -5,7 +5,6 @@ import random
 import re
 from fractions import Fraction
 from itertools import product
-from types import SimpleNamespace
 
 import duckdb
 import numpy as np
@@ -24,8 +23,6 @@ from foreknow.methods.fulldomain import bestfirst, fulldomain
 from foreknow.methods.fulldomain import rollup as rollup_module
 from foreknow.methods.fulldomain.lattice import Lattice
 from foreknow.methods.fulldomain.rollup import Rollup
-from foreknow.methods.fulldomain.search import SAFE, UNSAFE, LatticeSearch, OutOfTime
-from foreknow.methods.fulldomain.suppression import NodeVerdict
 from foreknow_judge.errors import InputError
 
 OBJECTIVES = st.sampled_from(["ncp", "height"])
@@ -204,27 +201,7 @@ def searched(monkeypatch, columns, required, share=0, cannot=""):
     return results
 
 
-TWO_THIRDS = [fk.Requirement(fk.Facts(), below="2/3")]
 AVERAGE = [fk.Requirement(fk.Risk(average="1/3")), fk.Requirement(fk.Implications(0), below=0.99)]
-
-
-@pytest.mark.parametrize(
-    ("columns", "required", "share", "cannot", "loss"),
-    [
-        ({"sex": "fmmmmfm", "q": "yyxyxxx", "d": "cbaabaa"}, TWO_THIRDS, 0, "m", None),
-        # Of women half have c, and of all others, who cannot, more have a once they are with them:
-        # with the sexes together two groups are unsafe, and one person may be suppressed.
-        (
-            {"q": "x" * 8 + "y" * 8, "sex": "ffffffmm" * 2, "d": "cccaaaab" * 2},
-            *(TWO_THIRDS, 0.1, "m", 0),
-        ),
-        ({"p": "aaaaab", "q": "baabaa", "r": "bbbaba", "d": "suutus"}, AVERAGE, 0, "", 2 / 3),
-    ],
-)
-def test_merging_can_hurt(monkeypatch, columns, required, share, cannot, loss):
-    by_boxes, whole = searched(monkeypatch, columns, required, share, cannot)
-    assert loss is None or whole[0] == pytest.approx(loss)
-    assert by_boxes == (whole[0], 0)
 
 
 @pytest.mark.parametrize(("average", "share"), [(False, 0), (False, 0.1), (True, 0)])
@@ -257,29 +234,6 @@ def test_boxes_find_the_best(monkeypatch, average, share):
         safe += 1
         assert by_boxes[0] <= whole[0] + by_boxes[1] + 1e-9, (columns, required)
     assert min(safe, none) > tried / 50
-
-
-@pytest.mark.parametrize("hurts", [False, True])
-def test_what_ends_a_search(monkeypatch, hurts):
-    """Boxes where merging can hurt, and nodes where it never does."""
-    table = {name: [i >> at & 3 for i in range(64)] for at, name in enumerate("pqr")}
-    table = pa.table({**table, "s": list("fm") * 32, "d": list("aaabaaac") * 8})
-    schema = fk.Schema(
-        quasi_identifiers=list("pqrs"),
-        sensitive="d",
-        hierarchies={name: {"intervals": [2]} for name in "pqr"},
-        impossible=[{"values": ["c"], "where": {"s": ["f"]}}] if hurts else [],
-    )
-    policy = fk.Policy([fk.Requirement(fk.Facts(), below="9/10")], schema)
-    kept(monkeypatch, 0)
-    for most, boxes, ended in ((2, 10**6, not hurts), (10**6, 1e-6, True)):
-        monkeypatch.setattr(bestfirst, "_MOST_JUDGED", most)
-        monkeypatch.setattr(bestfirst, "_BOXES", boxes)
-        result = fk.FullDomain(suppression=0.1).search(fk.Microdata(table, schema), policy)
-        assert result.complete != ended
-
-
-# ---- what a search may conclude of nodes below a judged one --------------------------------------
 
 
 # ---- what comes back from FullDomain: refusals, time budgets, results, releases, and Adult -------
@@ -326,58 +280,6 @@ def hurt():
     )
     rows = {"age": [1, 1, 2, 2], "pid": [1, 2, 3, 3], "disease": ["S", None, "T", "U"]}
     return fk.Microdata(pa.table(rows), schema)
-
-
-@pytest.mark.usefixtures("tiny_tables")
-@pytest.mark.parametrize("find", ["best", "minimal", "chain"])
-def test_node_below_an_unsafe_top(hurt, find):
-    result = fk.FullDomain(find=find).search(hurt, asking("9/17", (2,), values=["S"]))
-    assert (result.chosen, result.minimal) == ((0,), ((0,),))
-    assert result.status_of((1,)) == "unsafe"
-    assert result.groups.tolist() == [0, 0, 1, 1]
-    with pytest.raises(fk.NoSafeRelease, match=r"not even.*nor is any other of the 2 nodes"):
-        fk.FullDomain(find=find).search(hurt, asking("1/2", (2,), values=["S"]))
-
-
-# ---- refusals ----------------------------------------------------------------------------------
-
-
-@pytest.mark.usefixtures("tiny_tables")
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"objective": "npc"}, "no objective 'npc'; did you mean 'ncp'?"),
-        ({"objective": 3}, "no objective 3; known: 'ncp', 'height'"),
-        ({"find": "bset"}, "cannot find 'bset'; did you mean 'best'?"),
-        ({"suppression": 1}, "a share of the people, from 0 to below 1, not 1"),
-        ({"suppression": -0.1}, "not -0.1"),
-        ({"suppression": "5%"}, "not '5%'"),
-        ({"suppression": float("nan")}, "not nan"),
-        ({"seconds": 0}, "seconds must be above 0, not 0"),
-        ({"seconds": True}, "seconds must be above 0, not True"),
-    ],
-)
-def test_wrong_settings(settings, said):
-    with pytest.raises(InputError, match=re.escape(said)):
-        fk.FullDomain(**settings)
-
-
-@pytest.mark.usefixtures("tiny_tables")
-@pytest.mark.parametrize("suppression", [0.0, 0.4])
-def test_why_the_top_is_unsafe(suppression):
-    method = fk.FullDomain(suppression=suppression)
-    policy = fk.Policy([fk.Requirement(fk.Facts(), "0.6", name="nothing known")])
-    with pytest.raises(fk.NoSafeRelease) as raised:
-        method.partition(table([1, 12, 25], "aab"), policy)
-    assert str(raised.value) == (
-        "not even one group of all 3 people is safe: nothing known: Facts(l=0, k=0, m=0) reaches "
-        "0.6667 for 'a', the limit is 0.6 (2 of 3 people have 'a')\n"
-        "In nothing known, one of these lines would do, in place of any with the same key:\n"
-        "  below = 0.67    # what is reached is 2/3\n"
-        '  except = ["a"]  # if nobody is harmed: 2 of 3 people'
-    )
-    with pytest.raises(InputError, match="FullDomain needs a policy"):
-        method.partition(table([1, 2], "ab"))
 
 
 # ---- time --------------------------------------------------------------------------------------
@@ -446,12 +348,6 @@ def published(raw, policy=EASY, method=None, **options):
         raw, policy, method=method or fk.FullDomain(), options=fk.PublishOptions(**options), seed=1
     )
     return made, made.audit.lattice
-
-
-# ---- labels ------------------------------------------------------------------------------------
-
-
-# ---- settings ----------------------------------------------------------------------------------
 
 
 # ---- what is said of the lattice ---------------------------------------------------------------
@@ -644,88 +540,6 @@ def above(lattice, number):
     return {lattice.number(n) for n in nodes if all(a >= b for a, b in zip(n, low, strict=True))}
 
 
-class Drawn:
-    """A lattice of nodes that are safe as drawn, and what a search of it is made of.
-
-    `shape` of safety: "rising" (a safe node makes all above it safe), "suppressing" (only some safe
-    nodes do, since others are safe with people suppressed; unsafe nodes of some are hopeless),
-    "any" (nothing follows).
-    """
-
-    def __init__(self, seed, shape, at_once=False):
-        draw = random.Random(seed)
-        self.lattice = Lattice(
-            [draw.randint(0, 4) for _ in range(draw.randint(1, 5 if NIGHTLY else 4))]
-        )
-        n = len(self.lattice)
-        ups = [above(self.lattice, number) for number in range(n)]
-        seeds = draw.sample(range(n), k=min(n, draw.randint(1, 6)))
-        plain = set().union(*(ups[s] for s in seeds)) | {n - 1}
-        self.safe = set(plain)
-        hopeless = {k for k in range(n) if k not in plain}
-        self.monotone = shape != "any"
-        if shape == "any":
-            self.safe = {k for k in range(n) if draw.random() < draw.choice([0.05, 0.5])}
-            plain = set()
-        elif shape == "suppressing":
-            # Hopeless: whatever has no safe node below; drawn, to be found out or not.
-            self.safe |= {k for k in range(n) if draw.random() < 0.2}
-            hopeless = {k for k in range(n) if not any(k in ups[s] for s in self.safe)}
-            hopeless &= set(draw.sample(range(n), k=n // 2))
-        rising = [draw.choice([0, 0, 1, 2, 3]) for _ in range(n)]
-        bounds = [sum(rising[k] for k in range(n) if number in ups[k]) for number in range(n)]
-        self.true = {
-            k: bounds[k] if k in plain else bounds[k] + draw.choice([0, 1, 4]) for k in self.safe
-        }
-        self.asked = []
-
-        def judge(view):
-            number = self.lattice.number(view.levels)
-            self.asked.append(number)
-            some = None if number in plain or not self.monotone else np.array([True])
-            if number in self.safe:
-                return NodeVerdict(True, some)
-            return NodeVerdict(False, None, number in hopeless)
-
-        people = np.array([1])
-        self.search = LatticeSearch(
-            self.lattice,
-            SimpleNamespace(
-                view=lambda node: SimpleNamespace(levels=node, people=people),
-                finest=SimpleNamespace(n_cells=1),
-                cache=SimpleNamespace(add=lambda view: None),
-                sizes=[[top + 1 - level for level in range(top + 1)] for top in self.lattice.tops],
-            ),
-            SimpleNamespace(
-                monotone=self.monotone,
-                at_once=at_once,
-                judge_each=lambda views: [judge(view) for view in views],
-            ),
-            SimpleNamespace(
-                bounds=np.array(bounds, float),
-                each=np.zeros(n),
-                of=lambda view, outliers: self.true[self.lattice.number(view.levels)],
-            ),
-        )
-        self.minimal = {k for k in self.safe if not any(s != k and k in ups[s] for s in self.safe)}
-
-    def check(self):
-        """What it says of nodes is true, and it asked about none twice."""
-        for number, status in enumerate(self.search.status.tolist()):
-            assert status != SAFE or number in self.safe
-            assert status != UNSAFE or number not in self.safe
-        assert len(set(self.asked)) == len(self.asked)
-
-
-def test_a_search_out_of_time():
-    drawn = Drawn(7, "rising")
-    drawn.search._until = -1.0
-    assert drawn.search.check(drawn.lattice.top)
-    with pytest.raises(OutOfTime):
-        drawn.search.all_minimal()
-    assert drawn.search.best == drawn.lattice.top
-
-
 @examples(100)
 @given(seed=SEEDS)
 def test_above_and_below(seed):
@@ -749,3 +563,22 @@ def test_above_and_below(seed):
             assert set(next_ones(number)) == near
     with pytest.raises(InputError, match=r"10,000,000 nodes.*7 quasi-identifiers fewer levels"):
         Lattice([9] * 7)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"objective": "npc"}, "no objective 'npc'; did you mean 'ncp'?"),
+        ({"objective": 3}, "no objective 3; known: 'ncp', 'height'"),
+        ({"find": "bset"}, "cannot find 'bset'; did you mean 'best'?"),
+        ({"suppression": 1}, "a share of the people, from 0 to below 1, not 1"),
+        ({"suppression": -0.1}, "not -0.1"),
+        ({"suppression": "5%"}, "not '5%'"),
+        ({"suppression": float("nan")}, "not nan"),
+        ({"seconds": 0}, "seconds must be above 0, not 0"),
+        ({"seconds": True}, "seconds must be above 0, not True"),
+    ],
+)
+def test_wrong_settings(settings, said):
+    with pytest.raises(InputError, match=re.escape(said)):
+        fk.FullDomain(**settings)

@@ -19,12 +19,10 @@ import foreknow as fk
 from foreknow.criteria.diversity import LDiversity, at_least
 from foreknow.criteria.size import KAnonymity
 from foreknow.methods.jump import HALF, Jump, Naive, Safe, SecretChoice
-from foreknow.methods.jump.functions import Function, least_group, settled
 from foreknow.methods.jump.policy_property import property_of
 from foreknow.methods.jump.properties import (
     All,
     Distinct,
-    Each,
     Entropy,
     MaxRatio,
     Recursive,
@@ -61,21 +59,6 @@ def data_of(table):
     return fk.Microdata(pa.table(table), SCHEMA)
 
 
-def grouping(table, node):
-    """Groups of a node, by what people look like there; written here by itself."""
-    found, (_, sex, code), width = {}, node, [1, 5, 10, 20, 1000][node[0]]
-    people = zip(table["age"], table["sex"], table["zip"], strict=True)
-    labels = [(a // width, "*" if sex else s, z[: 3 - code]) for a, s, z in people]
-    return tuple(found.setdefault(label, len(found)) for label in labels)
-
-
-def test_every_node_groups_by_labels():
-    table, nodes = rows(25, seed=4), [tuple(node) for node in np.ndindex(5, 2, 4)]
-    named = [Function.of(dict(zip(["age", "sex", "zip"], node, strict=True))) for node in nodes]
-    found = settled(named, data_of(table))
-    assert [one.numbers for one in found] == [grouping(table, node) for node in nodes]
-
-
 def test_distances_before_functions_are_known():
     data = data_of(rows(60, values="abcdefgh"))
     assert Jump(distances=2).distances == 2
@@ -87,26 +70,6 @@ def test_distances_before_functions_are_known():
         assert Jump(LETTERS, two) == Jump(LETTERS, 2) == Jump(LETTERS, [2, 2, 2])
         assert json.loads(json.dumps(Jump(LETTERS, two).to_dict()))["distances"] == [2, 2, 2]
         assert Jump(distances=two).distances in (2, (2, 2, 2))
-
-
-@pytest.mark.parametrize(
-    ("prop", "least"),
-    [
-        (MaxRatio("1/2"), 2),
-        (MaxRatio("1/3", strict=True), 4),
-        (MaxRatio("1/3", values=["hiv"]), 2),
-        (All(MaxRatio("1/9", values=["hiv"]), MaxRatio("1/2", strict=True)), 3),
-        (Distinct(4), 4),
-        (Recursive(1, 3), 4),
-        (Entropy(3), 3),
-        (RuledOut("1/2", 2, excluded=["flu"]), 5),
-        (RuledOut("1/2", 2, values=["hiv"]), 2),
-        (Each(lambda shares: shares["flu"] > 0), 2),
-        (MaxRatio("1/1000"), 30),
-    ],
-)
-def test_smaller_groups_cannot_have_it(prop, least):
-    assert least_group(prop, 30) == least
 
 
 # ---- groups of rows, and of names ---------------------------------------------------------------
@@ -135,22 +98,6 @@ def test_equal_people_stay_together():
 ILLNESSES = ["flu", "cold", "cancer", "cancer", "headache", "toothache"]
 PATIENTS = dict(zip("ABCDEF", ILLNESSES, strict=True))
 LETTERS = ["AB|CD|EF", "ABC|DEF", "ABCD|EF"]
-
-
-@pytest.mark.parametrize(
-    "functions",
-    [
-        LETTERS,
-        [["AB", "CD", "EF"], ["ABC", "DEF"], ["ABCD", "EF"]],
-        [[["A", "B"], ["C", "D"], ["E", "F"]], [{"A", "B", "C"}, ("D", "E", "F")], "ABCD|EF"],
-        [[0, 0, 1, 1, 2, 2], np.array([7, 7, 7, 3, 3, 3]), (0, 0, 0, 0, 1, 1)],
-    ],
-)
-def test_ways_to_write_functions(functions):
-    run = Safe(functions, HALF).run(PATIENTS)
-    assert (run.released, run.disclosure_set().size) == (2, 8)
-    assert run.disclosure_set(np.int64(1)) == run.disclosure_set(1)
-    assert Function.of("AB|CD") == Function.of([["A", "B"], ["C", "D"]])
 
 
 def test_results_are_frozen_and_plain():
@@ -408,20 +355,6 @@ def test_what_needs_more_than_chances(requirement, message):
         property_of(fk.Policy([fine, requirement]))
 
 
-@pytest.mark.parametrize(
-    ("requirement", "expected"),
-    [
-        (fk.Requirement(fk.Facts(), "1/2"), MaxRatio("1/2", strict=True)),
-        (fk.Requirement(fk.Implications(), 1), MaxRatio(1, strict=True)),
-        (fk.Requirement(fk.Facts(1), "3/4"), Recursive(3, 3)),
-        (fk.Requirement(fk.Facts(1), 1), Distinct(3)),
-        (fk.Requirement(fk.Facts(1), 1, values=["a"]), RuledOut(1, 1, ["a"])),
-    ],
-)
-def test_requirements_as_properties(requirement, expected):
-    assert property_of(fk.Policy([requirement])) == expected
-
-
 # ---- publishing ---------------------------------------------------------------------------------
 
 # Functions that are no chain, where the naive algorithm tells much.
@@ -505,24 +438,6 @@ def test_beyond_reach_nothing_is_decided():
     assert "(steps = 30) change no result" in said
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"property": "MaxRatio"}, "publish.jump: unknown key property; known: .*'distances'"),
-        ({"distance": 2}, "unknown key distance; did you mean 'distances'"),
-        ({"distances": [1, 2, 3, 4, 5, 6, 7]}, "7 jump distances for"),
-        ({"functions": ["age"]}, "names people"),
-        ({"functions": "age=1"}, "publish.jump: functions: it should be a valid list, not 'age=1'"),
-        ({"functions": ["height=1"]}, "no quasi-identifier"),
-    ],
-)
-def test_wrong_settings(settings, message):
-    rules = policy()
-    options = fk.PublishOptions(method="jump", settings={"jump": settings})
-    with pytest.raises(fk.InputError, match=message):
-        fk.publish(fk.Microdata(table(), rules.schema), rules, options=options)
-
-
 def test_policies_that_jump_refuses():
     rules = policy({"name": "x", "facts": {"k": 2}, "below": "1/2"}, method="jump")
     with pytest.raises(PolicyError, match=r"x: Facts.* cannot be judged by a method that foresees"):
@@ -536,28 +451,3 @@ def test_policies_that_jump_refuses():
         fk.publish(data, rules, method=Jump(property=MaxRatio("9/10")), seed=1)
     own = Jump(["age=2", "age=*"], property=MaxRatio("2/5"))
     assert fk.publish(data, policy(), method=own, seed=1).audit.safe
-
-
-def test_numbers_are_protected_as_printed():
-    rules = policy({"values": [2], "facts": {}, "below": "3/5"}, method="safe")
-    assert made(rules, table(n=30, values=[1, 2, 2, 3])).audit.safe
-    assert method_of("safe", rules).property.colour(2) == 0
-
-
-# ---- against an adversary who knows the method ---------------------------------------------------
-
-
-def attacked(method, rules, seed):
-    draw = random.Random(seed)
-    own = table(draw.choice([6, 7]), seed, "aabbcd", ages=[21, 25, 33, 37, 41])
-    try:
-        data = fk.Microdata(own, rules.schema)
-        return fk.attack(data, method_of(method, rules), rules, worlds=3_000)
-    except fk.NoSafeRelease:
-        return None
-
-
-def test_naive_is_found_out():
-    rules = policy({"facts": {}, "below": "2/3"}, naive={"functions": CROSSED})
-    attacks = (attacked("naive", rules, seed) for seed in range(40))
-    assert any(found is not None and found.found for found in attacks)

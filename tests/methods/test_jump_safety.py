@@ -17,7 +17,6 @@ from foreknow.errors import BeyondReach
 from foreknow.methods.jump import HALF, Jump, Naive, Safe, SecretChoice, bounds, run
 from foreknow.methods.jump.bounds import most_lost, surely_safe
 from foreknow.methods.jump.disclosure_set import EarlierNeed
-from foreknow.methods.jump.functions import Function
 from foreknow.methods.jump.properties import (
     All,
     Distinct,
@@ -218,22 +217,6 @@ def test_chains_of_hundreds_of_people():
         jump.run(chance.choices("aabbc", k=48)).disclosure_set(2)
 
 
-def test_long_chains_are_decided():
-    chance = random.Random(3)
-    sizes = [(9, 5, 7, 5), (8, 6, 11, 8), (9, 9, 7, 7)]  # twelve groups, six, three
-    small = [part for four in sizes for part in four for _ in range(4)]
-    fine, middle, coarse = (
-        [number // unite for number, size in enumerate(small) for _ in range(size)]
-        for unite in (1, 4, 16)
-    )
-    table = [chance.choice("aaaaabbbbccccdddefgh") for _ in fine]
-    third = MaxRatio("1/3")
-    safe = Safe([list(range(len(fine))), fine, middle, coarse], third).run(table)
-    naive = Naive([fine, middle, coarse], third).run(table)
-    assert (safe.released, naive.released) == (3, 2)
-    assert str(Function.of(coarse)) == f"<3 groups of {len(fine)} people>"
-
-
 CROSSED = [
     [[0, 1, 2], [3, 4, 5], [6, 7]],
     [[0, 2, 4, 6], [1, 3, 5, 7]],
@@ -389,22 +372,6 @@ def test_safe_is_jump_by_one(prop):
         expected = Jump(functions, 1, prop).run(table).released
         assert Safe(functions, prop).run(table).released == expected
         assert Safe(functions, Unknown()).run(table).released == expected
-
-
-def test_safe_and_jump_differ():
-    """A property that is not convex: the highest ratio is anything but 1/2 (Theorem 6)."""
-    chance, better = random.Random(3), set()
-    for _ in range(600):
-        n = chance.choice([5, 6])
-        table, functions = chance.choices("aabcd", k=n), lists(random_functions(n, chance))
-        safe, jump = (
-            len(functions) if a.run(table).released is None else a.run(table).released
-            for a in (Safe(functions, NOT_HALF), Jump(functions, 1, NOT_HALF))
-        )
-        better.add((safe > jump) - (safe < jump))
-        if len(better) == 3:
-            return
-    raise AssertionError(better)
 
 
 # ---- a secret choice ---------------------------------------------------------------------------

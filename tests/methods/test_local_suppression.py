@@ -18,8 +18,6 @@ from tests.methods.test_mondrian import drawn_rules, outlying, worst_in_worlds
 
 import foreknow as fk
 from foreknow.data.utility import utility_of
-from foreknow.methods.fulldomain import local_suppression
-from foreknow.methods.mondrian.local_suppression import LocalSuppression
 from foreknow.methods.protocol import as_written
 from foreknow_judge.errors import InputError
 
@@ -134,31 +132,6 @@ def test_cells_in_enumerated_worlds(semantics):
     assert times >= (20 if NIGHTLY else 1)
 
 
-def test_fewest_columns_first(monkeypatch):
-    """Two of a class hide one column; who has no class at all hides everything."""
-    table = pa.table(
-        {
-            "age": [20, 20, 20, 20, 30, 40, 30, 99],
-            "sex": ["f", "f", "m", "m", "f", "f", "m", "x"],
-            "town": ["A", "A", "B", "B", "C", "C", "D", "E"],
-            "disease": list("abababab"),
-        }
-    )
-    schema = fk.Schema(quasi_identifiers=["age", "sex", "town"], sensitive="disease")
-    policy = fk.Policy([fk.Requirement(fk.KAnonymity(2))], schema)
-    raw = fk.Microdata(table, schema)
-    found = fk.FullDomain(suppression="1/2", local_suppression=True).search(raw, policy)
-    assert found.levels == {"age": 0, "sex": 0, "town": 0}
-    assert found.hidden[found.groups].tolist() == [
-        *[[False, False, False]] * 4,
-        *[[True, False, False]] * 2,
-        *[[True, True, True]] * 2,
-    ]
-    monkeypatch.setattr(local_suppression, "_MOST_CHOICES", 1)
-    few = fk.FullDomain(suppression="1/2", local_suppression=True).search(raw, policy)
-    assert (few.hidden == found.hidden).all()
-
-
 def lost_by(raw, grouping):
     """The NCP of groups as they are written."""
     groups = grouping.of_row[raw.kept]
@@ -230,33 +203,6 @@ def rare_places(form="generalized"):
     return table, policy
 
 
-class Answers:
-    """A ledger that answers in one way."""
-
-    def __init__(self, answer):
-        self.answer = answer
-
-    def admits(self, removed, added):
-        return self.answer
-
-
-@pytest.mark.parametrize("answer", [True, False])
-def test_groups_alike_are_asked_about(monkeypatch, answer):
-    """Groups with equal labels are one group, of which the policy is asked anew."""
-    table, policy = rare_places()
-    raw = fk.Microdata(table, policy.schema)
-    init = LocalSuppression.__init__
-
-    def asks(self, *parts):
-        init(self, *parts[:-1], lambda: Answers(answer))
-
-    monkeypatch.setattr(LocalSuppression, "__init__", asks)
-    settings = {"suppression": 0.3}
-    whole = fk.Mondrian(**settings).grouping(raw, policy)
-    local = fk.Mondrian(**settings, local_suppression=True).grouping(raw, policy)
-    assert (lost_by(raw, local) < lost_by(raw, whole)) is answer
-
-
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 @pytest.mark.parametrize("method", [fk.FullDomain, fk.Mondrian])
 def test_every_door_reads_stars(tmp_path, method, form):
@@ -288,23 +234,3 @@ def test_nobody_to_suppress(method, settings, said):
     local = True if not settings else "yes"
     with pytest.raises(InputError, match=said):
         method(**settings, local_suppression=local)
-
-
-@pytest.mark.parametrize("by_cell", [False, True])
-@pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
-def test_hidden_people_are_mentioned(method, by_cell):
-    """The remark has as many people as rows that show nothing."""
-    rng = random.Random(5)
-    columns = {"age": range(20, 30), "town": "abc", "ill": "xyz"}
-    rows = {name: [rng.choice(values) for _ in range(40)] for name, values in columns.items()}
-    settings = {"suppression": 0.4} | ({"local_suppression": True} if by_cell else {})
-    policy = fk.Policy(
-        [fk.Requirement(fk.KAnonymity(4))],
-        fk.Schema(quasi_identifiers=["age", "town"], sensitive="ill"),
-        fk.PublishOptions(method=method, settings={method: settings}),
-    )
-    made = fk.publish(pa.table(rows), policy, seed=1)
-    hidden = sum(row["age"] == row["town"] == "*" for row in made.to_arrow().to_pylist())
-    assert made.audit.scope.people_suppressed == hidden
-    mentioned = [note for note in made.audit.notes if "suppressed: in one group" in note]
-    assert len(mentioned) == (hidden > 0)

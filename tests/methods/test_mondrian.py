@@ -1,6 +1,5 @@
 """Mondrian: its groups are safe, and no candidate cut of them is; also with suppression."""
 
-import json
 import random
 import time
 import tracemalloc
@@ -14,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.criteria.definitions import truth
 from tests.examples import NIGHTLY, examples
-from tests.methods.reference import BruteForce, breach, into_intervals, parts, safe, safe_cuts
+from tests.methods.reference import BruteForce, breach, into_intervals, parts, safe
 from tests.methods.tables import (
     KINDS,
     Crowd,
@@ -38,25 +37,10 @@ from foreknow_judge.errors import UnsupportedError
 
 SEVERAL = pytest.mark.parametrize("semantics", ["set", "multiset"])
 TINY = [cases(6, 2), crowds(5, 1, "STU")]
-EASY = asking("0.9")
 
 
 def together(groups):
     return None if groups is None else {frozenset(group) for group in groups}
-
-
-def check(crowd, method, policy, rules):
-    """The groups found, held against the reference; refused where one group is unsafe only."""
-    groups = groups_by(method, crowd, policy)
-    if groups is None:
-        assert not safe(crowd.bags([crowd.everyone]), rules, crowd.semantics)
-        return None
-    assert safe(crowd.bags(groups), rules, crowd.semantics)
-    if crowd.semantics == "single":
-        assert safe(crowd.bags([crowd.everyone]), rules)
-    left = safe_cuts(crowd, groups, rules, method.cuts)
-    assert not left, (groups, left)
-    return groups
 
 
 def worst_in_worlds(crowd, groups, value, point):
@@ -69,17 +53,12 @@ def worst_in_worlds(crowd, groups, value, point):
 # ---- worked out by hand -------------------------------------------------------------------------
 
 
-def grouped(columns, sensitive, policy=EASY, cuts=1, **schema):
-    return fk.Mondrian(cuts).partition(microdata(columns, sensitive, **schema), policy).tolist()
-
-
 def same(partition, groups):
     """Whether these rows, and no others, are together; rows as digits, groups by spaces."""
     members = ("".join(str(i) for i, g in enumerate(partition) if g == n) for n in set(partition))
     assert sorted(members) == sorted(groups.split())
 
 
-TREE = {"hierarchies": {"x": fk.Tree([["a", "p", "*"], ["b", "q", "*"], ["c", "r", "*"]])}}
 HALF = Fraction(1, 2)
 
 
@@ -156,10 +135,6 @@ def published(data, policy, styles):
 
 
 # ---- where something is large -------------------------------------------------------------------
-
-
-def texts(codes, width=3):
-    return [f"{v:0{width}d}" for v in codes]
 
 
 @pytest.mark.usefixtures("tiny_tables")
@@ -392,49 +367,6 @@ def test_safe_in_enumerated_worlds(semantics):
         if times == 60:
             break
     assert times >= (60 if NIGHTLY else 1)
-
-
-# ---- by hand --------------------------------------------------------------------------------
-
-AGES, ILL = [2, *[30] * 4, *[31] * 4, 90, 95], "abcabcabcab"
-
-
-@pytest.mark.parametrize("share", [1, -0.1, "150%", float("nan"), True, None])
-def test_shares_that_are_none(share):
-    message = "Mondrian: suppression is a share of the people" if share != "150%" else "150%"
-    with pytest.raises(fk.InputError, match=message):
-        fk.Mondrian(suppression=share)
-
-
-@pytest.mark.complete
-@pytest.mark.parametrize(("form", "kind"), [("generalized", "csv"), ("bucketized", "parquet")])
-def test_a_release_says_how_many(tmp_path, form, kind):
-    policy = fk.Policy(
-        [fk.Requirement(fk.GroupSize(3)), fk.Requirement(fk.Facts(), "9/10")],
-        fk.Schema(quasi_identifiers=["age"], sensitive="ill"),
-        fk.PublishOptions(
-            form=form,
-            format=kind,
-            labels={"age": "exact"},
-            settings={"mondrian": {"suppression": 0.3}},
-        ),
-    )
-    made = fk.publish(pa.table({"age": AGES, "ill": list(ILL)}), policy)
-    made.write(tmp_path / "out")
-    fk.verify(tmp_path / "out")
-    certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
-    assert certificate["method"] == {"name": "Mondrian", "cuts": 5, "suppression": 0.3}
-    assert certificate["scope"]["people_suppressed"] == made.audit.scope.people_suppressed == 3
-    assert not certificate.get("minimal")
-    said = "3 people are suppressed: in one group, whatever their quasi-identifiers."
-    assert said in made.audit.notes
-    assert said in (tmp_path / "out" / "report.html").read_text()
-    if form == "generalized":
-        assert [row["age"] for row in made.to_arrow().to_pylist()].count("*") == 3
-    else:
-        rows = made.to_arrow("people").to_pylist()
-        group = next(row["group"] for row in rows if str(row["age"]) == "90")
-        assert {str(row["age"]) for row in rows if row["group"] == group} == {"2", "90", "95"}
 
 
 # ---- refined for a time --------------------------------------------------------------------------

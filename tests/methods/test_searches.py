@@ -2,9 +2,7 @@
 
 import random
 from collections import Counter, defaultdict
-from datetime import date
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -292,19 +290,6 @@ def test_people_seen_apart_must_leave():
         assert ledger.fewest_leaving(counts).tolist() == [0]
 
 
-def halves(group):
-    """All ways to divide a group into two, by what the parts have."""
-    bag = Counter(group)
-    for own in product(*(range(many + 1) for many in bag.values())):
-        if 0 < sum(own) < len(group):
-            parts = zip(bag.items(), own, strict=True)
-            left, right = zip(*((v * n, v * (many - n)) for (v, many), n in parts), strict=True)
-            yield "".join(left), "".join(right)
-
-
-# ---- values that are alike may change places; the most frequent is worst -------------------------
-
-
 # ---- points: the distinct combinations, the values at each, and back to rows --------------------
 
 
@@ -416,25 +401,6 @@ def people_of(columns, **hierarchies):
     return fk.Microdata(pa.table({**columns, "d": (["x", "y"] * n)[:n]}), schema)
 
 
-def days(*given):
-    return [date(2024, 1, day) for day in given]
-
-
-@pytest.mark.parametrize(
-    ("people", "least", "said"),
-    [
-        (3, 4, "3 people make no group of at least 4"),
-        (0, 1, "people must be a whole number from 1, not 0"),
-        (5, 0, "least must be a whole number from 1, not 0"),
-        (5, 2.0, "least must be a whole number from 1, not 2.0"),
-        (True, 1, "people must be a whole number from 1, not True"),
-    ],
-)
-def test_no_optimum_without_groups(people, least, said):
-    with pytest.raises(fk.InputError, match=said):
-        fk.optimal_discernibility(people, least)
-
-
 TWO = np.array([0, 0, 1, 1])
 
 
@@ -477,18 +443,6 @@ def table(n=60):
     draw, numbers = random.Random(1), {"age": (20, 60), "zip": (100, 160)}
     columns = {key: [draw.randint(*ends) for _ in range(n)] for key, ends in numbers.items()}
     return pa.table({**columns, "disease": draw.choices("abcd", k=n)})
-
-
-@pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
-def test_what_counts_more_loses_less(method):
-    steps = {name: fk.Intervals([5, 10, 20]) for name in ("age", "zip")}
-    schema = fk.Schema(quasi_identifiers=["age", "zip"], sensitive="disease", hierarchies=steps)
-    losses = []
-    for weights in ({}, {"zip": 20}, {"zip": "1/20"}):
-        policy = fk.Policy(FOUR, schema, fk.PublishOptions(weights=weights))
-        losses.append(fk.publish(table(300), policy, method=method).utility.ncp["zip"])
-    assert losses[1] <= losses[0] <= losses[2]
-    assert losses[1] < losses[2]
 
 
 @pytest.mark.parametrize("given", [0, -1, True, "much", float("nan"), float("inf"), None])

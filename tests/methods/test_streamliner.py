@@ -120,23 +120,6 @@ def test_tables_unlike_a_census(variant, kind):
     assert (table.max(axis=1) * 4 <= table.sum(axis=1)).all()
 
 
-def test_gda_can_be_stuck():
-    """Where RDA is not."""
-    sizes = np.array([1, 1, 1, 1, 1, 1])
-    runs = Runs(np.array([0, 0, 1, 1, 2, 3]), np.array([1, 2, 5, 6, 3, 4]), sizes)
-    with pytest.raises(fk.NoSafeRelease, match="GDA is stuck: 1 person is left over with 'a'"):
-        plan_gda(runs, "abcd", 3)
-    assert plan_rda(np.array([2, 2, 1, 1]), 3).n_groups == 2
-
-
-def test_equal_settings_are_equal_keys():
-    weights = {"age": 2}
-    one, other = Streamliner(2, "gda", weights), Streamliner(2, "gda", {"age": 2})
-    weights["age"] = 3
-    assert one == other
-    assert len({one, other, Streamliner(2), Streamliner(2, "gda")}) == 3
-
-
 BAG = "a" * 9 + "b" * 8 + "c" * 10 + "d" * 7 + "e" * 6
 
 
@@ -171,50 +154,6 @@ BAG = "a" * 9 + "b" * 8 + "c" * 10 + "d" * 7 + "e" * 6
 def test_what_is_in_the_way(method, values, message):
     with pytest.raises((fk.NoSafeRelease, fk.InputError), match=re.escape(message)):
         method.partition(microdata(range(len(values)), values))
-
-
-# ---- GSA ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("sizes", "l", "divided"),
-    [
-        ([16, 16], 2, True),
-        ([15, 15], 2, False),
-        ([16] * 10, 7, True),
-        ([9] * 7, 7, False),
-        ([40] * 5, 5, False),  # nothing to spare, and no failure is free
-        ([40] * 6, 5, True),
-        ([40] * 6, 6, True),
-    ],
-)
-def test_tables_not_divided_are_rda(sizes, l, divided, caplog):  # noqa: E741
-    codes = np.repeat(np.arange(len(sizes)), sizes)
-    place = axes((np.arange(len(codes)) % 200).tolist())
-    with caplog.at_level(logging.INFO, logger="foreknow"):
-        groups = groups_of_gsa(codes, np.array(sizes), place, l, np.random.default_rng(1))
-    assert ("the groups are those of RDA" in caplog.text) == (not divided)
-    if not divided:
-        assert len(np.unique(groups)) == len(codes) // l
-        assert (np.bincount(groups) <= l + 1).all()
-
-
-@examples(100)
-@given(data=st.data(), few=st.sampled_from([0, 16, 1 << 10]))
-def test_transversals_share_out_values(data, few):
-    """As many from each cell."""
-    n_cells, each = data.draw(st.integers(1, 8)), data.draw(st.integers(1, 3))
-    n_groups = data.draw(st.sampled_from([1, 2, 3, 4, 6, 8, 12, 16, 24]))
-    random = np.random.default_rng(data.draw(st.integers(0, 999)))
-    values = random.integers(0, data.draw(st.integers(1, 40)), (n_cells, each * n_groups))
-    cells = np.arange(values.size).reshape(values.shape)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streamliner_gsa, "_FEW", few)
-        found = transversals(cells, values, each, random)
-    for row in found:
-        assert Counter(row.tolist()) == dict.fromkeys(range(n_groups), each)
-    of_value = np.unique(values, return_counts=True)[1]
-    assert (held(found.reshape(-1), values.reshape(-1)) <= -(-of_value // n_groups)).all()
 
 
 # ---- GDA ----------------------------------------------------------------------------------------
@@ -256,25 +195,6 @@ def drawn(sizes, colours, need, lots):
         tuple(map(frozenset, partner_colours(np.array(sizes), colour, need, lots).tolist()))
         for colour in colours
     )
-
-
-@given(st.lists(st.integers(1, 30), min_size=2, max_size=12), st.integers(1, 4), st.data())
-def test_rows_are_what_rule_allows(sizes, need, data):
-    if max(sizes) * (need + 1) > sum(sizes):
-        sizes = sizes + [max(sizes)] * (need + 1)
-    assume(max(sizes) * (need + 1) <= sum(sizes))
-    random = np.random.default_rng(data.draw(st.integers(0, 99)))
-    for colour, rows in enumerate(drawn(sizes, range(len(sizes)), need, random)):
-        unused = [many * (c != colour) for c, many in enumerate(sizes)]
-        for left, row in zip(range(sizes[colour], 0, -1), rows, strict=True):
-            pool = {c for c, many in enumerate(unused) if many}
-            spare = sum(min(many, left) for many in unused) - need * left
-            full = {c for c in pool if unused[c] >= left}
-            assert len(row) == need
-            assert row <= pool
-            if spare < len(pool):
-                assert row <= full or full <= row
-            unused = [many - (c in row) for c, many in enumerate(unused)]
 
 
 # ---- the examples of "Privacy Streamliner", to the letter, and where its theorem 1 fails ---------

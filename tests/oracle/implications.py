@@ -301,12 +301,6 @@ def facts(space, target, value, amounts):
     return found
 
 
-def facts_up_to(space, target, value, amounts):
-    """The same, with each amount read as "at most"."""
-    smaller = product(*(range(amount + 1) for amount in amounts))
-    return set().union(*(facts(space, target, value, point) for point in smaller))
-
-
 def basic_implications(space):
     """Every basic implication: some atoms together imply that at least one of some others holds.
 
@@ -329,23 +323,6 @@ def conjunctions(language, k):
     for _ in range(k - 1):
         found = {one & other for one in found for other in language}
     return found
-
-
-def fewest(language, said, most):
-    """How many members of a language it takes to say that, or None if more than `most`.
-
-    Only the sharpest of the members that follow from what is to be said can help.
-    """
-    weaker = {known for known in language if not said & ~known}
-    sharpest = [a for a in weaker if not any(b != a and not b & ~a for b in weaker)]
-    for size in range(1, most + 1):
-        for chosen in combinations(sharpest, min(size, len(sharpest))):
-            left = -1
-            for known in chosen:
-                left &= known
-            if left == said:
-                return size
-    return None
 
 
 def worst_implications(space, value, most):

@@ -53,39 +53,6 @@ def binary(people, bag, value):
     return [sum((w for h, w in weights.items() if t in h), Fraction(0)) / total for t in everyone]
 
 
-def permanent(matrix):
-    """Permanent by Ryser's formula: inclusion and exclusion over columns.
-
-    >>> permanent([[1, 2], [3, 4]])
-    10
-    """
-    n = len(matrix)
-    total = 0
-    for size in range(1, n + 1):
-        for columns in combinations(range(n), size):
-            total += (-1) ** (n - size) * prod(sum(row[c] for c in columns) for row in matrix)
-    return total if n else 1
-
-
-def joint_by_permanents(people, bag):
-    """The same as `joint`: a column per occurrence, cofactors over the permanent.
-
-    >>> half = Fraction(1, 2)
-    >>> joint_by_permanents([{"a": half, "b": half}, {"a": half, "b": half}], "ab")[0]["a"]
-    Fraction(1, 2)
-    """
-    matrix = [[row[x] for x in bag] for row in people]
-    total = permanent(matrix)
-    if not total:
-        return None
-    found = [dict.fromkeys(bag, Fraction(0)) for _ in people]
-    for t, row in enumerate(matrix):
-        for column, x in enumerate(bag):
-            rest = [[*r[:column], *r[column + 1 :]] for u, r in enumerate(matrix) if u != t]
-            found[t][x] += Fraction(row[column] * permanent(rest)) / total
-    return found
-
-
 # ---- learned worlds ------------------------------------------------------------------------------
 
 # What a release says of statistics, by enumeration: every world of every group, in fractions.

@@ -395,22 +395,6 @@ def gda(values, ranks, l):  # noqa: E741
 # How the next one draws partners by RIA: a plain reference.
 
 
-def next_rows(unused, left, need):
-    """The sets of colours that the next one of a colour may draw, all equally likely.
-
-    `unused` says how many people of each other colour are not drawn; of the colour itself, 0.
-    """
-    pool = [c for c, many in enumerate(unused) if many]
-    spare = sum(min(many, left) for many in unused) - need * left
-    if spare >= len(pool):
-        return {frozenset(row) for row in combinations(pool, need)}
-    full = [c for c in pool if unused[c] >= left]
-    if len(full) >= need:
-        return {frozenset(row) for row in combinations(full, need)}
-    others = [c for c in pool if unused[c] < left]
-    return {frozenset(full) | frozenset(row) for row in combinations(others, need - len(full))}
-
-
 # ---- streamliner symmetry ------------------------------------------------------------------------
 
 # The releases of all tables of a bag from those of a few, where people are treated alike.
@@ -441,29 +425,3 @@ def released(table, method):
     for groups, chance in outcomes(lambda lots: method(table, lots)):
         found[release_of(groups, table)] += chance
     return found
-
-
-def releases_of_alike(bag, method, sets):
-    """release -> {table: probability}, for all tables; `sets` of people are treated alike."""
-    found = {}
-    for first in sorted({in_order(table, sets) for table in set(permutations(bag))}):
-        known = released(first, method)
-        for table, to in _exchanges(first, sets):
-            for release, chance in known.items():
-                found.setdefault(exchanged(release, to), Counter())[table] += chance
-    return found
-
-
-def _exchanges(table, sets):
-    """Each table with the same values in each set, and one way that leads to it."""
-    ways = [sorted(set(permutations(table[p] for p in people))) for people in sets]
-    for chosen in product(*ways):
-        other, to = list(table), {person: person for person in range(len(table))}
-        for people, values in zip(sets, chosen, strict=True):
-            left = list(people)
-            for person in people:
-                to[person] = next(p for p in left if values[people.index(p)] == table[person])
-                left.remove(to[person])
-            for person, value in zip(people, values, strict=True):
-                other[person] = value
-        yield tuple(other), to

@@ -127,7 +127,6 @@ def register(semantics="set", schema=True):
 
 # Of such groups the worst points in section 7.3 of "Privacy Skyline" come.
 BAG = ["Boss", "Boss", "Clerk", "Cook", "Farmer", "Nurse", "Smith"]
-POINTS = [(0, 4, 0), (1, 3, 1), (2, 1, 3), (2, 2, 2), (3, 0, 4), (3, 1, 2), (4, 0, 3)]
 
 
 def case_study(confidence="0.95"):

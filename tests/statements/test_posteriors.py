@@ -23,7 +23,6 @@ AMONG = {
     "zeros": [*CHANCES, *[Fraction(0)] * 8],
     "tiny": [Fraction(10) ** -e for e in (0, 1, 3, 30, 120, 200, 300)],
 }
-LEAST = Fraction(2) ** -300
 both = pytest.mark.parametrize("reading", ["joint", "binary"])
 every_kind = pytest.mark.parametrize("kind", KINDS)
 

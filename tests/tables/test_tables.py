@@ -17,7 +17,6 @@ import pytest
 import foreknow as fk
 
 HERE = Path(__file__).parent
-DAYS = "dates of a person are often known"
 REPEATS = "it repeats, so rows are cases of people"
 SEVERAL = "cells hold several answers, with "
 

@@ -5,47 +5,12 @@ import json
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import strategies as st
-from tests.methods.tables import cases
-from tests.utility import brute
 
 import foreknow as fk
 from foreknow.utility.queries import draw_queries
 from foreknow_judge.errors import DataError
 
 # ---- answers -------------------------------------------------------------------------------------
-
-
-@st.composite
-def grouped(draw):
-    """A case without a column that is missing everywhere, its groups, and how to ask and write."""
-
-    def is_asked_about(case):
-        return all(any(v is not None for v in column) for column in zip(*case.rows, strict=True))
-
-    case = draw(cases().filter(is_asked_about))
-    size = len(case.rows)
-    groups = draw(st.lists(st.integers(0, 3), min_size=size, max_size=size))
-    used = sorted(set(groups))
-    groups = [used.index(g) for g in groups]
-    styles, floors = {}, {}
-    for name, kind in zip(case.names, case.kinds, strict=True):
-        possible = ["set", None] + ["range"] * (kind.name != "text")
-        style = draw(st.sampled_from(possible + ["hierarchy"] * (kind.name in brute.PATHS)))
-        if style is not None:
-            styles[name] = style
-        if draw(st.booleans()):
-            levels = st.lists(st.integers(0, 3), min_size=len(used), max_size=len(used))
-            top = 3 if kind.name in brute.PATHS else 1
-            floors[name] = np.minimum(np.array(draw(levels)), top)
-    asking = {
-        "queries": draw(st.integers(1, 6)),
-        "predicates": draw(st.integers(1, len(case.kinds))),
-        "selectivity": draw(st.sampled_from([0.01, 0.05, 0.3, 0.9, 1.0])),
-        "ranges": draw(st.booleans()),
-        "seed": draw(st.integers(0, 999)),
-    }
-    return case, groups, styles, floors, asking
 
 
 def test_unknown_columns_are_refused():
