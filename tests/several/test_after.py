@@ -228,6 +228,12 @@ def test_identifiers_that_are_written_otherwise(first, second, same, tmp_path):
         fk.audit([january, march], policy())
 
 
+def test_newcomers_in_two_spellings(january):
+    again = register(400, 401, named="P{} ".format)
+    with pytest.raises(fk.InputError, match="look like one, and would be counted as two"):
+        publish(pa.concat_tables([register(0, 410), again]), january)
+
+
 @pytest.mark.complete
 def test_near_names_are_mentioned(tmp_path):
     rows = register(0, 300, named="P-p{}".format), register(299, 420, named="Pp{}".format)

@@ -21,6 +21,7 @@ from foreknow.data.engines.columns import fetch
 from foreknow.data.engines.households import Shared
 from foreknow.data.labels import Labels
 from foreknow.data.microdata import Microdata
+from foreknow.data.people import refuse_two_spellings
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Register, Sight
@@ -305,6 +306,7 @@ class Earlier:
         for names_of_release, groups in zip(names_by_release, self.groups, strict=True):
             fresh &= [name not in groups for name in names_of_release]
         new = {name for name, is_new in zip(names, fresh.tolist(), strict=True) if is_new}
+        refuse_two_spellings(sorted(new), repr(self.column))
         for groups in self.groups:
             refuse_alike(sorted(new), groups, repr(self.column))
         stay, before = len({*names}) - len(new), sum(map(len, self.groups))
