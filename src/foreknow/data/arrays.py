@@ -32,34 +32,40 @@ def count_pairs(
     Dense counting where the whole table is not much larger than the pairs themselves; sorting
     otherwise. So memory stays in proportion to the number of pairs.
     """
-    cells_in_all = n_rows * n_columns
-    small = cells_in_all < 2**31
-    keys: NDArray[Any] = rows.astype(np.int32 if small else np.int64)
-    keys *= n_columns
-    keys += columns.astype(keys.dtype, copy=False)
-    largest_table = (
-        max(len(keys) // 4, min(2 * len(keys), _TABLE)) if weights is None else 4 * len(keys)
-    )
+    cells_in_all, n_pairs = n_rows * n_columns, len(rows)
+    largest_table = max(n_pairs // 4, min(2 * n_pairs, _TABLE)) if weights is None else 4 * n_pairs
     if cells_in_all <= max(largest_table, _DENSE_LIMIT):
-        table = np.bincount(keys, weights=weights, minlength=n_rows * n_columns)
-        cells = np.flatnonzero(table > 0)  # of truths: much faster than of floats
-        counts = table[cells].astype(np.int64)
+        table = np.zeros(cells_in_all, dtype=np.int64)
+        for block in blocks(n_pairs, max(_BLOCK, cells_in_all)):
+            keys = _pair_keys(rows[block], columns[block], n_rows, n_columns)
+            block_weights = None if weights is None else weights[block]
+            counted = np.bincount(keys, block_weights, minlength=cells_in_all)
+            table += counted.astype(np.int64, copy=False)
+        cells = np.flatnonzero(table > 0)  # of truths: much faster than of numbers
+        counts = table[cells]
     else:
-        cells, counts = _tally(keys, weights)
+        cells, counts = _tally(_pair_keys(rows, columns, n_rows, n_columns), weights)
     cells, counts = (part.astype(np.int64, copy=False) for part in (cells, counts))
     row_of = cells // n_columns if n_columns else cells
     offsets = np.concatenate(([0], np.cumsum(np.bincount(row_of, minlength=n_rows))))
     return offsets, cells - row_of * n_columns, counts
 
 
+def _pair_keys(
+    rows: NDArray[Any], columns: NDArray[Any], n_rows: int, n_columns: int
+) -> NDArray[Any]:
+    """Each pair as one number."""
+    keys: NDArray[Any] = rows.astype(np.int32 if n_rows * n_columns < 2**31 else np.int64)
+    keys *= n_columns
+    keys += columns.astype(keys.dtype, copy=False)
+    return keys
+
+
 def _tally(keys: NDArray[Any], weights: NDArray[Any] | None) -> tuple[IntArray, IntArray]:
     """Distinct keys in order, and how often each occurs; `keys` is consumed."""
     if (keys[1:] < keys[:-1]).any():
         bits = 0 if weights is None else int(weights.max(initial=0)).bit_length()
-        if len(keys) <= _BLOCK:  # so few stay near at hand
-            order = order_of(keys)
-            keys, weights = keys[order], None if weights is None else weights[order]
-        elif weights is None:
+        if weights is None:
             keys.sort()
         elif int(keys.max(initial=0)).bit_length() + bits < 63:  # argsort takes longer
             keys = (keys.astype(np.int64) << bits) | weights
@@ -83,12 +89,8 @@ def row_sums(amounts: IntArray, offsets: IntArray) -> IntArray:
 
 
 def order_of(codes: NDArray[Any]) -> IntArray:
-    """The order of codes; 16 bits of them at a time, which NumPy sorts in linear time."""
-    order = np.argsort(codes.astype(np.uint16), kind="stable")
-    for shift in range(16, int(codes.max(initial=0)).bit_length(), 16):
-        high = (codes[order] >> shift).astype(np.uint16)
-        order = order[np.argsort(high, kind="stable")]
-    return order
+    """The order of codes from 0; equal ones stay in theirs."""
+    return _in_order(codes, copy=True)[1].astype(np.int64, copy=False)
 
 
 def ranges(starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray]:
@@ -221,7 +223,7 @@ class Keys:
                 table += counts.astype(np.int64, copy=False)
             self._found = np.flatnonzero(table)
             return self._found, table[self._found]
-        keys, rows = _in_order(self.of())
+        keys, rows = _in_order(self.of(), copy=False)
         starts = starts_of(keys)
         self._place = np.empty(n_rows, dtype=rows.dtype)
         self._place[rows] = np.repeat(np.arange(len(starts)), np.diff(starts, append=n_rows))
@@ -256,19 +258,20 @@ class Keys:
         return result
 
 
-def _in_order(keys: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Keys in order, and the row of each; `keys` may be consumed."""
+def _in_order(keys: NDArray[Any], *, copy: bool) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Keys from 0 in order, and the row of each; without a `copy`, `keys` may be consumed."""
     n_rows = len(keys)
     bits = n_rows.bit_length()
-    if int(keys.max(initial=0)).bit_length() + bits > 62:
+    width = int(keys.max(initial=0)).bit_length() + bits
+    if width > 62:
         order = np.argsort(keys, kind="stable")
         return keys[order], order
     # Rows in the lower bits: several times as fast as to sort what points to them.
-    keys = keys.astype(np.int64, copy=False)
+    keys = keys.astype(np.uint32 if width <= 32 else np.int64, copy=copy)
     rows = np.empty(n_rows, dtype=np.uint32 if bits <= 32 else np.int64)
     for block in blocks(n_rows):
         keys[block] <<= bits
-        keys[block] += np.arange(block.start, block.start + len(keys[block]))
+        keys[block] += np.arange(block.start, block.start + len(keys[block]), dtype=keys.dtype)
     keys.sort()
     for block in blocks(n_rows):
         rows[block] = keys[block] & ((1 << bits) - 1)

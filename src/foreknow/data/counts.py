@@ -540,11 +540,12 @@ class GroupCounts:
         if self.n_groups * top < 2**62:
             keys = self.cell_groups * top
             keys += top - 1 - self.counts
-            keys.sort(kind="stable")  # nearly sorted already: much faster than quicksort here
+            keys = keys.astype(np.int32 if self.n_groups * top < 2**31 else np.int64, copy=False)
+            keys.sort()
             descending = top - 1 - keys % top
         else:
             descending = self.counts[np.lexsort((-self.counts, self.cell_groups))]
-        return np.concatenate(([0], np.cumsum(descending)))
+        return np.concatenate(([0], np.cumsum(descending, dtype=np.int64)))
 
     def take(self, groups: NDArray[Any]) -> GroupCounts:
         """Only the given groups (positions, or a boolean mask), in that order."""

@@ -70,7 +70,7 @@ def generalized(
         column.attribute.name: pa.array(column.labels, pa.string()).take(of_rank)
         for column in columns
     }
-    by_rank = {name: labels.dictionary_encode() for name, labels in labels_by_column.items()}
+    by_rank = {name: _encoded(labels) for name, labels in labels_by_column.items()}
     if microdata.schema.semantics == "single":
         columns_of_people, cells = _others(microdata), None
         if not columns_of_people and not unlinked and COUNT not in microdata.schema.sensitives:
@@ -81,7 +81,7 @@ def generalized(
         for column in microdata.sensitives:
             columns_of_people[column.name] = column.codes, _texts(column.domain)
         runs_ = _runs(
-            microdata, rank[groups], by_rank, columns_of_people, random, unlinked, max_rows
+            microdata, rank[groups], labels_by_column, columns_of_people, random, unlinked, max_rows
         )
         headers = [*by_rank, *_headers(columns_of_people, unlinked).values()]
         return {"release": Drawing(headers, runs_, random, cells)}
@@ -89,7 +89,9 @@ def generalized(
         if name == COUNT:
             raise SchemaError(f"a release counts its values in {COUNT!r}; rename the column")
     columns_of_people = _others(microdata)
-    people = _runs(microdata, rank[groups], by_rank, columns_of_people, random, (), max_rows)
+    people = _runs(
+        microdata, rank[groups], labels_by_column, columns_of_people, random, (), max_rows
+    )
     tables: dict[str, Drawing | pa.Table] = {
         "people": Drawing([*by_rank, *columns_of_people], people, random)
     }
@@ -147,7 +149,7 @@ def _runs(
     bags = {}
     if linked:
         order = order_of(of_entry)
-        places = np.searchsorted(of_entry[order], np.arange(n_ranks + 1))
+        places = np.concatenate(([0], np.cumsum(np.bincount(of_entry, minlength=n_ranks))))
         bags[linked] = Bags(places, times[order], random), order
     for name in [name for name in columns_of_people if name not in linked]:
         codes, values = columns_of_people[name]
@@ -158,7 +160,7 @@ def _runs(
         bags[(name,)] = Bags(offsets, cell_counts, random), np.arange(len(distinct_codes))
     people = np.bincount(of_entry, times, n_ranks).astype(np.int64)
     for start, stop, n in runs(people, max_rows):
-        labels = {name: values.slice(start, stop - start) for name, values in by_rank.items()}
+        labels = {name: _encoded(x.slice(start, stop - start)) for name, x in by_rank.items()}
         several = []
         for names, (bag, order) in bags.items():
             entries, group_in_run, cell_counts = bag.held(start, stop, n)
@@ -335,6 +337,11 @@ def _tally(
         c.name: _texts(c.domain).take(pa.array(codes_by_column[c.name][codes])) for c in columns
     }
     return of_cell, {**value_columns, COUNT: pa.array(counts)}
+
+
+def _encoded(values: pa.Array) -> pa.Array:
+    """The same with each text once: no more of them than are there, which are looked at often."""
+    return values.dictionary_encode() if pa.types.is_string(values.type) else values
 
 
 def _texts(values: Iterable[Any]) -> pa.Array:

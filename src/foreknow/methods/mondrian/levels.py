@@ -36,6 +36,19 @@ class Choice(NamedTuple):
     noise: float = 0.0
 
 
+class Chosen(Sequence[NDArray[Any]]):
+    """Columns of some points, each taken when it is asked for."""
+
+    def __init__(self, columns: Sequence[NDArray[Any]], points: IntArray) -> None:
+        self._columns, self._points = columns, points
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._columns[place][self._points]
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Some points, each one person, and the sensitive values at them, one point after another."""
@@ -56,12 +69,21 @@ class Rows:
 
     def part(self, points: IntArray | slice, cells: IntArray | slice) -> Self:
         """Only some points, and what is held there."""
-        codes = [codes[points] for codes in self.codes]
+        codes: Sequence[NDArray[Any]]
+        if isinstance(points, slice):
+            codes = [column[points] for column in self.codes]
+        else:
+            codes = Chosen(self.codes, points)
         return replace(self, number=self.number[points], codes=codes, values=self.values[cells])
 
     def take(self, points: IntArray) -> Self:
         """Only some points, in this order."""
-        return self.part(points, points)
+        rows = self.part(points, self.cells_of(points))
+        return replace(rows, codes=[*rows.codes])
+
+    def cells_of(self, points: IntArray) -> IntArray:
+        """Where the values of some points lie."""
+        return points
 
     def held(self, starts: IntArray) -> IntArray:
         """Where the values of groups begin whose points begin there."""
@@ -103,11 +125,11 @@ class PeopledRows(Rows):
         weights, cells, times = self.weights[points], self.cells[points], self.times[holdings]
         return replace(super().part(points, holdings), weights=weights, cells=cells, times=times)
 
-    def take(self, points: IntArray) -> Self:
-        """Only some points, in this order."""
+    def cells_of(self, points: IntArray) -> IntArray:
+        """Where the values of some points lie."""
         cells = self.cells.astype(np.int64)
         ends = np.cumsum(cells)[points]
-        return self.part(points, ranges(ends - cells[points], ends)[0])
+        return ranges(ends - cells[points], ends)[0]
 
     def held(self, starts: IntArray) -> IntArray:
         """Where the values of groups begin whose points begin there."""
@@ -282,12 +304,13 @@ class Level:
         """Divide some groups, each by its candidate of this rank."""
         rows, group = self._rows_of(groups)
         which, cut_code = ranking.choice(turn, groups)
-        n_points, side = np.diff(self.starts)[groups], np.zeros(len(group), dtype=np.int64)
+        n_points, side = np.diff(self.starts)[groups], np.empty(len(group), dtype=np.int64)
+        starts_here = np.concatenate(([0], np.cumsum(n_points)))
         for position in np.unique(which).tolist():
-            mine = which == position
-            cut_of_points = np.repeat(np.where(mine, cut_code, 0), n_points)
-            cut_of_points = sides(self.attributes[position], rows.codes[position], cut_of_points)
-            np.copyto(side, cut_of_points, where=np.repeat(mine, n_points))
+            mine = np.flatnonzero(which == position)
+            codes = self.rows.codes[position][_run(self.starts, groups[mine])]
+            cut_of_points = np.repeat(cut_code[mine], n_points[mine])
+            side[_run(starts_here, mine)] = sides(self.attributes[position], codes, cut_of_points)
         widest = int(side.max(initial=0)) + 1
         side += group * widest
         if widest == 2:
