@@ -20,10 +20,9 @@ from foreknow.publishing import publish
 from foreknow.workers import Failure
 from foreknow_judge import duckdb_files
 
-COMPARISON, TRIALS = "foreknow.comparison", "foreknow.trials"
+COMPARISON = "foreknow.comparison"
 # A leaf may be left out: see test_leaves.
 comparison = import_module(f"{COMPARISON}.comparison") if is_installed(COMPARISON) else None
-learned = import_module(f"{TRIALS}.learned") if is_installed(TRIALS) else None
 
 # A busy machine is no failure. In CI the same cases are drawn each time, so that a commit is judged
 # by what it changes; elsewhere new ones are drawn at every run.
@@ -67,11 +66,10 @@ def pytest_configure(config):
 
 
 # What is said beside a release takes most of a publication's time: advice, what is learned of it,
-# and its report. By day only tests that are marked `complete` have it, and forests have few trees.
+# and its report. By day only tests that are marked `complete` have it.
 # What is published, judged, certified and verified is the same with it and without. Processes take
 # half a second to begin: by day only tests that are marked `processes` have any beside them.
 is_short = is_at_home = False
-TREES = learned and learned._TREES
 
 
 def be_short(place, name, short, when=lambda: is_short):
@@ -113,20 +111,17 @@ def pytest_runtest_setup(item):
     told(
         short=not item.get_closest_marker("complete"),
         home=not item.get_closest_marker("processes"),
-        trees=TREES if NIGHTLY else 5,
     )
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown():
-    told(short=False, home=False, trees=TREES)  # documentation is tested as it is
+    told(short=False, home=False)  # documentation is tested as it is
 
 
-def told(*, short, home, trees):
+def told(*, short, home):
     global is_short, is_at_home
     is_short, is_at_home = short, home
-    if learned:
-        learned._TREES = trees
 
 
 @pytest.hookimpl(wrapper=True)

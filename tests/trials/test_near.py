@@ -1,4 +1,4 @@
-"""Trials of numbers to within so much, of one of several columns, and by trees of shares."""
+"""Trials of numbers to within so much, of one of several columns."""
 
 from fractions import Fraction
 from itertools import pairwise
@@ -6,7 +6,6 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 import pytest
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from tests.trials.test_trials import planted, policy, publish
 
 import foreknow as fk
@@ -190,25 +189,6 @@ def test_judged_together_equals_judged_alone(seed):
         expected = fit.layout.expected(fit.without_own)
         np.testing.assert_allclose(learning.posteriors, expected.posteriors, atol=1e-9)
         assert learning.predicts == pytest.approx(fit.predicts)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_share_trees_equal_people_trees(seed):
-    """Squared errors of the shares of kinds divide them as the Gini impurity of people does."""
-    random = np.random.default_rng(seed)
-    amounts = random.integers(0, 9, (40, 3)).astype(float)
-    features = random.permutation(40)[:, None] * [[1.0, 0.0]]
-    features[:, 1] = random.random(40)
-
-    def shares_tree(*, max_features, random_state, **settings):
-        return DecisionTreeRegressor(random_state=0, **settings)
-
-    kind, value = (index.ravel() for index in np.indices(amounts.shape))
-    leaf = min(attack._LEAF / amounts.sum(), 0.5)
-    people = DecisionTreeClassifier(random_state=0, min_weight_fraction_leaf=leaf)
-    people.fit(features.astype(np.float32)[kind], value, amounts.ravel())
-    found = attack._forest(shares_tree, features, amounts)
-    np.testing.assert_allclose(found, people.predict_proba(features.astype(np.float32)))
 
 
 def test_trees_join_rare_values():

@@ -6,7 +6,6 @@ import warnings
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
-from importlib import import_module
 from itertools import product
 
 import numpy as np
@@ -329,23 +328,7 @@ def test_unrunnable_limits_are_refused(monkeypatch):
 # ---- odd tables ------------------------------------------------------------------------------
 
 
-def test_without_scikit_learn_no_trees(monkeypatch):
-    with_it, seen = (sight(planted(people=300)) for _ in "ab")
-
-    def missing(name):
-        if name.startswith("sklearn"):
-            raise ImportError(name)
-        return import_module(name)
-
-    assert "trees" in {one.attacker for one in learned_trial(with_it, ["code"]).tried}
-    monkeypatch.setattr(attack, "import_module", missing)
-    trial = learned_trial(seen, ["code"])
-    assert trial.right > 0.9
-    assert "trees" not in {one.attacker for one in trial.tried}
-
-
 def test_libraries_warn_of_nothing():
-    """scikit-learn takes values that are nearly as many as people for numbers, and says so."""
     table = planted(people=300)
     table = table.set_column(table.column_names.index("ill"), "ill", pa.array(map(str, range(300))))
     with warnings.catch_warnings():

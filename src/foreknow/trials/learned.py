@@ -5,11 +5,9 @@ D. Kifer, "Attacks on privacy and deFinetti's theorem", SIGMOD 2009.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
@@ -31,11 +29,12 @@ from foreknow.data.windows import Line, Width
 from foreknow.needs import Need, Needs
 from foreknow.trials.expectation import JUDGING, LEARNING, CaseLayout, Expected
 from foreknow.trials.fit import SMOOTHINGS, Kinds, fits, numbers_among
+from foreknow.trials.trees import Forest, features_of
 from foreknow_judge.errors import DataError, InputError, UnsupportedError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.settings import Settings
 
-Effort: TypeAlias = Literal["look", "beside", "full"]
+Effort: TypeAlias = Literal["look", "beside", "policy", "full"]
 
 # Surer than this of a value counts as sure, where no limit is given.
 SURE = 0.9
@@ -43,20 +42,20 @@ SURE = 0.9
 MOST_PEOPLE, MOST_BESIDE = 50_000, 4000
 # Beside an audit: so many columns are looked at one by one, and what tells most is tried.
 _COLUMNS = 10
-# The smoothings that each effort tries. Trees take seconds: only `full` grows them.
+# The smoothings that each effort tries: neighbours of all guess nearly the same. Trees are grown by
+# what a policy tries, and by `full`.
 _SMOOTHINGS: Mapping[Effort, Sequence[float]] = {
     "look": (256.0,),
     "beside": (16.0, 256.0, 4096.0),
+    "policy": (1.0, 16.0, 64.0, 256.0, 4096.0),
     "full": SMOOTHINGS,
 }
 # Groups are dealt out into so many parts; people of one are guessed by what trees learn of others.
 _FOLDS = 3
-# The trees: how many, and how many people a leaf has at least; how often bags are spread again.
-_TREES, _LEAF, _ROUNDS = 50, 20, 2
+# How often bags are spread again by what trees learned.
+_ROUNDS = 2
 # Values that fewer people have are one to trees; more kinds times values they do not learn.
 _RARE, _MOST_CELLS = 5, 1 << 24
-# A column of more labels than this is known to trees by their order alone.
-_MOST_LABELS = 32
 # So much of what everybody has is mixed into what trees say: nothing is impossible.
 _MIXED = 0.01
 
@@ -79,8 +78,8 @@ class Learned:
 
     It is **an attack, and no bound**: another attacker may learn more, so no requirement takes it.
     Statistics are learned by expectation and maximization from the frequencies of the groups, with
-    several smoothings, of exact values and of bins of numbers; and by trees, where scikit-learn is
-    installed. Of these, the one counts that predicts the groups best from all others. Nothing is
+    several smoothings, of exact values and of bins of numbers; and by extremely randomized trees.
+    Of these, the one counts that predicts the groups best from all others. Nothing is
     drawn at random that a seed could change.
 
     Parameters
@@ -338,8 +337,9 @@ def _seen_by(release: Any, by: Sequence[str], sensitive: str | None = None) -> A
 def learnings(release: HasCounts, by: Sequence[str], effort: Effort = "full") -> list[Learning]:
     """The posteriors of each attacker by some columns; cached with the counts.
 
-    `full` tries every smoothing, and trees. `beside` leaves trees out, and exact values that hardly
-    anybody shares. `look` takes bins of numbers only, where there are numbers.
+    `full` tries every smoothing, and trees; `policy` fewer smoothings. `beside` leaves trees out,
+    and exact values that hardly anybody shares. `look` takes bins of numbers only, where there are
+    numbers.
 
     Raises
     ------
@@ -350,7 +350,7 @@ def learnings(release: HasCounts, by: Sequence[str], effort: Effort = "full") ->
     key = "learned", tuple(by), getattr(release, "sight", None)
     ways = remembered(counts, key, lambda: _ways(release, counts, by))
     smoothings = _SMOOTHINGS[effort]
-    if effort == "full":
+    if effort in ("policy", "full"):
 
         def in_full() -> list[Learning]:
             learned = [learning for way in ways for learning in way.learned(smoothings)]
@@ -439,15 +439,11 @@ def _learned_by_trees(way: _Way) -> list[Learning]:
 
 
 def _trees(layout: CaseLayout, kinds: Kinds, n_values: int) -> FloatArray | None:
-    """Extremely randomized trees; each third of the groups is learned from the others."""
-    try:
-        tree = import_module("sklearn.tree").ExtraTreeRegressor
-    except ImportError:
-        return None
+    """The chances that trees learn; each third of the groups is learned from the others."""
     n_kinds = len(kinds.labels)
     if layout.cases.n_groups < 2 * _FOLDS or n_kinds < 2:
         return None
-    features = np.hstack([_features(column) for column in zip(*kinds.labels, strict=True)])
+    features = np.hstack([features_of(column) for column in zip(*kinds.labels, strict=True)])
     weight = layout.times[layout.case] * layout.people
     class_of, share = _classes(np.bincount(layout.value, weight * layout.alone, n_values))
     shape = n_kinds, int(class_of.max()) + 1
@@ -466,7 +462,7 @@ def _trees(layout: CaseLayout, kinds: Kinds, n_values: int) -> FloatArray | None
             if not len(cells) or not others.any():
                 return None
             overall = others.sum(axis=0) / others.sum()
-            table = _MIXED * overall + (1 - _MIXED) * _forest(tree, features, others)
+            table = _MIXED * overall + (1 - _MIXED) * Forest.of(features, others).shares()
             chances[cells] = table.ravel()[at[cells]] * share[layout.value[cells]]
     return chances
 
@@ -477,39 +473,6 @@ def _classes(people: NDArray[Any]) -> tuple[IntArray, FloatArray]:
     n_frequent = int((~is_rare).sum())
     class_of = np.where(is_rare, n_frequent, np.cumsum(~is_rare) - 1)
     return class_of, people / np.bincount(class_of, people)[class_of]
-
-
-def _forest(tree: Any, features: FloatArray, amounts: FloatArray) -> FloatArray:
-    """The shares of people with each value, by kind, as trees learn them.
-
-    The squared error of the shares of kinds is the Gini impurity of their people.
-    """
-    people = amounts.sum(axis=1)
-    has_people = people > 0
-    inside, people = features[has_people].astype(np.float32), people[has_people]
-    shares = amounts[has_people] / people[:, None]
-    leaf = min(_LEAF / people.sum(), 0.5)
-    everybody, total = features.astype(np.float32), np.zeros(amounts.shape)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for seed in range(_TREES):
-            model = tree(max_features="sqrt", min_weight_fraction_leaf=leaf, random_state=seed)
-            model.fit(inside, shares, people, check_input=False)
-            total += model.predict(everybody, check_input=False).reshape(total.shape)
-    return total / _TREES
-
-
-def _features(labels: Sequence[str | None]) -> FloatArray:
-    """A column as numbers: as they are; of labels which one it is, or their order."""
-    distinct = sorted({label for label in labels if label is not None})
-    try:
-        return np.array([[-1.0 if label is None else float(label)] for label in labels])
-    except ValueError:
-        place = {label: i for i, label in enumerate(distinct)}
-    codes = np.array([-1 if label is None else place[label] for label in labels])
-    if len(distinct) > _MOST_LABELS:
-        return codes[:, None].astype(np.float64)
-    return np.asarray(codes[:, None] == np.arange(len(distinct)), dtype=np.float64)
 
 
 # ---- trials ---------------------------------------------------------------------------------
@@ -523,6 +486,7 @@ def learned_trial(
     secret_values: Sequence[Label] | None = None,
     sensitive: str | None = None,
     width: Width | None = None,
+    effort: Effort = "full",
 ) -> Trial:
     """Let every attacker learn by some columns, and say what the most successful one finds.
 
@@ -542,10 +506,12 @@ def learned_trial(
         The column that is guessed; default: that of the release.
     width : Width, optional
         Numbers or dates are guessed to within so much, by windows one after another.
+    effort : str
+        How many attackers are tried; see `learnings`.
     """
     undivided, sight = (_seen_by(release, columns, sensitive) for columns in ((), by))
     sample = _Some(sight, MOST_PEOPLE, undivided, width)
-    return _trial(sample, by, limit, secret_values, sample.held(by))
+    return _trial(sample, by, limit, secret_values, sample.held(by), effort)
 
 
 def learned_beside(
@@ -605,7 +571,7 @@ def _trial(
     limit: float,
     secret_values: Sequence[Label] | None,
     held_signatures: Signatures | None,
-    effort: Effort = "full",
+    effort: Effort,
 ) -> Trial:
     values = sample.counts.values
     of_all = secret_values is None or sample.near or {*values} <= {*secret_values}

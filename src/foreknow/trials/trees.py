@@ -1,0 +1,134 @@
+"""Extremely randomized trees that learn the shares of values from the columns of people.
+
+P. Geurts, D. Ernst and L. Wehenkel, "Extremely randomized trees", Machine Learning 2006. All trees
+grow at once, a level of all at a time; a library takes longer to be imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.data.arrays import FloatArray, IntArray
+
+# The trees: how many, and how many people a leaf has at least.
+TREES, LEAF = 50, 20
+# A column of more labels than this is known to trees by their order alone.
+_MOST_LABELS = 32
+# So many numbers are held at once, about.
+_AT_ONCE = 1 << 21
+
+
+class Forest(NamedTuple):
+    """Trees over the columns of kinds of people, as numbers, and their people by value."""
+
+    features: FloatArray
+    amounts: FloatArray
+    n_drawn: int  # columns that are looked at where a tree divides
+
+    @classmethod
+    def of(cls, features: FloatArray, amounts: FloatArray) -> Forest:
+        """Look at as many columns as the root of how many there are."""
+        return cls(features, amounts, max(int(features.shape[1] ** 0.5), 1))
+
+    def shares(self, n_trees: int = TREES) -> FloatArray:
+        """The shares of people with each value, by kind, on average over trees.
+
+        The squared error of the shares of kinds is the Gini impurity of their people.
+        """
+        n_kinds, n_values = self.amounts.shape
+        random = np.random.default_rng(0)
+        per_tree = n_kinds * (n_values + self.features.shape[1])
+        n_at_once = min(max(_AT_ONCE // per_tree, 1), n_trees)
+        total = np.zeros(self.amounts.shape)
+        for begun in range(0, n_trees, n_at_once):
+            n_grown = min(n_at_once, n_trees - begun)
+            leaf_of = np.empty((n_grown * n_kinds, n_values))
+            for members, shares in self._leaves(n_grown, random):
+                leaf_of[members] = shares
+            total += leaf_of.reshape(n_grown, n_kinds, n_values).sum(axis=0)
+        return total / n_trees
+
+    def _leaves(
+        self, n_trees: int, random: np.random.Generator
+    ) -> Iterator[tuple[IntArray, FloatArray]]:
+        """Members that are in leaves, and the shares there; a member is a kind in a tree."""
+        n_kinds = len(self.features)
+        least = min(float(LEAF), float(self.amounts.sum()) / 2)
+        members = np.arange(n_trees * n_kinds)
+        starts = np.arange(n_trees) * n_kinds
+        while len(members):
+            node = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(members)))
+            sums = np.add.reduceat(self.amounts[members % n_kinds], starts)
+            is_divided, is_left = self._divided(
+                members % n_kinds, node, starts, sums, least, random
+            )
+            goes_on = is_divided[node]
+            shares = sums / sums.sum(axis=1, keepdims=True)
+            yield members[~goes_on], shares[node[~goes_on]]
+            side = 2 * node[goes_on] + ~is_left[goes_on]
+            order = np.argsort(side, kind="stable")
+            members, side = members[goes_on][order], side[order]
+            starts = np.flatnonzero(np.diff(side, prepend=-1))
+
+    def _divided(
+        self,
+        kinds: IntArray,
+        node: IntArray,
+        starts: IntArray,
+        sums: FloatArray,
+        least: float,
+        random: np.random.Generator,
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which nodes are divided, and which members then go to the left.
+
+        Of some columns that vary, each cut at random, the best is taken that leaves enough people
+        on both sides.
+        """
+        people, amounts = sums.sum(axis=1), self.amounts[kinds]
+        has_people = (self.amounts.sum(axis=1) > 0)[:, None]
+        low = np.minimum.reduceat(np.where(has_people, self.features, np.inf)[kinds], starts)
+        high = np.maximum.reduceat(np.where(has_people, self.features, -np.inf)[kinds], starts)
+        order = np.argsort(random.random(low.shape) + (low >= high), axis=1)
+        best, is_left = np.full(len(starts), -np.inf), np.zeros(len(kinds), dtype=bool)
+        nodes = np.arange(len(starts))
+        for column in order[:, : self.n_drawn].T:
+            bottom, top = low[nodes, column], high[nodes, column]
+            with np.errstate(invalid="ignore"):  # endless numbers, and columns that do not vary
+                cut = bottom + random.random(len(nodes)) * (top - bottom)
+            below = self.features[kinds, column[node]] <= cut[node]
+            left = _sums(amounts[below], node[below], len(nodes))
+            n_left, right = left.sum(axis=1), sums - left
+            n_right = people - n_left
+            is_possible = (bottom < top) & (n_left >= least) & (n_right >= least)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                purity = (left**2).sum(axis=1) / n_left + (right**2).sum(axis=1) / n_right
+            is_better = is_possible & (purity > best)
+            best = np.where(is_better, purity, best)
+            is_left = np.where(is_better[node], below, is_left)
+        return best > -np.inf, is_left
+
+
+def _sums(amounts: FloatArray, node: IntArray, n_nodes: int) -> FloatArray:
+    """The sums of rows by node; rows of one node follow each other."""
+    sums = np.zeros((n_nodes, amounts.shape[1]))
+    starts = np.flatnonzero(np.diff(node, prepend=-1))
+    if len(starts):
+        sums[node[starts]] = np.add.reduceat(amounts, starts)
+    return sums
+
+
+def features_of(labels: Sequence[str | None]) -> FloatArray:
+    """A column as numbers: as they are; of labels which one it is, or their order."""
+    distinct = sorted({label for label in labels if label is not None})
+    try:
+        return np.array([[-1.0 if label is None else float(label)] for label in labels])
+    except ValueError:
+        place = {label: i for i, label in enumerate(distinct)}
+    codes = np.array([-1 if label is None else place[label] for label in labels])
+    if len(distinct) > _MOST_LABELS:
+        return codes[:, None].astype(np.float64)
+    return np.asarray(codes[:, None] == np.arange(len(distinct)), dtype=np.float64)
