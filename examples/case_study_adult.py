@@ -63,7 +63,8 @@ def executives(counts: fk.GroupCounts) -> Iterator[str]:
     yield "| --- | --- | --- | --- | --- |"
     for point in skyline:
         found = [fk.Facts(*p).disclosure(counts, VALUE) for p in (point, *more(point))]
-        yield f"| {point} | {' | '.join(map(shown, found))} |"
+        first, *rest = found
+        yield f"| {point} | {shown(first)} | {' | '.join(str(one.exact) for one in rest)} |"
 
 
 def sentences(counts: fk.GroupCounts) -> Iterator[str]:
@@ -79,12 +80,14 @@ def occupations(counts: fk.GroupCounts) -> Iterator[str]:
     skylines = fk.knowledge_skylines(counts, confidence=LIMIT)
     safe = {value: withstood(skyline) for value, skyline in skylines.items()}
     order = sorted(skylines, key=lambda value: (len(safe[value]), value))
-    yield "| occupation | people | most l, k, m alone |"
-    yield "| --- | --- | --- |"
+    alike: dict[tuple[int, ...], list[str]] = {}
     for value in order:
-        alone = (max(point[kind] for point in skylines[value]) for kind in range(3))
-        people = counts.totals[counts.code(value)]
-        yield f"| {value} | {people} | {', '.join(map(str, alone))} |"
+        alone = tuple(max(point[kind] for point in skylines[value]) for kind in range(3))
+        alike.setdefault(alone, []).append(f"{value} ({counts.totals[counts.code(value)]})")
+    yield "| most l, k, m alone | occupations (people) |"
+    yield "| --- | --- |"
+    for alone, values in alike.items():
+        yield f"| {', '.join(map(str, alone))} | {', '.join(values)} |"
     everywhere = set.intersection(*safe.values())
     holds = "is" if everywhere == safe[order[0]] else "is not always"
     yield ""

@@ -131,10 +131,9 @@ def refused():
     """The table of combinations that nobody judges."""
     rows = []
     for code in UNSUPPORTED:
-        title, template, way_out = MESSAGES[code]
-        reason = template.removeprefix("{where}: ")
-        rows.append(f"| {title} | `{code}` | {reason} | {way_out} |")
-    return "\n".join(["| refused | code | why | way out |", "| --- | --- | --- | --- |", *rows])
+        title, _, way_out = MESSAGES[code]
+        rows.append(f"| {title} | `{code}` | {way_out} |")
+    return "\n".join(["| refused | code | way out |", "| --- | --- | --- |", *rows])
 
 
 def judged():
@@ -162,7 +161,8 @@ def flags(first, heads, rows):
     lines = [f"| {first} | the judge supports |", "| --- | --- |"]
     for key, supported in rows.items():
         served = [head for head, one in zip(heads, supported, strict=True) if one]
-        lines.append(f"| `{key}` | {'; '.join(served) or '–'} |")
+        if served:
+            lines.append(f"| `{key}` | {'; '.join(served)} |")
     return "\n".join(lines)
 
 
