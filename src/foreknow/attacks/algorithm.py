@@ -230,10 +230,11 @@ def _inferred(
     """Exact where there is time, else a proof, else an estimate; `true`: its own codes can be."""
     if runs.proof is not None:
         return proved(worlds, runs)
-    until, part = (None if seconds is None else start + seconds * x for x in (1, _EXACT))
+    until = None if seconds is None else start + seconds
+    until_exact = None if seconds is None else start + seconds * _EXACT
     _log.info("running %s on every world", runs.name)
     try:
-        posteriors = enumerated(worlds, runs, most_worlds // len(runs.seeds), part)
+        posteriors = enumerated(worlds, runs, most_worlds // len(runs.seeds), until_exact)
         if posteriors is not None:
             return posteriors
         replay = runs.replay(worlds.codes) if true else None
@@ -389,10 +390,10 @@ class Algorithm:
     def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
         """Every sensitive value's disclosure."""
         posteriors, people = self._inferred(release)
-        return {
-            value: self._disclosure(value, code, posteriors, people)
-            for code, value in enumerate(people.values)
-        }
+        disclosures: dict[Label, Disclosure] = {}
+        for code, value in enumerate(people.values):
+            disclosures[value] = self._disclosure(value, code, posteriors, people)
+        return disclosures
 
     def disclosure_of_set(
         self, release: HasCounts, members: Sequence[str], name: Label, *, relative: bool = False
@@ -455,19 +456,19 @@ class Algorithm:
         column = posteriors.high[:, code]
         near = np.flatnonzero(column >= column.max() - 1e-9)
         if not posteriors.fractions:  # many cells are of few bags
-            bags = posteriors.bags[posteriors.worlds.group_of_cell[near]][
-                :, : posteriors.worlds.n_values
-            ]
-            pairs = np.stack(
-                (posteriors.bags[posteriors.worlds.group_of_cell[near], code], bags.sum(axis=1))
-            )
+            bags = posteriors.bags[posteriors.worlds.group_of_cell[near]]
+            sizes = bags[:, : posteriors.worlds.n_values].sum(axis=1)
+            pairs = np.stack((bags[:, code], sizes))
             near = near[np.unique(pairs, axis=1, return_index=True)[1]]
         cell = max(near.tolist(), key=lambda c: posteriors.posterior(c, code) or Fraction(0))
         exact = posteriors.posterior(cell, code)
         person = int(np.flatnonzero(posteriors.worlds.cell_of == cell)[0])
+        quasi_identifiers: dict[str, Any] = {}
+        for attribute in people.microdata.attributes:
+            quasi_identifiers[attribute.name] = attribute.domain[int(attribute.codes[person])]
         witness = AlgorithmWitness(
             people.labels[int(people.groups[person])],
-            {a.name: a.domain[int(a.codes[person])] for a in people.microdata.attributes},
+            quasi_identifiers,
             value,
             posteriors.share(cell, code),
             posteriors.looked,
@@ -503,16 +504,13 @@ def _people_of(release: HasCounts, schema: Schema) -> _People:
     if len(names) < len(counts.values):
         raise InputError("several sensitive values print alike; make their labels differ")
     signatures = find(schema.quasi_identifiers)
-    groups = np.repeat(
-        np.repeat(np.arange(counts.n_groups), np.diff(signatures.offsets)), signatures.people
-    )
-    values_of_people = [
-        signatures.labels[code] for code in np.repeat(signatures.codes, signatures.people)
-    ]
-    columns: dict[str, list[str | None]] = {
-        name: [row[i] for row in values_of_people]
-        for i, name in enumerate(schema.quasi_identifiers)
-    }
+    groups = np.repeat(np.arange(counts.n_groups), np.diff(signatures.offsets))
+    groups = np.repeat(groups, signatures.people)
+    codes = np.repeat(signatures.codes, signatures.people)
+    rows = [signatures.labels[code] for code in codes]
+    columns: dict[str, list[str | None]] = {}
+    for place, name in enumerate(schema.quasi_identifiers):
+        columns[name] = [row[place] for row in rows]
     codes = np.repeat(counts.codes, counts.counts)  # rows of groups, as the people are
     columns[schema.sensitive] = [str(counts.values[code]) for code in codes]
     plain = replace(schema, identifiers=(), other=(), person=None, group=None, missing="error")

@@ -123,18 +123,15 @@ def _cost(microdata: Microdata, policy: Policy) -> str:
     methods = list(dict.fromkeys(("decoy", policy.options.method)))
     lowest = [min(limits)] if limits else None
     methods_compared = comparison.compare(microdata, policy, methods=methods, limits=lowest)
-    text_of_method = {
-        candidate.method: f"NCP {page.loss_text(candidate)}, {candidate.groups:,} groups, "
-        f"counts off by {page.share_or_none(candidate.query_error)}"
-        if candidate.groups is not None
-        else candidate.why
-        for candidate in methods_compared.candidates
-    }
-    return (
-        "What that costs. "
-        + "; ".join(f"{name}: {text}" for name, text in text_of_method.items())
-        + "."
-    )
+    costs: dict[str, str] = {}
+    for candidate in methods_compared.candidates:
+        cost = candidate.why
+        if candidate.groups is not None:
+            error = page.share_or_none(candidate.query_error)
+            loss = page.loss_text(candidate)
+            cost = f"NCP {loss}, {candidate.groups:,} groups, counts off by {error}"
+        costs[candidate.method] = f"{candidate.method}: {cost}"
+    return f"What that costs. {'; '.join(costs.values())}."
 
 
 def _groups(microdata: Microdata, column: str | None) -> Any:

@@ -77,11 +77,13 @@ class Posteriors:
         """The same with a column for each set of values: that a person has one of them."""
         if not sets:
             return self
-        columns = {
-            name: np.minimum(_with_sums(getattr(self, name), sets), 1.0)
-            for name in ("mean", "low", "high")
-        }
-        return replace(self, sets=tuple(map(tuple, sets)), **columns)
+        return replace(
+            self,
+            sets=tuple(map(tuple, sets)),
+            mean=np.minimum(_with_sums(self.mean, sets), 1.0),
+            low=np.minimum(_with_sums(self.low, sets), 1.0),
+            high=np.minimum(_with_sums(self.high, sets), 1.0),
+        )
 
     @cached_property
     def shares(self) -> FloatArray:

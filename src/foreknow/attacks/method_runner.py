@@ -132,7 +132,7 @@ class Runs:
         self.seen = observation
 
     def make_nothing(self, codes: Codes) -> None:
-        """See that nothing is published of the true table."""
+        """Run the method on the true table, and refuse a method that publishes something of it."""
         if self.proof is not None:
             raise UnsupportedError(
                 f"what is proved of {self.name} is about groups, not of publishing nothing: say "
@@ -225,11 +225,8 @@ class Runs:
     def _hits(self, codes: Codes) -> Weight:
         """How probable the release is over the seeds, by runs."""
         observations = [self.make(codes, seed) for seed in self.seeds]
-        nothing = self.seen.what == "nothing"
-        hits = sum(
-            nothing if observation is None else observation == self.seen
-            for observation in observations
-        )
+        expected = None if self.seen.what == "nothing" else self.seen
+        hits = observations.count(expected)
         return hits if len(observations) == 1 else Fraction(hits, len(observations))
 
     def replay(self, codes: Codes) -> Replay | None:
@@ -240,12 +237,13 @@ class Runs:
 
     def _replayed(self, codes: Codes) -> Replay | None:
         """The replay of the run on the true world, or None if runs on others cannot be inferred."""
-        told_apart = not self._labelled or all(
-            len(set(map(text_of, a.domain))) == len(a.domain) for a in self.microdata.attributes
-        )
         replay = self.known.replay
-        if not told_apart or replay is None or self.policy is None or self.seen.what != "groups":
+        if replay is None or self.policy is None or self.seen.what != "groups":
             return None
+        if self._labelled:  # two values that are written alike cannot be inferred
+            for attribute in self.microdata.attributes:
+                if len(set(map(text_of, attribute.domain))) < len(attribute.domain):
+                    return None
         if not self._settled:  # an adversary of the user's own
             return None
         replayed_run: Replay | None = replay(self.microdata.with_sensitive(codes), self.policy)
@@ -305,9 +303,9 @@ class Runs:
         random, seed = np.random.default_rng(0), self.seeds[0]
         other_worlds = [random.permutation(codes) for _ in range(_OTHERS)]
         observation = self.make(codes, seed) if observation is None else observation
-        repeats = [self.make(codes, seed) for _ in range(_TRIED)]
-        twice = [self.make(world, seed) == self.make(world, seed) for world in other_worlds]
-        if any(repeat != observation for repeat in repeats) or not all(twice):
+        same = [self.make(codes, seed) == observation for _ in range(_TRIED)]
+        same += [self.make(world, seed) == self.make(world, seed) for world in other_worlds]
+        if not all(same):
             raise self._random_error()
 
     def _random_error(self) -> UnsupportedError:

@@ -73,13 +73,13 @@ class Reader:
         names, group = np.unique(groups[inside], return_inverse=True)
         group, published = group.reshape(-1).astype(np.int64), None
         if self._styles is not None and len(names):
-            labels = self._labels(
-                group, inside, {key: levels[names] for key, levels in floors.items()}
-            )
-            label_codes = {label: code for code, label in enumerate(dict.fromkeys(labels))}
-            group = np.array([label_codes[label] for label in labels], dtype=np.int64)[group]
+            levels_of_groups = {key: levels[names] for key, levels in floors.items()}
+            labels = self._labels(group, inside, levels_of_groups)
+            label_codes: dict[Any, int] = {}
+            codes = [label_codes.setdefault(label, len(label_codes)) for label in labels]
             distinct = list(label_codes)
-            published = tuple(distinct[code] for code in dict.fromkeys(group.tolist()))
+            group = np.array(codes, dtype=np.int64)[group]
+            published = tuple([distinct[code] for code in dict.fromkeys(group.tolist())])
         of_everybody = np.full(len(groups), -1, dtype=np.int64)
         of_everybody[inside] = group
         numbered_groups = numbered(of_everybody)

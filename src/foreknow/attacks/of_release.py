@@ -151,9 +151,9 @@ def can_be_attacked(folder: Path, policy: Policy | None, table: Path | None = No
         refuse_rules(ATTACK, rules.needed_schema, ATTACK.needs)
     except InputError:
         return False
-    unknown = any(requirement.of_windows for requirement in rules.requirements)
-    unknown |= any(point.relative for point in rules.points)
-    return not certificate.after and not unknown
+    if any(requirement.of_windows for requirement in rules.requirements):
+        return False
+    return not certificate.after and not any(point.relative for point in rules.points)
 
 
 def certified_policy(certificate: Certificate) -> Policy:

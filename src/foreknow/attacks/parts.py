@@ -16,6 +16,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain, product
 from typing import Any, Protocol
 
 import numpy as np
@@ -67,9 +68,8 @@ def by_parts(
     random = np.random.default_rng(seed)
     clock = _Clock(until)
     _log.info("looking at the decisions of the run one by one")
-    decisions = _telling(
-        [_Asked.of(d, worlds) for d in replay.decisions], worlds, most_assignments, clock, random
-    )
+    all_decisions = [_Asked.of(decision, worlds) for decision in replay.decisions]
+    decisions = _telling(all_decisions, worlds, most_assignments, clock, random)
     worlds = replace(worlds, cell_of=_cells(worlds, decisions))
     parts = _parted(worlds, decisions)
     _log.info("%d decisions tell something, of %d parts", len(decisions), len(parts))
@@ -77,14 +77,20 @@ def by_parts(
     mean = np.clip(worlds.shares, low, high)
     exact = np.ones(worlds.n_cells, dtype=bool)
     fractions: dict[int, list[Fraction]] = {}
-    idle = [group for part in parts if not part.decisions for group in part.groups]
+    decided_parts: list[_Part] = []
+    idle: list[int] = []
+    for part in parts:
+        if part.decisions:
+            decided_parts.append(part)
+        else:
+            idle += part.groups
     consistent = math.prod(map(assignments, worlds.bags[idle].tolist()))
     open_parts: list[_Part] = []
     beyond = 0
     for part in parts:
         part.exchange(clock)
     early = clock.part(_ENUMERATED)
-    for part in sorted((part for part in parts if part.decisions), key=lambda part: part.n_people):
+    for part in sorted(decided_parts, key=lambda part: part.n_people):
         possible = None if early.over else part.enumerated(most_assignments, early)
         if possible is None:
             open_parts.append(part)
@@ -225,8 +231,10 @@ class _Asked:
 
     def many(self, worlds: Worlds) -> float:
         """About how many ways there are to divide what it looks at."""
-        halves = self._halves(worlds)
-        return math.prod(n_taken(bag, size) for bag, sizes, _ in halves for size in sizes[:-1])
+        ways: list[float] = []
+        for bag, sizes, _ in self._halves(worlds):
+            ways += [n_taken(bag, size) for size in sizes[:-1]]
+        return math.prod(ways)
 
     def is_idle(self, worlds: Worlds, most_assignments: int) -> bool:
         """True if it is seen to go as it did in every world."""
@@ -252,8 +260,8 @@ class _Asked:
         return np.flatnonzero(worlds.bags[self.groups].any(axis=0))
 
     def _places(self, worlds: Worlds) -> tuple[IntArray, IntArray]:
-        sides = [side for _, _, sides_of_group in self._halves(worlds) for side in sides_of_group]
-        return self._values(worlds), np.array(sides)
+        sides = chain.from_iterable(sides_of_group for _, _, sides_of_group in self._halves(worlds))
+        return self._values(worlds), np.array(list(sides))
 
 
 @dataclass(eq=False)
@@ -305,11 +313,8 @@ class _Part:
 
     def _own(self, position: int) -> list[int]:
         """The decisions that look at one group alone."""
-        return [
-            i
-            for i, decision in enumerate(self.decisions)
-            if decision.groups == [self.groups[position]]
-        ]
+        groups = [self.groups[position]]
+        return [place for place, asked in enumerate(self.decisions) if asked.groups == groups]
 
     def _shared(self) -> list[int]:
         return [i for i, decision in enumerate(self.decisions) if len(decision.groups) > 1]
@@ -402,7 +407,7 @@ class _Part:
         for cell in sorted(unplaced):
             of_child.setdefault(int(self.sides[which][cell]), []).append(cell)
         cell_lists = sorted(of_child.values(), key=len)
-        return [cell for cells in cell_lists[:-1] for cell in cells]
+        return [*chain.from_iterable(cell_lists[:-1])]
 
     # ---- from the true world ------------------------------------------------------------------
 
@@ -413,17 +418,15 @@ class _Part:
 
     def exchange(self, clock: _Clock) -> None:
         """Let the suspects exchange values with every other cell of their group, once."""
-        all_cells, rows = np.arange(len(self.cells)), []
+        all_cells = np.arange(len(self.cells))
+        rows: list[tuple[int, int, int, int]] = []
         for cells in self.of_group:
             for cell in np.intersect1d(cells, self.suspects).tolist():
                 value = int(np.flatnonzero(self.true[cell])[0])
                 for partner in cells.tolist():
-                    theirs = np.flatnonzero(self.true[partner]).tolist()
-                    rows += [
-                        (cell, partner, value, other_value)
-                        for other_value in theirs
-                        if other_value != value
-                    ]
+                    partner_values = {*np.flatnonzero(self.true[partner]).tolist()}
+                    other_values = sorted(partner_values - {value})
+                    rows += product([cell], [partner], [value], other_values)
         step = max(1, _NUMBERS // (self.true.size + 1))
         for start in range(0, len(rows), step):
             # (exchanges,) each: a suspect, another cell, and the values that they exchange.
@@ -534,8 +537,9 @@ def _parted(worlds: Worlds, decisions: list[_Asked]) -> list[_Part]:
             decisions_of_group[group].append(number)
     parts = []
     for groups in components(decisions_of_group, decisions_of_group.__getitem__):
-        numbers = sorted({number for group in groups for number in decisions_of_group[group]})
-        parts.append(_Part.of(worlds, sorted(groups), [decisions[number] for number in numbers]))
+        numbers = set[int]().union(*(decisions_of_group[group] for group in groups))
+        decisions_of_part = [decisions[number] for number in sorted(numbers)]
+        parts.append(_Part.of(worlds, sorted(groups), decisions_of_part))
     return parts
 
 

@@ -224,16 +224,15 @@ class Attack(Result):
         if beliefs.how in ("proof", "bound"):  # nobody else is above what their group says
             above &= outside
         cells, codes = np.nonzero(above & (beliefs.mean > 0) & (beliefs.shares > 0))
-        cases = [self._case(*pair) for pair in zip(cells.tolist(), codes.tolist(), strict=True)]
-        # Of an estimate, a case that seems to reach a limit counts, unless nothing is known of it.
-        kept_cases = (
-            c
-            for c in cases
-            if c.surer
-            or (c.high - c.low <= _UNKNOWN and c.probability > c.share and self._reaches(c))
-        )
+        cases: list[PersonBelief] = []
+        for cell, code in zip(cells.tolist(), codes.tolist(), strict=True):
+            case = self._case(cell, code)
+            # Of an estimate, a case that seems to reach a limit counts, unless nothing is known.
+            seems_surer = case.high - case.low <= _UNKNOWN and case.probability > case.share
+            if case.surer or (seems_surer and self._reaches(case)):
+                cases.append(case)
         # The highest posterior first, then the most that the algorithm adds.
-        return tuple(sorted(kept_cases, key=lambda c: (-c.probability, float(c.share), c.rows)))
+        return tuple(sorted(cases, key=lambda c: (-c.probability, float(c.share), c.rows)))
 
     @property
     def worst(self) -> PersonBelief | None:
@@ -243,8 +242,11 @@ class Attack(Result):
     @cached_property
     def certain(self) -> tuple[int, ...]:
         """Rows, from 1, of people whose value is certain to the adversary; none of an estimate."""
-        certain = (case for case in self.cases if case.certain and case.value in self._values)
-        return tuple(sorted({row for case in certain for row in case.rows}))
+        rows = set[int]()
+        for case in self.cases:
+            if case.certain and case.value in self._values:
+                rows.update(case.rows)
+        return tuple(sorted(rows))
 
     @cached_property
     def certain_by_release(self) -> tuple[int, ...]:

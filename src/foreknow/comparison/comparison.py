@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
 from itertools import product
@@ -193,23 +193,9 @@ class Comparison(Result):
     @property
     def frontier(self) -> tuple[Candidate, ...]:
         """The safe candidates that no other beats in both risk and query error, safest first."""
-        measured = [(candidate.risk, candidate.query_error, candidate) for candidate in self.safe]
-        unbeaten = [
-            (risk, error, candidate)
-            for risk, error, candidate in measured
-            if risk is not None
-            and error is not None
-            and not any(
-                rival is not candidate
-                and a is not None
-                and b is not None
-                and a <= risk
-                and b <= error
-                and (a, b) != (risk, error)
-                for a, b, rival in measured
-            )
-        ]
-        return tuple(candidate for *_, candidate in sorted(unbeaten, key=lambda entry: entry[:2]))
+        measured = [candidate for candidate in self.safe if None not in _measures(candidate)]
+        unbeaten = [candidate for candidate in measured if not _is_beaten(candidate, measured)]
+        return tuple(sorted(unbeaten, key=_measures))
 
     def _content(self) -> dict[str, Any]:
         frontier = list(map(self.candidates.index, self.frontier))
@@ -261,6 +247,21 @@ class _Shared:
     queries: int
     seed: int
     models: bool | Sequence[str]
+
+
+def _measures(candidate: Candidate) -> tuple[Any, Any]:
+    """Risk and query error; None where it was not measured."""
+    return candidate.risk, candidate.query_error
+
+
+def _is_beaten(candidate: Candidate, rivals: Iterable[Candidate]) -> bool:
+    """True if a rival has no more risk and no larger error, and is not equal in both."""
+    risk, error = _measures(candidate)
+    for rival_risk, rival_error in map(_measures, rivals):
+        is_equal = rival_risk == risk and rival_error == error
+        if rival_risk <= risk and rival_error <= error and not is_equal:
+            return True
+    return False
 
 
 @hinted_with_keys
@@ -360,14 +361,16 @@ def compare(
     except KeyboardInterrupt:
         complete = False
     stopped = "it was stopped before it was done"
-    candidates = tuple(finished.get(i) or job.candidate(why=stopped) for i, job in enumerate(jobs))
+    candidates = []
+    for place, job in enumerate(jobs):
+        candidates.append(finished.get(place) or job.candidate(why=stopped))
     limit = None if lead is None else lead.below
     span = None if n_processes == 0 else seconds
-    named_methods = (
-        _methods(methods, rules) if methods is not None else [key_of(rules.options.method)]
-    )
+    named_methods = [key_of(rules.options.method)]
+    if methods is not None:
+        named_methods = _methods(methods, rules)
     how = queries, seed, span, n_processes, complete, tuple(named_methods)
-    return Comparison(microdata.name, rules, limit, candidates, *how)
+    return Comparison(microdata.name, rules, limit, tuple(candidates), *how)
 
 
 def _run(
@@ -390,18 +393,18 @@ def _timed(
     """Those whose time was up with the time they need, by what an eighth of the people takes."""
     late = [place for place, candidate in finished.items() if candidate.status == "out of time"]
     first = {jobs[place].method: jobs[place] for place in reversed(late)}
-    short = [replace(job, part=part) for job in first.values() for part in _PARTS]
+    short = [replace(job, part=part) for job, part in product(first.values(), _PARTS)]
     took: dict[str, dict[int, float]] = {}
     n = shared.microdata.n_people
     for place, candidate in _run(shared, short, n_processes, seconds) if n >= _FEWEST else ():
         if isinstance(candidate, Candidate) and candidate.seconds is not None:
             took.setdefault(short[place].method, {})[short[place].part] = candidate.seconds
-    measured_times = {method: times for method, times in took.items() if len(times) == len(_PARTS)}
-    return {
-        place: _needing(finished[place], measured_times[jobs[place].method], n, seconds)
-        for place in late
-        if jobs[place].method in measured_times
-    }
+    estimated: dict[int, Candidate] = {}
+    for place in late:
+        times = took.get(jobs[place].method, {})
+        if len(times) == len(_PARTS):
+            estimated[place] = _needing(finished[place], times, n, seconds)
+    return estimated
 
 
 def _needing(late: Candidate, took: Mapping[int, float], n: int, seconds: float) -> Candidate:
@@ -598,7 +601,9 @@ def _jobs(
 def _amounts(
     policy: Policy, wanted_amounts: Mapping[str, Sequence[int] | int] | None
 ) -> dict[str, list[int]]:
-    amount_names = {name for point in policy.points for name in _known_amounts(point.adversary)}
+    amount_names = set[str]()
+    for point in policy.points:
+        amount_names.update(_known_amounts(point.adversary))
     amounts_of = {}
     for name, numbers in (wanted_amounts or {}).items():
         if name not in amount_names:
@@ -606,12 +611,9 @@ def _amounts(
                 f"amounts: no adversary of the policy has {name!r}"
                 f"{did_you_mean(name, sorted(amount_names))}"
             )
-        number_list = (
-            [numbers] if isinstance(numbers, int) or not isinstance(numbers, Sequence) else numbers
-        )
-        amounts_of[name] = sorted(
-            {whole_number(number, f"amounts: {name}", 0) for number in number_list}
-        )
+        number_list = numbers if isinstance(numbers, Sequence) else [numbers]
+        distinct = {whole_number(number, f"amounts: {name}", 0) for number in number_list}
+        amounts_of[name] = sorted(distinct)
         if not amounts_of[name]:
             raise InputError(f"amounts: {name} is empty; give whole numbers, such as [1, 3]")
     return amounts_of
@@ -621,16 +623,12 @@ def _known_amounts(adversary: Any) -> dict[str, int]:
     """Whole numbers that say how much an adversary knows."""
     if not is_dataclass(adversary):
         return {}
-    setting_values = {
-        setting.name: getattr(adversary, setting.name)
-        for setting in fields(adversary)
-        if setting.init
-    }
-    return {
-        name: x
-        for name, x in setting_values.items()
-        if isinstance(x, int) and not isinstance(x, bool)
-    }
+    amounts: dict[str, int] = {}
+    for setting in fields(adversary):
+        value = getattr(adversary, setting.name)
+        if setting.init and isinstance(value, int) and not isinstance(value, bool):
+            amounts[setting.name] = value
+    return amounts
 
 
 def _changed(
@@ -639,11 +637,10 @@ def _changed(
     """The policy with other limits and amounts; itself, where these are its own."""
     times = Fraction(1) if lead is None or limit is None else limit / lead.below
     requirements = [_other(requirement, times, amounts) for requirement in policy.requirements]
-    if [requirement.points for requirement in requirements] == [
-        requirement.points for requirement in policy.requirements
-    ]:
-        return policy
-    return replace(policy, requirements=requirements)
+    for requirement, changed in zip(policy.requirements, requirements, strict=True):
+        if changed.points != requirement.points:
+            return replace(policy, requirements=requirements)
+    return policy
 
 
 def _other(requirement: Requirement, times: Fraction, amounts: Mapping[str, int]) -> Requirement:

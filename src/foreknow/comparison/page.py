@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import chain
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.comparison.comparison import Candidate, Comparison
@@ -11,6 +12,7 @@ from foreknow.figures import percentage
 from foreknow.leaves import load
 from foreknow.methods.proof import AS_REQUIRED, AT_MOST, NOT_JUDGED
 from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Requirement
 from foreknow.report.blocks import Block, Cell, Figure, Heading, Mood, Row, Sentence, Table
 from foreknow.report.chart import LIMIT, STYLES, Chart, Series, shares
 from foreknow.report.page import Page
@@ -38,9 +40,8 @@ class ComparisonPage(Page[Comparison]):
     def headline(self) -> str:
         """Say how many releases are compared."""
         n_candidates, safe = len(self.result.candidates), len(self.result.safe)
-        if not safe and any(
-            candidate.why == NOTHING_JUDGED for candidate in self.result.candidates
-        ):
+        reasons = {candidate.why for candidate in self.result.candidates}
+        if not safe and NOTHING_JUDGED in reasons:
             return NOTHING_JUDGED.capitalize()
         if not self.result.limits_inference:
             verb = "meets" if safe == 1 else "meet"
@@ -53,9 +54,8 @@ class ComparisonPage(Page[Comparison]):
         yield from [Sentence(sentence, "lead") for sentence in self._best()]
         if any(candidate.risk is not None for candidate in comparison.safe):
             figure = frontier_figure(comparison)
-            caption = _CAPTION.format(
-                "is safe" if comparison.limits_inference else "holds the policy"
-            )
+            verb = "is safe" if comparison.limits_inference else "holds the policy"
+            caption = _CAPTION.format(verb)
             yield Figure("frontier", "Risk against utility", figure, caption, level=3)
         yield Heading("Method by method", "methods")
         yield self.table()
@@ -68,19 +68,18 @@ class ComparisonPage(Page[Comparison]):
     def table(self) -> Table:
         """A row for each run, the best marked."""
         comparison = self.result
-        varied = list(
-            dict.fromkeys(name for candidate in comparison.candidates for name in candidate.amounts)
-        )
+        amounts = chain.from_iterable(candidate.amounts for candidate in comparison.candidates)
+        varied = list(dict.fromkeys(amounts))
         best = comparison.frontier
         modelled = any(candidate.misplaced is not None for candidate in comparison.candidates)
         rows: list[Row] = []
         for candidate in self._rows():
-            star = " *" if any(candidate is model_columns for model_columns in best) else ""
+            star = " *" if any(candidate is best_candidate for best_candidate in best) else ""
             rows.append(
                 (
                     candidate.method,
                     _NOTHING if candidate.limit is None else limit_text(candidate.limit),
-                    *(number(candidate.amounts[name]) for name in varied),
+                    *[number(candidate.amounts[name]) for name in varied],
                     self._word(candidate, star),
                     loss_text(candidate),
                     share_or_none(candidate.query_error),
@@ -105,7 +104,8 @@ class ComparisonPage(Page[Comparison]):
         )
         head = (*head, "groups", "over", "known", "sec")
         # Without these as wide as a terminal.
-        roomy = list(map(head.index, ("sec", *(("known", "groups") if modelled else ()))))
+        less_needed = ("sec", "known", "groups") if modelled else ("sec",)
+        roomy = list(map(head.index, less_needed))
         note = _STARRED if best else ""
         return Table(head, rows, (0, 2 + len(varied)), note, style="runs", roomy=roomy)
 
@@ -128,25 +128,21 @@ class ComparisonPage(Page[Comparison]):
         for candidate in self.result.candidates:
             if candidate.why:
                 runs.setdefault((candidate.method, candidate.why), []).append(candidate)
-        rows = [
-            (
-                method,
-                listing(map(_setting, candidates), n_shown=8),
-                visible(why),
-            )
-            for (method, why), candidates in runs.items()
-        ]
+        rows = []
+        for (method, why), candidates in runs.items():
+            limits = listing(map(_setting, candidates), n_shown=8)
+            rows.append((method, limits, visible(why)))
         return Table(("method", "limit", "why"), rows, left=(0, 1, 2)) if rows else None
 
     @property
     def scope(self) -> str:
         """The number of people, how many runs there were at once, and their time limit."""
         result = self.result
-        people = next(
-            (candidate.people for candidate in result.candidates if candidate.people is not None),
-            None,
-        )
-        words = "" if people is None else f"{some(people, 'person', 'people')}; "
+        words = ""
+        for candidate in result.candidates:
+            if candidate.people is not None:
+                words = f"{some(candidate.people, 'person', 'people')}; "
+                break
         if result.processes:
             words += f"{some(result.processes, 'run', 'runs')} at a time"
         else:
@@ -161,14 +157,9 @@ class ComparisonPage(Page[Comparison]):
         if not comparison.complete:
             runs = some(len(comparison.candidates), "run", "runs")
             yield f"It was stopped after {done} of {runs}."
-        ranked = sorted(
-            (
-                candidate
-                for candidate in comparison.safe
-                if candidate.holds_as_given and candidate.query_error is not None
-            ),
-            key=lambda candidate: (candidate.query_error, candidate.risk or 0),
-        )
+        as_given = [candidate for candidate in comparison.safe if candidate.holds_as_given]
+        ranked = [candidate for candidate in as_given if candidate.query_error is not None]
+        ranked.sort(key=lambda candidate: (candidate.query_error, candidate.risk or 0))
         if not ranked:
             yield "None of these releases holds the policy as it is."
             yield from self._slow()
@@ -269,12 +260,11 @@ def _models_explained(comparison: Comparison) -> Iterator[str]:
         "Cells: the share of people who would have to go to another cell of a cross table of what "
         "models explain, on average over tables."
     )
-    fit = next(
-        (candidate.fit for candidate in comparison.candidates if candidate.fit is not None), None
-    )
-    if fit is None:
+    fits = [candidate.fit for candidate in comparison.candidates if candidate.fit is not None]
+    if not fits:
         yield f"Model: {load('foreknow.utility.models:NEEDED')}."
         return
+    fit = fits[0]
     page = load("foreknow.utility.page")
     yield (
         f"Model: {fit.measure} on the raw people of a {fit.kind} model of {page.explained(fit)} "
@@ -317,22 +307,24 @@ def share_or_none(share: float | None) -> str:
 
 
 def method_text(candidate: Candidate, policy: Policy | None = None) -> str:
-    """Whether it holds against an adversary who knows the method; by the policy as it is."""
+    """Say whether a release holds against an adversary who knows the method: holds, part, open."""
     if candidate.method_known is None:
         return _NOTHING
     bound = candidate.method_known.removeprefix(AT_MOST)
-    if bound != candidate.method_known:
-        # A bound that is not below the limit proves nothing of it, and never of a criterion.
-        required = () if policy is None else policy.requirements
-        has_relative = any(
-            not r.of_people and (r.criterion is not None or any(p.relative for p in r.points))
-            for r in required
-        )
-        below = (
-            not has_relative and candidate.limit is not None and Fraction(bound) < candidate.limit
-        )
-        return "part" if below else "open"
-    return {AS_REQUIRED: "holds", NOT_JUDGED: "open"}.get(candidate.method_known, "part")
+    if bound == candidate.method_known:
+        return {AS_REQUIRED: "holds", NOT_JUDGED: "open"}.get(candidate.method_known, "part")
+    if candidate.limit is None or Fraction(bound) >= candidate.limit:
+        return "open"
+    # A bound that is not below the limit proves nothing of it, and never of a criterion.
+    required = () if policy is None else policy.requirements
+    return "open" if any(map(_is_beyond_bounds, required)) else "part"
+
+
+def _is_beyond_bounds(requirement: Requirement) -> bool:
+    """True if a bound of chances proves nothing of a requirement."""
+    if requirement.of_people:
+        return False
+    return requirement.criterion is not None or any(point.relative for point in requirement.points)
 
 
 def _over_text(candidate: Candidate) -> str:
@@ -359,9 +351,9 @@ def frontier_figure(comparison: Comparison) -> Chart:
     """Draw every safe release by its query error and its risk, a symbol for each method."""
 
     def places(candidates: Sequence[Candidate]) -> tuple[list[float], list[float]]:
-        return [candidate.query_error or 0.0 for candidate in candidates], [
-            candidate.risk or 0.0 for candidate in candidates
-        ]
+        errors = [candidate.query_error or 0.0 for candidate in candidates]
+        risks = [candidate.risk or 0.0 for candidate in candidates]
+        return errors, risks
 
     line = Series(*places(comparison.frontier), "not beaten in both", LIMIT, dash="8 5", width=1.5)
     drawn = [candidate for candidate in comparison.safe if candidate.risk is not None]

@@ -80,23 +80,23 @@ def ask(
     with output.progress("Working out the answers"):
         named_release = columns.named(release, members)
         sets = _sets(named_release, columns)
-        pairs = zip(texts, known_statements.statements, strict=True)
-        spelled = [(text, was, spelled_out(was, sets)) for text, was in pairs]
-        if any(expansion != was for _, was, expansion in spelled):
-            known_statements = make(
-                *(text if expansion == was else expansion for text, was, expansion in spelled)
-            )
+        spelled: list[Any] = []
+        for text, formula in zip(texts, known_statements.statements, strict=True):
+            expansion = spelled_out(formula, sets)
+            spelled.append(text if expansion == formula else expansion)
+        if spelled != texts:
+            known_statements = make(*spelled)
         printed = list(map(str, named_release.counts.values))
-        expanded = [
-            expansion for text in any_of or () for expansion in matching(text, printed) or [text]
-        ]
+        expanded: list[str] = []
+        for text in any_of or ():
+            expanded += matching(text, printed) or [text]
         alternatives: Any = list(dict.fromkeys(expanded)) or None
         if any_of and len(any_of) == 1 and any_of[0] in sets:
             alternatives = {any_of[0]: sets[any_of[0]]}
         rows = known_statements.posteriors(
             named_release, people=about, values=value, any_of=alternatives
         )
-        answers = [row[label] for row in rows.values() for label in row]
+        answers = list(rows.answers())
     output.write(_table(named_release, known_statements, answers))
     if not output.quiet:
         console().print(_shown(named_release, known_statements, answers))
@@ -166,12 +166,12 @@ def _shown(release: Release, known_statements: Statements, answers: list[Posteri
     from foreknow.report.terminal import Laid
     from foreknow.report.words import answer_texts, visible
 
-    sentences = [
-        Sentence(visible(f"{i}. {statement}"))
-        for i, statement in enumerate(known_statements.statements, 1)
-    ]
-    rows = [
-        (visible(answer.person), visible(answer.value), *answer_texts(answer)) for answer in answers
-    ]
+    sentences = []
+    for place, statement in enumerate(known_statements.statements, 1):
+        sentences.append(Sentence(visible(f"{place}. {statement}")))
+    rows = []
+    for answer in answers:
+        person, value = visible(answer.person), visible(answer.value)
+        rows.append((person, value, *answer_texts(answer)))
     table = Table(("person", "value", "before", "after"), rows, left=(0, 1))
     return Laid([*sentences, table, *map(Sentence, sight(scope_of(release)))])

@@ -25,6 +25,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from heapq import heapify, heappop, heappush
+from itertools import chain
 from math import prod
 from typing import TypeAlias
 
@@ -179,7 +180,7 @@ class Exact:
             linked_parts = components(nodes.parts(formula), nodes.variables.__getitem__)
             if len(linked_parts) > 1:
                 parts = list(map(nodes.all_of, linked_parts))
-                users = Counter(symbol for part in parts for symbol in self._symbols_of(part))
+                users = Counter(chain.from_iterable(map(self._symbols_of, parts)))
                 shared = frozenset(symbol for symbol, n in users.items() if n > 1)
                 self._plans[formula] = _Product(shared, parts)
             else:
@@ -188,12 +189,12 @@ class Exact:
 
     def _expansion(self, formula: Node) -> _Expansion:
         model, nodes = self._model, self._model.nodes
-        parts = nodes.parts(formula)
-        decided_variables = [
-            v for n in parts if nodes.kinds[n] == "atom" for v in nodes.variables[n]
-        ]
+        candidates = set[int]()
+        for part in nodes.parts(formula):
+            if nodes.kinds[part] == "atom":
+                candidates.update(nodes.variables[part])
         number = min(
-            decided_variables or nodes.variables[formula],
+            candidates or nodes.variables[formula],
             key=lambda v: (self._rank.get(v, len(self._rank)), v),
         )
         variable = model.variables[number]
@@ -210,11 +211,11 @@ class Exact:
             terms[power, nodes.given(formula, number, atom)] += 1
             terms[power, none] -= 1
         symbols = frozenset().union(*(model.atoms[atom].symbols for atom in atoms))
-        remaining_terms = [
-            (factor, power, node)
-            for (power, node), factor in terms.items()
-            if factor and node != FALSE and not (power + model.bias) & model.guards
-        ]
+        remaining_terms = []
+        for (power, node), factor in terms.items():
+            overflows = (power + model.bias) & model.guards
+            if factor and node != FALSE and not overflows:
+                remaining_terms.append((factor, power, node))
         return _Expansion(symbols, remaining_terms)
 
     # ---- polynomials ----------------------------------------------------------------------
@@ -243,10 +244,10 @@ class Exact:
     ) -> Polynomial:
         """The product of parts, in the symbols that are mentioned outside."""
         factors = dict(enumerate(values))
-        users = {
-            symbol: {i for i, (_, symbols) in enumerate(needed) if symbol in symbols}
-            for symbol in sorted(closing)
-        }
+        users: dict[int, set[int]] = {symbol: set() for symbol in sorted(closing)}
+        for place, (_, symbols) in enumerate(needed):
+            for symbol in symbols & closing:
+                users[symbol].add(place)
         while users:
             # The smallest product first: a symbol is closed once all its users are one.
             symbol = min(users, key=lambda s: prod(len(factors[i]) for i in users[s]))

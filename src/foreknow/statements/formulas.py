@@ -226,12 +226,12 @@ def spelled_out(formula: Formula, sets: Mapping[str, Sequence[str]]) -> Formula:
     """
     match formula:
         case Has(person, value) if value in sets:
-            alternatives = tuple(Has(person, member) for member in sets[value])
-            return Or(alternatives) if len(alternatives) > 1 else alternatives[0]
+            alternatives = [Has(person, member) for member in sets[value]]
+            return Or(tuple(alternatives)) if len(alternatives) > 1 else alternatives[0]
         case Not(part):
             return Not(spelled_out(part, sets))
         case And(parts) | Or(parts):
-            return type(formula)(tuple(spelled_out(part, sets) for part in parts))
+            return type(formula)(tuple([spelled_out(part, sets) for part in parts]))
         case Implies(first, second) | Iff(first, second):
             return type(formula)(spelled_out(first, sets), spelled_out(second, sets))
         case _:

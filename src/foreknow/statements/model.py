@@ -51,7 +51,7 @@ class Names:
         self.labels = labels
         self._missing, self._hint = missing, hint
         self._by_text: Mapping[Any, int] = labels.codes
-        if not all(type(label) is str for label in labels):
+        if {*map(type, labels)} - {str}:
             places: dict[str, int] = {}
             for place, label in enumerate(labels):
                 if places.setdefault(str(label), place) != place:
@@ -335,11 +335,14 @@ class Model:
                 return nodes.alike((self._node(first), self._node(second)))
             case said.Same(names):
                 people = list(map(self.people.of_text, names))
-                codes = {code for person in people for code in self.bag(self.group_of(person))}
-                return nodes.all_of(
-                    nodes.alike([self.has(person, code) for person in people])
-                    for code in sorted(codes)
-                )
+                codes = set[int]()
+                for place in people:
+                    codes.update(self.bag(self.group_of(place)))
+                equal_codes = []
+                for code in sorted(codes):
+                    have_code = [self.has(person, code) for person in people]
+                    equal_codes.append(nodes.alike(have_code))
+                return nodes.all_of(equal_codes)
 
     # ---- making ---------------------------------------------------------------------------
 

@@ -109,7 +109,8 @@ class Posteriors(Answers):
 
     def answers(self) -> Iterator[Posterior]:
         """All answers, one by one."""
-        return (answer for row in self.values() for answer in row.answers())
+        for row in self.values():
+            yield from row.answers()
 
     def __repr__(self) -> str:
         return f"Posteriors({len(self)} people)"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
 from html import escape
+from itertools import chain
 from operator import itemgetter
 from typing import Any, ClassVar
 
@@ -53,7 +54,7 @@ class StatementQuery:
     def __init__(self, model: Model, known_statements: Statements) -> None:
         self.model, self._nodes = model, model.nodes
         self._statements, self._budget = known_statements.statements, known_statements.budget
-        parts = (part for node in model.said for part in self._nodes.parts(node))
+        parts = chain.from_iterable(map(self._nodes.parts, model.said))
         self._rank = elimination_rank(self._nodes.variables[part] for part in parts)
 
     # ---- asking ---------------------------------------------------------------------------
@@ -98,10 +99,10 @@ class StatementQuery:
         """The highest posterior."""
         self.check()
         counts, members = self.model.counts, self.model.members
-        answers: list[tuple[Fraction, int, int | None]] = [
-            (self.answer(person, code), self.model.group_of(person), person)
-            for person in self._candidates
-        ]
+        answers: list[tuple[Fraction, int, int | None]] = []
+        for candidate in self._candidates:
+            chance = self.answer(candidate, code)
+            answers.append((chance, self.model.group_of(candidate), candidate))
         unnamed = _best_unnamed(counts, code, self.model.named)
         if unnamed is not None:
             answers.append((*unnamed, None))
@@ -198,9 +199,7 @@ class StatementQuery:
             linked_pools = {pool for place in places for pool in linked[place]}
             if not linked_pools.isdisjoint(pools):
                 pools |= linked_pools
-        return [
-            place for place, linked_pools in linked.items() if not pools.isdisjoint(linked_pools)
-        ]
+        return [place for place in linked if not pools.isdisjoint(linked[place])]
 
     def _possible(self, places: Iterable[int]) -> bool | None:
         """True if the statements can hold together; None if that is too hard to decide."""
@@ -294,17 +293,17 @@ def _best_unnamed(
         return None
     groups, occurrences = counts.cell_groups[cells], counts.counts[cells]
     people = counts.sizes[groups]
-    multiset = counts.semantics == "multiset"
-    with np.errstate(divide="ignore"):
-        shares = (
-            -np.expm1(occurrences * np.log1p(-1 / people)) if multiset else occurrences / people
-        )
+    shares = occurrences / people
+    if counts.semantics == "multiset":
+        with np.errstate(divide="ignore"):
+            shares = -np.expm1(occurrences * np.log1p(-1 / people))
     near = np.flatnonzero(shares >= shares.max() - CLOSE)
     pairs, first = np.unique(np.stack([people[near], occurrences[near]]), axis=1, return_index=True)
-    return max(
-        (_by_counts(counts.semantics, n, o), int(groups[near[i]]))
-        for (n, o), i in zip(pairs.T.tolist(), first.tolist(), strict=True)
-    )
+    candidates: list[tuple[Fraction, int]] = []
+    for n_people, n_occurrences, place in zip(*pairs.tolist(), first, strict=True):
+        chance = _by_counts(counts.semantics, n_people, n_occurrences)
+        candidates.append((chance, int(groups[near[place]])))
+    return max(candidates)
 
 
 # Steps of exact inference: about ten seconds.
@@ -383,12 +382,14 @@ class Statements:
         budget: int = BUDGET,
         priors: Any = None,
     ) -> None:
-        texts = tuple(statement if isinstance(statement, str) else None for statement in statements)
-        formulas = tuple(_read(statement, i + 1) for i, statement in enumerate(statements))
-        set_fields(self, statements=formulas, _texts=texts, _last=[])
-        set_fields(
-            self, budget=whole_number(budget, "the budget", 1), priors=require_weights(priors)
-        )
+        texts: list[str | None] = []
+        formulas: list[Formula] = []
+        for place, statement in enumerate(statements, 1):
+            texts.append(statement if isinstance(statement, str) else None)
+            formulas.append(_read(statement, place))
+        set_fields(self, statements=tuple(formulas), _texts=tuple(texts), _last=[])
+        steps = whole_number(budget, "the budget", 1)
+        set_fields(self, budget=steps, priors=require_weights(priors))
 
     # ---- asking about people --------------------------------------------------------------
 

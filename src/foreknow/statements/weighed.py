@@ -14,6 +14,8 @@ from itertools import product
 from math import lcm
 from typing import Any
 
+import numpy as np
+
 import foreknow.statements.formulas as said
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.errors import ContradictionError
@@ -36,13 +38,12 @@ class WeighedCase:
 
     def any_of(self, person: int, codes: Sequence[int], set_name: Any) -> Posterior:
         """The same of several values together, one of which a person has."""
-        answer, before = (
-            sum((chances.get(code, Fraction(0)) for code in codes), Fraction(0))
-            for chances in (
-                self._chances(person, with_statements=True),
-                self._chances(person, with_statements=False),
-            )
-        )
+        answer = before = Fraction(0)
+        chances = self._chances(person, with_statements=True)
+        chances_before = self._chances(person, with_statements=False)
+        for code in codes:
+            answer += chances.get(code, 0)
+            before += chances_before.get(code, 0)
         return Posterior(self.model.members.names[person], set_name, answer, before)
 
     # ---- worlds ---------------------------------------------------------------------------
@@ -58,22 +59,20 @@ class WeighedCase:
             for who in _people(formula):
                 number = self.model.people.of_text(who)
                 named_people.setdefault(self.model.group_of(number), {})[number] = None
-        assignments_of_groups = [
-            list(self._group(group_of_named, list(people)))
-            for group_of_named, people in named_people.items()
-        ]
-        steps = 1
-        for assignments in assignments_of_groups:
+        steps, assignments_of_groups = 1, []
+        for named_group, people in named_people.items():
+            assignments = list(self._group(named_group, list(people)))
+            assignments_of_groups.append(assignments)
             steps *= len(assignments)
         if steps > self._known.budget:
             raise self._out_of_reach()
         weights: Counter[int] = Counter()
         for world in product(*assignments_of_groups):
-            has = {who: code for assignments, _ in world for who, code in assignments.items()}
+            has, weight = dict[int, int](), 1
+            for codes_of_people, weight_of_group in world:
+                has |= codes_of_people
+                weight *= weight_of_group
             if all(self._holds(formula, has) for formula in formulas):
-                weight = 1
-                for _, own_weight in world:
-                    weight *= own_weight
                 weights[has[person]] += weight
         total = weights.total()
         if not total:
@@ -92,10 +91,10 @@ class WeighedCase:
 
     def _linked(self, group: int) -> list[said.Formula]:
         """The statements that bear on a group, if only by way of others."""
-        groups = {
-            place: {self.model.group_of(self.model.people.of_text(p)) for p in _people(formula)}
-            for place, formula in enumerate(self._known.statements)
-        }
+        groups: dict[int, set[int]] = {}
+        for place, formula in enumerate(self._known.statements):
+            people = map(self.model.people.of_text, _people(formula))
+            groups[place] = set(map(self.model.group_of, people))
         for places in components(groups, groups.__getitem__):
             if any(group in groups[place] for place in places):
                 return [self._known.statements[place] for place in sorted(places)]
@@ -126,19 +125,18 @@ class WeighedCase:
             raise self._out_of_reach()
         for chosen in product(range(len(codes)), repeat=len(people)):
             named_counts = Counter(chosen)
-            remaining = tuple(bag[code] - named_counts[place] for place, code in enumerate(codes))
-            weight = weights.get(remaining, 0)
+            remaining = [bag[code] - named_counts[place] for place, code in enumerate(codes)]
+            weight = weights.get(tuple(remaining), 0)
+            values: dict[int, int] = {}
             for who, place in zip(people, chosen, strict=True):
                 weight *= rows[who][place]
+                values[who] = codes[place]
             if weight:
-                yield {who: codes[place] for who, place in zip(people, chosen, strict=True)}, weight
+                yield values, weight
 
     def _members(self, group: int) -> list[int]:
-        return [
-            who
-            for who, group_of_person in enumerate(self.model.members.groups.tolist())
-            if group_of_person == group
-        ]
+        people: list[int] = np.flatnonzero(self.model.members.groups == group).tolist()
+        return people
 
     def _row(self, person: int, codes: Sequence[int]) -> list[int]:
         """How likely a person has each value, in whole numbers of one scale."""
