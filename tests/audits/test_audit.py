@@ -403,15 +403,6 @@ def register(rows=40, seed=1):
     ]
 
 
-def recount(rows):
-    """The scope of a table, by counting its rows."""
-    kept = [row for row in rows if row["illness"]]
-    sizes = Counter((row["born"], row["town"]) for row in kept).values()
-    ills = Counter(row["illness"] for row in kept if row["illness"] != "gout")
-    smallest = {"smallest_group": min(sizes), "groups_of_one": [*sizes].count(1)}
-    return {"left_out": len(rows) - len(kept), "unprotected": dict(ills), **smallest}
-
-
 @pytest.fixture
 def ward(desk):
     lines = [[*register()[0]], *(row.values() for row in register())]
@@ -431,13 +422,6 @@ def test_empty_release_says_why(ward):
 
 
 # ---- each line -----------------------------------------------------------------------------------
-
-
-def judged_scope(rows, *, values=None, columns=("born", "town"), roles=None, **how):
-    release = fk.Release.from_generalized(
-        pa.Table.from_pylist(rows), quasi_identifiers=list(columns), sensitive="illness", **how
-    )
-    return fk.audit(release, fk.Policy([fk.Requirement(fk.Facts(), 1, values=values)], roles))
 
 
 @pytest.mark.parametrize(

@@ -321,7 +321,7 @@ _ROWS = [
         "chances[summand] * cases for summand",
         "chances[summand] * 1 for summand",
         "several cases of a person in one group count as one",
-        "prepare/test_cases",
+        "prepare/test_units",
     ),
     (
         "persons-are-rows",
@@ -329,7 +329,7 @@ _ROWS = [
         "if not self.person:",
         "if True:",
         "cases are judged as if they were people",
-        "prepare/test_cases judge/test_audits",
+        "prepare/test_units judge/test_audits",
     ),
     (
         "units-are-rows",
@@ -751,7 +751,7 @@ _ROWS = [
         'kept_table = tables_by_digest.get(str(table["digest"]))',
         "kept_table = next(iter(tables_by_digest.values()))",
         "other priors than the certified ones are taken",
-        "prepare/test_learned_priors",
+        "prepare/test_written",
     ),
     # ---- what is audited and published ---------------------------------------------------------
     (
@@ -896,7 +896,7 @@ _ROWS = [
         "if (earlier := first.setdefault(bare_name(name), name)) != name:",
         "if False:",
         "two spellings of a name are two people",
-        "prepare/test_cases",
+        "prepare/test_units",
     ),
     (
         "unshown-households",
@@ -912,7 +912,7 @@ _ROWS = [
         "if text.strip(BLANKS) in reading.missing:",
         "if False:",
         "texts that say a value is missing are counted as values",
-        "prepare/test_schemas prepare/test_left_out several/test_together",
+        "prepare/test_prepare several/test_together",
     ),
     # ---- several releases ----------------------------------------------------------------------
     (
@@ -929,7 +929,7 @@ _ROWS = [
         "if any(schema != first for schema in other_schemas):",
         "if False:",
         "releases that count other people are one",
-        "several/test_together prepare/test_schemas",
+        "several/test_together prepare/test_prepare",
     ),
     (
         "somebody-twice",
@@ -1009,7 +1009,7 @@ _ROWS = [
         '!= "Cf"',
         '!= "no category"',
         "names that differ by marks that nobody sees are two people",
-        "prepare/test_cases",
+        "prepare/test_units",
     ),
     (
         "rule-spelt-otherwise",
@@ -1025,7 +1025,7 @@ _ROWS = [
         "if certificate.code_book is not None and book is not None:",
         "if False:",
         "a code book may say something else than the files",
-        "prepare/test_code_book",
+        "prepare/test_written",
     ),
     (
         "method-proved",

@@ -2,8 +2,6 @@
 
 import random
 import sqlite3
-from datetime import date, datetime
-from decimal import Decimal
 from fractions import Fraction
 
 import duckdb
@@ -228,36 +226,6 @@ def test_every_source_refuses_alike(everywhere):
     assert [make(everywhere(table)).counts.n_people for make in makers] == [4, 4]
 
 
-KINDS = [
-    *(
-        [date(2024, 1, 2), date(2023, 12, 31)],
-        [datetime(2024, 1, 2, 3, 4, 5), datetime(2023, 1, 1)],
-    ),
-    *([Decimal("1.50"), Decimal("22.25")], [True, False], [1.5, -2.25], [-7, 2**40]),
-    ["", '  two, "words"\n'],
-]
-
-
-def test_typed_sources_count_any_type(everywhere):
-    if everywhere.backend in FILES:
-        pytest.skip("CSV knows no types")
-    for one, other in KINDS:
-        source = everywhere(pa.table({"gid": [one, other, one], "d": [other, one, other]}))
-        assert bags(GROUPS(source).counts) == {one: {other: 2}, other: {one: 1}}
-    table = pa.table({"age": [NAN, 1.0, NAN, NAN], "sex": ["f"] * 4, "d": [*"abab"]})
-    found = bags(ages("age", "sex")(everywhere(table)).counts)
-    assert found == {(1.0, "f"): {"b": 1}, (None, "f"): {"a": 2, "b": 1}}
-    source = everywhere(pa.table({"gid": [1, 1, 2], "d": [1.5, NAN, None]}))
-    with pytest.raises(DataError, match="is missing in 2 rows"):
-        _ = GROUPS(source).counts
-    assert bags(by("groups", group="gid", missing="drop")(source).counts) == {1: {1.5: 1}}
-    source = everywhere(lists(NAMED))
-    for who in ("pid", None):
-        assert told(by("groups", group="gid", person=who, semantics="set")(source)) == SEVERAL
-    with pytest.raises(DataError, match=r"column 'd' is of type .*list.* semantics = .set."):
-        _ = GROUPS(source).counts
-
-
 # ---- spellings of what is missing ----------------------------------------------------------------
 
 SPELLED = {"missing": ["NA", "k. A."]}
@@ -447,25 +415,6 @@ def test_twins_are_refused_as_groups(hold, values, twins, tmp_path):
     assert bags(found.counts) == {(0.0,): {"a": 1}, (1.0,): {"b": 1}}
 
 
-def test_pandas_index_is_no_column():
-    rows = {"gid": [1, 1, 2], "d": ["x", "y", "x"]}
-    frame = pd.DataFrame(rows, index=pd.Index([2, 0, 0], name="age"))
-    assert bags(GROUPS(frame).counts) == {1: {"x": 1, "y": 1}, 2: {"x": 1}}
-    with pytest.raises(DataError, match="'age'"):
-        _ = ages("age")(frame).counts
-    # Nor when it bears the name of a column.
-    assert told(GROUPS(frame.rename_axis("gid"))) == told(GROUPS(frame))
-
-
-def test_column_may_be_called_n(tmp_path):
-    for role in ("group", "sensitive"):
-        names = {"group": "gid", "sensitive": "d"} | {role: "n"}
-        table = pa.table({names["group"]: ["1", "1", "2"], names["sensitive"]: ["x", "x", "y"]})
-        for hold in (lambda t: csv_file(t, tmp_path), duckdb.from_arrow, pl.from_arrow):
-            for source in (hold(table), pl.from_arrow(table).lazy()):
-                assert told(by("groups", **names)(source)) == {"1": "2: x 2", "2": "1: y 1"}
-
-
 @pytest.mark.parametrize(
     ("make", "says"),
     [
@@ -583,23 +532,6 @@ def test_pandas_cells_hold_any_collection():
         assert told(NAMELESS(frame.set_axis([7] * 4))) == OF_CELLS
 
 
-def test_a_repeated_value_counts_twice(tmp_path):
-    people = {"Ann": ("x", ["Flu", "Flu", "AIDS"]), "Bob": ("x", ["Flu"])}
-    bag = by("groups", group="gid", person="pid", semantics="multiset")
-    for source in (long(people), lists(people), csv_file(long(people), tmp_path)):
-        assert told(bag(source)) == {"x": "2: AIDS 1, Flu 3"}
-    sets = by("groups", group="gid", **OF_SETS)
-    for make in (long, lists):
-        found = sets(make({"Ann": ("x", [])}))
-        assert (told(found), found.counts.n_values) == ({"x": "1:"}, 0)
-        with pytest.raises(DataError, match="has no rows"):
-            _ = sets(make(NAMED).slice(0, 0)).counts
-    with pytest.raises(SchemaError, match="needs person"):
-        NAMELESS(write(tmp_path, "pid,gid,d\n"))
-    assert not GROUPS(PEOPLE).linked
-    assert not by("bucketized", semantics="set", people=OF_GROUPS)(TALLY).linked
-
-
 def test_quasi_identifiers_are_of_person():
     rows = {"pid": [1, 1, 2], "age": [None, None, 3], "zip": ["a", None, "b"], "d": ["a", "b", "a"]}
     table = pa.table(rows)
@@ -660,16 +592,6 @@ def test_cells_of_several_answers(tmp_path):
         _ = fk.Microdata(answers(tmp_path, ("Hal", "z", "Flu|Flu")), SPLIT).values
 
 
-def test_answers_are_published_apart(tmp_path):
-    exact = {"labels": {"gid": "exact"}}
-    policy = fk.Policy([fk.Requirement(fk.Facts(), below="9/10")], SPLIT, exact)
-    assert fk.Policy.from_dict(policy.to_dict()).schema == SPLIT
-    fk.publish(answers(tmp_path), policy, seed=1).write(tmp_path / "out")
-    assert fk.verify(tmp_path / "out")
-    shown = pd.read_csv(tmp_path / "out" / "sensitive.csv")
-    assert shown.groupby("d")["count"].sum().to_dict() == {"AIDS": 2, "Cold": 2, "Flu": 3}
-
-
 @pytest.mark.parametrize(
     ("more", "said"),
     [
@@ -686,46 +608,6 @@ def test_separators_that_mean_nothing(tmp_path, more, said):
 
 
 # ---- tables of (group, value, count) -------------------------------------------------------------
-
-SINGLE = pa.table(
-    {"group": [2, 1, 1, 2], "d": ["Flu", "Flu", "AIDS", "Cold"], "count": [3, 1, 2, 1]}
-)
-
-
-@pytest.mark.parametrize(
-    ("changed", "says"),
-    [
-        ({"count": [1, 0]}, r"'count' must hold a whole number from 1 .*, but row 2 holds 0"),
-        ({"count": [-3, 1]}, "row 1 holds -3"),
-        ({"count": [1.5, 2.0]}, "row 1 holds 1.5"),
-        ({"count": [1, None]}, "row 2 holds None"),
-        ({"count": [True, True]}, "'count' must hold a whole number .* but row 1 holds True"),
-        ({"count": pa.array([1, 2**63 + 5], pa.uint64())}, "row 2 holds 9223372036854775813"),
-        ({"count": [2**53, 1]}, r"in all: more than 2\*\*53 cannot be counted"),
-        ({"count": [2**62, 2**62]}, "row 1 holds 4611686018427387904"),
-        # Rows of the table, not people.
-        ({"d": ["x", None], "count": [4, 1]}, "'d' is missing in 1 row, first in row 2"),
-        ({"d": ["x", None], "count": [1, 4]}, "'d' is missing in 1 row, first in row 2"),
-        ({"group": [1, None]}, r"'group' is missing \(row 2\)"),
-        ({"counts": [1, 1], "count": None}, "has no column 'count'; did you mean 'counts'"),
-        ({k: pa.array([], pa.int64()) for k in TALLY.column_names}, "no rows"),
-    ],
-    ids=range(13),
-)
-def test_tallies_that_count_nobody(changed, says):
-    columns = {"group": [1, 1], "d": ["x", "y"], "count": [4, 1]} | changed
-    with pytest.raises(DataError, match=says):
-        _ = by("bucketized")(
-            pa.table({n: own for n, own in columns.items() if own is not None})
-        ).counts
-
-
-def test_people_beside_tally_are_compared():
-    people = pa.table({"group": [1] * 3 + [2] * 4})
-    assert by("bucketized", people=people)(SINGLE).counts == by("bucketized")(SINGLE).counts
-    for other in (people.slice(0, 6), pa.table({"group": [1] * 3 + [2] * 4 + [3]})):
-        with pytest.raises(DataError, match="'single'"):
-            _ = by("bucketized", people=other)(SINGLE).counts
 
 
 @pytest.mark.parametrize(

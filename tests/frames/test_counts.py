@@ -1,8 +1,8 @@
-"""GroupCounts: how it is built, what it answers and refuses; and what is counted of tables."""
+"""GroupCounts and encoded columns: how they are built, what they answer and refuse."""
 
-import datetime as dt
 import json
-from datetime import datetime
+from collections import Counter
+from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 
@@ -12,7 +12,10 @@ import pyarrow as pa
 import pytest
 
 import foreknow as fk
+from foreknow.data import arrays
+from foreknow.data.arrays import count_pairs
 from foreknow.data.counts import GroupCounts
+from foreknow.data.engines.columns import encode
 from foreknow.data.labels import Labels, in_order, is_missing
 from foreknow.data.meaning import Values, meanings_of
 from foreknow_judge.errors import DataError, InputError
@@ -27,19 +30,7 @@ def refused(message, make, *args, **more):
         make(*args, **more)
 
 
-def lists(counts):
-    """The four arrays as lists."""
-    return tuple(getattr(counts, name).tolist() for name in ARRAYS)
-
-
 # ---- building and looking ----------------------------------------------------------------------
-
-
-def test_merge_adds_people_of_sets():
-    counts = GroupCounts.from_people([[{"a"}, set()], [{"a", "b"}], [set()]], semantics="set")
-    merged = counts.merge([0, 0, 1])
-    assert (merged.semantics, lists(merged)) == ("set", ([3, 1], [0, 2, 2], [0, 1], [2, 1]))
-    refused("group 1 has 0 people", GroupCounts.from_bags(["ab", "c"]).merge, [0, 2])
 
 
 def test_codes_find_values():
@@ -56,16 +47,6 @@ def test_top_sums_need_wider_keys(big):
         assert counts.top_sums(most)[-2:].tolist() == [1, top]
 
 
-def test_counts_compare_by_content():
-    counts = GroupCounts.from_bags(["aab", "bc"])
-    assert counts == GroupCounts.from_bags(["aba", "cb"])
-    others = [GroupCounts.from_bags(["bc", "aab"]), GroupCounts.from_bags(["aab", "bd"]), "aab"]
-    others.append(GroupCounts.from_people([[["a"], ["a"], ["b"]], [["b"], ["c"]]]))
-    assert not [other for other in others if other == counts]
-    with pytest.raises(TypeError, match="unhashable"):
-        hash(counts)
-
-
 def test_counts_show_themselves():
     counts = GroupCounts.from_bags(["aab", "bc"], groups=["x", "y"])
     assert repr(counts) == "GroupCounts(2 groups, 5 people, 3 values, single)"
@@ -75,17 +56,6 @@ def test_counts_show_themselves():
     assert json.loads(json.dumps(plain)) == {**labels, **ARRAYS}
     assert GroupCounts(**plain) == counts
     assert GroupCounts.from_bags(["a"]).to_dict()["groups"] is None
-
-
-def test_sums_of_none_and_many():
-    counts = GroupCounts.from_bags([])
-    assert (counts.n_groups, counts.n_people, counts.n_values) == (0, 0, 0)
-    assert counts.totals.tolist() == counts.top_sums(3).tolist() == []
-    counts = GroupCounts.from_bags([{"a": 2**52 - 1}, {"a": 2**52 - 2}])
-    assert counts.totals.tolist() == [counts.n_people] == [2**53 - 3]
-    many, nothing = np.ones(70_000, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    more = {"values": "ab", "n_groups": len(many), "sizes": many, "semantics": "set"}
-    assert GroupCounts.from_pairs(nothing, nothing, **more).n_people == 70_000
 
 
 # ---- what cannot be counts of people -----------------------------------------------------------
@@ -98,19 +68,6 @@ INCREASE = "value codes must increase strictly within each group"
 SPAN = "offsets must have 3 entries from 0 to 4 for 2 groups and 4 cells"
 LIE = "value codes must lie in 0"
 FEW = "counts must be at least 1; leave a value out"
-
-
-@pytest.mark.parametrize("name", ARRAYS)
-def test_arrays_are_flat_and_whole(name):
-    for array, says in (
-        ([[1, 2]], r"must be a flat array, not of shape \(1, 2\)"),
-        (3, r"must be a flat array, not of shape \(\)"),
-        ([1.0, 2.0], "must hold whole numbers, not float64"),
-        (["1", "2"], "must hold whole numbers, not <U1"),
-        ([True, False], "must hold whole numbers, not bool"),
-        (np.array([2**63], dtype=np.uint64), r"holds a number above 2\*\*63 - 1"),
-    ):
-        refused(f"{name} {says}", GroupCounts, **GOOD | {name: array})
 
 
 @pytest.mark.parametrize(
@@ -146,13 +103,6 @@ def test_arrays_are_flat_and_whole(name):
 )
 def test_invalid_count_arrays_are_refused(changes, says):
     refused(says, GroupCounts, **GOOD | changes)
-
-
-def test_codes_may_fall_across_groups():
-    assert GroupCounts(**GOOD | {"codes": [1, 2, 0, 1]}).bag(1) == {"a": 1, "b": 1}
-    assert GroupCounts(**GOOD | FIVE | {"codes": [1, 2, 0, 1]}).bag(3) == {"a": 1, "b": 1}
-    assert GroupCounts(**GOOD | {"sizes": [2, 1], "semantics": "set"}).n_people == 3
-    assert GroupCounts(**GOOD | {"sizes": [1, 9], "semantics": "multiset"}).n_people == 10
 
 
 NAN, TELLS = float("nan"), "person 1 of group 0 is .*; give a set or list of values"
@@ -254,11 +204,6 @@ def test_missing_value_is_no_value(missing):
         jump.run({"A": 1, "B": missing, "C": 1, "D": 2})
 
 
-@pytest.mark.parametrize("label", ["nan", "", 0, False, (), (1, "a"), b"", dt.date(2020, 1, 1)])
-def test_what_is_not_missing(label):
-    assert not is_missing(label)
-
-
 def test_labels_are_ordered_numbers_first():
     assert in_order(["b", 10, None, "a", 9.5, (1,)]) == [9.5, 10, "a", "b", None, (1,)]
     given = [Decimal("10"), np.int64(9), 2, "b", Fraction(5, 2), np.float32(1.5), Decimal("0.5")]
@@ -323,3 +268,74 @@ def test_microdata_measures_its_columns():
     assert fk.k_anonymity(microdata) == fk.k_anonymity(ROWS, ["age"]) == 3
     assert fk.k_anonymity(microdata, ["age", "ill"]) == 1
     assert fk.l_diversity(microdata) == fk.l_diversity(ROWS, ["age"], "ill") == 3
+
+
+# ---- encoding columns: codes into sorted distinct values, their types, and pairs of codes --------
+
+
+def encoded(values, kind=None, **more):
+    return encode("c", pa.chunked_array([pa.array(values, kind)]), **more)
+
+
+def decoded(column):
+    return [column.domain[code] for code in column.codes.tolist()]
+
+
+def test_dictionaries_match_rows():
+    for codes, entries, domain, rows in (
+        ([3, 3, 1], ["unused", "b", "also", "a"], ["a", "b"], ["a", "a", "b"]),
+        ([0, 2, 1, None], ["a", "b", "a"], [None, "a", "b"], ["a", "a", "b", None]),
+        ([0, 1, None], ["a", None], [None, "a"], ["a", None, None]),
+        ([0, 1, 2], [2.5, float("nan"), 1.0], [None, 1.0, 2.5], [2.5, None, 1.0]),
+    ):
+        array = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(entries))
+        column = encode("c", pa.chunked_array([array]))
+        assert (column.domain, decoded(column)) == (domain, rows)
+    parts = [pa.array(["b", "a"]).dictionary_encode(), pa.array(["c", "b"]).dictionary_encode()]
+    column = encode("c", pa.chunked_array(parts))
+    assert (column.domain, decoded(column)) == (["a", "b", "c"], ["b", "a", "c", "b"])
+    assert [column.first_row(code) for code in range(3)] == [2, 1, 3]  # rows count from one
+    nano = pa.array([2001, 2000, 2001], pa.timestamp("ns")).dictionary_encode()
+    assert encode("c", pa.chunked_array([nano])).codes.tolist() == [1, 0, 1]
+
+
+def test_foreign_types_are_named():
+    for values, declared, row, shown in (
+        (["1", "x", "1"], "number", 2, "'x'"), (["1", "007"], "number", 2, "'007'"),
+        (["1", "1,5"], "number", 2, "'1,5'"), (["1.5", None, "x"], "number", 3, "'x'"),
+        ([True], "number", 1, "True"), ([date(2024, 1, 31)], "number", 1, "datetime.date"),
+        (["2024-01-31", "2024-02-30"], "date", 2, "'2024-02-30'"),
+        (["31.1.2024"], "date", 1, r"'31\.1\.2024'"), ([20240131], "date", 1, "20240131"),
+    ):  # fmt: skip
+        says = f"column 'c' must hold a {declared} in every row, but row {row} holds {shown}"
+        with pytest.raises(DataError, match=says):
+            encoded(values, declared=declared)
+
+
+# ---- pairs of codes ------------------------------------------------------------------------------
+
+
+def told(pairs, n_rows):
+    """Of what is counted, each cell and how often it occurs, in order."""
+    offsets, columns, counts = pairs
+    row_of = np.repeat(np.arange(n_rows), np.diff(offsets)).tolist()
+    return [*zip(zip(row_of, columns.tolist(), strict=True), counts.tolist(), strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("n_columns", "weighed", "block"),
+    [(3, False, 1000), (3, True, 1 << 18), (70_000, True, 1000), (2**33, False, 1 << 18),
+     (2**33, True, 1000), (70_000, False, 1 << 18)],
+)  # fmt: skip
+def test_pairs_of_however_many_bits(monkeypatch, n_columns, weighed, block):
+    monkeypatch.setattr(arrays, "_BLOCK", block)
+    random, n_rows, n = np.random.default_rng(n_columns), 5000, 4000
+    rows, columns = random.integers(0, n_rows, n), random.integers(0, n_columns, n)
+    rows, columns = np.repeat(rows, 2), np.repeat(columns, 2)
+    weights = random.integers(1, 9, 2 * n) if weighed else None
+    plain = Counter()
+    times = [1] * 2 * n if weights is None else weights.tolist()
+    for row, column, weight in zip(rows.tolist(), columns.tolist(), times, strict=True):
+        plain[row, column] += weight
+    found = count_pairs(rows, columns, n_rows, n_columns, weights)
+    assert told(found, n_rows) == sorted(plain.items())

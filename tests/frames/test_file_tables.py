@@ -1,18 +1,21 @@
 """Workbooks, databases and files of statistics programs: what is read, and what is refused how."""
 
 import datetime as dt
+import logging
 import sqlite3
 import sys
+from pathlib import Path
 
 import duckdb
 import pandas as pd
+import pyarrow as pa
 import pytest
-from click.testing import CliRunner
+from tests.frames import backends, postgres
 from tests.frames.backends import bags, write
 from tests.frames.workbooks import COMPUTED, ERROR, UNCOMPUTED, write_workbook
 
 import foreknow as fk
-from foreknow.cli.entry import app
+from foreknow.cli import main as run_process
 from foreknow.data.engines.sources import open_table
 from foreknow_judge.errors import DataError
 
@@ -23,10 +26,6 @@ PEOPLE = [
 ]
 NAMES = ["age", "zip", "born", "d"]
 SCHEMA = fk.Schema(quasi_identifiers=NAMES[:3], sensitive="d")
-READ = {
-    "age": "numbers 34 to 61", "zip": "text, 2 values", "d": "text, 2 values",
-    "born": "dates 1964-12-31 to 1990-01-02",
-}  # fmt: skip
 
 
 def column(source, name="age", **reading):
@@ -41,10 +40,6 @@ def refused(source, said, name="age"):
     assert "\n" not in str(refusal.value)
 
 
-def of_zips(source):
-    return bags(fk.Release.from_groups(source, group="zip", sensitive="d").counts)
-
-
 # ---- workbooks ---------------------------------------------------------------------------------
 
 
@@ -57,17 +52,6 @@ def book(tmp_path):
         return write_workbook(tmp_path / name, sheets, merged)
 
     return make
-
-
-def test_workbooks_keep_types(book):
-    path = book(NAMES, *PEOPLE)
-    assert fk.Microdata(path, SCHEMA).read_as() == READ
-    assert column(path, "zip") == ["01234", "10115"]
-    assert of_zips(path) == {"01234": {"flu": 2}, "10115": {"cold": 1}}
-    path = book(NAMES, (1, "1", None, "flu"), ("n/a", "2", None, "flu"))
-    assert column(path, "zip") == ["1", "2"]  # a column of two types harms no other
-    write(path.parent, b"PK\x03\x04 and nothing more", "people.xlsx")
-    refused(path, "cannot be read as a workbook")
 
 
 @pytest.mark.processes
@@ -158,32 +142,6 @@ def database(request, tmp_path):
     rows = [(age, code, born.isoformat(), d) for age, code, born, d in PEOPLE]
     run("CREATE TABLE people (age INT, zip VARCHAR, born DATE, d VARCHAR)", rows=rows)
     return path, run
-
-
-def test_databases_keep_types(database):
-    path, run = database
-    assert fk.Microdata(path, SCHEMA).read_as() == READ
-    run(
-        'CREATE VIEW "old ""p" AS SELECT * FROM people WHERE age > 60',
-        "CREATE VIEW v AS SELECT age, zip, d FROM people ORDER BY random()",
-    )
-    refused(path, r"several tables: 'old \"p', 'people', 'v'; name one: .*people\.\w+\?table=old")
-    assert column(f'{path}?table=old "p') == [61]
-    people = f"{path}?table=people"
-    assert column(people) == [34, 35, 61]
-    refused(f"{path}?table=x", "has no table 'x'; it has 'old \"p', 'people', 'v'")
-    refused(f"{path}?sheet=people", r"databases have \?table=")
-    refused(people, "table people has no column 'aeg'; did you mean 'age'", "aeg")
-    assert of_zips(people) == {"01234": {"flu": 2}, "10115": {"cold": 1}}
-    asked = ["risk", str(path), "--quasi-identifiers", "age"]
-    assert CliRunner().invoke(app, [*asked, "--table", "people"]).exit_code == 0
-    assert "has several tables" in str(CliRunner().invoke(app, asked).exception)
-    # Each read of a view comes in another order, and its columns are read once.
-    for _ in range(5):
-        roles = {"quasi_identifiers": ["age", "zip"], "sensitive": "d"}
-        age, code = fk.Microdata(f"{path}?table=v", **roles).attributes
-        rows = zip(age.codes, code.codes, strict=True)
-        assert {(age.domain[a], code.domain[z]) for a, z in rows} == {row[:2] for row in PEOPLE}
 
 
 def test_open_duckdb_files_are_named(tmp_path):
@@ -319,3 +277,138 @@ def test_spss_missing_values_are_missing(stat, tmp_path):
     for ending in ("sav", "dta", "sas7bdat", "xpt"):
         path = write(tmp_path, b"hello", f"people.{ending}")
         refused(path, rf"people\.{ending} cannot be read: ")
+
+
+# ---- databases -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def made():
+    """Run statements; give the address."""
+    pytest.importorskip("adbc_driver_postgresql", reason="the ADBC driver is absent")
+    schema = f"s{next(postgres._numbers)}"
+
+    def run(*statements):
+        with postgres.connection() as opened, opened.cursor() as cursor:
+            for statement in (
+                f"CREATE SCHEMA {schema}",
+                f"SET search_path = {schema}",
+                *statements,
+            ):
+                cursor.execute(statement)
+            opened.commit()
+        return lambda table: f"{postgres.server()}&table={schema}.{table}"
+
+    return run
+
+
+def held(source, *columns):
+    return fk.Release.from_generalized(source, quasi_identifiers=[*columns], sensitive="ill").counts
+
+
+def test_database_types_and_collations(made):
+    place = made(
+        "CREATE COLLATION folded (provider = icu, locale = 'und-u-ks-level2', "
+        "deterministic = false)",
+        "CREATE TABLE f (job text COLLATE folded, ill text COLLATE folded)",
+        "INSERT INTO f VALUES ('a', 'Flu'), ('A', 'flu'), ('a', 'Flu')",
+        "CREATE TYPE mood AS ENUM ('sad', 'ok')",
+        "CREATE DOMAIN wage AS numeric(8, 2)",
+        "CREATE TABLE t (m mood, pay wage, n numeric, code char(4), born date, ill varchar(9))",
+        "INSERT INTO t VALUES ('sad', 10.5, 1.0, 'a', '2020-02-01', 'Flu'),"
+        " ('ok', 10.50, 1.00, 'a', '2020-02-01', 'Cold'), (NULL, NULL, 2.25, NULL, NULL, 'Flu')",
+        "CREATE MATERIALIZED VIEW seen AS SELECT * FROM t",
+    )
+    assert bags(held(place("f"), "job")) == {("a",): {"Flu": 2}, ("A",): {"flu": 1}}
+    assert sorted(held(place("seen"), "pay", "n", "code", "born").sizes.tolist()) == [1, 2]
+    assert {*map(str, held(place("t"), "m").groups)} == {"('sad',)", "('ok',)", "(None,)"}
+
+
+def test_meaningless_types_are_refused(made):
+    kinds, numbers = (
+        ["jsonb", "interval", "bytea", "point"],
+        ["'NaN'", "1e37 + 0.001", "'Infinity'"],
+    )
+    place = made(
+        *(f"CREATE TABLE {kind}s (a {kind}, ill text)" for kind in kinds),
+        *(
+            f"CREATE TABLE n{i} AS SELECT {own}::numeric a, 'Flu' ill"
+            for i, own in enumerate(numbers)
+        ),
+    )
+    for kind in kinds:
+        with pytest.raises(DataError, match=f"'a' is of type {kind}; make a view that casts it"):
+            held(place(f"{kind}s"), "a")
+    for i in range(3):
+        with pytest.raises(DataError, match="over 38 digits, NaN or infinity"):
+            held(place(f"n{i}"), "a")
+
+
+SECRET = "TOPSECRETpw"
+ODD = ["", "/x", "#x", "?x", "[", "]", "%", "%zz", "'\" x", "//x", "\n", "?a=b", "%40", "\\"]
+ADDRESSES = [
+    f"postgresql://clinic:{who}"
+    for who in (
+        *(f"{SECRET}{odd}@127.0.0.1:9/med" for odd in ODD),
+        *(f"a@{SECRET}@127.0.0.1:9/med", f"{SECRET}@[::1/med", f"{SECRET}@127.0.0.1:bad/med"),
+        *(SECRET, f"x@127.0.0.1:9/med?password={SECRET}", f"x@127.0.0.1:9/med?table=a@{SECRET}"),
+    )
+]
+# What somebody may take for an address, and is a path that does not exist.
+ADDRESSES += [f"postgresql:clinic:{SECRET}@localhost/med", f"host=localhost password={SECRET}"]
+ADDRESSES += [f"host=localhost password = '{SECRET} \\' {SECRET}' port=9"]
+SCHEMES = ["postgresql", "postgres", "PostgreSQL", "mysql"]
+
+
+@pytest.mark.parametrize(
+    ("address", "scheme"),
+    [(own, SCHEMES[i % 4]) for i, own in enumerate(ADDRESSES)],
+    ids=range(len(ADDRESSES)),
+)
+def test_no_password_is_printed(address, scheme, capfd, monkeypatch, tmp_path):
+    pytest.importorskip("adbc_driver_postgresql", reason="the ADBC driver is absent")
+    address = address.replace("postgresql", scheme)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("age,ill\n1,a\n")
+    for words in (
+        *(["init", address], ["explore", address], ["publish", address]),
+        *(["audit", "t.csv", "--policy", address], ["init", f"--sensitive={address}", "t.csv"]),
+        *(["risk", address, "--quasi-identifiers", "age"], ["verify", address]),
+    ):
+        monkeypatch.setattr("sys.argv", ["foreknow", *words])
+        with pytest.raises(SystemExit) as ended:
+            run_process()
+        said = "".join(capfd.readouterr())
+        assert SECRET not in said, said
+        assert ended.value.code == 2, said
+    for source in (address, Path(address)):
+        with pytest.raises(DataError) as caught:
+            held(source, "a")
+        error = caught.value
+        while error is not None:
+            assert SECRET not in str(error)
+            error = None if error.__suppress_context__ else error.__cause__ or error.__context__
+
+
+def test_passwords_stay_secret():
+    for address in ("postgresql://me:geh%40eim@127.0.0.1:9/db", "postgres://me:geheim@:x/db?y=1"):
+        with pytest.raises(DataError) as caught:
+            held(f"{address}{'&' if '?' in address else '?'}table=t", "a")
+        assert "geh" not in str(caught.value)
+        assert "me" not in str(caught.value).split(" cannot be read")[0]
+
+
+@pytest.mark.parametrize("backend", ["ibis_duckdb", "ibis_postgres"])
+def test_publishing_reads_table_of_ibis(backend, caplog, tmp_path):
+    pytest.importorskip("ibis", reason="Ibis is absent")
+    caplog.set_level(logging.INFO, "foreknow")
+    rows = {
+        "age": [20 + i * 7 % 40 for i in range(200)],
+        "ill": ["Flu", "Cold", "Gout", "HIV"] * 50,
+    }
+    table = pa.table(rows)
+    schema = {"quasi_identifiers": ["age"], "sensitive": "ill"}
+    policy = {"schema": schema, "require": [{"facts": {"l": 1}, "below": 0.9}]}
+    made = fk.publish(getattr(backends, backend)(table, tmp_path), policy, engine="duckdb")
+    assert "nor of DuckDB or Spark" in caplog.text
+    assert made.groups == fk.publish(table, policy).groups

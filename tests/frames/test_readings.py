@@ -1,11 +1,15 @@
-"""What a file leaves open: encodings, delimiters, decimals and dates; what is read, or advised."""
+"""What a file leaves open, encodings to dates, and tables of probabilities: read, or refused."""
 
 import datetime as dt
 import gzip
 import random
+from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
+from fractions import Fraction
+from random import Random
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -13,9 +17,9 @@ import pytest
 from tests.frames.backends import bags, write
 
 import foreknow as fk
-from foreknow.data.engines.sources import open_table
-from foreknow_judge.duckdb_files import scratch
-from foreknow_judge.scratch import CONTENT
+from foreknow.adversaries.priors.priors import Priors
+from foreknow.data.engines.priors import count_chances, read_chances
+from foreknow_judge.errors import DataError, InputError
 
 X = {"quasi_identifiers": ["x"], "sensitive": "d"}
 
@@ -152,27 +156,6 @@ def test_unreadable_cells_name_ways_out(tmp_path, content, reading, said):
 
 
 @pytest.mark.parametrize(
-    ("values", "wanted", "said"),
-    [
-        (["31.12.2020", "01.02.2021"], "date", r"'31\.12\.2020'; add --date-format dd\.mm\.yyyy"),
-        (["31.12.2020", "soon", "1.1.2000"], "date", "row 1 .* --date-format dd.mm.yyyy"),
-        (["12/31/2020"], "date", "--date-format mm/dd/yyyy, or reading"),
-        (["01/02/2020"], "date", "--date-format dd/mm/yyyy or --date-format mm/dd/yyyy, or"),
-        (["1.2.2020 10:30"], "date", '--date-format "dd.mm.yyyy hh:mm"'),
-        (["soon"], "date", "row 1 holds 'soon'$"),
-        (['"1,5"', '"2"'], "number", 'add --decimal ",", or reading = { decimal = "," }'),
-        (["1.5.3"], "number", r"row 1 holds '1\.5\.3'$"),
-    ],
-)  # fmt: skip
-def test_declared_columns_set_readings(tmp_path, values, wanted, said):
-    path = write(tmp_path, rows(*values))
-    of_hierarchy = {"date": fk.DateLevels(["year"]), "number": fk.Intervals([5])}[wanted]
-    for more in ({"types": {"x": wanted}}, {"hierarchies": {"x": of_hierarchy}}):
-        with pytest.raises(fk.InputError, match=said):
-            column(path, **more)
-
-
-@pytest.mark.parametrize(
     ("values", "reading", "said"),
     [
         (["2023-03-26T01:00+01:00", "2023-03-26T03:00+02:00"], {}, "times of several zones, such"),
@@ -222,27 +205,6 @@ def test_releases_compare_as_written(tmp_path):
     path = write(tmp_path, "x;d\n1.2.2020;flü\n01.02.2020;flü\n".encode("latin-1"))
     release = fk.Release.from_generalized(path, **X, reading=fk.Reading("latin-1", **POINTS))
     assert bags(release.counts) == {("1.2.2020",): {"flü": 1}, ("01.02.2020",): {"flü": 1}}
-
-
-def test_copies_go_with_tables(tmp_path):
-    def copies():
-        return len([*(scratch() / CONTENT).glob("read-*")])
-
-    path, before = write(tmp_path, LATIN), copies()
-    table = open_table(path, fk.Reading(encoding="latin-1"))
-    assert copies() == before + 1
-    assert table.arrow(["x"]).column(0).to_pylist() == ["Köln"]
-    del table
-    assert copies() == before
-    for wrong in ({"encoding": "ascii"}, {"encoding": "latin-1", "delimiter": ";"}):
-        with pytest.raises(fk.InputError):
-            column(path, reading=wrong)
-        assert copies() <= before + 1
-    # Signs of two and four bytes fall on the borders of what is read at once.
-    values = [f"{'é𝄞'[i % 2] * (i % 7)}{i}" for i in range(150_000)]
-    path = write(tmp_path, rows(*values, encoding="utf-16"))
-    table = open_table(path, fk.Reading(encoding="utf-16"))
-    assert table.arrow(["x"]).column(0).to_pylist() == values
 
 
 # ---- frames ------------------------------------------------------------------------------------
@@ -317,26 +279,6 @@ def test_floats_from_codes_are_doubted(tmp_path):
     assert found.read_as()["x"] == "nothing but missing values"
 
 
-@pytest.mark.parametrize(
-    ("reading", "odd", "usual"),
-    [
-        ({"date_format": "mm/dd/yyyy"}, "13/13/1957", "{0:02}/{0:02}/1960"),
-        ({"date_format": "mm/dd/yyyy"}, "unknown", "{0:02}/{0:02}/1960"),
-        ({"date_format": "mm/dd/yyyy"}, "01/02/١٩٦٠", "{0:02}/{0:02}/1960"),  # other digits
-        (COMMA, "30.0", "{0},5"),
-    ],
-)
-def test_declared_reading_counts_missing_values(reading, odd, usual):
-    values = [usual.format(1 + i % 12) for i in range(20)]
-    values[7] = odd
-    table = pa.table({"x": values, "d": ["Flu", "Cold"] * 10})
-    with pytest.raises(fk.InputError, match=rf"'x': most values are .* row 8 holds {odd!r}"):
-        column(table, reading=reading)
-    assert column(table, reading=reading, types={"x": "text"})[1] == "nominal"
-    codes = pa.table({"x": [f"1234{c}" for c in "0123456789ABCDEFGHIJ"], "d": table["d"]})
-    assert column(codes, reading=reading)[1] == "nominal"
-
-
 # ---- sensitive numbers and dates: near each other, in ranges, and published ----------------------
 
 AGES = [20, 21, 22, 40, 41, 42]
@@ -380,3 +322,135 @@ def test_ambiguous_texts_are_refused(tmp_path, incomes, reading, way):
     by_hand = fk.Release.from_generalized(table, quasi_identifiers=["age"], sensitive="income")
     with pytest.raises(fk.InputError, match="counted as it is written"):
         fk.audit(by_hand, rules)
+
+
+# ---- tables of probabilities: from anywhere, exactly; what is wrong is named by its row ----------
+
+
+TABLE = pa.table({
+    "sex": [*"mmff"], "value": ["Flu", "HIV"] * 2, "probability": [0.1, 0.9, 0.003, 0.25],
+})  # fmt: skip
+ROWS = {("m",): (Fraction(1, 10), Fraction(9, 10)), ("f",): (Fraction(3, 1000), Fraction(1, 4))}
+HALF, ONE = Fraction(1, 2), Fraction(1)
+
+
+def of_one(chance):
+    return pa.table({"sex": ["m"], "value": ["Flu"], "probability": [chance]})
+
+
+def by_hand(people, smoothing=Fraction(0)):
+    """{signature: {value: share}} of pairs, counted one by one."""
+    whole = Counter(value for _, value in people)
+    found = {}
+    for signature in {who for who, _ in people}:
+        own = Counter(value for who, value in people if who == signature)
+        size = sum(own.values()) + smoothing
+        shares = {x: smoothing * Fraction(n, len(people)) for x, n in whole.items()}
+        found[signature] = {x: (own[x] + share) / size for x, share in shares.items()}
+    return found
+
+
+def as_dicts(chances):
+    return {s: dict(zip(chances.values, row, strict=True)) for s, row in chances.rows.items()}
+
+
+def test_sources_agree_on_priors(everywhere):
+    found = read_chances(everywhere(TABLE))
+    assert (found.attributes, found.values, found.rows) == (("sex",), ("Flu", "HIV"), ROWS)
+    random = Random(3)
+    columns = [random.choices(pool, k=30) for pool in ("mf", "123", ["Flu", "HIV", "Gout"])]
+    table = pa.table(columns, ["sex", "age", "disease"])
+    people = [((sex, age), ill) for sex, age, ill in zip(*columns, strict=True)]
+    found = count_chances(everywhere(table), ["sex", "age"], "disease", ONE)
+    assert as_dicts(found) == by_hand(people, ONE)
+
+
+def test_probabilities_are_exact():
+    for chance, exact in (
+        ("0.1", Fraction(1, 10)), (" 1/3 ", Fraction(1, 3)), ("1e-200", Fraction(1, 10**200)),
+        ("0.12345678901234567890123", Fraction(12345678901234567890123, 10**23)),
+        ("0", Fraction(0)), ("1", ONE), (0.1, Fraction(1, 10)), (1e-5, Fraction(1, 10**5)),
+        (1, ONE), (Decimal("0.10"), Fraction(1, 10)),
+    ):  # fmt: skip
+        assert read_chances(of_one(chance)).rows == {("m",): (exact,)}
+    # Floats of 32 bits stand for what they print as.
+    chances = np.array([0.1, 0.9], dtype=np.float32)
+    for make in (pa.table, pd.DataFrame, pl.DataFrame):
+        table = make({"sex": ["m", "m"], "value": ["a", "b"], "probability": chances})
+        assert read_chances(table).rows == {("m",): ROWS[("m",)]}
+        assert Priors(table).tables[0].prior(("m",), "b") == Fraction(9, 10)
+
+
+HEADER = "sex,value,probability\n"
+GOOD = HEADER + "m,Flu,0.1\nm,HIV,0.2\n"
+NO_NUMBERS = ["often", "10%", '"0,1"', "1/0", "nan", "inf"]
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (GOOD + "f,,0.1\n", "row 3: the sensitive value is missing"),
+        (GOOD + "f,Flu,\n", "row 3: the probability is missing"),
+        *((GOOD + f"f,Flu,{odd}\n", f"row 3: the probability is '{odd.strip(chr(34))}', not a num")
+          for odd in NO_NUMBERS),
+        (GOOD + "f,Flu,1e-99999999\n", "row 3: .* 1e-99999999 is too large or too small"),
+        (GOOD + "f,Flu,1e99999999\n", "row 3: .* too large or too small"),
+        (GOOD + "m,Flu,0.3\n", "row 3: sex m with 'Flu' stands in row 1 already"),
+        (GOOD + "f,Flu,0.3\n", "no probability of 'HIV' for sex f; give 0 if it never"),
+        (GOOD + ",Flu,0.3\n", "no probability of 'HIV' for sex missing"),
+        (HEADER, "has no rows"), ("", "is empty, or begins with an empty line"),
+        ("sex,value,chance\nm,Flu,1\n", "has no column 'probability'"),
+        ("sex,disease,probability\nm,Flu,1\n", "has no column 'value'"),
+        ("value,probability\nFlu,1\n", "no column of an attribute beside 'value' and 'probabil"),
+        ("sex,value,value,probability\nm,Flu,Flu,1\n", "two columns named 'value'"),
+        (HEADER + "m,Flu,0.1\nm,HIV\n", "line 3: 2 fields where the header has 3"),
+    ],
+    ids=range(20),
+)  # fmt: skip
+def test_table_that_cannot_be_read(tmp_path, content, says):
+    path = write(tmp_path, content, "sex.csv")
+    with pytest.raises(DataError, match=rf"^sex\.csv.*{says}"):
+        read_chances(path)
+
+
+def test_probabilities_that_are_none(tmp_path):
+    of_flu = "the probability of 'Flu' for sex m is "
+    for content, says in (
+        (HEADER + "m,Flu,-0.1\n", f"{of_flu}-0.1, not from 0 to 1"),
+        (HEADER + "m,Flu,1.5\n", f"{of_flu}1.5, not from 0 to 1"),
+        (GOOD + "f,Flu,0.6\nf,HIV,0.5\n", "the probabilities for sex f add up to 1.1, above 1"),
+        (HEADER + "m,Flu,1e-320\n", f"{of_flu}closer than 2.23e-308 to 0 or 1; give 0 or 1"),
+    ):
+        with pytest.raises(DataError, match=rf"sex\.csv: {says}"):
+            Priors(write(tmp_path, content, "sex.csv"))
+    with pytest.raises(InputError, match="there is no file or folder"):
+        Priors(tmp_path / "none.csv")
+    for chance in (True, None, float("nan"), float("inf")):
+        with pytest.raises(DataError, match="row 1: the probability is"):
+            read_chances(of_one(chance))
+    # Sums of numbers may be a rounding above 1.
+    row = {"sex": ["m"] * 3, "value": ["a", "b", "c"]}
+    Priors(pa.table({**row, "probability": [0.1, 0.2, 0.7 + 1e-10]}))
+    with pytest.raises(DataError, match=r"add up to 1\.00001, above 1"):
+        Priors(pa.table({**row, "probability": [0.1, 0.2, 0.70001]}))
+
+
+@pytest.mark.parametrize(
+    ("attributes", "smoothing", "says"),
+    [
+        ([], 0, r"attributes must be a list of columns, not \[\]"),
+        ([[]], 0, r"attributes must be a list of columns, not \[\]"),
+        ("sex", 0, "attributes must be a list of columns, not 'sex'"),
+        ([["sex"], "race"], 0, "attributes must be a list of columns, not "),
+        (["sex", "sex"], 0, "'sex', 'sex': one column plays two roles"),
+        (["sex", "disease"], 0, "one column plays two roles; the sensitive one is 'disease'"),
+        ([["sex"], ["sex"]], 0, "two tables for sex"),
+        (["gender"], 0, "no column 'gender'"),
+        (["sex"], -1, "smoothing must be 0 or more, not -1"),
+        (["sex"], "much", "'much' is not a number"),
+    ],
+)
+def test_what_cannot_be_learned(attributes, smoothing, says):
+    table = pa.table({"sex": ["m"], "race": ["x"], "disease": ["a"]})
+    with pytest.raises(InputError, match=says):
+        Priors.learn(table, attributes, "disease", smoothing=smoothing)

@@ -5,9 +5,7 @@ import json
 import random
 from collections import Counter, defaultdict
 from decimal import Decimal
-from fractions import Fraction
 
-import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -22,7 +20,7 @@ from tests.oracle.sets import joint_worlds, worst_over_worlds
 
 import foreknow as fk
 from foreknow.data.engines import lookup
-from foreknow_judge.errors import InputError, UnsupportedError
+from foreknow_judge.errors import InputError
 
 NAMES = ["age", "zip", "ill", "pay", "job"]
 POOLS = [["old", "young"], ["1", None], ["a", "b", "c", None], [1, 2, 4], ["cook", "nurse"]]
@@ -190,18 +188,6 @@ def test_the_query_runs_on_spark(odd):
 # ---- what is no tally ----------------------------------------------------------------------------
 
 
-def test_options_complete_the_policy(desk):
-    desk.put("rules.toml", "[[require]]\nk_anonymity = 3\n")
-    rows = ["gid,age,job,ill,n", "1,20,cook,flu,2.0", "1,20,cook,hiv,1", "2,30,nurse,flu,3"]
-    desk.put("tally.csv", "\n".join(rows))
-    how = "audit", "--counts", "tally.csv", "-p", "rules.toml", "--sensitive", "ill", "-n", "n"
-    for group in ("gid", "age,job"):
-        said = desk.says(*how, "--group", group)
-        assert "the smallest group has 3 people, the least is 3" in said
-        assert "Judged by a tally, as if each row that it counts were one person" in said
-    assert "say what the columns are: --group COLUMN" in desk.refused(*how)
-
-
 CSV = "age,sex,disease,count\n20,f,flu,3\n20,f,cold,3\n"
 
 
@@ -291,22 +277,6 @@ def test_frames_that_are_no_tallies(changed, how, says):
 def of_good(table, **how):
     release = fk.Release.from_tally(table, **{"group": "gid", "sensitive": "ill"} | how)
     return release, release.counts
-
-
-def test_rows_alike_are_added():
-    """A tally by more columns than are judged is one all the same."""
-    release, _ = of_good(pa.table(GOOD | {"ill": ["a", "a", "b"], "year": [1, 2, 1]}))
-    assert release.groups == {1: 3, 2: 3}
-    assert release.unseen() == ["year"]
-    with pytest.raises(UnsupportedError, match="counts people and does not tell them apart"):
-        release.tables.table.arrow(["gid"])
-    with pytest.raises(InputError, match="nobody is named"):
-        _ = release.members
-    sums = "SELECT 1 gid, 'a' ill, sum(x)::DECIMAL(20, 2) AS count FROM range(5) t(x)"
-    assert of_good(duckdb.sql(sums))[1].totals.tolist() == [10]
-    large = {"gid": ["x", "x"], "ill": ["a", "b"], "count": [2**40, 2**40 - 1]}
-    found = fk.Facts().disclosure(of_good(pa.table(large))[0], value="a")
-    assert found.exact == Fraction(2**40, 2**41 - 1)
 
 
 def test_priors_know_columns_of_tally():

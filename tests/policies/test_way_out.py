@@ -1,7 +1,4 @@
-"""Where nothing is safe, every line that is named leads to a release: pasted, then published.
-
-And what costs the detail of a release: columns and requirements, each left out in turn.
-"""
+"""Where nothing is safe, every line that is named leads to a release; which advice comes first."""
 
 import re
 import tomllib
@@ -18,7 +15,10 @@ from tests.examples import NIGHTLY
 
 import foreknow as fk
 from foreknow.methods.protocol import as_written
+from foreknow.methods.registry import method_of
+from foreknow.planning.advice import advice_of
 from foreknow.planning.costs import (
+    KeptDetail,
     Saving,
     given_away,
     made_of,
@@ -487,3 +487,28 @@ def test_fars():
     suggested = fk.suggest_policy(FARS, sensitive="iinjury")
     assert any("gives 'iinjury' away" in cost for cost in suggested.costs)
     assert fk.publish(FARS, suggested.policy).advice
+
+
+# ---- which advice is given: when a release is called worthless, and what is tried first ----------
+
+
+RANDOM = np.random.default_rng(0)
+ROWS_CHOSEN = pa.table({name: RANDOM.integers(0, 9, 40) for name in "abcd"} | {"ill": [*"xy"] * 20})
+ROLES = {"quasi_identifiers": [*"abcd"], "sensitive": "ill"}
+
+
+def said_of(lost, method="mondrian", schema=None, worst=4):
+    """What is said of a release that lost so much of its columns."""
+    options = fk.PublishOptions(method=method)
+    policy = fk.Policy([fk.Requirement(fk.KAnonymity(2))], schema or fk.Schema(**ROLES), options)
+    made = KeptDetail(worst, dict(zip("abcd", lost, strict=True)))
+    judged = fk.audit(ROWS_CHOSEN, policy, learned=False)
+    people = fk.Microdata(ROWS_CHOSEN, policy.schema)
+    return [*advice_of(method_of(method, policy), people, policy, judged, made, 0)]
+
+
+def test_columns_without_hierarchy_are_named():
+    schema = fk.Schema(**ROLES, hierarchies={"a": fk.Intervals([3])})
+    said = said_of((1.0,) * 4, "fulldomain", schema, worst=1)
+    flat = next(own for own in said if own.startswith("Without a hierarchy"))
+    assert flat.startswith("Without a hierarchy 'b', 'c' or 'd' can only be published as it is")

@@ -1,4 +1,4 @@
-"""Households: what all of one have is shown once, and households are counted."""
+"""Households: what all of one have is shown once; and how many share chosen columns."""
 
 import json
 import random
@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pytest
 from tests.examples import NIGHTLY
+from tests.oracle.risks import alike_of_risk_figures as alike
 from tests.oracle.units import surest, surest_of_all_rows
 from tests.oracle.units import worlds_of_household as worlds
 
@@ -77,23 +78,6 @@ def test_shared_requirements_count_households(block):
             assert (verdict.reached, verdict.safe) == (expected, expected < limit)
 
 
-def test_each_published_household_is_shown():
-    policy = asked({**LIMIT, "knowing": [], "below": 1}, schema={**ROLES, "missing": "drop"})
-    for seed in TABLES:
-        rng = random.Random(seed)
-        rows, value = few_homes(rng)
-        ills = [rng.choice(["flu", "flu", None]) for _ in rows]
-        if not any(ills):
-            continue
-        table = table_of(rows, value).set_column(2, "ill", pa.array(ills, pa.string()))
-        whole = {home for (home, _), ill in zip(rows, ills, strict=True) if ill}
-        codes, values = fk.Microdata(table, policy.schema).column("income")
-        shown = [values[code] for code in codes.tolist()]
-        expected = sorted(value[home] for home in whole)
-        assert sorted(own for own in shown if own != "shown once") == expected
-        assert len(shown) == sum(ill is not None for ill in ills)
-
-
 def town(rng, homes=120):
     """A table of people, who live two or three together."""
     rows = [home for home in range(homes) for _ in range(rng.randint(1, 3))]
@@ -106,75 +90,6 @@ def town(rng, homes=120):
         "ill": [rng.choice("abcdefg") for _ in rows],
         "income": [pay[home] for home in rows],
     })  # fmt: skip
-
-
-POLICY = {
-    "schema": {**ROLES, "quasi_identifiers": ["ward", "age"]},
-    "require": [
-        {"sensitive": "income", "facts": {"l": 1, "k": 1}, "below": 0.8, "knowing": []},
-        {"sensitive": "ill", "facts": {"k": 1}, "below": 0.8},
-        {"k_anonymity": {"k": 3, "of": "home"}},
-    ],
-}
-
-
-@pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
-def test_households_are_published_once(method, tmp_path):
-    table = town(random.Random(2))
-    made = fk.publish(table, POLICY, method=method, seed=1)
-    assert made.audit.safe
-    release = made.tables["release"].to_pylist()
-    here = [row for row in release if row["home_shown"] == "here"]
-    assert len(here) == len({*table["home"].to_pylist()})
-    assert all((row["income"] == "shown once") == (row not in here) for row in release)
-    assert not any("shown once (" in note for note in made.audit.notes)
-    made.write(tmp_path / "out")
-    assert fk.verify(tmp_path / "out").people == len(table)
-    # Whoever reads it is told by the certificate what is known of everybody.
-    assert made.certificate.policy["require"][0]["knowing"] == ["home_shown"]
-
-
-OF_HOMES = {"k": 2, "of": "home"}
-
-
-@pytest.mark.parametrize(
-    ("form", "require", "word"),
-    [
-        ("generalized", {"k_anonymity": OF_HOMES}, "2 different home"),
-        ("generalized", {"k_anonymity": OF_HOMES, "knowing": ["job"]}, "job known of everybody"),
-        ("bucketized", {"group_size": OF_HOMES}, "2 different home"),
-        ("bucketized", {"k_anonymity": OF_HOMES}, None),
-    ],
-)
-def test_the_owner_counts_homes(form, require, word):
-    columns = {"ward": "a" * 8, "home": "11223344", "job": "xyxyxyxy", "ill": "fgfgfgfg"}
-    table = pa.table({name: [*texts] for name, texts in columns.items()})
-    schema = {"quasi_identifiers": ["ward"], "sensitive": "ill"}
-    policy = asked(require, schema=schema, publish={"form": form})
-    if word is None:
-        with pytest.raises(fk.InputError, match="how many different home look alike"):
-            fk.publish(table, policy, seed=1)
-    else:
-        assert word in fk.publish(table, policy, seed=1).audit.scope.word[0]
-
-
-@pytest.mark.complete
-@pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
-def test_idle_households_are_mentioned(method):
-    table = pa.table({"age": [31, 31, 32, 32, 33, 33], "home": [*"aabbcc"], "pay": [*"112233"]})
-    schema = {"quasi_identifiers": ["age"], "sensitive": "pay"}
-    schema |= {"shared": {"by": "home", "values": ["pay"]}}
-    made = fk.publish(table, asked({"facts": {}, "below": 0.9}, schema=schema), method=method)
-    assert made.audit.safe
-    assert made.advice[0].startswith("Worthless: all 6 people are in one group")
-
-
-def test_policy_files_keep_sharing(tmp_path):
-    policy = fk.Policy.of({**POLICY, "require": POLICY["require"][:2]})
-    policy.save(tmp_path / "p.toml")
-    again = fk.Policy.load(tmp_path / "p.toml").to_dict()
-    assert again == policy.to_dict()
-    assert again["schema"]["shared"] == {"by": "home", "values": ["income"]}
 
 
 TWELVE = pa.table({
@@ -229,20 +144,6 @@ def published(*require, table=TWELVE, **how):
 def test_what_is_refused(call, said):
     with pytest.raises(fk.InputError, match=said):
         call()
-
-
-def test_raw_tables_show_households_once(tmp_path):
-    policy = asked({**LIMIT, "knowing": []})
-    uneven = {"home": [1, 1, 1, 2], "ward": ["w"] * 4, "ill": [*"abcd"], "income": [*"xxxy"]}
-    uneven = pa.table(uneven)
-    csv.write_csv(uneven, tmp_path / "t.csv")
-    made = [of(uneven, policy.schema) for of in (fk.Microdata, fk.Release.from_schema)]
-    for raw in (uneven, tmp_path / "t.csv", *made):
-        # Two households, and not three of four rows.
-        assert audited(raw, policy).reached == Fraction(1, 2)
-    schema = {**ROLES, "other": ["home_shown"]}
-    with pytest.raises(fk.InputError, match=r"'home_shown'.*rename it"):
-        fk.publish(TWELVE.append_column("home_shown", [["x"] * 12]), asked(LIMIT, schema=schema))
 
 
 def test_households_are_not_followed(tmp_path):
@@ -331,25 +232,6 @@ def test_households_without_values_are_dropped(tmp_path):
     assert found == [("here", "1"), ("here", "2"), ("shown once", "shown once")]
 
 
-@pytest.mark.parametrize("kind", ["number", "text"])
-def test_typed_values_of_households(kind, tmp_path):
-    table = in_one_ward(("a", "1"), ("a", "1"), ("b", "2.50"), ("b", "2.5"), ("c", "3"))
-    schema = {**INCOME, "types": {"income": kind}}
-    policy = asked({"facts": {}, "below": "1/2"}, schema=schema, **EXACT)
-    fk.publish(table, policy, seed=1).write(tmp_path / "out")
-    for found in (fk.verify(tmp_path / "out").findings[0], audited(table, policy)):
-        assert found.found.exact == Fraction(1, 3)
-
-
-@pytest.mark.parametrize("about", [{"any_of": "low"}, {"at_level": 1}])
-def test_labels_of_what_households_share(about):
-    tree = {"rows": [["1", "low", "*"], ["2", "low", "*"], ["3", "high", "*"]]}
-    table = in_one_ward(("a", "1"), ("a", "1"), ("b", "2"), ("c", "3"))
-    schema = {**INCOME, "hierarchies": {"income": tree}}
-    policy = asked({**about, "facts": {}, "below": "1/2"}, schema=schema)
-    assert audited(table, policy).found.exact == Fraction(2, 3)
-
-
 # ---- releases that do not say where a household's value stands ----------------------------------
 
 TABLE = pd.DataFrame({
@@ -377,3 +259,126 @@ def test_columns_beside_shared_ones():
     counts = fk.GroupCounts.from_bags([["low", "high"]])
     with pytest.raises(UnsupportedError, match="the sensitive column is shown once for each"):
         fk.audit(counts, asked({"facts": {"l": 0}, "below": "2/3"}, schema=INCOME))
+
+
+# ---- k-anonymity of chosen columns: how many share what is published in them, row by row ---------
+
+
+TIMES = 20_000 if NIGHTLY else 100
+PUBLISHED = 600 if NIGHTLY else 4
+COLUMNS = ["age", "sex", "zip"]
+LABELS = ["20 to 29", "20 to 24", "20", "*", None, "missing"]
+
+
+def lists_of(draw, columns):
+    return [draw.sample(columns, draw.randint(1, 2)) for _ in range(draw.randint(1, 2))]
+
+
+def fewest(rows, lists):
+    return min(min(alike(rows, own)) for own in lists)
+
+
+def test_fewest_sharers_match_the_rows():
+    draw, held = random.Random(1), 0
+    for _ in range(TIMES):
+        rows = [
+            {name: draw.choice(LABELS[: draw.randint(1, 6)]) for name in COLUMNS}
+            | {"job": draw.choice("xy"), "ill": draw.choice("ab")}
+            for _ in range(draw.randint(2, 12))
+        ]
+        known = draw.random() < 0.5
+        lists = lists_of(draw, [*COLUMNS, *(["job"] if known else [])])
+        release = fk.Release.from_generalized(
+            pa.Table.from_pylist(rows), quasi_identifiers=COLUMNS, sensitive="ill", other=["job"]
+        )
+        least = fewest(rows, lists)
+        k = max(1, least + draw.randint(-1, 1))
+        rule = fk.KAnonymity(k, of=lists)
+        asked = fk.Requirement(rule, knowing=["job"] if known else None)
+        (verdict,) = fk.audit(release, fk.Policy([asked])).criteria
+        assert (verdict.reached, verdict.safe) == (least, least >= k), (rows, lists)
+        assert rule.fails(asked.count(release).counts.counts).any() == (least < k)
+        held += verdict.safe
+    assert TIMES // 3 < held < TIMES
+
+
+def drawn(draw):
+    size = draw.randint(8, 30)
+    pools = {"sex": "mf", "zip": ["0123", "0124", "0211"], "job": "xy", "ill": "abc"}
+    rows = {name: draw.choices(pool, k=size) for name, pool in pools.items()}
+    return pa.table({"age": draw.choices(range(20, 44), k=size), **rows})
+
+
+ROLES_COLUMNS = {"quasi_identifiers": COLUMNS, "sensitive": "ill", "other": ["job"]}
+SCHEMA = fk.Schema(**ROLES_COLUMNS, hierarchies={"zip": {"mask": 4}})
+
+
+@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+@pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
+def test_published_columns_are_shared(method, form, tmp_path):
+    draw, made = random.Random(method + form), 0
+    labels = {"sex": "exact"} if form == "generalized" else {}
+    for place in range(PUBLISHED):
+        knowing = draw.choice([None, ["job"]])
+        columns = COLUMNS if form == "generalized" else ["sex"]
+        lists, k = lists_of(draw, [*columns, *(knowing or [])] * 2), draw.randint(2, 5)
+        lists = [[*dict.fromkeys(own)] for own in lists]
+        asked = fk.Requirement(fk.KAnonymity(k, of=lists), knowing=knowing)
+        options = fk.PublishOptions(form=form, labels=labels)
+        policy = fk.Policy([asked, fk.Requirement(fk.GroupSize(2))], SCHEMA, options)
+        try:
+            release = fk.publish(drawn(draw), policy, method=method)
+        except fk.NoSafeRelease:
+            assert form == "bucketized" or (knowing and "job" in str(asked))
+            continue
+        made += 1
+        release.write(tmp_path / str(place))
+        written = release.to_arrow("people" if form == "bucketized" else None).to_pylist()
+        least = fewest(written, lists)
+        assert release.audit.criteria[0].reached == least >= k
+        found = fk.verify(tmp_path / str(place)).findings[0]
+        assert (found.reached, found.safe) == (least, True)
+        more = [fk.Requirement(fk.KAnonymity(least + 1, of=lists), knowing=knowing)]
+        assert not fk.audit(tmp_path / str(place), fk.Policy(more, SCHEMA, options)).safe
+    assert made > PUBLISHED // 4
+
+
+def test_certificates_cannot_promise_more(tmp_path):
+    asked = [fk.Requirement(fk.KAnonymity(4, of=["age", "zip"]))]
+    policy = fk.Policy(asked, SCHEMA, fk.PublishOptions(labels={"sex": "exact"}))
+    fk.publish(drawn(random.Random(5)), policy).write(tmp_path / "out")
+    path = tmp_path / "out" / "certificate.json"
+    said = path.read_text()
+    lies = [[["ill"]], [["nothing"]], [], ["age"], [[["age"]]]]
+    for k, of in ((1000, [["age"]]), (0, [["age"]]), *((1, own) for own in lies)):
+        told = json.loads(said)
+        for own in (told["policy"]["require"][0], told["findings"][0]["judged"]):
+            own["k_anonymity"] = {"k": k, "of": of}
+        path.write_text(json.dumps(told))
+        with pytest.raises(fk.InputError):
+            fk.verify(tmp_path / "out")
+
+
+def required(rule, schema=SCHEMA, **more):
+    return lambda: fk.Policy([fk.Requirement(rule, **more)], schema)
+
+
+CASES = fk.Schema(quasi_identifiers=["age"], sensitive="ill", person="who", unit="row")
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: fk.KAnonymity(2, of=[]), "of is a list of columns"),
+        (lambda: fk.KAnonymity(2, of=[["age"], []]), "of is a list of columns"),
+        (lambda: fk.KAnonymity(2, of=[["age", "age"]]), "a column twice"),
+        (lambda: fk.GroupSize(2, of=["age"]), "of names one column of households"),
+        (required(fk.KAnonymity(2, of=["ages"])), "no quasi-identifier.*did you mean 'age'"),
+        (required(fk.KAnonymity(2, of=["job"])), "'job' is no quasi-identifier"),
+        (required(fk.KAnonymity(2, of=["town"]), knowing=["town"]), "'town' is no quasi-identif"),
+        (required(fk.KAnonymity(2, of=["age"]), CASES), "rows are cases of 'who'"),
+    ],
+)
+def test_absent_columns_are_refused(make, said):
+    with pytest.raises(fk.InputError, match=said):
+        make()

@@ -1,11 +1,17 @@
-"""Values by how they begin and in ranges, what nobody has; and near values that are all low."""
+"""Values by how they begin and in ranges, what nobody has, and which values a label lists."""
 
 import datetime
+import datetime as dt
 import json
 import random
+import sqlite3
+import tomllib
+from collections import Counter
 from fractions import Fraction
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +21,8 @@ from tests.examples import examples
 from tests.oracle.sets import meant, of_tenths, worst_of_set
 
 import foreknow as fk
+from foreknow.data.generalization import meant_by_sets
+from foreknow.data.sights import placed
 from foreknow.data.windows import Range
 from foreknow_judge.errors import CertificateError, PolicyError, UnsupportedError
 
@@ -146,21 +154,6 @@ def test_second_reading_verifies_publication(tmp_path_factory, case):
         assert getattr(found.scope, key) == getattr(made.audit.scope, key)
 
 
-def test_values_resembling_members_are_noted():
-    counts = bags_of(["B20", "B20.1", "Flu", "Fluke", "12", "120", "12.5", "x"])
-    audit = fk.audit(counts, policy(any_of=["B20", "Z21", "12"]))
-    assert audit.scope.begin_alike == (("12.5", "12"), ("B20.1", "B20"))
-    said = "'12.5' begins like '12', 'B20.1' begins like 'B20' and are not in the secret; "
-    assert f'{said}"12*" stands for every value that begins so.' in audit.notes
-    assert fk.audit(counts, policy(any_of=["B20*", "12*"])).scope.begin_alike == ()
-    said = "'B20.1' begins like 'B20' and is not in the secret; \"B20*\" stands for every value "
-    assert f"{said}that begins so." in fk.audit(counts, policy(values=["B20"])).notes
-    counts = bags_of(["Z*", "Z1", "Flu", "Cold"])  # in doubt more is hidden
-    for about, hidden in (({"values": ["Z*"]}, 2), ({"excluded": ["Z*"]}, 3)):
-        required = fk.Requirement(fk.Facts(), below=1, **about)
-        assert required.meant(counts.values).about.sum() == hidden
-
-
 @pytest.mark.parametrize(
     ("about", "message"),
     [
@@ -196,33 +189,6 @@ def test_dates_are_in_ranges_too(tmp_path):
     assert max(rules.requirements[0].sets(made.release.counts.values)["january"]) == "2024-01-31"
     moments = bags_of(["2024-01-31 23:59", "2024-02-01 00:00", "2024-03-01"])
     assert rules.requirements[0].sets(moments.values) == {"january": ("2024-01-31 23:59",)}
-
-
-def test_overlapping_ranges_beside_others(tmp_path):
-    chance, many = random.Random(3), range(300)
-    rows = pa.table({
-        "age": [chance.randint(20, 79) for _ in many],
-        "ill": [chance.choice(["flu", "cold", "gout"]) for _ in many],
-        "income": [chance.randrange(10_000, 90_000, 500) for _ in many],
-    })  # fmt: skip
-    sets = {"low": {"to": 15000}, "lower": {"to": 30000.5}, "high": {"from": 70000}}
-    required = [
-        fk.Requirement(fk.Facts(0, 2, 0), below="2/3", any_of=sets, sensitive="income"),
-        fk.Requirement(fk.Facts(), below="2/3", any_of=["c*"], sensitive="ill", knowing=[]),
-    ]
-    both = fk.Schema(quasi_identifiers=["age"], sensitive=["ill", "income"])
-    made = fk.publish(rows, fk.Policy(required, both))
-    made.write(tmp_path / "out")
-    found = fk.verify(tmp_path / "out").findings
-    assert [f.reached for f in found] == [v.disclosure.exact for v in made.audit.verdicts]
-    one = fk.Schema(quasi_identifiers=["age"], sensitive="income")
-    apart = {name: sets[name] for name in ("low", "high")}
-    rules = fk.Policy([fk.Requirement(fk.LDiversity(3), any_of=apart)], one)
-    fk.publish(rows.drop(["ill"]), rules).write(tmp_path / "two")
-    fk.verify(tmp_path / "two")
-    rules = fk.Policy([fk.Requirement(fk.LDiversity(3), any_of=sets)], one)
-    with pytest.raises(PolicyError, match="is in two sets"):
-        fk.publish(rows.drop(["ill"]), rules)
 
 
 # ---- what nobody has ----------------------------------------------------------------------------
@@ -371,23 +337,6 @@ def test_other_values_are_noted():
             fk.audit(bags_of(["1200.50", "7", "Flu"]), policy(values=["1200.5"], absent=absent))
 
 
-def test_absent_is_only_for_owner(tmp_path):
-    rules = policy(any_of=["b-20", "Flu"], absent=["b-20"])
-    rules.save(tmp_path / "policy.toml")
-    assert fk.Policy.load(tmp_path / "policy.toml").requirements[0].absent == ("b-20",)
-    made = written(["B20", "Flu", "Cold", "Gout", "Ache"] * 20, rules, tmp_path / "out")
-    assert "absent" not in made.certificate.policy["require"][0]
-    fk.verify(tmp_path / "out", rules)
-    with pytest.raises(CertificateError, match="nobody has 'b-20'"):
-        fk.verify(tmp_path / "out", policy(any_of=["b-20", "Flu"]))
-    place = tmp_path / "out" / "certificate.json"
-    told = json.loads(place.read_text())
-    told["policy"]["require"][0]["absent"] = ["b-20"]
-    place.write_text(json.dumps(told))
-    with pytest.raises(CertificateError, match="absent"):
-        fk.verify(tmp_path / "out")
-
-
 def test_label_of_nobody_is_fine():
     rows = [["B20", "HIV", "*"], ["Z21", "HIV", "*"], ["J11", "flu", "*"], ["M1", "M", "*"]]
     schema = fk.Schema(
@@ -450,3 +399,238 @@ def test_groups_in_tenths_are_verified(tmp_path):
         path.write_text(json.dumps(read))
         with pytest.raises(CertificateError, match="scope: extremes is"):
             fk.verify(tmp_path / form)
+
+
+# ---- sets of values: a label lists only what enough people of the table have ---------------------
+
+
+ILL = ["flu", "cold", "cough"]
+K5 = fk.Requirement(fk.KAnonymity(5))
+HALF = fk.Requirement(fk.Facts(1, 1, 0), below="9/10")
+RARE = {"queen", "pope", "nun"}
+
+
+def people(seed=0, n=240, **columns):
+    """A table of people of some jobs, of which a few are rare."""
+    draw = random.Random(seed)
+    jobs = draw.choices(["clerk", "cook", "nurse", "teacher"], k=n)
+    jobs[3], jobs[50], jobs[51], jobs[90] = "queen", "pope", "pope", "nun"
+    made = {"job": jobs, "age": draw.choices(range(20, 60), k=n), "ill": draw.choices(ILL, k=n)}
+    return pa.table(made | columns)
+
+
+def policy_values(*required, columns=("job", "age"), **more):
+    schema = fk.Schema(quasi_identifiers=[*columns], sensitive="ill", **more)
+    return fk.Policy([*required] or [K5], schema)
+
+
+def listed(made, column="job", table=None):
+    """Every value that a label of a column lists."""
+    labels = made.to_arrow(table)[column].to_pylist()
+    return {part.strip('"') for label in labels for part in label.split(" | ")}
+
+
+def refused(said, table, rules, **how):
+    with pytest.raises(fk.InputError, match=said) as caught:
+        fk.publish(table, rules, **how)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("method", "required", "least"),
+    [
+        ("mondrian", [K5], 5), ("fulldomain", [HALF], 5), ("decoy", [K5, HALF], 5),
+        ("mondrian", [fk.Requirement(fk.KAnonymity(2))], 2),
+    ],
+)  # fmt: skip
+def test_labels_list_no_rare_value(method, required, least, tmp_path):
+    table = people()
+    have = Counter(table["job"].to_pylist())
+    made = fk.publish(table, policy_values(*required), method=method, seed=1)
+    rare = {job for job, n in have.items() if n < least}
+    assert rare
+    assert listed(made) <= {*have, "other", "*"} - rare
+    assert any(note.startswith("rare values: in job") for note in made.certificate.notes)
+    made.write(tmp_path / "out")
+    assert fk.verify(tmp_path / "out")
+    written = (tmp_path / "out" / "release.csv").read_text()
+    assert not any(job in written for job in rare)
+
+
+def test_rare_values_merge_everywhere(tmp_path):
+    pc.write_csv(people(), tmp_path / "t.csv")
+    found = []
+    for engine in ("memory", "duckdb"):
+        shown = fk.publish(tmp_path / "t.csv", policy_values(HALF), engine=engine).to_arrow()
+        found.append(Counter(zip(*(shown[n].to_pylist() for n in ("job", "age")), strict=True)))
+    assert found[0] == found[1]
+    assert any("other" in label for label, _ in found[0])
+    rows = people(pid=[str(i) for i in range(240)])
+    jobs = listed(
+        fk.publish(rows, policy_values(K5, person="pid", semantics="set")), table="people"
+    )
+    assert "other" in jobs
+    assert not jobs & RARE
+
+
+def test_others_are_what_they_mean(tmp_path):
+    """The share of the other values that a label covers, counted over all pairs of values."""
+    rows = people()
+    made = fk.publish(rows, policy_values(HALF), seed=3)
+    jobs = sorted({*rows["job"].to_pylist()})
+    of_label = {"other": RARE, "*": {*jobs}}
+    labels = made.to_arrow()["job"].to_pylist()
+    sets = [set().union(*(of_label.get(p, {p}) for p in label.split(" | "))) for label in labels]
+    wanted = pytest.approx(sum((len(own) - 1) / (len(jobs) - 1) for own in sets) / len(rows))
+    assert made.utility.ncp["job"] == wanted
+    microdata = fk.Microdata(rows, policy_values().schema)
+    made.write(tmp_path / "out")
+    for release in (made, tmp_path / "out"):
+        assert fk.utility_report(release, microdata, queries=50).utility.ncp["job"] == wanted
+    # Who is in which group is found by these labels.
+    assert fk.Learned(by=["age"]).disclosures(made.release)
+    groups = placed(made.release, microdata).tolist()
+    for job, group in zip(rows["job"].to_pylist(), groups, strict=True):
+        label = made.release.counts.groups[group][0]
+        assert label == "*" or ("other" if job in RARE else job) in label.split(" | ")
+    # And queries know what others may mean.
+    one = policy_values(columns=["job"])
+    made, microdata = (
+        fk.publish(rows, one, labels={"job": "set"}, seed=1),
+        fk.Microdata(rows, one.schema),
+    )
+    (attribute,) = microdata.attributes
+    labels = sorted({*made.to_arrow()["job"].to_pylist()} - {"*"})
+    for label, codes in meant_by_sets(attribute, labels).items():
+        wanted = set().union(*(of_label.get(part, {part}) for part in label.split(" | ")))
+        assert {attribute.domain[code] for code in codes} == wanted
+    fk.query_error(made, microdata, queries=20)
+
+
+@pytest.mark.parametrize("method", ["mondrian", "fulldomain", "anatomy"])
+def test_rare_texts_are_refused(method):
+    rows = people(name=[f"Frau Nr {i}" for i in range(240)])
+    rules = policy_values(fk.Requirement(fk.Facts(), below="1/2"), columns=["name", "age"])
+    said = refused("had by fewer than 5 people", rows, rules, method=method, form="generalized")
+    for way in ("a hierarchy", "its type", "identifiers", 'labels = { "name" = "exact" }'):
+        assert way in said
+    assert fk.publish(rows, rules, form="bucketized").audit.safe  # which says exact values
+    assert "Frau Nr 7" in listed(fk.publish(rows, rules, labels={"name": "exact"}), "name")
+
+
+def test_numbers_as_sets_are_refused():
+    rules = policy_values(columns=["age"])
+    own = policy_values(columns=["age"], hierarchies={"age": fk.Intervals([10])})
+    for of, way in ((rules, "ranges"), (own, "hierarchy")):
+        said = f'{way}: leave out labels = "set"'
+        refused(said, people(age=[*range(240)]), of, labels={"age": "set"})
+    made = fk.publish(people(age=[i % 4 for i in range(240)]), rules, labels={"age": "set"})
+    assert listed(made, "age") <= {"0", "1", "2", "3", "*"}
+
+
+def test_populations_exclude_merged_values():
+    rows = people()
+    rules = policy_values(
+        fk.Requirement(fk.KMap(3, pa.concat_tables([rows.select(["job", "age"])] * 3)))
+    )
+    refused("compared with the labels of groups", rows, rules)
+    assert fk.publish(rows, rules, labels={"job": "exact"}).audit.safe
+
+
+@pytest.mark.parametrize(
+    ("values", "more", "way"),
+    [
+        (pa.array([f"N{i:03d}" for i in range(240)]), {"mask": 4}, 'leave out labels = "range"'),
+        (pa.array([float("inf"), *(20_000.5 + i for i in range(239))]), None, "finite numbers"),
+    ],
+)
+def test_ranges_avoid_rare_ends(values, more, way):
+    table = people(place=values)
+    rules = policy_values(columns=("place",), hierarchies={"place": more} if more else {})
+    assert way in refused("ranges would end at them", table, rules, labels={"place": "range"})
+    assert fk.publish(table, rules, labels={"place": "exact"}).audit.safe
+
+
+def test_merging_matches_enumeration():
+    """Every label of random tables, against the values that enough people have."""
+    draw = np.random.default_rng(5)
+    for _ in range(20):
+        sizes = draw.integers(1, 12, draw.integers(2, 9)).tolist()
+        jobs = [f"j{i}" for i, n in enumerate(sizes) for _ in range(n)]
+        rows = pa.table({"job": jobs, "ill": draw.choice(ILL, len(jobs)).tolist()})
+        k = min(int(draw.integers(1, 7)), len(jobs))
+        rules = policy_values(fk.Requirement(fk.KAnonymity(k)), columns=["job"])
+        enough = {f"j{i}" for i, n in enumerate(sizes) if n >= k}
+        if 2 * len(enough) < len(sizes):
+            refused("had by fewer than", rows, rules)
+        else:
+            assert listed(fk.publish(rows, rules)) <= enough | {"other", "*"}
+
+
+# ---- texts that are dates or numbers -------------------------------------------------------------
+
+DAYS = [dt.date(1950, 1, 1) + dt.timedelta(days=41 * i) for i in range(240)]
+GERMAN = [day.strftime("%d.%m.%Y") for day in DAYS]
+
+
+@pytest.mark.parametrize(
+    ("values", "odd", "rows", "kind"),
+    [
+        (["00.00.1961", "old", *GERMAN[2:]], "dates", "row 1 ('00.00.1961'), row 2 ('old')", "csv"),
+        ([*map(str, DAYS[:-1]), "unknown"], "dates", "row 240 ('unknown')", "frame"),
+        (
+            [*(str(20 + i % 60) for i in range(238)), "old", "old"],
+            *("numbers", "row 239 ('old')", "csv"),
+        ),
+        ([*(f"{i}.690,00" for i in range(239)), "NA"], "numbers", "row 240 ('NA')", "frame"),
+        ([*map(str, DAYS[:-1]), "unknown"], "dates", "row 240 ('unknown')", "csv"),
+    ],
+)
+def test_texts_almost_all_numbers(values, odd, rows, kind, tmp_path):
+    source = table = people(born=values)
+    if kind == "csv":
+        source = tmp_path / "t.csv"
+        pc.write_csv(table, source)
+    rules, said = policy_values(columns=["born", "job"]), f"nearly all values read as {odd}"
+    for form in ("generalized", "bucketized"):
+        told = refused(said, source, rules, form=form)
+        for part in ("'born'", rows, "missing = [", '"text"'):
+            assert part in told
+    with pytest.raises(fk.InputError, match=said):
+        fk.audit(source, rules)
+    spelled = [value for value in values if not value[0].isdigit()]
+    missing = policy_values(columns=["born", "job"], reading={"missing": ["00.00.1961", *spelled]})
+    assert not fk.audit(source, missing).safe  # a raw table fails, and is no input error
+    # It is text, then, and still not to be listed.
+    text = policy_values(columns=["born", "job"], types={"born": "text"})
+    refused("had by fewer than 5 people", source, text)
+
+
+def test_dates_stored_as_text(tmp_path):
+    source = tmp_path / "t.sqlite"
+    with sqlite3.connect(source) as database:
+        database.execute("CREATE TABLE t (born TEXT, ill TEXT)")
+        rows = zip(map(str, DAYS), [ILL[i % 3] for i in range(240)], strict=True)
+        database.executemany("INSERT INTO t VALUES (?, ?)", rows)
+    refused(r'add types = \{ "born" = "date" \}', source, policy_values(columns=["born"]))
+    made = fk.publish(source, policy_values(columns=["born"], types={"born": "date"}))
+    assert not listed(made, "born") & {*map(str, DAYS)}
+    found = fk.suggest_policy(source)
+    assert fk.publish(source, tomllib.loads(found.to_toml())).audit.safe
+    assert "born" in found.policy.schema.quasi_identifiers
+
+
+def test_first_policy_lists_no_rarity():
+    rows = people(town=[f"Ort {i // 2}" for i in range(240)])
+    found = fk.suggest_policy(rows, sensitive="ill")
+    (town,) = [own for own in found.columns if own.name == "town"]
+    assert town.role == "undecided"
+    assert "labels would list them" in town.reason
+    assert "job" in found.policy.schema.quasi_identifiers
+    assert not listed(fk.publish(rows, tomllib.loads(found.to_toml()))) & {"queen", "pope", "nun"}
+    odd = people(age=[*map(str, range(239)), "old"])
+    (age,) = [own for own in fk.suggest_policy(odd).columns if own.name == "age"]
+    assert "nearly all of its values read as numbers" in age.reason
+    # What must stay hidden may have any values.
+    rows = pa.table({"age": [1, 2], "disease": ["Flu", "Cold"]})
+    assert fk.suggest_policy(rows).policy.schema.sensitive == "disease"

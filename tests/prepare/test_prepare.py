@@ -1,20 +1,28 @@
-"""A table is prepared in one way, whoever asks: audits of all its forms, and publications."""
+"""A table is prepared in one way, whoever asks; schemas, columns, and people who lack a value."""
 
 import random
 import re
+from collections import Counter, defaultdict
+from dataclasses import replace
 from fractions import Fraction
 
 import duckdb
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 from tests.examples import NIGHTLY
+from tests.frames.backends import write
 
 import foreknow as fk
+from foreknow.cli.entry import app
 from foreknow.data.engines.duckdb_table import DuckTable
-from foreknow_judge.errors import InputError
+from foreknow.errors import HierarchyError, SchemaError
+from foreknow_judge.errors import DataError, InputError, UnsupportedError
 
 READING = {"decimal": ",", "date_format": "%d.%m.%Y", "missing": ["NA", "k. A."]}
 WARD = {"ward": ["w"] * 6}
@@ -51,31 +59,12 @@ def reached(made):
     return [verdict.disclosure.exact for verdict in made.verdicts]
 
 
-AMOUNTS = ["1.200,5", "1200,50", "1.200,500", "20", "20,0", "7,5"]
-DAYS = ["01.02.2020", "01.02.2020", "2.3.2020", "02.03.2020", "02.03.2020", "04.05.2021"]
 TIMES = [f"2020-01-01{at}" for at in ("T10:00+01:00", " 10:00+01:00", " 10:00:00+01:00")]
 TIMES += [f"2020-01-01 1{hour}:00+01:00" for hour in (1, 2, 3)]
 ILL = ["flu", "flu", "NA", "gout", " k. A. ", None]
 PAY = ["1,5", None, "NA", "1,50", "2", "1,5"]
 PARTLY = {"ill": ILL, "pay": PAY}
 HALF, TWO_THIRDS = Fraction(1, 2), Fraction(2, 3)
-HOMES = {"home": [*"aaabbc"], "pay": ["1,5", "1,50", "1,500", "2", "2,0", "1,5"]}
-SHARED = {"shared": {"by": "home", "values": ["pay"]}}  # three households, of which two earn 1.5
-
-
-@pytest.mark.parametrize(
-    ("columns", "asked", "more", "expected"),
-    [
-        ({"pay": AMOUNTS, "day": DAYS, "at": TIMES}, (), {}, [HALF] * 3),
-        ({"ill": ILL}, (), {"missing": {"label": "unknown"}}, [HALF]),
-        ({"ill": ILL}, (), {"missing": "drop"}, [TWO_THIRDS]),
-        (HOMES, ("pay",), SHARED, [TWO_THIRDS]),
-    ],
-)  # fmt: skip
-def test_every_door_reads_alike(columns, asked, more, expected, tmp_path):
-    policy = policy_of(dict.fromkeys(asked) or columns, **more)
-    for made in doors(columns, policy, tmp_path):
-        assert reached(made) == expected
 
 
 def test_release_counts_what_is_published(tmp_path):
@@ -116,27 +105,6 @@ def test_every_door_refuses_alike(columns, roles, said, tmp_path):
                     door(given, policy)
 
 
-def left_out(source):
-    return [(own.column, own.number, own.reason) for own in source.rows_left_out]
-
-
-def test_left_out_rows_are_listed(tmp_path):
-    policy, why = policy_of(PARTLY, missing="drop"), "no value is shown"
-    for form in forms(PARTLY, tmp_path):
-        release = fk.Release.from_schema(form, policy.schema)
-        microdata = fk.Microdata(form, policy.schema)
-        for source in (release, microdata):
-            assert left_out(source) == [("ill", 3, why), ("pay", 2, why)]
-            assert source.left_out == 4
-        rows = [own.rows.tolist() for own in microdata.rows_left_out]
-        assert rows == [[2, 4, 5], [1, 2]]
-        counted = [own.rows for own in release.rows_left_out]
-        assert all(own is None or own.tolist() in rows for own in counted)
-        made = fk.audit(form, policy, learned=False)
-        assert made.scope.lacking == {"ill": 3, "pay": 2}
-        assert made.scope.left_out == 4
-
-
 def test_who_uses_a_row_differs(tmp_path, monkeypatch):
     """An audit counts a row for what it shows; a publication, where it shows all."""
     policy = policy_of(PARTLY, missing="drop")
@@ -153,21 +121,6 @@ def test_who_uses_a_row_differs(tmp_path, monkeypatch):
     relation = duckdb.from_arrow(pa.table({**WARD, **PARTLY}))
     monkeypatch.setattr(DuckTable, "arrow", None)  # engines count without fetching
     assert reached(fk.audit(relation, policy, learned=False)) == [TWO_THIRDS, Fraction(3, 4)]
-
-
-@pytest.mark.parametrize("second", [[], ["job"]])
-def test_unpublished_knowledge_of_sets(second):
-    """Values of two rows of one person were taken for those of two, or of others."""
-    table = pa.table({
-        "ward": ["w"] * 5, "who": [*"abbcd"], "ill": ["x", "y", "x", "z", None],
-        "job": [*"kmmkm"], "sex": [*"mffmf"],
-    })  # fmt: skip
-    schema = policy_of({"ill": [], **dict.fromkeys(second)}, "ill", person="who").schema.to_dict()
-    schema["semantics"] = {"ill": "set"} if second else "set"
-    asked = [{"facts": {}, "sensitive": "ill", "knowing": ["sex"], "below": "1"}]
-    for door in (fk.audit, fk.publish):
-        with pytest.raises(InputError, match="'sex' is not published"):
-            door(table, {"schema": schema, "require": asked, "publish": EXACT})
 
 
 @pytest.mark.parametrize(
@@ -274,24 +227,485 @@ def test_exact_columns_identify_rows(semantics):
     assert judged_by(ROWS, semantics=semantics, knowing=[]).safe
 
 
-def test_a_call_may_name_group():
-    rows, roles = pa.table(ROWS), {"quasi_identifiers": ["age"], "sensitive": "ill"}
-    required = fk.Policy([fk.Requirement(fk.Facts(), below="2/3")], fk.Schema(**roles))
-    assert not fk.audit(rows, required, group="gid", learned=False).safe
-    for columns in (["age"], ["gid", "age"]):
-        schema = fk.Schema(**roles | {"quasi_identifiers": columns})
-        release = fk.Release.from_schema(rows, schema, "gid")
-        assert release.seen(knowing=[]).counts.n_groups == 2
-        assert release.seen().counts.n_groups == 5
-    for columns in ({"quasi_identifiers": ["agee"]}, {"other": ["agee"]}):
-        with pytest.raises(fk.ForeknowError, match="has no column 'agee'; did you mean 'age'"):
-            judged_by(ROWS, **{"quasi_identifiers": ["zip"]} | columns)
-    assert judged_by(ROWS, quasi_identifiers=["zip"]).safe  # which was left out of it
+# ---- two schemas: of the table that was read, and of the policy, which must not say otherwise ----
 
 
-def test_quasi_identifier_may_number_groups():
-    rows = pa.table({"gid": [1, 1, 2, 2], "age": [31, 32, 45, 45], "ill": [*"abca"]})
-    schema = fk.Schema(quasi_identifiers=["gid", "age"], sensitive="ill")
-    release = fk.Release.from_schema(rows, schema, "gid")
-    assert release.seen(knowing=[]).counts.n_groups == 2
-    assert release.seen().counts.n_groups == 3
+# Of a person each row, but for somebody who has three.
+CASES = pa.table({
+    "age": [30, 30, 30, 40, 40, 40], "zip": [*"ppqrrr"], "job": [*"uvwuvw"], "ill": [*"abcabc"],
+    "pay": [*"xxxyyz"], "pid": [*"aaabcd"], "home": [1, 1, 2, 3, 3, 3], "row": [*range(6)],
+})  # fmt: skip
+ROLES = {"quasi_identifiers": ["age"], "sensitive": "ill"}
+OF_PID, OF_ROW = ({"unit": "row", "person": name} for name in ("pid", "row"))
+LIMIT = fk.Requirement(fk.Facts(), below="9/10")
+
+
+def schema(**more):
+    return fk.Schema(**{**ROLES, **more})
+
+
+def policy(own, *required):
+    return fk.Policy(required or [fk.Requirement(fk.GroupSize(1))], own)
+
+
+def test_differences_name_ways_out():
+    said = r"differ in unit \(nothing and 'row'\), so it is not clear who is counted, and by what: "
+    said += "read the table by the policy's, or leave columns and schema out of the policy"
+    with pytest.raises(SchemaError, match=said):
+        fk.audit(fk.Microdata(CASES, schema(**OF_PID)), **ROLES, k_anonymity=2)
+    with pytest.raises(SchemaError, match=r"differ in sensitive \('pay' and 'ill'\)"):
+        fk.publish(fk.Microdata(CASES, schema()), policy(schema(sensitive="pay")))
+    tree = {"rows": [[letter, letter * 40] for letter in "abc"]}
+    with pytest.raises(SchemaError, match=r"differ in hierarchies \(nothing and .* \.\.\.\)"):
+        fk.audit(fk.Microdata(CASES, schema(hierarchies={"ill": tree})), policy(schema()))
+    columns = {"quasi_identifiers": ["age", "zip"], "sensitive": "ill"}
+    with pytest.raises(SchemaError, match="leave out quasi_identifiers, or change it"):
+        fk.skyline_report(CASES, confidence="1/2", **columns, policy=policy(schema()))
+
+
+# ---- a policy without a schema ------------------------------------------------------------------
+
+
+def test_publication_says_who_is_counted(tmp_path):
+    own, wanted = schema(**OF_PID), fk.Requirement(fk.KAnonymity(2))
+    made = fk.publish(fk.Microdata(CASES, own), policy(None, wanted), method="mondrian")
+    assert made.release.counts.n_groups == 1
+    assert made.audit.policy.schema == own
+    made.write(tmp_path / "out")
+    five = fk.Requirement(fk.KAnonymity(5))
+    for given in made, made.release:
+        found = fk.audit(given, policy(None, five))
+        assert (found.verdicts[0].found.amount, found.safe) == (4, False)  # of six cases
+    for given in made, made.release, tmp_path / "out":
+        with pytest.raises(SchemaError, match="of the policy and of the release differ in unit"):
+            fk.audit(given, policy(schema(), five))
+    with pytest.raises(SchemaError, match="of the policy and of the release differ in unit"):
+        fk.verify(tmp_path / "out", policy(schema(), five))
+    some = policy(schema(unit="row"), fk.Requirement(fk.KAnonymity(2, of=["age"])))
+    assert fk.verify(tmp_path / "out", some).findings[0].safe
+    for rules in (
+        policy(own, wanted),
+        policy(own, replace(LIMIT, knowing=["job"])),
+        policy(schema(unit="row"), fk.Requirement(fk.KAnonymity(2, of="pid"))),
+    ):
+        with pytest.raises(InputError, match="is not in the files, so only the owner"):
+            fk.verify(tmp_path / "out", rules)
+
+
+RULED = pa.table({"age": [30] * 4, "sex": [*"mmff"], "ill": [*"xyOx"]})
+RULE = [{"values": ["O"], "where": {"sex": ["m"]}}]
+
+
+def of_o(below, own=None):
+    return policy(own, fk.Requirement(fk.Facts(), below=below, values=["O"], knowing=[]))
+
+
+def test_several_releases_state_their_unit(tmp_path):
+    for name, more in (("one", RULE), ("two", RULE), ("three", [])):
+        table = RULED.append_column("who", [[f"{name}{i}" for i in range(4)]])
+        own = schema(other=["sex"], impossible=more, identifiers=["who"])
+        made = fk.publish(table, of_o("2/3", own), method="mondrian", learned=False)
+        made.write(tmp_path / name)
+    one, two, three = (tmp_path / name for name in ("one", "two", "three"))
+    assert fk.audit(three, of_o("2/5")).safe  # one of four
+    found = fk.audit([one, two], of_o("2/5"))
+    assert (found.safe, str(found.verdicts[0].reached)) == (False, "1/2")
+    for several in ([one, three], [three, two]):
+        with pytest.raises(InputError, match=r"differ in who is counted \(impossible\)"):
+            fk.audit(several, of_o("2/5"))
+
+
+# ---- a release of which its maker said what the columns are -------------------------------------
+
+
+def test_row_measures_refuse_households():
+    rows = pa.table({"home": [1, 1, 2, 2], "ward": ["n"] * 4, "pay": ["x"] * 4})
+    shared = {"by": "home", "values": ["pay"]}
+    own = fk.Schema(quasi_identifiers=["ward"], sensitive="pay", shared=shared)
+    with pytest.raises(InputError, match=r"l_diversity .* counts rows, and of a household"):
+        fk.l_diversity(fk.Microdata(rows, own))
+
+
+# ---- values and groups that a policy reads in another way ---------------------------------------
+
+UNKNOWN = pa.table({"age": [30] * 4, "ill": ["NA", " NA", "flu", "flu"], "g": [1, 1, 2, 2]})
+NA = {"reading": {"missing": ["NA"]}}
+TWO_THIRDS_SCHEMAS = fk.Requirement(fk.Facts(), below="2/3")
+
+
+def made_by_hand(table):
+    tally = table.group_by(["age", "ill"]).aggregate([("ill", "count")])
+    tally = tally.rename_columns(["age", "ill", "count"])
+    return [
+        fk.Release.from_generalized(table, **ROLES),
+        fk.Release.from_groups(table, group="age", sensitive="ill"),
+        fk.Release.from_tally(tally, group=["age"], sensitive="ill"),
+        fk.Release.from_bucketized(tally, group=["age"], sensitive="ill"),
+        fk.GroupCounts.from_bags([table["ill"].to_pylist()]),
+    ]
+
+
+def test_hand_made_values_stay_missing():
+    rules = policy(schema(**NA, missing="drop"), TWO_THIRDS_SCHEMAS)
+    assert not fk.audit(UNKNOWN, rules).safe
+    for release in made_by_hand(UNKNOWN):
+        with pytest.raises(SchemaError, match=r"' ?NA' in 'ill' says that a value is missing"):
+            fk.audit(release, rules)
+        assert fk.audit(release, policy(schema(), TWO_THIRDS_SCHEMAS)).safe
+    bare = fk.Release.from_generalized(UNKNOWN, **ROLES)
+    with pytest.raises(SchemaError, match="says that a value is missing"):
+        fk.audit(bare, policy(None, TWO_THIRDS_SCHEMAS), people=fk.Microdata(UNKNOWN, rules.schema))
+    # A label that stands for it is a value.
+    rules = policy(schema(**NA, missing={"label": "NA"}), TWO_THIRDS_SCHEMAS)
+    for release in made_by_hand(UNKNOWN.set_column(1, "ill", [["NA", "NA", "flu", "flu"]])):
+        assert fk.audit(release, rules).safe
+
+
+@pytest.mark.parametrize(
+    ("texts", "more"),
+    [
+        (["1", "1.0", "1", "1.0"], {"types": {"ill": "number"}}),
+        (["2020-01-01", "2020-01-01 00:00"] * 2, {"types": {"ill": "date"}}),
+        (["1", "1,0", "1,0", "1"], {"reading": {"decimal": ","}}),
+    ],
+)
+def test_one_number_is_one_value(texts, more):
+    table = pa.table({"age": [30] * 4, "ill": texts})
+    rules = policy(schema(**more), TWO_THIRDS_SCHEMAS)
+    given = [table, fk.Microdata(table, rules.schema), fk.Release.from_schema(table, rules.schema)]
+    for release in given:  # which is read as publish reads it
+        assert fk.audit(release, rules).verdicts[0].reached == 1
+    assert not fk.audit(given[-1], policy(None, TWO_THIRDS_SCHEMAS)).safe
+    for release in made_by_hand(table):
+        with pytest.raises(SchemaError, match="in 'ill' are one value, and here they are counted"):
+            fk.audit(release, rules)
+
+
+def test_declared_numbers_are_read_once():
+    table = pa.table({"age": [30] * 4, "ill": ["1", "1.0", "x", "1.0"]})
+    for release in (table, *made_by_hand(table)):
+        with pytest.raises(InputError, match="must hold a number in every row"):
+            fk.audit(release, policy(schema(types={"ill": "number"}), TWO_THIRDS_SCHEMAS))
+    plain = table.set_column(1, "ill", [["1.5", "1.5", "2", "3"]])
+    own = schema(types={"ill": "number"}, reading={"decimal": ","})  # of the table, once
+    for release in (plain, *made_by_hand(plain)):
+        assert fk.audit(release, policy(own, TWO_THIRDS_SCHEMAS)).safe
+    plain = table.set_column(1, "ill", [["1", "1", "2", "3"]])
+    assert fk.audit(plain, policy(schema(types={"ill": "number"}), TWO_THIRDS_SCHEMAS)).safe
+
+
+def test_groups_are_those_of_policies():
+    table = pa.table({"age": [30] * 4, "g": [1, 1, 2, 2], "ill": [*"aabb"]})
+    rules = policy(schema(group="g"), TWO_THIRDS_SCHEMAS)
+    assert not fk.audit(table, rules).safe
+    release = fk.Release.from_groups(table, group="g", sensitive="ill", other=["age"])
+    assert not fk.audit(release, rules).safe
+    for release in made_by_hand(table)[:-1]:
+        with pytest.raises(SchemaError, match="says that g is the group, and the release was made"):
+            fk.audit(release, rules)
+    own = schema(group="home")
+    release = fk.Release.from_schema(CASES, own)
+    with pytest.raises(InputError, match="'home' makes the groups of the release, and is no quasi"):
+        fk.audit(release, policy(own), people=fk.Microdata(CASES, own), learned=False)
+
+
+def test_calls_default_to_the_table():
+    own = schema(identifiers=["row"], hierarchies={"age": fk.Intervals([10])})
+    people, calls = fk.Microdata(CASES, own), (fk.audit, fk.publish)
+    for call in calls:
+        assert call(people, **ROLES, k_anonymity=2) is not None
+        assert call(people, policy(None), **ROLES) is not None
+    assert fk.audit(people, **ROLES, k_anonymity=2).policy.schema == own
+    assert fk.survey(people, **ROLES) is not None
+    for more in {"identifiers": ["pid"]}, {"hierarchies": {"age": fk.Intervals([5])}}:
+        for call in (*calls, fk.survey):
+            with pytest.raises(SchemaError, match=f"differ in {next(iter(more))}"):
+                call(people, **ROLES, **more)
+
+
+# ---- microdata: columns encoded once, with their hierarchies; which rows are kept, and whose -----
+
+
+def microdata(source, **more):
+    return fk.Microdata(source, fk.Schema(**{"quasi_identifiers": ["q"], "sensitive": "d"} | more))
+
+
+def attribute(values, hierarchy=None, **more):
+    """The attribute of one column."""
+    if hierarchy is not None:
+        more["hierarchies"] = {"q": hierarchy}
+    source = values
+    if isinstance(values, (list, pa.Array)):
+        source = pa.table({"q": values, "d": ["x"] * len(values)})
+    (found,) = microdata(source, **more).attributes
+    return found
+
+
+@pytest.mark.parametrize(
+    ("values", "hierarchy", "says"),
+    [
+        (["127", "13", "13"], fk.Mask(3), r"the value '13' \(first in row 2\)"),
+        (["x", "y", "y"], fk.Tree([["x", "*"]]), r"the value 'y' \(first in row 2\)"),
+        (["low", "lwo"], fk.Ordered(["low", "high"]), r"'lwo' \(first in row 2\).*mean 'low'"),
+        (["2024-01-01", "soon"], fk.DateLevels(), r"the value 'soon' \(first in row 2\)"),
+        ([1.0, float("inf")], fk.Intervals([5]), r"the value inf \(first in row 2\).*finite"),
+    ],
+    ids=["mask", "tree", "order", "dates", "intervals"],
+)  # fmt: skip
+def test_values_outside_hierarchies_are_named(values, hierarchy, says):
+    with pytest.raises(HierarchyError, match=f"column 'q': .*{says}"):
+        attribute(values, hierarchy)
+
+
+# ---- several values of a person ------------------------------------------------------------------
+
+ROWS_MICRODATA = pa.table({
+    "pid": ["Dora", "Ann", "Dora", "Bob", "Ann"], "age": [41, 30, 41, 50, 30],
+    "note": ["d", None, "d", "b", None], "d": ["Flu", "Flu", "AIDS", None, None],
+})  # fmt: skip
+LISTS = pa.table({
+    "pid": ["Dora", "Ann", "Bob"], "age": [41, 30, 50], "note": ["d", None, "b"],
+    "d": [["AIDS", "Flu"], ["Flu"], None],
+})  # fmt: skip
+ROLES_MICRODATA = {
+    "quasi_identifiers": ["age"],
+    "other": ["note"],
+    "person": "pid",
+    "semantics": "set",
+}
+
+
+def several(source, **changed):
+    return microdata(source, **ROLES_MICRODATA | changed)
+
+
+def changed(column, row, value):
+    cells = ROWS_MICRODATA[column].to_pylist()
+    cells[row] = value
+    return ROWS_MICRODATA.set_column(
+        ROWS_MICRODATA.column_names.index(column), column, pa.array(cells)
+    )
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        (changed("age", 2, 40), "pid 'Dora' has age 41 in row 1, but 40 in row 3; everybody has"),
+        (changed("age", 4, None), "pid 'Ann' has age 30 in row 2, but None in row 5"),
+        (changed("note", 2, "x"), "pid 'Dora' has note 'd' in row 1, but 'x' in row 3"),
+        (changed("d", 2, "Flu"), "pid 'Dora' has d 'Flu' twice, in rows 1 and 3"),
+        (changed("pid", 3, None), "column of people 'pid' is missing in row 4"),
+        (ROWS_MICRODATA.slice(3), "nobody has a value of 'd'; there is nothing to hide"),
+        (ROWS_MICRODATA.slice(0, 0), "has no rows"),
+    ],
+)
+def test_rows_that_contradict_are_named(table, says, tmp_path):
+    pyarrow.csv.write_csv(table, tmp_path / "rows.csv")
+    for source in (table, tmp_path / "rows.csv"):
+        with pytest.raises(DataError, match=says):
+            _ = several(source).values
+
+
+def test_repeated_values_compare_as_numbers(tmp_path):
+    only = {"types": {"age": "text"}, "hierarchies": {"age": fk.Tree([("1", "*")])}}
+    number = {"types": {"age": "number"}}
+    for line, more, says in (
+        ("99", only, "row 3"),
+        ("old", number, "must hold a number in every row, but row 3 holds 'old'"),
+        ("2", {}, None),
+    ):
+        again = "1.0" if says is None else "1"  # the same, written otherwise
+        path = write(tmp_path, f"pid,age,note,d\nAnn,1,,Flu\nAnn,{again},,AIDS\nBob,{line},,Flu\n")
+        if says is None:
+            assert several(path, **more).n_people == 2
+        else:
+            with pytest.raises((DataError, HierarchyError), match=says):
+                _ = several(path, **more).attributes
+    for source, more, error, says in (
+        (
+            LISTS,
+            {"semantics": "single"},
+            DataError,
+            r"one plain value per row, or say semantics = ",
+        ),
+        (path, {"person": None, "semantics": "multiset"}, SchemaError, "'multiset'"),
+    ):
+        with pytest.raises(error, match=says):
+            _ = several(source, **more).values
+    with pytest.raises(UnsupportedError, match="has no single value; see Microdata"):
+        _ = several(ROWS_MICRODATA).sensitive_codes
+
+
+# ---- digests, and codes that lost their zeros ----------------------------------------------------
+
+
+def test_lost_zeros_are_reported(tmp_path):
+    path = tmp_path / "zeros.csv"
+    rows = {"age": [30, 40] * 20, "zip": ["01067", "10115"] * 20, "ill": [*"abba"] * 10}
+    pd.DataFrame(rows).to_csv(path, index=False)
+    schema = fk.Schema(
+        quasi_identifiers=["age", "zip"], sensitive="ill", hierarchies={"zip": {"mask": 5}}
+    )
+    policy = fk.Policy(fk.KAnonymity(5), schema)
+    for frame in (pd.read_csv(path), pl.read_csv(path)):
+        with pytest.raises(fk.InputError, match=r'lose them as numbers.*dtype=\{"zip": str\}'):
+            fk.publish(frame, policy)
+    for table in (fk.read_csv(path), path):
+        assert fk.publish(table, policy).audit.safe
+    frame = pd.DataFrame({
+        "age": [20 + i % 30 for i in range(60)], "illness": [*"abc"] * 20,
+        "zip": [(1067, 10115, 20095, 80331)[i % 4] + i // 4 for i in range(60)],
+    })  # fmt: skip
+    asked = " ".join(fk.suggest_policy(frame).questions)
+    assert "lost the zeros they begin with" in asked
+    assert "dtype={'zip': str}" in asked
+
+
+# ---- out -----------------------------------------------------------------------------------------
+
+
+TABLES = range(20_000 if NIGHTLY else 16)
+ROLES_OUT = {"quasi_identifiers": ["q"], "sensitive": ["s1", "s2"], "missing": "drop"}
+COLUMNS = ("q", "s1", "s2", "z", "who")
+# Whoever is of the second group shows the same s2 and no s1.
+WARD_OUT = [*zip("111", "ABA", "uvw", "fff", "abc", strict=True)]
+WARD_OUT += [("2", None, "HIV", "f", "d"), ("2", None, "HIV", "f", "e")]
+
+
+def table_of(rows):
+    columns = [pa.array(own, pa.string()) for own in zip(*rows, strict=True)]
+    return pa.table(columns, names=COLUMNS)
+
+
+def some_rows(rng):
+    """Groups with rows that lack one value, or both; each column has one at least."""
+    pools = ["12", ["A", "B", None], ["u", "v", None], "fm", "abcd"]
+    rows = [tuple(map(rng.choice, pools)) for _ in range(rng.randint(2, 9))]
+    return [*rows, ("1", "A", None, "f", "a"), ("2", None, "u", "m", "b")]
+
+
+def shown_by(rows, secret, known):
+    """Who shows a value, what they show, and in which group, by what is known."""
+    for row in rows:
+        own = dict(zip(COLUMNS, row, strict=True))
+        if own[secret] is not None:
+            yield own["who"], own[secret], (own["q"], *(own[name] for name in known))
+
+
+def bags(rows, secret, known):
+    found = defaultdict(Counter)
+    for _, value, group in shown_by(rows, secret, known):
+        found[group][value] += 1
+    return found
+
+
+def surest(rows, secret, known):
+    """How sure somebody can be of a value at most, who knows no facts."""
+    every = bags(rows, secret, known).values()
+    return max(Fraction(max(bag.values()), bag.total()) for bag in every)
+
+
+def smallest(rows, known, unit=None):
+    """How many people, or different units, the smallest group shows by any value."""
+    found = defaultdict(set)
+    for number, row in enumerate(rows):
+        own = dict(zip(COLUMNS, row, strict=True))
+        if own["s1"] is not None or own["s2"] is not None:
+            found[own["q"], *(own[name] for name in known)].add(own[unit] if unit else number)
+    return min(map(len, found.values()))
+
+
+def audited(table, *require, **schema):
+    policy = {"schema": {**ROLES_OUT, **schema}, "require": [*require]}
+    return fk.audit(table, policy, learned=False)
+
+
+def asked(secret, known, below):
+    return {"facts": {}, "sensitive": secret, "knowing": known, "below": str(below)}
+
+
+def reached_out(made):
+    return [verdict.disclosure.settled for verdict in made.verdicts]
+
+
+SIGHTS = [
+    *(("s1", own) for own in ([], ["z"], ["s2"], ["s2", "z"])),
+    *(("s2", own) for own in ([], ["z"], ["s1"], ["s1", "z"])),
+]
+
+
+def test_what_shows_is_recounted():
+    for seed in TABLES:
+        rows = some_rows(random.Random(seed))
+        expected = [surest(rows, *sight) for sight in SIGHTS]
+        for more in (Fraction(1, 10**6), 0):
+            limits = [min(Fraction(1), own + more) for own in expected]
+            both = [asked(*of, own) for of, own in zip(SIGHTS, limits, strict=True)]
+            made = audited(table_of(rows), *both)
+            assert reached_out(made) == expected
+            safe = [bool(more) and own < 1 for own in expected]
+            assert [verdict.safe for verdict in made.verdicts] == safe
+
+
+def test_whoever_shows_anything_is_counted():
+    for seed in TABLES:
+        rows = some_rows(random.Random(seed))
+        require, held = [], []
+        for known in ([], ["s1"], ["z"]):
+            least, units = smallest(rows, known), smallest(rows, known, "who")
+            for more in (0, 1):
+                keys = "k_anonymity", "group_size"
+                require += [{key: least + more, "knowing": known} for key in keys]
+                if known != ["s1"]:
+                    of = {"k": units + more, "of": "who"}
+                    require.append({"k_anonymity": of, "knowing": known})
+                held += [not more] * (3 if known != ["s1"] else 2)
+        made = audited(table_of(rows), *require)
+        assert [verdict.safe for verdict in made.verdicts] == held
+
+
+@pytest.mark.parametrize("known", [[], ["z"]])
+def test_every_door_judges_what_shows(known, tmp_path):
+    table, require = table_of(WARD_OUT), asked("s2", known, "1/2")
+    csv.write_csv(table, tmp_path / "t.csv")
+    fk.Policy.from_dict({"schema": ROLES_OUT, "require": [require]}).save(tmp_path / "p.toml")
+    given = [table, tmp_path / "t.csv", fk.Release.from_schema(table, fk.Schema(**ROLES_OUT))]
+    if not known:
+        how = {"sensitive": ROLES_OUT["sensitive"], "missing": "drop"}
+        given.append(fk.Release.from_generalized(table, quasi_identifiers=["q"], **how))
+        counts = table.drop_columns(["z", "who"]).append_column("count", [[1] * len(table)])
+        some = pa.concat_tables([counts.slice(0, 3), counts.slice(4)])
+        given.append(fk.Release.from_tally(some, group=["q"], **how))
+    for own in given:
+        made = audited(own, require)
+        assert (made.safe, reached_out(made)) == (False, [1])
+    named = [str(tmp_path / "t.csv"), "--policy", str(tmp_path / "p.toml")]
+    said = CliRunner().invoke(app, ["audit", *named])
+    assert said.exit_code == 1
+    assert "100%" in said.stdout
+
+
+LOST = r"no s1 or s2 and show another"
+
+
+@pytest.mark.parametrize("nested", [True, False])
+def test_together_refuses_what_it_loses(nested):
+    how = {"group": "q", "sensitive": ["s1", "s2"], "person": "who"}
+    others = [(*row[:4], f"{row[4]}2") for row in WARD_OUT]
+    tables = [table_of(WARD_OUT), table_of([*WARD_OUT, *others] if nested else others)]
+    with pytest.raises(UnsupportedError, match=f"{LOST}.*'unknown'"):
+        fk.together([fk.Release.from_groups(own, **how, missing="drop") for own in tables])
+    whole = [own.set_column(1, "s1", own["s1"].fill_null("unknown")) for own in tables]
+    both = fk.together([fk.Release.from_groups(own, **how) for own in whole])
+    required = fk.Requirement(fk.Facts(), "3/4", sensitive="s2", knowing=[])
+    assert reached_out(fk.audit(both, fk.Policy([required]))) == [1]
+
+
+def test_silent_members_cannot_have_it():
+    rows = [*zip("11", "AB", "OO", "mm", "ab", strict=True)]
+    rows += [("1", None, "O", "f", "c"), ("1", None, "v", "f", "d"), ("1", "A", None, "f", "e")]
+    rule = {"values": ["v"], "where": {"z": ["m"]}, "sensitive": "s2"}
+    made = audited(table_of(rows), asked("s2", [], "1"), impossible=[rule])
+    # Of the two women who show an s2 one has v, and both men have O.
+    assert made.counted[0].seen.able.people.tolist() == [[2, 2]]
+    assert not made.safe

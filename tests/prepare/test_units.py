@@ -1,26 +1,333 @@
-"""Units: whether a row is a person; where it is not, everything is said of cases."""
+"""Units: whether a row is a person, a case of one, or one of several of the same person."""
 
 import json
+import random
 import re
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
 from io import StringIO
 
 import duckdb
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 from tests.cli.conftest import desk as desk
+from tests.examples import NIGHTLY
+from tests.oracle.units import limit_of_people, surest_of_person
+from tests.support import RULES
 
 import foreknow as fk
 from foreknow.data.engines import units
 from foreknow.data.engines.duckdb_table import DuckTable
+from foreknow.data.people import bare_name
+from foreknow.errors import SchemaError
+from foreknow_judge.errors import PolicyError, UnsupportedError
+
+TABLES = range(20_000 if NIGHTLY else 160)
+ROLES = {"person": "who", "unit": "row", "quasi_identifiers": ["ward"], "sensitive": "ill"}
+
+
+def few_cases(rng):
+    """Some cases of some people in some groups."""
+    some = range(rng.randint(2, 6))
+    return [(rng.choice("ABCD"), rng.choice([0, 0, 1, 2]), rng.choice("xyz")) for _ in some]
+
+
+def table_of(cases):
+    who, ward, ill = zip(*cases, strict=True)
+    return pa.table({"who": who, "ward": [f"w{group}" for group in ward], "ill": ill})
+
+
+def asked(*require, **schema):
+    return {"schema": {**ROLES, **schema}, "require": [*require]}
+
+
+def judged(cases, *require):
+    return fk.audit(table_of(cases), asked(*require), learned=False)
+
+
+@pytest.mark.parametrize("block", range(2))
+def test_limits_concern_sums_of_cases(block):
+    for seed in TABLES[block::2]:
+        rng = random.Random(seed)
+        cases, ruled, known = few_cases(rng), rng.randint(0, 2), rng.randint(0, 2)
+        expected = limit_of_people(cases, "x", ruled, known)
+        assert surest_of_person(cases, "x", ruled, known) <= expected
+        facts = {"facts": {"l": ruled, "k": known}, "values": ["x"]}
+        if any(value == "x" for _, _, value in cases):
+            near = (expected - Fraction(1, 10**12), expected, expected + Fraction(1, 10**12))
+            limits = [limit for limit in near if 0 < limit <= 1]
+            for limit in limits if NIGHTLY else [limits[seed // 4 % len(limits)]]:
+                (verdict,) = judged(cases, {**facts, "below": str(limit)}).verdicts
+                assert (verdict.found.settled, verdict.safe) == (expected, expected < limit)
+
+
+def test_the_witness_names_the_groups():
+    cases = [("A", 0, "x"), ("A", 1, "x"), ("B", 0, "y"), ("C", 1, "y"), ("D", 2, "y")]
+    (verdict,) = judged(cases, {"facts": {}, "values": ["x"], "below": 0.9}).verdicts
+    assert (verdict.found.settled, verdict.found.bounded) == (1, True)
+    told = {"groups": ["(ward='w0')", "(ward='w1')"], "chances": [0.5, 0.5]}
+    assert verdict.found.witness.to_dict() == told
+
+
+def test_the_risk_report_counts_people():
+    cases = [("A", 0, "x")] * 3 + [("B", 1, "y"), ("C", 1, "y"), ("C", 1, "x")]
+    found = fk.risk_report(table_of(cases), policy=asked({"k_anonymity": 1}))
+    assert (found.people, found.uniques, found.prosecutor.highest) == (3, 1, 1)
+    assert not found.in_cases
+
+
+def visits(rng, many=300, people=200):
+    """A table of visits; nobody's age is always the same."""
+    who = [f"P{rng.randrange(people)}" for _ in range(many)]
+    return pa.table({
+        "who": who,
+        "ward": [rng.choice("ABCDEFGH") for _ in who],
+        "age": [rng.randrange(20, 80) for _ in who],
+        "house": [int(name[1:]) // 3 for name in who],
+        "ill": [rng.choice([f"d{i}" for i in range(12)]) for _ in who],
+    })  # fmt: skip
+
+
+POLICY = {
+    "schema": {**ROLES, "quasi_identifiers": ["ward", "age"], "identifiers": ["who"]},
+    "require": [
+        {"facts": {"k": 1}, "below": 0.9},
+        {"k_anonymity": 4},
+        {"group_size": {"k": 3, "of": "house"}},
+    ],
+}
+
+
+@pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
+def test_published_cases_keep_the_limit(method, tmp_path):
+    divided, seeds = 0, range(40 if NIGHTLY else 2)
+    for seed in seeds:
+        table = visits(random.Random(seed), *((300, 200) if method == "mondrian" else (1500, 1200)))
+        policy = json.loads(json.dumps(POLICY))
+        if method == "fulldomain":
+            policy["schema"]["hierarchies"] = {"age": {"intervals": [30, 60]}}
+        made = fk.publish(table, policy, method=method, seed=seed)
+        assert made.audit.safe
+        made.write(tmp_path / str(seed))
+        members = pq.read_table(tmp_path / f"{seed}.owner" / "members.parquet").to_pylist()
+        groups, sums = {}, Counter()  # the cases of each group, by what the owner keeps
+        for row, own in zip(members, table.to_pylist(), strict=True):
+            groups.setdefault((row["ward"], row["age"]), []).append(own)
+        divided += len(groups) > 1
+        for rows in groups.values():
+            assert len({row["who"] for row in rows}) >= 4
+            assert len({row["house"] for row in rows}) >= 3
+            bag = Counter(row["ill"] for row in rows)
+            for row in rows:
+                for value, have in bag.items():  # one other person's value is known
+                    sums[row["who"], value] += Fraction(have, max(len(rows) - 1, have))
+        assert max(sums.values()) < Fraction(9, 10)
+        assert min(Fraction(1), max(sums.values())) == made.audit.verdicts[0].found.settled
+    assert 2 * divided >= len(seeds)
+
+
+TWO = [("A", 0, "x"), ("B", 0, "y")]
+OF_ONE = [("A", 0, "x"), ("A", 0, "y")]
+FIVE = [("A", 0, "x"), ("A", 0, "y"), ("B", 0, "z"), ("A", 1, "x"), ("A", 1, "y")]
+ALIKE = [(f"p{p}", p, "xyz"[p % 3]) for p in range(4) for _ in range(4)]
+DECOY = "^Decoy does not know of people with several cases; publish by "
+DECOY += 'method = "mondrian" or "fulldomain"$'
+
+
+def refused_of(call, said, error=fk.InputError):
+    with pytest.raises(error, match=said):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("cases", "require", "how", "said"),
+    [
+        ([("A", 0, "x"), (None, 0, "y")], {"k_anonymity": 1}, {}, "row 2 names nobody in 'who'"),
+        ([("A", 0, "x"), *[(None, 0, "y")] * 4], {"k_anonymity": 4}, {}, "row 2 names nobody"),
+        ([("1", 0, "x"), ("01", 0, "y")], {"k_anonymity": 1}, {}, "look like one"),
+        ([("A", 0, "x"), ("a ", 0, "y")], {"k_anonymity": 1}, {}, "look like one"),
+        ([("7", 0, "x"), ("7.0", 0, "y")], {"k_anonymity": 1}, {}, "look like one"),
+        (FIVE, {"group_size": 3}, {"method": fk.Anatomy(l=2)}, "[12] different who"),
+        (FIVE, {"group_size": 3}, {"method": "mondrian"}, "[12] different who"),
+        (ALIKE, {"k_anonymity": 3}, {"form": "bucketized"}, "different who look alike"),
+        (OF_ONE, {"facts": {}, "below": 0.9}, {"method": "decoy"}, DECOY),
+        ([("A", 0, "x")] * 6 + [(f"P{i}", 0, "y") for i in range(6)],
+         {"facts": {}, "below": 0.9, "values": ["x"]}, {}, "'x'"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_published(cases, require, how, said):
+    refused_of(lambda: fk.publish(table_of(cases), asked(require), **how), said, fk.ForeknowError)
+    if "look like" in said:
+        refused_of(lambda: judged(cases, {"k_anonymity": 2}), said)
+
+
+@pytest.mark.parametrize(
+    ("schema", "require", "said"),
+    [
+        ({}, {"facts": {}, "within": 5, "below": 0.9}, "within is unsupported where rows are"),
+        ({}, {"priors": [{"by": [], "table": None}], "at_most_times": 2}, "priors"),
+        ({"person": "nobody"}, {"facts": {}, "below": 0.9}, "does not show whose cases"),
+    ],
+)
+def test_nothing_is_counted_before(schema, require, said, monkeypatch):
+    """What is refused whatever the table has is refused before the table is counted."""
+    monkeypatch.setattr(fk.Release, "counts", property(lambda release: pytest.fail("counted")))
+    rows = table_of(TWO).append_column("pay", [[1, 2]])
+    refused_of(lambda: fk.audit(rows, asked(require, **{"sensitive": "pay", **schema})), said)
+
+
+def test_unpublished_columns_may_be_known(tmp_path):
+    table = visits(random.Random(3))
+    table = table.append_column("sex", [["f" if i % 2 else "m" for i in range(len(table))]])
+    roles = {"quasi_identifiers": ["ward", "age"], "sensitive": "ill"}
+    required = {"facts": {"k": 1}, "below": 0.6, "knowing": ["sex"]}
+    policy = {"schema": roles, "require": [required]}
+    made = fk.publish(table, policy, seed=1)
+    shown = fk.publish(table, {**policy, "schema": {**roles, "other": ["sex"]}}, seed=1)
+    assert "sex" not in made.tables["release"].column_names
+    assert made.audit.verdicts[0].reached == shown.audit.verdicts[0].reached
+    assert made.groups == shown.groups
+    made.write(tmp_path / "out")
+    assert "sex known of everybody" in fk.verify(tmp_path / "out").claimed_scope.word[0]
+    refused_of(lambda: fk.audit(tmp_path / "out", policy), "'sex' is not among the columns")
+    how = {"form": "bucketized", "method": "mondrian"}
+    refused_of(lambda: fk.publish(table, policy, **how), "generalized")
+    # Two requirements that differ by what only the owner sees do not conflict.
+    facts = [{"facts": {"l": 1}, "below": 0.9, "knowing": own} for own in (["sex"], [])]
+    assert fk.publish(table, {"schema": roles, "require": facts}).audit.safe
+
+
+# ---- criteria ------------------------------------------------------------------------------------
+
+# Two people, of whom each has one case of each illness; and as many in the population.
+PERSONS = pa.table({"who": ["A", "B"], "age": ["20", "20"], "ill": ["1", "2"]})
+OF_CASES = pa.concat_tables([PERSONS] * 5)
+POPULATION = pa.table({"age": ["20"] * 12})
+OF_AGES = {"person": "who", "quasi_identifiers": ["age"], "sensitive": "ill"}
+RULED = [
+    replace(rule, population=POPULATION) if hasattr(rule, "population") else rule for rule in RULES
+]
+COUNTS_ROWS = "counts rows, and rows are cases of 'who'"
+
+
+def of_ages(rule, unit, table):
+    """What a criterion attains of a table whose rows are people, or cases of them."""
+    policy = fk.Policy([fk.Requirement(rule)], fk.Schema(**OF_AGES, unit=unit))
+    return fk.audit(table, policy, learned=False).verdicts[0]
+
+
+@pytest.mark.parametrize("rule", RULED, ids=lambda rule: rule.key)
+def test_five_cases_change_no_criterion(rule):
+    if not rule.of_cases:
+        refused_of(lambda: of_ages(rule, "row", OF_CASES), COUNTS_ROWS, PolicyError)
+        return
+    found, whole = of_ages(rule, "row", OF_CASES), of_ages(rule, "person", PERSONS)
+    assert (found.reached, found.safe) == (whole.reached, whole.safe)
+
+
+@pytest.mark.thinned(4)
+@pytest.mark.parametrize("method", ["mondrian", "fulldomain", "decoy", fk.Anatomy(l=5)])
+@pytest.mark.parametrize("beside", [(), (fk.LDiversity(2),)], ids=["alone", "beside another"])
+@pytest.mark.parametrize("rule", [own for own in RULED if own.of_cases], ids=lambda own: own.key)
+def test_criteria_of_cases_are_published(rule, beside, method):
+    many = range(80)
+    table = {"who": [f"p{i // 2}" for i in many], "ill": [i % 5 for i in many]}
+    table = pa.table({**table, "age": [20 + i * 7 % 80 for i in many]})
+    schema = fk.Schema(**OF_AGES, unit="row", hierarchies={"age": {"intervals": [10, 40]}})
+    policy = fk.Policy([fk.Requirement(own) for own in (rule, *beside)], schema)
+    refused = None
+    if method == "decoy" and rule.key in ("k_anonymity", "group_size"):
+        refused = UnsupportedError, r"^Decoy does not know of people with several cases; publish by"
+    elif isinstance(method, fk.Anatomy) and rule.key == "levels":
+        refused = PolicyError, "publish with form = "
+    elif isinstance(method, fk.Anatomy) and rule.key == "k_anonymity":
+        refused = UnsupportedError, "or require group_size"
+    if refused is not None:
+        refused_of(lambda: fk.publish(table, policy, method=method), refused[1], refused[0])
+        return
+    made = fk.publish(table, policy, method=method)
+    assert made.audit.safe
+    assert made.audit.scope.method == "not judged"  # what is proved of a method is of people
+    found = fk.audit(made.release, policy.shown, learned=False).verdicts
+    if rule.key not in ("k_anonymity", "group_size"):
+        assert [v.reached for v in found] == [v.reached for v in made.audit.verdicts]
+
+
+def test_criteria_state_counting_cases():
+    table, require = table_of([("A", 0, v) for v in "xyz"]), [{"l_diversity": {"l": 2}}]
+    found = fk.audit(table, asked(*require, {"k_anonymity": 1}), learned=False)
+    said = "; counted are cases, and all of them may be of one person"
+    assert [said in verdict.words for verdict in found.verdicts] == [True, False]
+    assert said in found.to_html()
+    people = {"quasi_identifiers": ["ward"], "sensitive": "ill"}
+    other = fk.audit(table, {"schema": people, "require": require}, learned=False)
+    assert said not in other.to_html()
+    for limits in ([], [{"facts": {}, "below": 1}]):
+        notes = judged(TWO, {"k_anonymity": 2}, *limits).notes
+        said = "limits hold for the sum over a person's cases"
+        assert any(said in note for note in notes) == bool(limits)
+        assert "the owner counts people" in notes[0]
+
+
+def test_barred_persons_are_added_up():
+    """A man has each of two cases of a group in which no woman can have HIV."""
+    rows = {"who": [*"112345"], "sex": [*"mmffmm"], "ward": ["w"] * 6}
+    table = pa.table({**rows, "ill": ["HIV", "Flu", "Flu", "Cold", "Flu", "Cold"]})
+    rules = {"impossible": [{"values": ["HIV"], "where": {"sex": ["f"]}}]}
+    require = {"facts": {}, "below": "1/2", "values": ["HIV"]}
+    for more, known in (({"other": ["sex"]}, {"knowing": []}), ({}, {})):
+        policy = asked({**require, **known}, **more, **rules)
+        (verdict,) = fk.audit(table, policy, learned=False).verdicts
+        assert verdict.found.probability == 0.5  # twice one of the four cases of men
+        assert not verdict.safe
+
+
+# ---- two spellings of a name ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("semantics", ["set", "multiset"])
+@pytest.mark.parametrize("names", [["7", "07", "8"], ["P1", "p1 ", "P2"], ["x", "x\u200b", "y"]])
+def test_spellings_are_one_person(semantics, names):
+    """Two people were counted as three: HIV by 1/3, where one of two has it."""
+    rows = {"ward": ["a"] * 3, "ill": ["HIV", "Flu", "Cold"]}
+    schema = {**ROLES, "unit": "person", "semantics": semantics}
+    limit = {"facts": {"l": 0}, "below": "1/2", "values": ["HIV"]}
+    table = pd.DataFrame({"who": names, **rows})
+    for call in fk.audit, fk.publish:
+        with pytest.raises(SchemaError, match="look like one, and would be counted as two"):
+            call(table, {"schema": schema, "require": [limit, {"k_anonymity": 3}]})
+    columns = {"quasi_identifiers": ["ward"], "sensitive": "ill", "person": "who"}
+    release = fk.Release.from_generalized(table, **columns, semantics=semantics)
+    with pytest.raises(SchemaError, match="look like one"):
+        fk.audit(release, {"require": [limit]})
+    alike = pd.DataFrame({"who": ["7", "7", "8"], **rows})
+    assert not fk.audit(alike, {"schema": schema, "require": [limit]}).safe
+
+
+def test_unseen_marks_are_one_name():
+    """Four people were counted in a group of three."""
+    for mark in ("\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u202e"):
+        assert bare_name(f"{mark}P{mark}1{mark}") == bare_name("P1")
+    rows = {"ward": ["a"] * 4, "ill": [*"wxyz"], "who": ["P1", "P1\u200b", "P2", "P3"]}
+    household = {"quasi_identifiers": ["ward"], "sensitive": "ill"}
+    for schema, wanted in ((ROLES, 4), (household, {"k": 4, "of": "who"})):
+        with pytest.raises(SchemaError, match="look like one, and would be counted as two"):
+            fk.audit(pd.DataFrame(rows), {"schema": schema, "require": [{"k_anonymity": wanted}]})
+
+
+# ---- units: whether a row is a person; where it is not, everything is said of cases --------------
+
 
 ILLS = ["flu", "cold", "Sick person", "cough"]
 REQUIRE = [{"facts": {"l": 0, "k": 1}, "below": 0.9}, {"k_anonymity": 4}]
 
 
-def visits(people=24, each=5, **more):
+def visits_units(people=24, each=5, **more):
     """A table of visits: `each` of every patient, who is always of one age."""
     of = [p for p in range(people) for _ in range(each)]
     rows = {
@@ -63,7 +370,7 @@ def refused(table, said, **schema):
 
 @pytest.mark.parametrize("kind", ["arrow", "polars", "csv", "parquet", "duckdb"])
 def test_identifier_that_repeats_is_refused(kind, tmp_path):
-    source = written(visits(), tmp_path, kind)
+    source = written(visits_units(), tmp_path, kind)
     for engine in ("memory", "duckdb"):
         with pytest.raises(fk.InputError) as error:
             fk.publish(source, policy(), engine=engine)
@@ -76,38 +383,25 @@ def test_identifier_that_repeats_is_refused(kind, tmp_path):
 
 def test_other_calls_refuse_it_too(tmp_path):
     session = pytest.importorskip("foreknow.explore.session")
-    fk.publish(visits(), policy(unit="row")).write(tmp_path / "out")
+    fk.publish(visits_units(), policy(unit="row")).write(tmp_path / "out")
     fk.Policy.from_dict(policy()).save(tmp_path / "p.toml")
-    explored = session.Session(tmp_path, written(visits(), tmp_path), tmp_path / "p.toml")
+    explored = session.Session(tmp_path, written(visits_units(), tmp_path), tmp_path / "p.toml")
     for ask in (
-        lambda: fk.audit(visits(), policy()),
-        lambda: fk.audit(read(visits()), policy()),
-        lambda: fk.risk_report(visits(), policy=policy()),
-        lambda: read(visits()).n_people,
+        lambda: fk.audit(visits_units(), policy()),
+        lambda: fk.audit(read(visits_units()), policy()),
+        lambda: fk.risk_report(visits_units(), policy=policy()),
+        lambda: read(visits_units()).n_people,
         lambda: explored.looked(None),
-        lambda: fk.evidence_report(tmp_path / "out", visits(), policy(), queries=5),
+        lambda: fk.evidence_report(tmp_path / "out", visits_units(), policy(), queries=5),
     ):
         with pytest.raises(fk.InputError, match=r"a row is not a person|unit"):
             ask()
 
 
-def test_missing_identifiers_are_no_repeats(tmp_path):
-    names = [None if i % 3 else f"N{i}" for i in range(120)]
-    numbers = [float("nan") if i % 3 else float(i) for i in range(120)]
-    for table in (visits(patient_id=names), visits(patient_id=numbers)):
-        assert fk.publish(table, policy()).audit.safe
-    path = written(visits(patient_id=names), tmp_path)
-    assert fk.publish(path, policy(), engine="duckdb").audit.safe
-    names[7] = names[6] = "twice"
-    refused(visits(patient_id=names), "'twice'")
-    refused(visits(), r"'patient_id' repeats", identifiers=["visit_id", "patient_id"])
-    assert fk.publish(visits(), policy(identifiers=["visit_id"])).audit.safe
-
-
 @pytest.mark.parametrize("how", ["arrow", "csv"])
 def test_two_people_have_one_name(how, tmp_path):
     names = [f"N{i}" for i in range(119)] + ["N7"]
-    table = written(visits(120, 1, name=names, id=[*range(120)]), tmp_path, how)
+    table = written(visits_units(120, 1, name=names, id=[*range(120)]), tmp_path, how)
     assert fk.publish(table, policy(identifiers=["patient_id", "name"])).audit.safe
     assert fk.audit(table, policy(identifiers=["name", "patient_id"])).verdicts
     for others in (["id", "name"], ["visit_id", "name"]):  # which may number rows
@@ -117,31 +411,11 @@ def test_two_people_have_one_name(how, tmp_path):
         assert fk.publish(table, policy(identifiers=others[:1])).audit.safe
 
 
-@pytest.mark.parametrize(
-    ("name", "how"),
-    [("Patient", "arrow"), ("name", "csv"), ("person", "large csv"), ("Kunde", "duckdb")],
-)
-def test_namesakes_in_any_column(name, how, tmp_path, monkeypatch):
-    names = [f"Ernst, Anna {i}" for i in range(119)] + ["Ernst, Anna 7"]
-    table = visits(120, 1, **{name: names}, case=[*range(120)])
-    table = written(table, tmp_path, how.removeprefix("large "))
-    if how == "large csv":
-        monkeypatch.setattr(units, "_LARGE", 1)
-    way = 'say person = "NUMBER" in [schema], if a column NUMBER has'
-    assert way in refused(table, f"'{name}' repeats", identifiers=[name])
-    way = 'say person = "case" in [schema], if each of these is another'
-    assert way in refused(table, f"'{name}' repeats", identifiers=[name, "case"])
-    for identifiers in ([name], [name, "case"]):
-        rules = policy(identifiers=identifiers, person="case")
-        assert fk.publish(table, rules).audit.safe
-        assert fk.audit(table, rules).verdicts
-
-
 @pytest.mark.parametrize("name", ["Patient", "patient_id", "id"])
 def test_number_is_of_one_person(name):
     numbers = [1000 + i for i in range(119)] + [1007]
     coded = [*map("P{}".format, numbers[:-2]), "unknown", "P1007"]
-    table = visits(120, 1).drop_columns("patient_id")
+    table = visits_units(120, 1).drop_columns("patient_id")
     for own in (numbers, coded):
         again = table.append_column(name, pa.array(own))
         said = refused(again, f"'{name}' repeats", identifiers=[name], person="visit_id")
@@ -152,34 +426,38 @@ def test_number_is_of_one_person(name):
 def test_every_row_needs_its_number():
     names = [f"N{i}" for i in range(119)] + ["N7"]
     numbers = [f"P{i}" for i in range(119)] + [None]
-    table = visits(120, 1, name=names, patient_id=numbers)
+    table = visits_units(120, 1, name=names, patient_id=numbers)
     refused(table, "'name' repeats", identifiers=["patient_id", "name"])
     both = ["visit_id", "patient_id"]
-    refused(visits(), "'patient_id' repeats", identifiers=both, person="visit_id")
+    refused(visits_units(), "'patient_id' repeats", identifiers=both, person="visit_id")
     # Where people have several rows, an identifier is of one of them.
     several = {"person": "patient_id", "semantics": "multiset"}
     read(
-        visits(name=[f"n{i // 5}" for i in range(120)]), **several, identifiers=["name"]
+        visits_units(name=[f"n{i // 5}" for i in range(120)]), **several, identifiers=["name"]
     ).everyone()
     with pytest.raises(fk.InputError, match="'visit_id'"):
-        read(visits(), **several | {"person": "visit_id"}).everyone()
+        read(visits_units(), **several | {"person": "visit_id"}).everyone()
 
 
 def test_a_published_number_is_noted(tmp_path):
     said = "patient_id is published, and looks like the number of a person"
     more = {"identifiers": [], "quasi_identifiers": ["age", "patient_id"]}
     rules = policy(**more)
-    made = fk.publish(visits(), rules)
-    for found in (made.audit, fk.audit(visits(), rules), fk.audit(read(visits(), **more), rules)):
+    made = fk.publish(visits_units(), rules)
+    for found in (
+        made.audit,
+        fk.audit(visits_units(), rules),
+        fk.audit(read(visits_units(), **more), rules),
+    ):
         assert found.scope.numbers == ("patient_id",)
         (note,) = [note for note in found.notes if note.startswith(said)]
         assert 'unit = "row" and person = "patient_id"' in note
     made.write(tmp_path / "out")
     assert fk.verify(tmp_path / "out").claimed_scope.numbers == ("patient_id",)
     for table, schema, numbers in (
-        (visits(), {"unit": "row", "person": "patient_id"}, ()),
-        (visits(), {"identifiers": [], "sensitive": "patient_id"}, ("patient_id",)),
-        (visits(each=1), more, ()),
+        (visits_units(), {"unit": "row", "person": "patient_id"}, ()),
+        (visits_units(), {"identifiers": [], "sensitive": "patient_id"}, ("patient_id",)),
+        (visits_units(each=1), more, ()),
     ):
         assert fk.audit(table, policy(**schema)).scope.numbers == numbers
 
@@ -210,7 +488,7 @@ def printed(result):
 
 @pytest.mark.complete
 def test_reports_speak_of_cases(desk):
-    pl.from_arrow(visits(each=5)).write_csv("visits.csv")
+    pl.from_arrow(visits_units(each=5)).write_csv("visits.csv")
     rules = fk.Policy.from_dict(policy(unit="row"))
     rules.save(desk.folder / "p.toml")
     both = "visits.csv", "-p", "p.toml"
@@ -250,14 +528,14 @@ def test_reports_speak_of_cases(desk):
 
 
 def test_refusals_and_certificates_say_cases(tmp_path):
-    rare = visits(people=40, each=1, age=[f"place {i}" for i in range(40)])
+    rare = visits_units(people=40, each=1, age=[f"place {i}" for i in range(40)])
     refused(rare, "fewer than 4 cases each", unit="row")
     with pytest.raises(fk.NoSafeRelease) as error:
-        fk.publish(visits(people=1, each=3, ill=["Sick person"] * 3), policy(unit="row"))
+        fk.publish(visits_units(people=1, each=3, ill=["Sick person"] * 3), policy(unit="row"))
     assert_cases(str(error.value))
     assert "Sick person" in str(error.value)
-    assert "120 people" in fk.publish(visits(), policy(identifiers=[])).audit.summary()
-    fk.publish(visits(), policy(unit="row")).write(tmp_path / "out")
+    assert "120 people" in fk.publish(visits_units(), policy(identifiers=[])).audit.summary()
+    fk.publish(visits_units(), policy(unit="row")).write(tmp_path / "out")
     path = tmp_path / "out" / "certificate.json"
     told = json.loads(path.read_text())
     assert told["scope"]["cases"] is True
@@ -277,23 +555,23 @@ def test_refusals_and_certificates_say_cases(tmp_path):
 
 
 def test_init_finds_repeated_people():
-    table = visits(people=12, each=40)  # 12 numbers in 480 rows
+    table = visits_units(people=12, each=40)  # 12 numbers in 480 rows
     found = fk.suggest_policy(table)
     assert found.repeated == ("patient_id",)
     assert "can be published as it is" not in found.to_toml()
     assert 'unit = "row"\nperson = "patient_id"\n' in found.to_toml()
     with pytest.raises(fk.NoSafeRelease):  # nobody's 40 rows together
         fk.publish(table, found.policy)
-    assert "can be published as it is" in fk.suggest_policy(visits(each=1)).to_toml()
+    assert "can be published as it is" in fk.suggest_policy(visits_units(each=1)).to_toml()
     # Names that only together name somebody need no role.
     names = {"last_name": [f"L{i % 11}" for i in range(120)]}
     names["first_name"] = [f"F{i // 11}" for i in range(120)]
-    found = fk.suggest_policy(visits(people=120, each=1, **names))
+    found = fk.suggest_policy(visits_units(people=120, each=1, **names))
     assert not found.repeated
     assert not {*names} & {*found.policy.schema.identifiers}
     # Dates of birth but for one are no numbers of people.
     born = [f"{i % 28 + 1:02d}.03.{1900 + i % 97}" for i in range(2716)]
-    table = visits(people=2718, each=1, geb=[*born, "00.00.1961", born[0]])
+    table = visits_units(people=2718, each=1, geb=[*born, "00.00.1961", born[0]])
     found = fk.suggest_policy(table, sensitive="ill")
     assert not found.repeated
     assert "geb" not in found.policy.schema.columns
@@ -308,7 +586,7 @@ def test_init_finds_repeated_people():
     ("name", "how"), [("household_id", "arrow"), ("hid", "csv"), ("Anschrift", "arrow")]
 )
 def test_rarely_shared_columns_are_named(name, how, tmp_path):
-    table = visits(120, 1, **{name: [f"H{i // 3:03d}" for i in range(120)]})
+    table = visits_units(120, 1, **{name: [f"H{i // 3:03d}" for i in range(120)]})
     table = written(table, tmp_path, how)
     said = f"People who share {name}: most of its values are those of two to nine rows."
     made = fk.publish(table, policy())
@@ -332,21 +610,11 @@ def test_rarely_shared_columns_are_named(name, how, tmp_path):
     assert any(note.startswith(other) for note in notes)
 
 
-def test_columns_that_are_no_households():
-    more = {
-        "ward": [f"W{i % 5}" for i in range(120)],
-        "number": [f"N{i}" for i in range(120)],
-        "charges": [f"{i // 3}.50" for i in range(120)],
-        "born": [f"{i // 3 % 28 + 1:02d}.03.19{i // 3 % 90:02d}" for i in range(120)],
-    }
-    assert fk.audit(visits(120, 1, **more), policy()).scope.shared == ()
-
-
 # ---- what is looked at in the reading that is made anyway ---------------------------------------
 
 
 @pytest.fixture
-def asked(monkeypatch):
+def asked_units(monkeypatch):
     """A CSV file is large here; what its engine is asked to count is noted."""
     monkeypatch.setattr(units, "_LARGE", 1)
     asked = []
@@ -375,16 +643,16 @@ def large(folder, each, missing="", **more):
 
 
 @pytest.mark.parametrize("each", [1, 3, 40])
-def test_csv_is_read_once(each, tmp_path, asked):
+def test_csv_is_read_once(each, tmp_path, asked_units):
     path = large(tmp_path, each)
     microdata = read(path)
-    assert (microdata.n_people, asked) == (6000, [])
+    assert (microdata.n_people, asked_units) == (6000, [])
     assert microdata.shared == (("household",) if each == 3 else ())
     assert read(pl.read_csv(path).to_arrow()).shared == microdata.shared
 
 
 @pytest.mark.parametrize("missing", ["", "NA"])
-def test_repeated_identifiers_in_one_reading(missing, tmp_path, asked):
+def test_repeated_identifiers_in_one_reading(missing, tmp_path, asked_units):
     path, reading = large(tmp_path, 3, missing), {"missing": ["NA"]}
     assert read(path, reading=reading).n_people == 6000
     frame = pl.read_csv(path, infer_schema=False)
@@ -395,7 +663,7 @@ def test_repeated_identifiers_in_one_reading(missing, tmp_path, asked):
         _ = read(path, reading=reading).n_people
 
 
-def test_missing_spellings_hide_no_household(tmp_path, asked, monkeypatch):
+def test_missing_spellings_hide_no_household(tmp_path, asked_units, monkeypatch):
     monkeypatch.setattr(units, "_OF_LARGE", 1)
     homes = [i * 11 % 6000 // 3 for i in range(6000)]
     path = large(tmp_path, 3, household=["NA" if i % 10 < 6 else f"H{i}" for i in homes])

@@ -1,28 +1,32 @@
-"""What is written of a release: read, drawn from, and judged as it is written."""
+"""What is written of a release: read and judged as it is, its code book, and learned priors."""
 
+import json
+import random
 import shutil
+import stat
 from collections import Counter
 from datetime import date
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
+import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from tests.diagnoses import diagnoses
+from click.testing import CliRunner
+from tests.examples import NIGHTLY
 
 import foreknow as fk
-from foreknow.data.engines import duckdb_table
+from foreknow.cli.entry import app
+from foreknow.data.engines.typed import type_of, typed
 from foreknow.errors import InternalError, NoSafeRelease
 from foreknow.publishing import entries, flat_table, formats
 from foreknow.randomness import generator
 from foreknow_judge import written as verifier
 from foreknow_judge.certificate import digest_of
-from foreknow_judge.errors import CertificateError, InputError
+from foreknow_judge.errors import CertificateError, InputError, PolicyError
 
 WRITTEN = Path(__file__).parents[1] / "certificates"
-EVERY = sorted(path.name for path in WRITTEN.iterdir())
 
 
 def read(folder):
@@ -115,15 +119,6 @@ def test_unreadable_releases_are_refused(folder, tmp_path):
             call()
 
 
-@pytest.mark.parametrize("name", EVERY)
-def test_a_seed_gives_same_table(name):
-    first = draw(WRITTEN / name, 5)
-    assert first.equals(draw(WRITTEN / name, 5))
-    # A table that says all at once may be drawn in one way only.
-    if name != "hierarchy-generalized-csv":
-        assert any(not first.equals(draw(WRITTEN / name, seed)) for seed in range(6, 9))
-
-
 def test_seeds_agree_on_every_machine():
     found = draw(WRITTEN / "facts-generalized-csv", 7)
     assert found["age"].to_pylist()[:8] == [29, 26, 26, 28, 25, 37, 38, 24]
@@ -138,28 +133,6 @@ def bags(rows, groups, column):
         for value in row[column] if isinstance(row[column], list) else [row[column]]:
             found[tuple(str(row[name]) for name in groups), str(value)] += 1
     return found
-
-
-@pytest.mark.parametrize("semantics", ["set", "multiset"])
-def test_groups_keep_people_and_values(semantics, tmp_path):
-    roles = {"quasi_identifiers": ["age", "sex"], "sensitive": "diagnosis", "person": "person"}
-    table = diagnoses(150, 1, semantics=semantics)
-    roles["semantics"], by = semantics, ["age", "sex"]
-    place = written(tmp_path / "out", table, roles, format="parquet")
-    people, tally = (pq.read_table(place / f"{n}.parquet") for n in ("people", "sensitive"))
-    wanted = {
-        (tuple(str(row[name]) for name in by), row["diagnosis"]): row["count"]
-        for row in tally.to_pylist()
-    }
-    shown = read(place).to_pylist()
-    assert bags(shown, by, "diagnosis_shuffled") == wanted
-    groups = [
-        Counter(str([row[n] for n in by]) for row in rows) for rows in (shown, people.to_pylist())
-    ]
-    assert groups[0] == groups[1]
-    if semantics == "set":
-        assert all(len({*own}) == len(own) for own in (row["diagnosis_shuffled"] for row in shown))
-    assert fk.read_release(place).attrs["shuffled"] == ["diagnosis_shuffled"]
 
 
 def test_unlinked_columns_are_shuffled(tmp_path):
@@ -219,18 +192,6 @@ def recertified(folder, path, before):
     """As whoever wrote other counts would have certified them."""
     certificate = folder / "certificate.json"
     certificate.write_text(certificate.read_text().replace(before, digest_of(path)))
-
-
-def test_counts_without_groups_are_refused(tmp_path):
-    """They are right in all."""
-    folder = Path(shutil.copytree(WRITTEN / "facts-bucketized-csv", tmp_path / "copy"))
-    path = folder / "sensitive.csv"
-    text, before = path.read_text(), digest_of(path)
-    path.write_text(text.replace('1,"Cold",4', '1,"Cold",3').replace('2,"Cold",1', '2,"Cold",2'))
-    recertified(folder, path, before)
-    for call in (fk.read_release, fk.draw):
-        with pytest.raises(CertificateError, match="do not match"):
-            call(folder)
 
 
 @pytest.mark.parametrize("name", ["facts-bucketized-csv", "set-generalized-csv"])
@@ -354,16 +315,6 @@ def test_safe_files_of_other_groups(name, monkeypatch):
     assert done == [True]
 
 
-def test_release_is_recognized_by_frame(tmp_path):
-    rows = {"age": [20 + i % 20 for i in range(120)], "zip": ["10115", "20095", "80331"] * 40}
-    frame = pd.DataFrame(rows | {"charges": ["1.50", "20", "7.25", "-3"] * 30})
-    frame.to_csv(tmp_path / "own.csv", index=False)
-    roles = {"quasi_identifiers": ["age", "zip"], "sensitive": "charges", "k_anonymity": 4}
-    fk.publish(tmp_path / "own.csv", **roles, seed=1).save(tmp_path / "out")
-    found = fk.evidence(tmp_path / "out", pd.read_csv(tmp_path / "own.csv"))
-    assert isinstance(found, fk.EvidenceReport)
-
-
 # ---- a large release is judged by what was to be written; the verifier counts what was -----------
 
 
@@ -386,44 +337,6 @@ def made(monkeypatch, few, sensitive="ill", other=(), rows=None, **how):
     return fk.publish(rows or many(), policy, seed=5, format="parquet", **how)
 
 
-@pytest.mark.parametrize(
-    "how",
-    [
-        {"method": fk.Mondrian(suppression=0.1)},
-        {"method": "fulldomain"},
-        {"sensitive": ["ill", "drug"], "other": ["job"]},
-        {"sensitive": ["ill", "drug"], "unlinked": ["drug"]},
-        {"form": "bucketized"},
-        {
-            "sensitive": "count",
-            "rows": many().rename_columns(["age", "zip", "job", "count", "drug"]),
-        },
-    ],
-    ids=range(6),
-)
-def test_memory_agrees_with_files(monkeypatch, how, tmp_path):
-    small, large = (made(monkeypatch, few, **how) for few in (10**6, 100))
-    assert large.release.counts == small.release.counts
-    assert [*large.release.counts.groups] == [*small.release.counts.groups]
-    told = [[verdict.to_dict() for verdict in own.audit.verdicts] for own in (large, small)]
-    assert told[0] == told[1]
-    large.write(tmp_path / "out")
-    assert fk.verify(tmp_path / "out")
-
-
-def test_audit_reuses_written_counts(monkeypatch):
-    counted, tally = [], duckdb_table.DuckTable.tally
-
-    def noted(self, columns, **how):
-        found = tally(self, columns, **how)
-        counted.append(self.known is not None and found[1] is self.known[1])
-        return found
-
-    monkeypatch.setattr(duckdb_table.DuckTable, "tally", noted)
-    made(monkeypatch, 100)
-    assert counted == [True]
-
-
 def test_lost_rows_are_noticed(monkeypatch):
     write = entries.write_in_parts
 
@@ -433,3 +346,375 @@ def test_lost_rows_are_noticed(monkeypatch):
     monkeypatch.setattr(entries, "write_in_parts", fewer)
     with pytest.raises(InternalError, match=r"differs from what was written|disagree"):
         made(monkeypatch, 100)
+
+
+# ---- book ----------------------------------------------------------------------------------------
+
+
+def book_of(folder):
+    return json.loads((folder / "datapackage.json").read_text())
+
+
+def fields_of(book):
+    return book["resources"][0]["schema"]["fields"]
+
+
+def put(folder, book):
+    """Write another code book, and certify it."""
+    path = folder / "datapackage.json"
+    path.write_text(book if isinstance(book, str) else json.dumps(book))
+    certificate = json.loads((folder / "certificate.json").read_text())
+    certificate["code_book"] = digest_of(path)
+    (folder / "certificate.json").write_text(json.dumps(certificate))
+
+
+@pytest.mark.parametrize(
+    ("kind", "texts"),
+    [
+        ("integer", [["1", "-20", None, "+3"]]),
+        ("number", [["1" * 19], ["1.5", "2", "3e-7", ".5"]]),
+        ("date", [["2024-02-29"]]),
+        ("string", [["1", "01"], ["1e999"], ["nan"], ["2023-02-29"], ["2024-02-29 00:00:00"],
+                    ["1\n"], ["٣"], [None], []]),
+    ],
+)  # fmt: skip
+def test_type_is_of_all_texts(kind, texts):
+    kinds = {"integer": pa.int64(), "number": pa.float64(), "date": pa.date32()}
+    for own in texts:
+        column = pa.array(own, pa.string())
+        assert type_of(column) == kind
+        assert typed(column).type == kinds.get(kind, pa.string())
+        assert typed(column).null_count == column.null_count
+
+
+# ---- lies ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def made_book(tmp_path_factory):
+    """A release with every kind of entry in its code book."""
+    ranks = [["low", "mid", "high"][i % 3] for i in range(240)]
+    table = register().append_column("rank", pa.array(ranks))
+    roles = {**ROLES, "quasi_identifiers": ["age", "day", "town", "rank"]}
+    roles["hierarchies"] = {"rank": fk.Ordered(["low", "mid", "high"])}
+    return written(tmp_path_factory.mktemp("book") / "out", table, roles, unlinked=["income"])
+
+
+@pytest.fixture
+def copy(made_book, tmp_path):
+    return Path(shutil.copytree(made_book, tmp_path / "copy"))
+
+
+def places(value, path=()):
+    """Paths of everything in a JSON value."""
+    inner = {dict: dict.items, list: enumerate}.get(type(value), lambda _: ())(value)
+    for key, item in inner:
+        yield (*path, key)
+        yield from places(item, (*path, key))
+
+
+def refused(folder, book, said=r"datapackage\.json"):
+    put(folder, book)
+    with pytest.raises(CertificateError, match=said):
+        fk.verify(folder)
+
+
+def test_every_lie_is_refused(copy):
+    true, tried = book_of(copy), 0
+    assert fields_of(true)[3]["foreknow"]["order"] == ["low", "mid", "high"]
+    put(copy, true)
+    fk.verify(copy)
+    for number, (*above, key) in enumerate(places(true)):
+        if number % 2 and not NIGHTLY:
+            continue
+        for lie in (None, True, 1, 10**30, "x", [], {}, 7.5, -1):
+            book = inside = json.loads(json.dumps(true))
+            for step in above:
+                inside = inside[step]
+            if inside[key] == lie and type(inside[key]) is type(lie):
+                continue
+            inside[key] = lie
+            refused(copy, book)
+            tried += 1
+            if tried % 7:  # one or two lies of each place
+                break
+    assert tried > (80 if NIGHTLY else 40)
+    for field in ("fields", "missingValues"):
+        book = json.loads(json.dumps(true))
+        book["resources"][0]["schema"][field].append({"name": "more", "type": "string"})
+        refused(copy, book)
+    refused(copy, {**true, "licenses": [{"name": "CC0-1.0"}]}, "has an unknown key 'licenses'")
+
+
+def test_only_titles_are_publishers_words(copy):
+    book = book_of(copy)
+    fields_of(book)[0]["title"] = "Age at admission"
+    put(copy, book)
+    fk.verify(copy)
+    for title in (7, "x" * 1001, ["x"]):
+        fields_of(book)[0]["title"] = title
+        refused(copy, book, "unknown key")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("{", "is not JSON"),
+        ("[" * 100 + "]" * 100, "levels deep"),
+        ('{"a": 1, "a": 2}', "given twice"),
+        ('{"a": "' + "x" * 200_000 + '"}', "more than"),
+        ("[]", "by the files it is"),
+        ("null", "by the files it is"),
+        ('{"resources": "\\ud800"}', "half a character"),
+    ],
+)
+def test_code_book_is_hostile_input(content, said, copy):
+    refused(copy, content, said)
+
+
+# ---- CSV in the dialect of its table -------------------------------------------------------------
+
+POLICY_BOOK = {
+    "schema": {
+        "quasi_identifiers": ["age", "height"], "sensitive": ["ill", "income"],
+        "other": ["visits", "=note"], "identifiers": ["pid"],
+    },
+    "require": [
+        {"sensitive": "ill", "knowing": [], "facts": {"l": 1, "k": 1, "m": 0}, "below": 0.8},
+        {"sensitive": "income", "knowing": [], "within": 5, "facts": {"l": 1}, "below": 0.9},
+    ],
+}  # fmt: skip
+
+
+def source(kind, folder):
+    """People with umlauts, gaps and formulas in a file of a kind, and the policy that reads it."""
+    rng, n, path = random.Random(7), range(300), folder / f"in.{kind}"
+    frame = pl.DataFrame({
+        "pid": [f"p{i}" for i in n],
+        "age": [rng.randrange(20, 60) for _ in n],
+        "height": [rng.randrange(1500, 1990) / 10 for _ in n],
+        "ill": [rng.choice(["Grippe", "Ödem", "a;b,c"]) for _ in n],
+        "income": [rng.randrange(100, 300) / 4 for _ in n],
+        "visits": [rng.choice([None, 0, 1, 2]) for _ in n],
+        "=note": [rng.choice(["=1+1", "-2,5", "plain"]) for _ in n],
+    })  # fmt: skip
+    policy = {**POLICY_BOOK, "schema": {**POLICY_BOOK["schema"]}}
+    if kind == "de.csv":
+        floats = pl.col("height", "income").cast(pl.String).str.replace(".", ",", literal=True)
+        path.write_text("\ufeff" + frame.with_columns(floats).write_csv(separator=";"), "utf-8")
+        policy["schema"]["reading"] = {"decimal": ","}
+    elif kind == "xlsx":
+        pytest.importorskip("python_calamine")
+        pytest.importorskip("xlsxwriter")
+        frame.write_excel(path)
+    elif kind == "sav":
+        policy["schema"]["other"] = ["visits", "note"]  # no name of SPSS begins with =
+        pytest.importorskip("pyreadstat").write_sav(frame.rename({"=note": "note"}), str(path))
+    else:
+        frame.write_csv(path)
+    return path, policy
+
+
+def test_options_come_before_dialect(tmp_path):
+    path, policy = source("de.csv", tmp_path)
+    how = {"delimiter": "tab", "decimal": ".", "bom": False}
+    fk.publish(path, {**policy, "publish": how}, seed=1).write(tmp_path / "tab")
+    header, first, *_ = (tmp_path / "tab" / "release.csv").read_text().splitlines()
+    assert header.startswith('"age"\t"height"')
+    assert "." in first.split("\t")[-1]
+    assert fk.Policy.of({**policy, "publish": how}).options.to_dict()["bom"] is False
+    fk.verify(tmp_path / "tab")
+    for wrong in ({"delimiter": "x"}, {"decimal": ";"}, {"format": "parquet", "bom": True}):
+        with pytest.raises(PolicyError):
+            fk.publish(path, policy, **wrong)
+    for kind in ("xlsx", "sav", "dta"):
+        for call in (
+            lambda: fk.publish(path, policy, format=kind),  # noqa: B023
+            lambda: fk.Policy.of({**policy, "publish": {"format": kind}}),  # noqa: B023
+        ):
+            with pytest.raises(PolicyError, match=f"foreknow export FOLDER --to {kind}"):
+                call()
+
+
+# ---- priors learned from the table are never published with it: they stay with the owner ---------
+
+
+SEXES = ["other", "man", "woman"]
+VALUES = ["flu", "cold", "hiv", "ulcer"]
+ROWS = pa.table({  # one person of another sex, who has gout: the priors by sex say so for certain
+    "sex": ["other", *["woman", "man"] * 20],
+    "age": [50, *(20 + i % 9 for i in range(40))],
+    "disease": ["gout", *(VALUES[i * i % 7 % 4] for i in range(40))],
+})  # fmt: skip
+SCHEMA = fk.Schema(quasi_identifiers=["sex", "age"], sensitive="disease")
+OPTIONS = fk.PublishOptions(method="art", form="bucketized")
+
+
+def learned(smoothing=0):
+    return fk.Priors.learn(ROWS, ["sex"], "disease", smoothing=smoothing)
+
+
+def made_priors(priors, **limit):
+    policy = fk.Policy([fk.Requirement(priors, **(limit or {"at_most_times": 2}))])
+    return fk.publish(fk.Microdata(ROWS, SCHEMA), policy, options=OPTIONS)
+
+
+def from_file(folder, change=str):
+    """Write learned priors as `foreknow priors` does, and give the file as any other."""
+    path = folder / "statistics.csv"
+    learned().tables[0].to_csv(path)
+    path.write_text(change(path.read_text()))
+    return fk.Priors(path)
+
+
+def without_mark(text):
+    return "\n".join(line.rpartition(",")[0] for line in text.splitlines()) + "\n"
+
+
+def in_decimals(text, change=lambda chance: f"{chance:.4f}"):
+    head, *rows = without_mark(text).splitlines()
+    parts = [row.rpartition(",") for row in rows]
+    return "\n".join([head, *(f"{own},{change(float(Fraction(p)))}" for own, _, p in parts)]) + "\n"
+
+
+def pulled_to_the_middle(text):
+    return in_decimals(text, lambda chance: f"{0.99 * chance + 0.002:.6f}")
+
+
+WAYS = {
+    "learned": lambda path: learned(),
+    "learned with smoothing": lambda path: learned("1/10"),
+    "a file of learned ones": from_file,
+    "a file without its mark": lambda path: from_file(path, without_mark),
+    "a file of rounded ones": lambda path: from_file(path, in_decimals),
+    "pulled to the middle": lambda path: from_file(path, pulled_to_the_middle),
+}
+
+
+@pytest.mark.complete
+@pytest.mark.parametrize("way", WAYS)
+def test_published_files_hide_priors(way, tmp_path):
+    publication = made_priors(WAYS[way](tmp_path))
+    publication.write(tmp_path / "out")
+    files = {  # what the others may read
+        path.name: path.read_text()
+        for path in (tmp_path / "out").iterdir()
+        if stat.S_IMODE(path.stat().st_mode) & 0o077
+    }
+    papers = {"certificate.json", "datapackage.json", "report.html"}
+    assert {*files} == {"people.csv", "sensitive.csv", *papers}
+    certificate = json.loads(files["certificate.json"])
+    assert {*tables_of(certificate)[0]} == {"attributes", "digest"}
+    (finding,) = certificate["findings"]
+    assert finding["safe"] is True
+    said = {key for key, found in finding.items() if found is not None}
+    assert not {"value", "group", "exact", "probability", "below"} & said
+    for name in papers:
+        text = "".join(files[name].split())
+        for part in ('"rows":[', *(f'["{sex}"]' for sex in SEXES), *(f"sex{s}" for s in SEXES)):
+            assert part not in text, name
+    assert "kept with the owner" in files["report.html"]
+    assert "Before and after" not in files["report.html"]
+    assert "gout" not in json.dumps({**certificate, "scope": None})  # which lists values alone
+    assert publication.to_dict()["findings"] == certificate["findings"]
+
+
+# ---- verifying ---------------------------------------------------------------------------------
+
+
+def verify(*arguments):
+    """The exit code as the command line gives it, and all it says."""
+    run = CliRunner().invoke(app, ["verify", *map(str, arguments)])
+    if isinstance(run.exception, fk.InputError):
+        return 2, str(run.exception)
+    return run.exit_code, run.output
+
+
+def tables_of(certificate):
+    return certificate["policy"]["require"][0]["priors"]["tables"]
+
+
+@pytest.fixture(scope="module")
+def written_priors(tmp_path_factory):
+    """A folder with the release, and what its owner has of it."""
+    place = tmp_path_factory.mktemp("written")
+    made_priors(learned()).write(place / "out")
+    return place
+
+
+@pytest.fixture
+def folder_priors(written_priors, tmp_path):
+    """A copy of it, for this test alone."""
+    return Path(shutil.copytree(written_priors, tmp_path, dirs_exist_ok=True)) / "out"
+
+
+@pytest.fixture
+def kept(folder_priors):
+    return folder_priors.with_name("out.owner") / "priors.json"
+
+
+def test_owners_file_verifies_them(folder_priors, kept, tmp_path):
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    older = json.loads(kept.read_text())
+    assert older["key"] not in (folder_priors / "certificate.json").read_text()
+    assert older.pop("this_file_is") == "for the owner only"
+    assert verify(folder_priors)[0] == 0
+    kept.write_text(json.dumps({**older, "may_be_published": False}))
+    for where in (kept, tmp_path / "elsewhere.json", folder_priors / "priors.json"):
+        place = [] if where != tmp_path / "elsewhere.json" else ["--priors", where]
+        found = kept if where != folder_priors / "priors.json" else tmp_path / "elsewhere.json"
+        found.rename(where)
+        code, said = verify(folder_priors, *place)
+        assert (code, "Verified" in said) == (0, True)
+    assert "Keep priors.json to yourself" in said  # earlier versions wrote it into the folder
+
+
+def test_exchanged_priors_are_refused(folder_priors, kept):
+    other = json.loads(kept.read_text())
+    other["tables"][0]["rows"][0][1] = ["0", "1", "0", "0", "0"]
+    kept.write_text(json.dumps(other))
+    code, said = verify(folder_priors)
+    assert (code, "the file of priors is not what was certified" in said) == (2, True)
+    # Equal priors have other digests in other releases: a key of the owner's is in them.
+    again = tables_of({"policy": made_priors(learned()).certificate.policy})[0]
+    first = json.loads((folder_priors / "certificate.json").read_text())
+    assert tables_of(first)[0]["digest"] != again["digest"]
+    for content in ("", "{}", "[]", '{"format": "foreknow priors"}', "[" * 10000):
+        kept.write_text(content)
+        code, said = verify(folder_priors)
+        assert (code, "priors.json" in said) == (2, True)
+
+
+def first(certificate):
+    return certificate["policy"]["require"][0]
+
+
+FACTS = {"priors": None, "facts": {"l": 1}, "at_most_times": None, "below": "1"}
+CHANGES = {
+    "a limit that is broken": lambda c: first(c).update(at_most_times="1"),
+    "another limit": lambda c: first(c).update(at_most_times="5"),
+    "other columns": lambda c: tables_of(c)[0].update(attributes=["age"]),
+    "another digest": lambda c: tables_of(c)[0].update(digest="0" * 64),
+    "one more digest": lambda c: tables_of(c).append({"attributes": ["age"], "digest": "0" * 64}),
+    "rows beside the digest": lambda c: tables_of(c)[0].update(rows=[], values=["flu"]),
+    "another reading": lambda c: first(c)["priors"].update(semantics="binary"),
+    "a finding with a worst case": lambda c: c["findings"][0].update(exact="1/9", value="flu"),
+    "a finding of others": lambda c: c["findings"][0].update(judged={"facts": {"l": 9}}),
+    "a finding that is unsafe": lambda c: c["findings"][0].update(safe=False),
+    "no finding": lambda c: c.update(findings=[]),
+    "an old version": lambda c: c.update(version=2),
+    "fewer people": lambda c: c["release"].update(people=40),
+    "nothing found of facts": lambda c: first(c).update(FACTS),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_certificate_that_says_something_else(folder_priors, kept, change):
+    certificate = json.loads((folder_priors / "certificate.json").read_text())
+    CHANGES[change](certificate)
+    (folder_priors / "certificate.json").write_text(json.dumps(certificate))
+    for _ in ("with the file", "without it"):
+        code, said = verify(folder_priors)
+        assert code in (1, 2)
+        assert "Verified" not in said
+        kept.unlink(missing_ok=True)

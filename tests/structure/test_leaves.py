@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 # Tests of the trunk and of the judge that run by night for each leaf, in under a minute each.
 TRUNK = """
 audits/test_audit audits/test_audit audits/test_audit judge/test_certificate judge/test_gauges
-judge/test_verifier frames/test_counts prepare/test_microdata prepare/test_prepare
+judge/test_verifier frames/test_counts prepare/test_prepare prepare/test_prepare
 policies/test_policy publishing/test_publishing structure/test_seams cli/test_cli_verify
 adversaries/test_facts
 """
