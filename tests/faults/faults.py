@@ -508,7 +508,7 @@ _ROWS = [
         "last > top.low",
         "last > top.high",
         "a label that ends at the top shows it",
-        "criteria/test_levels criteria/test_top_and_bottom",
+        "criteria/test_levels",
     ),
     (
         "levels-origin",
@@ -524,7 +524,7 @@ _ROWS = [
         "first >= bottom.high",
         "first >= bottom.low",
         "a label that begins at the bottom shows it",
-        "criteria/test_levels criteria/test_top_and_bottom",
+        "criteria/test_levels",
     ),
     (
         "label-hours",
@@ -945,7 +945,7 @@ _ROWS = [
         "merged = class_of.get(old, {old}) | class_of.get(new, {new})",
         "merged = {old, new}",
         "of a code that was split only one successor is the same value",
-        "policies/test_codes",
+        "policies/test_policy",
     ),
     (
         "later-household",

@@ -1,4 +1,4 @@
-"""A first policy: it parses, is kept, and every comment of it is counted again here."""
+"""A first policy: it parses, is kept, sees files and codes, and every comment is counted again."""
 
 import csv
 import datetime as dt
@@ -7,16 +7,18 @@ import tomllib
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
 from tests.cli.desk import Desk
-from tests.examples import NIGHTLY
+from tests.policies.test_way_out import deaths
 
 import foreknow as fk
-from foreknow import sample
+from foreknow.data.engines.personal import looks_personal
+from foreknow.explore.session import Session
 
 ILL = ["Flu", "Cold", "HIV", "Gout", "Flu", "Asthma"]
 AS_IT_IS = "can be published as it is"
@@ -153,56 +155,7 @@ def test_tables_without_a_policy(text, said, desk):
     assert said in desk.refused("init", "table.csv")
 
 
-def test_what_is_named_is_taken(desk):
-    rows = "".join(f"x{i % 8},y{i % 25},{i % 3}\n" for i in range(50))
-    desk.put("table.csv", "a,b,c\n" + rows)
-    desk.says("init", "table.csv", "-s", "b", "--quasi-identifiers", "a, c", "-o", "p.toml")
-    schema = fk.Policy.load(desk.folder / "p.toml").schema
-    assert (schema.sensitive, schema.quasi_identifiers) == ("b", ("a", "c"))
-    assert publishes(desk.folder / "table.csv", desk.folder / "p.toml")
-    assert "no column 'diag'" in desk.refused("init", "table.csv", "-s", "diag", "-o", "q.toml")
-
-
 # ---- limits ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(6 if NIGHTLY else 3))
-def test_written_policies_can_be_kept(seed, tmp_path):
-    random = np.random.default_rng(seed)
-    many = int(random.integers(2, 40))
-    columns = people(many, seed, diagnosis=random.choice(ILL[: 2 + seed % 4], many).tolist())
-    columns["diagnosis"][:2] = ["Flu", "Cold"]
-    found = fk.suggest_policy(pl.DataFrame(columns))
-    found.write(tmp_path / "p.toml")
-    read = fk.Policy.load(tmp_path / "p.toml")
-    assert read.requirements == found.policy.requirements
-    assert read.schema.to_dict() == found.policy.schema.to_dict()
-    assert publishes(pl.DataFrame(columns), read)
-    judged(found.to_toml(), columns["diagnosis"])
-
-
-def test_the_sample():
-    found = fk.suggest_policy(sample.table_path())
-    assert [question.partition(":")[0] for question in found.questions] == ["charges"]
-    with sample.table_path().open() as file:
-        rows = list(csv.DictReader(file))
-    judged(found.to_toml(), [row["diagnosis"] for row in rows])
-    roles = {column.name: column.role for column in found.columns}
-    assert roles["patient"] == roles["name"] == "identifier"
-    assert roles["ward"] == roles["charges"] == "undecided"
-    assert roles["diagnosis"] == "sensitive"
-    assert found.to_dict()["columns"][0]["name"] == "patient"
-    with pytest.raises(AttributeError):
-        found.rows = 1
-
-
-def test_values_that_most_people_have():
-    columns = people(diagnosis=["none"] * 90 + ["Flu"] * 20 + ["HIV"] * 10)
-    found = suggested(columns)
-    assert found.policy.requirements[0].excluded == ("none",)
-    unwrapped = " ".join(line.removeprefix("# ") for line in found.to_toml().splitlines())
-    assert "DECIDE: 90 of 120 people have 'none'" in unwrapped
-    judged(found.to_toml(), columns["diagnosis"])
 
 
 def test_numbers_near_each_other():
@@ -412,26 +365,6 @@ def namesakes(births, many=120):
     return pa.table({"Fallnr": [1000 + 7 * i for i in range(many)], **who})
 
 
-def test_namesakes_told_by_their_births():
-    table = namesakes([dt.date(1961, 2, 3), dt.date(1958, 7, 9)])
-    found = fk.suggest_policy(table)
-    schema = found.policy.schema
-    assert (schema.unit, schema.person, found.repeated) == ("person", None, ("Patient",))
-    alone = fk.suggest_policy(table.drop_columns("Patient"))
-    both = [[rule.points for rule in one.policy.requirements] for one in (found, alone)]
-    assert both[0] == both[1]
-    (question,) = (q for q in found.questions if q.startswith("Patient"))
-    assert 'set person = "Fallnr", if each of these is another person' in question
-    policy = tomllib.loads(found.to_toml())
-    with pytest.raises(fk.InputError, match="'Patient' repeats"):
-        fk.publish(table, policy)
-    policy["schema"]["person"] = "Fallnr"
-    assert publishes(table, policy)
-    del policy["schema"]["person"]
-    policy["schema"]["identifiers"].remove("Patient")
-    assert publishes(table, policy)
-
-
 @pytest.mark.parametrize("births", [[dt.date(1961, 2, 3)] * 2, [dt.date(1961, 2, 3), None]])
 def test_rows_of_one_name(births):
     """They are cases of a person, and the way out works."""
@@ -472,20 +405,6 @@ def test_homes_of_several_people():
     assert "Up to 30 rows share a value of household" in note
     assert m == 29 or note.startswith("DECIDE")
     assert m >= 2
-
-
-# ---- what must stay hidden ---------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["dx", "diag", "primary_dx", "cancer_type", "Dx1", "note"])
-def test_a_diagnosis_is_hidden(name):
-    hidden = {name: [ILL[i % 5] if name != "note" else f"{i % 5}" for i in range(120)]}
-    less = {"diagnosis": None, "plz": None, "seen": None}
-    ward = {"ward": [f"W{i % 9}" for i in range(120)]} if name != "note" else {}
-    found = suggested(people(**less, **hidden, **ward))
-    assert found.policy.schema.sensitive == name
-    asked = any(question.startswith("note: marks") for question in found.questions)
-    assert asked == (name == "note")
 
 
 # ---- many columns, and many tables -------------------------------------------------------------
@@ -545,3 +464,256 @@ def test_unlisted_named_columns_are_mentioned():
         fk.InputError, match="'street' cannot be a quasi-identifier as it is: most of"
     ):
         fk.suggest_policy(table, sensitive="ill", quasi_identifiers=["street"])
+
+
+# ---- policy --------------------------------------------------------------------------------------
+
+
+GIVEN, LAST = map(
+    str.split,
+    (
+        "Anna Peter Hans Ursula Klaus Mehmet Olga Sven Thea Ali Fritz Maria",
+        "Huber Yilmaz Novak Schmidt Kim Petrov Maier Vogt Lutz Brandt",
+    ),
+)
+
+
+def visits_policy(many=600, seed=1, **more):
+    random = np.random.default_rng(seed)
+    return {
+        "age": random.integers(18, 90, many).tolist(),
+        "sex": random.choice(["f", "m"], many).tolist(),
+        "job": random.choice(["cook", "nurse", "clerk", "smith", "vet"], many).tolist(),
+        "ill": random.choice(["Flu", "Cold", "HIV", "Gout"], many).tolist(),
+        **more,
+    }
+
+
+def column(found, name):
+    (one,) = [column for column in found.columns if column.name == name]
+    return one
+
+
+def wrapped(text):
+    return text.replace("\n# ", " ")
+
+
+def suggested_policy(table, **how):
+    return fk.suggest_policy(table, **{"sensitive": "ill", **how})
+
+
+@pytest.fixture
+def csv_policy(tmp_path):
+    """The path of a table of visits, and files beside it: by name, their lines."""
+
+    def written(columns=None, **files):
+        pl.DataFrame(columns or visits_policy()).write_csv(tmp_path / "t.csv")
+        for name, text in files.items():
+            (tmp_path / f"{name}.csv").write_text(text)
+        return tmp_path / "t.csv"
+
+    return written
+
+
+# ---- names, addresses and numbers by their looks ------------------------------------------------
+
+
+def with_check(digits, check):
+    """A number with the last digit with which its check holds."""
+    return next(f"{digits}{d}" for d in range(10) if check([*map(int, f"{digits}{d}")]))
+
+
+def luhn(digits):
+    doubled = [d if i % 2 else (2 * d - 9 if d > 4 else 2 * d) for i, d in enumerate(digits)]
+    return sum(doubled) % 10 == 0
+
+
+def pesel(digits):
+    weights = (1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1)
+    return sum(d * w for d, w in zip(digits, weights, strict=True)) % 10 == 0
+
+
+def iban(number):
+    rest = f"{number:018d}"
+    return f"DE{98 - int(rest + '131400') % 97:02d}{rest}"
+
+
+draw = np.random.default_rng(3)
+LOOKS = {
+    "addresses of e-mail": [
+        [f"{g.lower()}.{n.lower()}@mail.example.org" for g in GIVEN for n in LAST]
+    ],
+    "names of people": [
+        [f"{g} {n}" for g in GIVEN for n in LAST],
+        [f"{n}, {g}" for g in GIVEN for n in LAST],
+        [f"Dr. {g} {n}" for g in GIVEN for n in LAST],
+    ],
+    "numbers of telephones": [
+        [f"0351 {i}" for i in draw.integers(10**6, 10**7, 60)],
+        [f"+49 (0)351/{i}" for i in draw.integers(10**6, 10**7, 60)],
+        [f"({i % 900 + 100}) 555-{i}" for i in draw.integers(1000, 10000, 60)],
+    ],
+    "numbers of identities": [
+        [f"{i % 900 + 100}-{i % 90 + 10}-{i}" for i in draw.integers(1000, 10000, 60)],
+        [iban(int(i)) for i in draw.integers(10**17, 9 * 10**17, 60)],
+        [with_check(int(i), luhn) for i in draw.integers(10**14, 10**15, 60)],
+        [int(with_check(int(i), pesel)) for i in draw.integers(10**9, 10**10, 60)],
+    ],
+    "": [
+        [f"{i:05d}" for i in range(1000, 1400)],
+        [f"{i:02d}.03.{1950 + i}" for i in range(1, 29)],
+        list(range(10**10, 10**10 + 500)),
+        draw.integers(10**15, 10**16, 300).tolist(),
+        [*("New York", "Los Angeles", "Florence", "Paris"), *("Rome", "San Jose", "St. Martin")],
+        [f"{a}{i}.{j}" for a in "ABC" for i in range(10, 20) for j in range(5)],
+        [i / 7 for i in range(50)],
+        ["Anna Schmidt", "Peter Kim"],
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("what", "values"), [(what, values) for what, lists in LOOKS.items() for values in lists]
+)
+def test_looks_of_people(what, values):
+    assert looks_personal(sorted(values)) == what
+
+
+@pytest.mark.parametrize("what", [what for what in LOOKS if what])
+def test_identifiers_by_their_looks(what):
+    values = [*dict.fromkeys(LOOKS[what][0])][:60]
+    table = pa.table(visits_policy(len(values), info=values))
+    found = suggested_policy(table)
+    assert column(found, "info").role == "identifier"
+    assert f"its values look like {what}: " in found.to_toml()
+    assert found.policy.schema.identifiers == ("info",)
+    assert fk.publish(table, found.policy).audit.safe
+
+
+# ---- hierarchy files ----------------------------------------------------------------------------
+
+
+JOBS = "cook;food;*\nnurse;health;*\nclerk;office;*\nsmith;craft;*\nvet;health;*\n"
+
+
+def test_files_that_do_not_fit(csv_policy, tmp_path):
+    lacking = {"t_hierarchy_job": JOBS.replace("vet;health;*\n", ""), "t_hierarchy_sex": "f\nm\n"}
+    table = csv_policy(**lacking)
+    found = suggested_policy(table)
+    assert column(found, "job").hierarchy is None
+    said = "t_hierarchy_job.csv beside the table does not list all of its values"
+    assert said in str(found.questions)
+    assert "t_hierarchy_sex.csv" in column(found, "sex").question
+    assert fk.publish(table, found.policy).audit.safe
+    for name in lacking:
+        (tmp_path / f"{name}.csv").unlink()
+    for others, taken in ((5, True), (6, False)):  # hardly any other values
+        more = "".join(f"job{i};other;*\n" for i in range(others))
+        found = suggested_policy(csv_policy(jobs=JOBS + more))
+        assert (column(found, "job").hierarchy == {"file": "jobs.csv"}) == taken
+    twice = visits_policy()
+    twice["job2"] = twice["job"]
+    found = suggested_policy(csv_policy(twice, jobs=JOBS))  # which fits two columns, and is of none
+    assert not any(one.hierarchy == {"file": "jobs.csv"} for one in found.columns)
+
+
+@pytest.mark.parametrize("where", ["inside", "outside"])
+def test_the_explorer_finds_hierarchy_files(where, tmp_path):
+    place = tmp_path / ("inside/data" if where == "inside" else "outside")
+    (tmp_path / "inside").mkdir()
+    place.mkdir(parents=True)
+    pl.DataFrame(visits_policy()).write_csv(place / "t.csv")
+    (place / "t_hierarchy_job.csv").write_text(JOBS)
+    session = Session(tmp_path / "inside", place / "t.csv")
+    draft = session.draft(session.first)
+    assert "t_hierarchy_job.csv" in draft.text
+    assert "job" in draft.policy.schema.hierarchies
+
+
+# ---- what columns cost --------------------------------------------------------------------------
+
+
+def test_what_gives_the_secret_away():
+    roles = {"sensitive": "injury", "quasi_identifiers": ["month", "race", "sex"]}
+    found = fk.suggest_policy(deaths(), **roles)
+    month, race, rest = found.costs
+    assert rest.startswith("Leaving out 'month' and 'race' would keep no more of the other columns")
+    assert month.startswith(
+        "DECIDE: 'month' gives 'injury' away: somebody who knows it, and nothing"
+    )
+    assert race.startswith("DECIDE: 'race' gives 'injury' away")
+    assert month in wrapped(found.to_toml())
+    decide = len(found.questions) + sum(n.startswith("DECIDE") for n in found.notes)
+    assert f"# {decide + 2} things need your decision" in found.to_toml()
+    assert fk.suggest_policy(deaths(), **roles).to_toml() == found.to_toml()
+    roles["quasi_identifiers"] = ["sex", "age"]
+    assert fk.suggest_policy(deaths(), **roles).costs == ()
+
+
+def test_where_decoy_serves():
+    table = pa.table(visits_policy())
+    text = suggested_policy(table).to_toml()
+    assert 'Where readers may be such adversaries: method = "decoy"' in wrapped(text)
+    policy = tomllib.loads(text)
+    policy["publish"]["method"] = "decoy"
+    assert fk.publish(table, policy).certificate.scope["method"] == "as required"
+    income = np.random.default_rng(7).integers(1000, 9000, 600).tolist()
+    found = suggested_policy(pa.table(visits_policy(income=income)), sensitive="income")
+    (near,) = [rule for rule in found.policy.requirements if rule.points]
+    assert near.within is not None
+    assert near.points[0].adversary.m
+    assert "decoy" not in found.to_toml()
+
+
+ADULT = Path(__file__).resolve().parents[3] / "shared" / "data" / "adult.csv"
+
+
+@pytest.mark.skipif(not ADULT.exists(), reason=f"there is no {ADULT.name} beside the repository")
+def test_adult_takes_ranges():
+    found = fk.suggest_policy(ADULT)
+    assert column(found, "age").left_out == {"intervals": [5, 10, 50]}
+    assert found.costs == ()
+
+
+# ---- numbers that may stand for no value, by what can be counted of a column ---------------------
+
+
+AGES = [*range(60, 100)]
+
+
+@pytest.mark.parametrize(
+    ("age", "kind", "said"),
+    [
+        (AGES, "texts", "empty these cells in the table: it is a value of 'age'"),
+        ([age - 40 for age in AGES], "texts", "uncomment missing in [schema.reading]"),
+        ([age - 40 for age in AGES], "numbers", "'children' holds numbers, and no texts"),
+    ],
+)
+def test_what_a_reading_can_declare(age, kind, said, tmp_path):
+    """One spelling is missing in every column of texts: what is an age is not taken for it."""
+    table = pl.DataFrame(
+        {
+            "age": age * 3,
+            "children": ([0, 1, 2, 3] * 9 + [99] * 4) * 3,
+            "ill": ["flu", "cold", "gout", "none"] * 30,
+        }
+    )
+    table.write_csv(tmp_path / "t.csv")
+    found = fk.suggest_policy(table if kind == "numbers" else tmp_path / "t.csv")
+    (question,) = (q for q in found.questions if q.startswith("children"))
+    assert said in question
+    may_be = "uncomment" in said
+    assert found.codes == (("99",) if may_be else ())
+    assert ('# missing = ["99"]' in found.to_toml()) == may_be
+
+
+def test_hidden_codes_become_missing(tmp_path):
+    """The line that is printed works for what must stay hidden, too."""
+    path = tmp_path / "t.csv"
+    codes = {"age": [*range(20, 60)] * 3, "ill": ([1, 2, 3, 4, 1, 2, 3, 4, 1, 99]) * 12}
+    pl.DataFrame(codes).write_csv(path)
+    text = fk.suggest_policy(path, sensitive="ill").to_toml()
+    assert '# missing = ["99"]' in text
+    made = fk.publish(path, tomllib.loads(text.replace("# missing = [", "missing = [")))
+    assert made.audit.safe
+    assert {*made.to_arrow()["ill"].to_pylist()} == {"1", "2", "3", "4", "missing"}

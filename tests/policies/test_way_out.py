@@ -8,9 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as pc
 import pytest
-from tests.cli.desk import Desk
 from tests.examples import NIGHTLY
 
 import foreknow as fk
@@ -19,13 +17,10 @@ from foreknow.methods.registry import method_of
 from foreknow.planning.advice import advice_of
 from foreknow.planning.costs import (
     KeptDetail,
-    Saving,
     given_away,
     made_of,
     reliefs,
     sample_of,
-    savings,
-    worth_saying,
 )
 from foreknow.policy.way_out import skyline_within
 from foreknow.toml import toml_key, toml_value
@@ -95,86 +90,6 @@ def check(rows, policy, method="mondrian", holds=grouped):
 # ---- ways out ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("method", "holds"), [("mondrian", published), ("fulldomain", grouped)])
-def test_limits_amounts_and_values(method, holds):
-    rows = table(["flu"] * 6 + ["cold"] * 4 + ["hiv"] * 3)
-    lines = check(rows, asking({"facts": {"l": 1, "k": 1, "m": 1}, "below": 0.6}), method, holds)
-    assert any(line.startswith("below = ") and "\n" not in line for line in lines)
-    amounts = {line.partition("  #")[0].strip() for line in lines if line.startswith("facts")}
-    counts = fk.GroupCounts.from_bags([rows.column("ill").to_pylist()])
-    fits = [p for p in product((0, 1), repeat=3) if fk.Facts(*p).disclosure(counts).below("0.6")]
-    top = {p for p in fits if not any(q != p and np.all(np.subtract(q, p) >= 0) for q in fits)}
-    assert amounts == {f"facts = {{ l = {l}, k = {k}, m = {m} }}" for l, k, m in top}  # noqa: E741
-
-
-def test_least_limit_of_two_digits():
-    rows = table(["flu"] * 2 + ["cold"])
-    lines = check(rows, asking({"facts": {}, "below": 0.6}))
-    (line,) = [line for line in lines if line.startswith("below")]
-    assert " ".join(line.split()) == "below = 0.67 # what is reached is 2/3"
-    with pytest.raises(fk.NoSafeRelease):
-        fk.publish(rows, asking({"facts": {}, "below": "2/3"}))
-
-
-ROWS = table(["flu"] * 6 + ["cold"] * 5 + ["hiv"] * 4)
-ENDS = {"low": {"to": 1100}, "high": {"from": 5000}}
-NUMBERS = table([1000, 1010, 1100, 1200, 1400, 5000, 5400])
-PEOPLE = pa.table({"who": [1, 1, 2, 3, 4], "age": [20, 20, 30, 30, 41], "ill": list("abaab")})
-# A table, a policy, the beginning of a line that is named.
-NAMED = [
-    (
-        table(["none"] * 8 + list("aabbcd")),
-        asking({"values": ["none", "d"], "facts": {"k": 1}, "below": 0.5}),
-        'values = ["d"]',
-    ),
-    (
-        table(["flu"] * 14 + ["flux"] * 2 + ["cold"] * 8),
-        asking({"values": ["flu*", "Q9"], "facts": {}, "below": 0.5}),
-        'values = ["flux", "Q9"]',
-    ),
-    (NUMBERS, asking({"within": 500, "facts": {}, "below": 0.5}), "within = 1"),
-    (NUMBERS, asking({"any_of": ENDS, "facts": {"k": 2}, "below": 0.4}), ""),
-    (PEOPLE, asking({"facts": {}, "below": 0.5}, semantics="set", person="who"), ""),
-    (ROWS, asking({"implications": {"k": 3}, "below": 0.8}), ""),
-    (ROWS, asking({"negations": {"k": 2}, "below": 0.9}), ""),
-    (ROWS, asking({"any_of": ["flu", "hiv"], "facts": {"k": 1}, "below": 0.5}), ""),
-    (ROWS, asking({"facts": [{"k": 1, "below": 0.4}, {"l": 1, "below": 0.9}]}), ""),
-    (ROWS, asking({"k_anonymity": 20}), "k_anonymity = 15"),
-    (ROWS, asking({"l_diversity": {"l": 4}}), ""),
-    (ROWS, asking({"l_diversity": {"l": 3, "kind": "entropy"}}), ""),
-    (ROWS, asking({"l_diversity": {"l": 3, "kind": "recursive", "c": 1}}), ""),
-    (ROWS, asking({"alpha_k": {"alpha": 0.35, "k": 3}}), ""),
-    (ROWS, asking({"alpha_k": {"alpha": 0.9, "k": 20}}), ""),
-]
-
-
-@pytest.mark.parametrize("case", NAMED, ids=range(len(NAMED)))
-def test_lines_that_are_named(case):
-    rows, policy, start = case
-    method = "fulldomain" if "_" in next(iter(policy["require"][0])) else "mondrian"
-    assert any(line.startswith(start) for line in check(rows, policy, method))
-
-
-def test_what_is_known_beside():
-    rows = table(["flu", "cold", "hiv"] * 4, room=["A1", "A2", "B1"] * 4, job=["x", "y"] * 6)
-    policy = asking({"facts": {}, "below": 0.5}, other=["room", "job"])
-    lines = check(rows, policy, holds=published)
-    assert any(line.startswith('knowing = ["job"]') for line in lines)
-    assert any(line.startswith('unlinked = ["room"]') for line in lines)
-    assert not any(line.startswith("below") for line in lines)  # a room tells all
-    both = table(["flu", "cold", "hiv"] * 4, room=["A1", "A2", "B1"] * 4, job=["1", "2", "3"] * 4)
-    lines = check(both, policy)
-    assert any(line.startswith("knowing = []") for line in lines)
-    assert any(line.startswith('unlinked = ["room", "job"]') for line in lines)
-    rows = pa.table({"age": [30, 30, 41, 41], "job": list("abcd"), "ill": list("xyxy")})
-    for more in ({"knowing": ["job"]}, {}):
-        with pytest.raises(fk.NoSafeRelease) as error:
-            fk.publish(rows, asking({"k_anonymity": 2, **more}, other=["job"]))
-        assert any(line.startswith("  knowing = []") for line in error.value.way_out)
-    policy = asking({"k_anonymity": 2, "knowing": []}, other=["job"])
-    assert fk.publish(rows, policy, labels={"age": "exact"}).audit.safe
-
-
 def test_several_requirements():
     rows = table(["flu"] * 6 + ["cold"] * 4)
     policy = asking({"name": "one", "facts": {}, "below": 0.5}, {"k_anonymity": 50, "name": "two"})
@@ -231,20 +146,6 @@ def test_odd_values_can_be_pasted():
         assert any(line.startswith("except") for line in lines)
 
 
-def test_the_command_line_prints_ways(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    desk = Desk(tmp_path, monkeypatch, capsys)
-    desk.put("table.csv", "age,ill\n" + "20,flu\n" * 3 + "30,cold\n")
-    policy = '[schema]\nquasi_identifiers = ["age"]\nsensitive = "ill"\n[[require]]\nfacts = {}\n'
-    desk.put("policy.toml", policy + "below = 0.5\n")
-    said = desk.refused(*desk.publish(), code=1)
-    assert '\n  below = 0.76      # what is reached is 3/4\n  except = ["flu"]  # ' in said
-    desk.put("policy.toml", policy + "below = 0.76\n")
-    out = desk.says(*desk.publish())
-    assert "Worthless: all 4 people are in one group" in out
-    assert "require[0] is nearest to its limit: with everybody in one group, 0.75 " in out
-
-
 def test_the_skyline_within_a_box():
     """Against all of its points."""
     random = np.random.default_rng(5)
@@ -264,14 +165,6 @@ def test_the_skyline_within_a_box():
 # ---- advice where everybody is in one group ----------------------------------------------------
 
 
-def test_what_is_worthless():
-    rows = table(["flu", "cold", "hiv"] * 7)
-    assert fk.publish(rows, asking({"facts": {}, "below": 0.9})).advice == ()
-    advice = fk.publish(rows, asking({"k_anonymity": 21}), method="fulldomain").advice
-    assert advice[0].startswith("Worthless: all 21 people are in one group")
-    assert any("add levels in [schema.hierarchies]" in said for said in advice)
-
-
 def test_what_keeps_everybody_together():
     ages, ill = [20] * 20 + [60] * 20, [*"ab"] * 9 + ["a"] * 2 + [*"ab"] * 9 + ["b"] * 2
     rows = pa.table({"age": ages, "ill": ill})
@@ -281,36 +174,6 @@ def test_what_keeps_everybody_together():
     said = "require[1] (t_closeness) keeps everybody in one group: without it there would be 2"
     assert made.advice[1:] == (said,)
     assert fk.publish(rows, asking(loose)).counts.n_groups == 2
-
-
-def test_suppression_that_was_tried():
-    ages = [10, 11, *[50] * 94, 90, 91, 92]
-    rows = pa.table({"age": ages, "ill": [*"ab"] * 49 + ["a"]})
-    policy = asking({"k_anonymity": 5}, hierarchies={"age": {"intervals": [1]}})
-    made = fk.publish(rows, policy, method="fulldomain")
-    assert made.counts.n_groups == 1
-    said = "suppression = 0.1 in [publish.fulldomain] was tried: it gives 2 groups, of which 5 "
-    said += "people in one that keeps nothing"
-    assert said in made.advice
-    tried = fk.publish(rows, policy, method=fk.FullDomain(suppression=0.1))
-    assert sorted(tried.counts.sizes.tolist()) == [5, 94]
-    assert fk.publish(rows, policy, method=fk.FullDomain(suppression=0.05)).counts.n_groups == 1
-    marks = [[1] * 3 + [0] * 57, [0] * 3 + [1] * 3 + [0] * 54]  # of which no share divides
-    rows = pa.table({"p": marks[0], "q": marks[1], "ill": [*"ab"] * 30})
-    made = fk.publish(rows, asking({"k_anonymity": 5}, quasi_identifiers=["p", "q"]))
-    assert made.counts.n_groups == 1
-    (advice,) = made.advice
-    assert advice.startswith("Worthless: all 60 people are in one group")
-
-
-def test_higher_limits_that_help():
-    rows = table(["flu", "flu", "flu", "cold"])
-    advice = fk.publish(rows, asking({"facts": {}, "below": 0.76})).advice
-    assert not any("was tried" in said for said in advice)
-    rows = pa.table({"age": [20] * 20 + [60] * 20, "ill": ["a", "b"] * 10 + ["a"] * 12 + ["b"] * 8})
-    advice = fk.publish(rows, asking({"facts": {}, "below": 0.56})).advice
-    assert advice[-1] == "below = 0.67 in require[0] was tried: it gives 2 groups"
-    assert fk.publish(rows, asking({"facts": {}, "below": 0.67})).counts.n_groups == 2
 
 
 # ---- what costs detail -------------------------------------------------------------------------
@@ -345,41 +208,6 @@ def costs_of(table, policy, cells=50_000):
     return policy, method, written, sample, made_of(method, sample, policy)
 
 
-def test_all_but_one_column_lost(tmp_path):
-    pc.write_csv(deaths(), tmp_path / "t.csv")
-    policy = asking(LIMIT, {"k_anonymity": 5}, **DEATHS)
-    made = fk.publish(tmp_path / "t.csv", policy)
-    assert made.counts.n_groups == 2
-    first, *others = made.advice
-    assert first == "Worthless: next to nothing is left of 'month' and 'race'"
-    month = next(said for said in others if said.startswith("'month' gives 'injury' away"))
-    assert "100% have 'fatal'" in month
-    assert "Leaving out 'month' and 'race' would keep no more of the other columns" in str(others)
-    assert any(said.startswith("require[0] (Facts(l=0, k=3, m=1)) costs much") for said in others)
-    assert not any("k_anonymity" in said for said in others)
-    assert fk.publish(tmp_path / "t.csv", policy, engine="duckdb").advice == made.advice
-    # A requirement of its own keeps a column from being left out: that was not tried.
-    policy["schema"]["hierarchies"] = {"race": {"intervals": [1, 2]}}
-    policy["require"].append({"levels": {"race": {"at_least": 1}}})
-    made = fk.publish(deaths(), policy)
-    assert made.advice[0] == first
-    assert not any("Leaving out" in said for said in made.advice)
-    useful = asking(LIMIT, quasi_identifiers=["sex", "age", "state"], sensitive="injury")
-    assert fk.publish(deaths(), useful).advice == ()
-
-
-def test_what_columns_give_away():
-    policy, _, written, *_ = costs_of(deaths(), asking(LIMIT, **DEATHS))
-    columns = {away.column: away for away in given_away(written, policy, policy.schema.columns[:3])}
-    assert set(columns) == {"month", "race"}
-    rows = deaths().to_pylist()
-    for name, away in columns.items():
-        having = [row for row in rows if str(row[name]) == away.label]
-        assert away.having == len(having)
-        assert away.share == sum(row["injury"] == away.value for row in having) / len(having)
-        assert away.people == sum(row["injury"] == "fatal" for row in rows)
-
-
 @pytest.mark.parametrize("seed", range(20 if NIGHTLY else 4))
 def test_nothing_is_given_by_chance(seed):
     random = np.random.default_rng(seed)
@@ -390,30 +218,6 @@ def test_nothing_is_given_by_chance(seed):
         rows, asking({"facts": {}, "below": 0.1}, quasi_identifiers=roles)
     )
     assert given_away(written, policy, roles) == []
-
-
-def test_what_each_column_costs():
-    """A column that goes with the secret, which is cut first and takes the room of the other."""
-    random = np.random.default_rng(3)
-    risk = random.random(3000)
-    ill = np.where(random.random(3000) < 0.1 + 0.8 * risk, "yes", "no")
-    score, age = np.round(risk * 20).astype(int), random.integers(20, 90, 3000)
-    sick = pa.table({"score": score, "age": age, "ill": ill})
-    limit = {"facts": {"l": 0, "k": 2, "m": 0}, "below": 0.7}
-    asked = asking(limit, quasi_identifiers=["score", "age"])
-    policy, method, _, sample, everything = costs_of(sick, asked)
-    assert sample.n_people == 3000
-    costs = {saving.columns: saving for saving in savings(method, sample, policy, everything)}
-    assert [*costs] == [("score",), ("age",)]
-    made = fk.publish(sick, policy)
-    assert made.utility.ncp == pytest.approx(dict(everything.ncp))
-    for name, other in (("score", "age"), ("age", "score")):
-        without = fk.publish(sick, asking(limit, quasi_identifiers=[other])).utility.ncp[other]
-        assert costs[name,].before == pytest.approx(made.utility.ncp[other])
-        assert costs[name,].after == pytest.approx(without)
-    (said,) = worth_saying([costs["score",]], ["score"])
-    assert said.startswith("Without 'score' the other columns would be generalized by")
-    assert worth_saying([Saving(("score",), 0.5, 0.49, 3)], ["age"]) == []
 
 
 def test_the_sample_is_the_same():
