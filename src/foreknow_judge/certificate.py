@@ -452,7 +452,9 @@ def _contradiction(certificate: Any, requirements: Sequence[Table], kinds: Kinds
     release, semantics = certificate.release, certificate.policy.schema_.semantics
     expected_groups = ["group"] if release.form == "bucketized" else [*schema.quasi_identifiers]
     unlinked = certificate.policy.publish.get("unlinked", [])
-    if not isinstance(unlinked, list) or not {*unlinked} <= {*schema.sensitives, *schema.other}:
+    if not isinstance(unlinked, list) or not all(
+        name in (*schema.sensitives, *schema.other) for name in unlinked
+    ):
         return "unlinked columns are sensitive or among other"
     parts = parts_of(release.form, release.semantics, schema.sensitives, unlinked)
     files = {name for part in parts for name in files_of(part, release.format, release.files)}
@@ -531,7 +533,9 @@ def _contradiction(certificate: Any, requirements: Sequence[Table], kinds: Kinds
         and not 0 < as_fraction(certificate.scope.method.removeprefix("at most ")) < 1
     ):
         return "what the method reveals at most is a probability"
-    if release.semantics == "single" and certificate.source.get("rows") != (
+    if not {"rows", "digest"} <= certificate.source.keys():
+        return "source.rows and source.digest are not both given"
+    if release.semantics == "single" and certificate.source["rows"] != (
         release.people + certificate.scope.left_out
     ):
         return "the rows of the source are the people of the release and those left out"

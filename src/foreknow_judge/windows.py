@@ -63,7 +63,7 @@ def worst_near(
         positions[groups_with_values.codes],
         groups_with_values.counts,
     )
-    law, l = Theorem2.of("single", k, m), min(l, len(placed.names))  # more than there are: all
+    law, l = Theorem2.of("single", k, m), min(l, len(numbers))
     bounds = _bounds(placed, reach, l)
     worst = worst_of(bounds, law)
     if worst is None:
@@ -226,14 +226,13 @@ def _end_of(width: Any, line: _Line) -> Callable[[Fraction], Fraction]:
     elif not span and (match := _WIDTH.fullmatch(text.removesuffix("%").strip())):
         wide = Fraction(match[0])
     share = text.endswith("%")
-    has_whole_width = wide is not None and (wide.denominator == 1 or bool(span))
-    parted = wide is not None and not line.clocks and wide.denominator != 1
-    if not wide or (line.dates and (share or not has_whole_width or parted)):
+    has_whole_width = wide and (wide.denominator == 1 or (span and line.clocks))
+    if not wide or (line.dates and (share or not has_whole_width)):
         raise CertificateError("wrong-width", text)
     if share:
         times = 1 + wide / 100
         return lambda number: number * times if number >= 0 else number / times
-    step = wide * (DAY) if line.dates else wide
+    step = wide * DAY if line.dates else wide
     return lambda number: number + step
 
 

@@ -198,6 +198,8 @@ def publishing(**options):
         ({"scope__method": "at most 3/2"}, "is a probability"),
         ({"scope__left_out": 7}, "the rows of the source are"),
         ({"source__rows": 5}, "the rows of the source are"),
+        *(({f"source__{key}": DROP}, "are not both given") for key in ("rows", "digest")),
+        ({"policy__publish__unlinked": [["x"]]}, "unlinked columns are sensitive"),
         (publishing(form="bucketized"), "form is 'bucketized' by policy.publish"),
         (publishing(format="parquet"), "format is 'parquet' by policy.publish"),
         (publishing(escape_formulas=True), "escape_formulas is True by policy.publish"),
