@@ -158,7 +158,7 @@ class Audit(Result):
 
     def limits_people(self, verdict: Verdict) -> bool:
         """The same as `limits`, of people: where these are counted, not of their cases alone."""
-        return self.limits(verdict) and not self.policy.counts_cases(verdict.requirement)
+        return self.limits(verdict) and not verdict.requirement.counts_cases
 
     def limits(self, verdict: Verdict) -> bool:
         """True if the requirement of a verdict limits what is inferred of anybody, or any case."""

@@ -120,14 +120,13 @@ def _refuse_other_values(source: Release | GroupCounts, schema: Schema) -> None:
     if getattr(source, "raw", None) is not None:
         return  # its values were read by a schema
     by_hand = getattr(source, "schema", None) is None
-    once = () if schema.shared is None else cast("Shared", schema.shared).values
     for name in getattr(source, "sensitives", [schema.sensitive]):
         kind = schema.types.get(name)
         if not (by_hand or reading.missing or reading.converts or kind in ("number", "date")):
             continue
         main = name == getattr(source, "sensitive", name)
         counts = counts_of(source if main else source.seen(name, []))
-        marks = {missing, ELSEWHERE} if name in once else {missing}  # which are no values
+        marks = {missing, ELSEWHERE} if name in schema.shared_values else {missing}  # no values
         texts = [value for value in counts.values if isinstance(value, str) and value not in marks]
         refuse_as_written(name, texts, schema, by_hand=by_hand)
 
@@ -186,8 +185,7 @@ def read_at_once(release: Release, policy: Policy) -> Release:
 def _owned_by(policy: Policy) -> set[str]:
     """The columns that only the owner has."""
     schema = policy.needed_schema
-    person = [schema.person] if schema.counts_people and schema.person else []
-    return {*policy.owned_columns, *person, *schema.conditions}
+    return {*policy.owned_columns, *schema.case_persons, *schema.conditions}
 
 
 def has_owner(release: Release, policy: Policy, sight: Release | Sight) -> bool:
@@ -229,9 +227,7 @@ def owned_of_each(release: Release, policy: Policy, sight: Release | Sight) -> l
         dict[int, tuple[GroupCounts, CaseOwners | None]](),
     )
     of_layout = policy.for_layout(release.layout)
-    units = {required.unit for required in policy.requirements} | {
-        schema.person if schema.counts_people else None
-    }
+    units = {required.unit for required in policy.requirements}.union(schema.case_persons)
     for people, groups, labels in tables.values():
         if id(people) not in counts_of_tables:
             for name in sorted(filter(None, units)):

@@ -21,7 +21,7 @@ from foreknow.data.engines.group_counts import TallyTable, ValuesTable, changed,
 from foreknow.data.engines.table import free_name
 from foreknow.data.engines.tally import amounts_of
 from foreknow.data.impossible import Rule, refuse_unfit, refuse_unmet
-from foreknow.data.labels import GroupLabels, Labels
+from foreknow.data.labels import Labels
 from foreknow.data.layout import Layout
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import COUNT, Release
@@ -203,7 +203,7 @@ def _written(
             return _of_release(release, sight, policy, requirement), domains, release.layout
     counts, name = counts_of(sight_counts), requirement.sensitive or "value"
     groups = _names_of_groups(counts, name)
-    if isinstance(counts.groups, GroupLabels) and requirement.of_people:
+    if counts.group_columns and requirement.of_people:
         groups = groups[1:]  # which a population has, too
     release_counts = Counted(
         "generalized",
@@ -245,8 +245,7 @@ def _ones(times: IntArray | None, n_rows: int) -> IntArray:
 
 def _names_of_groups(counts: GroupCounts, sensitive: str) -> list[str]:
     """The position of each group, and the columns of its label."""
-    labels: Any = counts.groups
-    columns = list(labels.columns) if isinstance(labels, GroupLabels) else []
+    columns = counts.group_columns
     return [free_name("group", {*columns, sensitive, COUNT}), *columns]
 
 
@@ -300,10 +299,8 @@ class _CountedRows:
         )
 
     def _labels(self, of_row: IntArray) -> list[Column]:
-        labels: Any = self.counts.groups
         columns = [_texts(of_row, range(self.counts.n_groups))]
-        if isinstance(labels, GroupLabels):
-            columns += [_texts(codes[of_row], names) for names, codes in labels.parts]
+        columns += [_texts(codes[of_row], names) for names, codes in self.counts.group_parts]
         return columns[-len(self.groups) :]
 
 
@@ -452,7 +449,6 @@ def _of_owner(
         *requirement.known,
         *rules.columns(),
     )
-    counts_people = schema.counts_people and bool(requirement.points)
     return Counted(
         "generalized",
         [group],
@@ -463,7 +459,7 @@ def _of_owner(
         rules=Rules() if by_unit else rules,
         shuffled={*schema.sensitives} - {*layout.linked},
         rows=_OwnersRows(people, groups, group, unit, requirement.unit),
-        person=str(schema.person) if counts_people else "",
+        person=requirement.persons if requirement.points else "",
     )
 
 

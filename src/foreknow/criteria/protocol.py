@@ -21,7 +21,7 @@ from foreknow.adversaries.protocol import (
 )
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.labels import GroupLabels, Label
+from foreknow.data.labels import Label
 from foreknow.figures import significant
 from foreknow.hints import Plain
 from foreknow.needs import Need, Needs, check_members, require
@@ -310,8 +310,8 @@ def classes_of(release: HasCounts) -> GroupCounts:
 
 def smallest(counts: GroupCounts) -> str:
     """The smallest set of people who look alike, in words."""
-    if isinstance(counts.groups, GroupLabels) and counts.groups.exact:
-        return f"the smallest set of people with equal {', '.join(counts.groups.columns)}"
+    if getattr(counts.groups, "exact", False):
+        return f"the smallest set of people with equal {', '.join(counts.group_columns)}"
     return "the smallest group"
 
 

@@ -23,6 +23,7 @@ from foreknow.data.labels import (
     JointLabels,
     Label,
     Labels,
+    Part,
     in_order,
     is_label,
     is_missing,
@@ -245,6 +246,7 @@ class GroupCounts:
         *arrays: IntArray,
         values: Labels,
         semantics: Semantics,
+        groups: Sequence[Label] | None = None,
         origin: IntArray | None = None,
         able: PossibleMembers | None = None,
     ) -> GroupCounts:
@@ -253,7 +255,8 @@ class GroupCounts:
         for name, array in zip(("sizes", "offsets", "codes", "counts"), arrays, strict=True):
             array.flags.writeable = False
             object.__setattr__(group_counts, name, array)
-        further_fields: dict[str, Any] = {"values": values, "groups": None, "semantics": semantics}
+        further_fields: dict[str, Any] = {"values": values, "groups": groups}
+        further_fields["semantics"] = semantics
         further_fields |= {"origin": origin, "able": able}
         for name, value in further_fields.items():
             object.__setattr__(group_counts, name, value)
@@ -324,21 +327,19 @@ class GroupCounts:
             sight_counts = GroupCounts.counted(
                 *(sizes, *cells_of_part),
                 values=values,
+                groups=self.groups if origin is None else None,
                 semantics=semantics,
                 origin=origin,
                 able=able,
             )
-            if origin is None and isinstance(self.groups, GroupLabels):
-                sight_counts = replace(sight_counts, groups=self.groups)
             self.memory[key] = sight_counts
         return sight_counts
 
     def parts(self, sensitive: str | None = None, known: Sequence[str] = ()) -> IntArray:
         """The group in which `seen` counts each cell of combinations, shape (cells,)."""
-        if not isinstance(self.values, JointLabels):
-            return self.cell_groups
         self.seen(sensitive, known)
-        part: IntArray = self.memory["parts", sensitive or self.values.layout.main, tuple(known)]
+        key = "parts", sensitive or self.values.layout.main, tuple(known)
+        part: IntArray = self.memory.get(key, self.cell_groups)
         return part
 
     def united(self, is_united: NDArray[np.bool_], values: Labels) -> GroupCounts:
@@ -469,11 +470,22 @@ class GroupCounts:
             hint = did_you_mean(str(value), [str(v) for v in self.values[:1000]])
             raise DataError(f"no group contains the sensitive value {value!r}{hint}") from None
 
+    @property
+    def group_columns(self) -> tuple[str, ...]:
+        """The columns that make the labels of groups; none where groups have plain names."""
+        columns: tuple[str, ...] = getattr(self.groups, "columns", ())
+        return columns
+
+    @property
+    def group_parts(self) -> Sequence[Part]:
+        """For each of these columns, its distinct labels, and the place of each group's."""
+        parts: Sequence[Part] = getattr(self.groups, "parts", ())
+        return parts
+
     def group_label(self, group: int) -> Label:
         """Name of a group by its position."""
-        if isinstance(self.groups, GroupLabels):
-            return GroupLabel(self.groups[group], self.groups.columns)
-        return group if self.groups is None else self.groups[group]
+        label: Any = group if self.groups is None else self.groups[group]
+        return GroupLabel(label, self.group_columns) if self.group_columns else label
 
     def bag(self, group: int) -> dict[Label, int]:
         """Counts of one group, by value label."""
@@ -562,8 +574,8 @@ class GroupCounts:
             raise DataError(f"groups must lie in 0..{self.n_groups - 1}")
         cells, offsets = ranges(self.offsets[positions], self.offsets[positions + 1])
         names: Any = None if self.groups is None else [self.groups[g] for g in positions.tolist()]
-        if isinstance(self.groups, GroupLabels):
-            names = GroupLabels.of(names, self.groups.columns)
+        if self.group_columns:
+            names = GroupLabels.of(names, self.group_columns)
         return GroupCounts(
             self.sizes[positions],
             offsets,

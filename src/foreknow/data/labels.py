@@ -26,6 +26,10 @@ Label: TypeAlias = Hashable
 class Labels(tuple[Label, ...]):
     """Distinct labels; their codes are looked up once and shared by all counts that use them."""
 
+    # of combinations of the values of several columns, the code of each, and labels
+    columns: Mapping[str, tuple[NDArray[Any], Labels]] = MappingProxyType({})
+    layout = Layout()  # how these columns are published
+
     def __new__(cls, labels: Iterable[Label] = ()) -> Labels:  # noqa: D102
         new_labels = super().__new__(cls, labels)
         if isinstance(labels, range):  # of many combinations, which nobody looks up
@@ -53,6 +57,10 @@ class Labels(tuple[Label, ...]):
         """A cache of results about the labels."""
         return {}
 
+    def values_of(self, column: str | None) -> Labels:
+        """The values of one column of combinations; labels of one column are its values."""
+        return self
+
     @cached_property
     def first_missing(self) -> int | None:
         """Position of the first label that stands for a missing value, if there is one."""
@@ -78,8 +86,6 @@ class JointLabels(Labels):
     ('Cook', 'Nurse')
     """
 
-    columns: Mapping[str, tuple[NDArray[Any], Labels]]  # the code of each combination, and labels
-    layout: Layout  # how these columns are published
     bags: Mapping[str, Bags]  # of columns of which a person may have several values
     classes: Classes | None  # who cannot have which values, where somebody cannot
 
@@ -107,9 +113,10 @@ class JointLabels(Labels):
         ruled = self.classes.values_of_rules.keys() & self.columns.keys() if self.classes else ()
         return self.layout.ruled_beside(sensitive, known_columns, ruled)
 
-    def values_of(self, column: str) -> Labels:
-        """The values of one column."""
-        return self.bags[column].values if column in self.bags else self.columns[column][1]
+    def values_of(self, column: str | None) -> Labels:
+        """The values of one column; of the main one where none is named."""
+        name = column or self.layout.main
+        return self.bags[name].values if name in self.bags else self.columns[name][1]
 
 
 class GroupLabel(tuple[Any, ...]):

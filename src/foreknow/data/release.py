@@ -888,9 +888,9 @@ class Release(Plain):
     @cached_property
     def counts(self) -> GroupCounts:
         """Counts per group and value, made on first use."""
-        counts = self._counted
-        if isinstance(counts.groups, GroupLabels):
-            counts.groups.cohort = self.cohort
+        counts, labels = self._counted, cast("Any", self._counted.groups)
+        if counts.group_columns:
+            labels.cohort = self.cohort
         return counts if self.schema is None else counts.of_rows(self.schema, self.sensitive)
 
     @property
@@ -1035,8 +1035,8 @@ class Release(Plain):
     def group_labels(self) -> GroupLabels:
         """The labels of its groups, column by column."""
         labels: Any = self._counted.groups or ()
-        if isinstance(labels, GroupLabels):
-            return labels
+        if self._counted.group_columns:
+            return cast("GroupLabels", labels)
         tuples = (label if isinstance(label, tuple) else (label,) for label in labels)
         return GroupLabels.of(tuples, self.group_columns)
 

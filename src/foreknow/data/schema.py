@@ -191,7 +191,7 @@ class Schema:
                 "impossible is for one value per person: where a person may have several, it is "
                 "not known how likely the others are. Leave impossible out"
             )
-        if shared is not None and any(rule.sensitive in shared.values for rule in rules):
+        if any(rule.sensitive in self.shared_values for rule in rules):
             raise SchemaError(
                 "impossible is about people, and shared about households: who of a household "
                 "cannot have what all of it have is not known. Leave one of them out"
@@ -231,17 +231,18 @@ class Schema:
         setting = self.to_dict().get(key) or None
         return "nothing" if setting is None else shorten(repr(setting), 80, placeholder=" ...")
 
-    def rules_about(self, column: str | None = None) -> list[Rule]:
-        """The rules on one sensitive column, or on the first."""
-        return [rule for rule in self.impossible if rule.sensitive == (column or self.sensitive)]
+    def rules_about(self, *columns: str | None) -> list[Rule]:
+        """The rules on some sensitive columns; None is the first."""
+        ruled = [column or self.sensitive for column in columns]
+        return [rule for rule in self.impossible if rule.sensitive in ruled]
 
     def rules_of_people(self, column: str | None = None) -> dict[str, Any]:
         """Rules about people that counts do not contain, on one sensitive column or on any."""
-        values = () if self.shared is None else cast("Shared", self.shared).values
+        values = self.shared_values
         return {
             "impossible": bool(self.impossible),
             "shared": bool(values) and column in (None, *values),
-            "cases": (self.counts_people and self.person) or "",
+            "cases": "".join(self.case_persons),
         }
 
     def of_column(self, name: str) -> Schema:
@@ -282,6 +283,21 @@ class Schema:
     def counts_people(self) -> bool:
         """True if rows are cases, and a column says whose they are."""
         return self.unit == "row" and self.person is not None
+
+    @property
+    def case_persons(self) -> list[str]:
+        """The column of the persons that are counted in place of their cases, if they are."""
+        return self.persons if self.counts_people else []
+
+    @property
+    def shared_values(self) -> tuple[str, ...]:
+        """The sensitive columns whose values are those of a household."""
+        return () if self.shared is None else cast("Shared", self.shared).values
+
+    @property
+    def one_row_each(self) -> bool:
+        """True if what is counted is rows: neither the persons of cases, nor households."""
+        return not (self.counts_people or self.shared_values)
 
     @property
     def several(self) -> dict[str, str]:

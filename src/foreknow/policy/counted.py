@@ -29,7 +29,6 @@ from foreknow.criteria.protocol import EachGroup
 from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics, UnitCounts, refuse_sets
 from foreknow.data.labels import JointLabels, Label, Labels
-from foreknow.data.layout import Layout
 from foreknow.data.possible_values import JointMembers
 from foreknow.data.release import Release
 from foreknow.data.sights import Possible
@@ -99,7 +98,7 @@ class RequirementCounts:
         cls, requirement: Requirement, counts: GroupCounts, cases: CaseOwners | None = None
     ) -> RequirementCounts:
         """Take counts, which may be of combinations of values, and whose cases they are of."""
-        sight = requirement.sight(getattr(counts.values, "layout", Layout()))
+        sight = requirement.sight(counts.values.layout)
         seen_groups, numbers = _in_sight(requirement, sight, counts), numbers_of_cases(counts)
         if numbers is None or not requirement.points:
             return cls(requirement, sight, seen_groups)

@@ -22,7 +22,7 @@ from foreknow.adversaries.protocol import HasCounts, Ledger, counts_of
 from foreknow.criteria.protocol import EachGroup
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray, ranges
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.labels import JointLabels, Label
+from foreknow.data.labels import Label
 from foreknow.data.microdata import Microdata
 from foreknow.data.people import CASES
 from foreknow.data.windows import Windows
@@ -56,10 +56,9 @@ def owners_counts(
 
 def numbers_of_cases(counts: GroupCounts) -> IntArray | None:
     """How many cases the person of each combination has; None where rows are people."""
-    columns = counts.values.columns if isinstance(counts.values, JointLabels) else {}
-    if CASES not in columns:
+    if CASES not in counts.values.columns:
         return None
-    codes, numbers = columns[CASES]
+    codes, numbers = counts.values.columns[CASES]
     return np.asarray(np.array(numbers, dtype=np.int64)[codes])
 
 

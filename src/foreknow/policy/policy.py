@@ -196,9 +196,7 @@ class Policy:
     def _check_shared(self, schema: Schema) -> None:
         """Refuse values shared by households in a form that does not say which rows show them."""
         shared = cast(Shared | None, schema.shared)
-        if shared is None:
-            return
-        for name in (shared.column, *shared.values):
+        for name in () if shared is None else (shared.column, *shared.values):
             if name in self.options.unlinked:
                 raise PolicyError(
                     f"publish.unlinked: {name!r} is about values that are shown once for each "
@@ -207,22 +205,24 @@ class Policy:
 
     def ruled_beside(self, requirement: Requirement) -> list[str]:
         """The columns with rules that stand beside the secret of a requirement, not known."""
-        if requirement.of_people or requirement.knowing is None:
+        if requirement.knowing is None:
             return []
         schema = self.needed_schema
         ruled = {rule.sensitive for rule in schema.impossible}
-        secret = requirement.sensitive or schema.sensitive
-        return self.layout.ruled_beside(secret, requirement.knowing, ruled)
+        beside = [
+            self.layout.ruled_beside(column or schema.sensitive, requirement.knowing, ruled)
+            for column in requirement.columns
+        ]
+        return [name for columns in beside for name in columns]
 
     def _check_impossible(self, schema: Schema) -> None:
         """Refuse what is not counted if rules on one column bear on another of the same row."""
         for requirement in self.requirements:
             adversaries = [point.adversary for point in requirement.points]
-            one_row_each = not schema.counts_people and schema.shared is None
             of_rows = bool(adversaries) and all(
                 getattr(kind, "of_rows", False) for kind in adversaries
             )
-            if of_rows and one_row_each and not requirement.of_windows:
+            if of_rows and schema.one_row_each and not requirement.of_windows:
                 continue
             if ruled_columns := self.ruled_beside(requirement):
                 column, secret = ruled_columns[0], requirement.sensitive or schema.sensitive
@@ -425,7 +425,7 @@ class Policy:
     @property
     def sums_cases(self) -> bool:
         """True if probabilities are added up over the cases of people."""
-        return self.schema is not None and self.schema.counts_people and bool(self.points)
+        return any(requirement.sums_cases for requirement in self.requirements)
 
     @property
     def known_other(self) -> tuple[str, ...]:
@@ -482,8 +482,7 @@ class Policy:
     @property
     def asks_rows(self) -> bool:
         """True if several releases are judged by the rows that each published."""
-        schema = self.needed_schema
-        return self.owned or schema.counts_people or schema.shared is not None
+        return self.owned or not self.needed_schema.one_row_each
 
     @property
     def by_row(self) -> bool:
@@ -491,10 +490,8 @@ class Policy:
         return any(map(self._by_row, self.requirements))
 
     def _by_row(self, requirement: Requirement) -> bool:
-        schema = self.schema
-        if schema is None:
-            return False
-        return bool(requirement.owned(schema) or (schema.counts_people and requirement.points))
+        hidden = () if self.schema is None else requirement.owned(self.schema)
+        return bool(hidden) or requirement.sums_cases
 
     def _hides_rule_columns(self, requirement: Requirement) -> bool:
         """True if a rule (`impossible`) on a requirement's columns asks for a hidden column."""
@@ -512,8 +509,7 @@ class Policy:
 
     def _rules_on(self, requirement: Requirement) -> list[Rule]:
         """The rules on the column of a requirement, and on those that stand beside it."""
-        columns = [] if requirement.of_people else [requirement.sensitive]
-        columns += self.ruled_beside(requirement)
+        columns = (*requirement.columns, *self.ruled_beside(requirement))
         return [rule for name in columns for rule in self.needed_schema.rules_about(name)]
 
     @property
@@ -664,13 +660,8 @@ class Policy:
     def _of_people_alone(self) -> list[Requirement]:
         """The requirements that count no cases."""
         return [
-            requirement for requirement in self.requirements if not self.counts_cases(requirement)
+            requirement for requirement in self.requirements if not requirement.counts_cases
         ]
-
-    def counts_cases(self, requirement: Requirement) -> bool:
-        """True if it is a criterion and counts cases, where people may have several."""
-        people = self.schema is not None and self.schema.counts_people
-        return people and requirement.criterion is not None
 
     def monotone(self) -> bool:
         """True if merging groups can never make a safe release unsafe.

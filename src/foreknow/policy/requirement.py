@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property, wraps
 from itertools import combinations, product
@@ -26,7 +26,7 @@ from foreknow.data.counts import Semantics
 from foreknow.data.engines.households import ELSEWHERE, Shared
 from foreknow.data.hierarchy import Hierarchy
 from foreknow.data.impossible import Rule
-from foreknow.data.labels import JointLabels, Label, Labels
+from foreknow.data.labels import Label, Labels
 from foreknow.data.layout import Layout
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
@@ -220,6 +220,8 @@ class Requirement:
     knowing: Sequence[str] | None = field(default=None, kw_only=True)
     # for a value shown once for each household: the column that says in which row
     shown: str | None = field(default=None, compare=False, repr=False, kw_only=True)
+    # the column of the persons whose cases rows are, where these persons are counted
+    persons: str = field(default="", compare=False, repr=False, kw_only=True)
     points: tuple[Point, ...] = field(init=False, repr=False)
     criterion: Criterion | None = field(init=False, repr=False)
 
@@ -334,6 +336,21 @@ class Requirement:
         return self.subject.of_people
 
     @property
+    def columns(self) -> tuple[str | None, ...]:
+        """The sensitive column whose values it is about, None for the first; empty if of people."""
+        return self.subject.columns
+
+    @property
+    def sums_cases(self) -> bool:
+        """True if probabilities are added up over the cases of each person."""
+        return bool(self.persons and self.points)
+
+    @property
+    def counts_cases(self) -> bool:
+        """True if it is a criterion, which counts cases, where people may have several."""
+        return bool(self.persons) and not self.points
+
+    @property
     def has_priors(self) -> bool:
         """True if an adversary knows how likely values are."""
         return any(isinstance(kind, Gaining) for kind in self.judged)
@@ -366,12 +383,9 @@ class Requirement:
         return set.intersection(*map(columns_of_priors, self.judged))
 
     def __repr__(self) -> str:
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        text = ", ".join(
-            f"{name}={x!r}"
-            for name, x in fields.items()
-            if name not in ("adversary", "points", "criterion", "hierarchy") and x not in (None, ())
-        )
+        shown = [f.name for f in fields(self) if f.repr and f.name != "adversary"]
+        settings = [(name, getattr(self, name)) for name in shown]
+        text = ", ".join(f"{name}={x!r}" for name, x in settings if x not in (None, ()))
         return f"Requirement({self.adversary!r}, {text})"
 
     def _repr_html_(self) -> str:
@@ -445,13 +459,14 @@ class Requirement:
     def under(self, schema: Any) -> Requirement:
         """The same with what its secret, its criterion or its adversaries need from a schema."""
         column = self.sensitive or schema.sensitive
-        hierarchy = schema.hierarchies.get(column)
-        if self.about_sets and hierarchy is not None and self.hierarchy is not hierarchy:
-            return replace(self, hierarchy=hierarchy).under(schema)
-        if schema.counts_people:
+        hierarchy = schema.hierarchies.get(column, self.hierarchy)
+        persons = "".join(schema.case_persons)
+        if self.hierarchy is not hierarchy or self.persons != persons:
+            return replace(self, hierarchy=hierarchy, persons=persons).under(schema)
+        if persons:
             relative = any(point.relative for point in self.points)
             refuse_no_sum(f"{self.name}: ", within=self.of_windows, relative=relative)
-        if not self.of_people and schema.rules_about(self.sensitive):
+        if schema.rules_about(*self.columns):
             if self.of_windows:
                 raise PolicyError(
                     f"{self.name}: within is unsupported where the schema says what some people "
@@ -459,12 +474,12 @@ class Requirement:
                 )
             for kind in self.judged:
                 require(kind, impossible=True, subject=self.name, error=PolicyError)
-        shared = None if self.of_people else schema.shared
-        if shared is not None and column in shared.values:
-            return self._of_households(shared, column)
-        # Each row says whether it shows the household's value.
-        if shared is not None and self.knowing is not None and shared.column not in self.knowing:
-            return self.by((*self.known, shared.column)).under(schema)
+        if schema.shared is not None and self.columns:
+            if column in schema.shared.values:
+                return self._of_households(schema.shared, column)
+            # Each row says whether it shows the household's value.
+            if self.knowing is not None and schema.shared.column not in self.knowing:
+                return self.by((*self.known, schema.shared.column)).under(schema)
         if (criterion := self.criterion) is not None:
             refuse_cases(criterion, schema)
             if self.known and isinstance(n_columns := getattr(criterion, "of", None), int):
@@ -507,16 +522,14 @@ class Requirement:
 
     def own(self, values: Any) -> Labels:
         """The values of its sensitive column."""
-        if isinstance(values, JointLabels):
-            return values.values_of(self.sensitive or values.layout.main)
         if isinstance(values, Mapping):
-            labels: Labels = values[self.sensitive or next(iter(values))]
-            return labels
-        return values  # type: ignore[no-any-return]
+            values = values[self.sensitive or next(iter(values))]
+        labels: Labels = values.values_of(self.sensitive)
+        return labels
 
     def check_columns(self, sensitives: Sequence[str], schema: Schema | None = None) -> None:
         """Refuse a requirement that names no column, or a column that it cannot be about."""
-        if self.sensitive is None and len(sensitives) > 1 and not self.of_people:
+        if None in self.columns and len(sensitives) > 1:
             raise PolicyError(
                 f"{self.name}: say which column it is about: sensitive = "
                 f"{' or '.join(map(repr, sensitives))}"
@@ -553,7 +566,7 @@ class Requirement:
                     f"{self.name}: knowing: {name!r} names people, and who is in which group is "
                     "known anyway; leave it out"
                 )
-            if name == (self.sensitive or sensitives[0]) and not self.of_people:
+            if name in [column or sensitives[0] for column in self.columns]:
                 raise PolicyError(
                     f"{self.name}: {name!r} cannot be both known and what must stay hidden"
                 )
@@ -573,8 +586,8 @@ class Requirement:
         words = "; ".join(points) or str(self.criterion)
         if self.unit is not None:
             words = f"each group has at least {self.judged[0].least} different {self.unit}"
-        if self.points and schema.counts_people:
-            words += f", added up over all cases of each {schema.person}"
+        if self.sums_cases:
+            words += f", added up over all cases of each {self.persons}"
         if hidden := [name for name in self.owned(schema) if name != self.unit]:
             words += f", with {' and '.join(hidden)} known of everybody"
         cannot: dict[str, list[str]] = {}

@@ -25,6 +25,11 @@ class Values:
     of_people: ClassVar[bool] = False
 
     @property
+    def columns(self) -> tuple[str | None, ...]:
+        """The sensitive columns whose values it is about; None is the first."""
+        return (self.required.sensitive,)
+
+    @property
     def unit(self) -> str | None:
         """The column that numbers what is counted, where these are no rows."""
         return None
@@ -70,6 +75,11 @@ class People(Values):
 
     criterion: Any
     of_people: ClassVar[bool] = True
+
+    @property
+    def columns(self) -> tuple[str | None, ...]:
+        """No column: it is about whoever has a value of any."""
+        return ()
 
     @property
     def taken(self) -> Sequence[str] | None:

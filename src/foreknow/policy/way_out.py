@@ -22,7 +22,7 @@ import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.protocol import HasCounts, counts_of
-from foreknow.data.labels import JointLabels, is_pattern, matching
+from foreknow.data.labels import is_pattern, matching
 from foreknow.errors import NoSafeRelease
 from foreknow.figures import significant
 from foreknow.policy.policy import Policy
@@ -293,9 +293,7 @@ def _unknown(policy: Policy, requirement: Requirement, everyone: HasCounts) -> I
     """Assume that a column, or all, is not known; or publish it apart, to the same effect."""
     labels = counts_of(everyone).values
     # These divide the one group, since the adversary knows them of everybody.
-    known_columns = (
-        requirement.sight(labels.layout).known if isinstance(labels, JointLabels) else ()
-    )
+    known_columns = requirement.sight(labels.layout).known if labels.columns else ()
     all_but_one = [[name for name in known_columns if name != column] for column in known_columns]
     helped = False
     for columns in [*all_but_one, *([[]] if len(known_columns) > 1 else [])]:

@@ -318,7 +318,7 @@ def _never_proved(certificate: CertificateRead) -> Iterator[str]:
 def same_groups(bags_of_files: GroupBags, counts: GroupCounts) -> bool:
     """True if files have the groups of a release, with as many people of each value."""
     groups: Any = counts.groups
-    parts = groups.parts if isinstance(groups, GroupLabels) else [(groups, np.arange(len(groups)))]
+    parts = counts.group_parts or [(groups, np.arange(len(groups)))]
     labels = [Column.of(_texts(part_labels), codes) for part_labels, codes in parts]
     order = np.lexsort([column.codes for column in reversed(labels)])
     place = np.empty(len(order), np.int64)

@@ -570,7 +570,7 @@ class ValuesTable(PeopleTable):
     def refuse_changed(self, counts: GroupCounts) -> None:
         """Refuse a table that was counted, and is another one as it is read now."""
         recount, _ = self._count_rows()
-        if recount != counts or not _same_labels(recount.groups, counts.groups):
+        if recount != counts or not _same_labels(recount, counts):
             raise changed(self.table)
 
     def values_shown(self, sensitives: Sequence[str]) -> Shown | None:
@@ -854,14 +854,14 @@ def changed(table: Table) -> DataError:
     )
 
 
-def _same_labels(labels: Any, other_labels: Any) -> bool:
+def _same_labels(counts: GroupCounts, other: GroupCounts) -> bool:
     """True if groups in order are called the same."""
-    if not (isinstance(labels, GroupLabels) and isinstance(other_labels, GroupLabels)):
-        return bool(labels == other_labels)
+    if not (counts.group_columns and other.group_columns):
+        return bool(counts.groups == other.groups)
     return all(
-        name == other_name and np.array_equal(codes, other_codes)
-        for (name, codes), (other_name, other_codes) in zip(
-            labels.parts, other_labels.parts, strict=True
+        labels == other_labels and np.array_equal(codes, other_codes)
+        for (labels, codes), (other_labels, other_codes) in zip(
+            counts.group_parts, other.group_parts, strict=True
         )
     )
 
