@@ -23,6 +23,7 @@ from foreknow.data.engines.columns import (
 )
 from foreknow.data.engines.combinations import Combinations
 from foreknow.data.engines.group_counts import (
+    HeldTable,
     Holdings,
     PeopleTable,
     PersonRows,
@@ -169,7 +170,7 @@ class Release(Plain):
                 name: self._apart.get(name, tables).semantics for name in self.sensitives
             }
             self.semantics = semantics_of_each(semantics_of_column, self.sensitives)
-        self.linked = self.in_rows and self.semantics != "single"
+        self.linked = any(table.linked for table in (tables, *self._apart.values()))
 
     @classmethod
     @hinted
@@ -539,20 +540,15 @@ class Release(Plain):
         table, person = people.table, people.person
         if names := {header: name for name, header in headers.items() if header != name}:
             table = Renamed(table, names)
-        apart = {
-            name: ValuesTable(
-                PersonRows(table, person, several, name)
-                if several and len(linked_columns) > 1
-                else table,
-                groups,
-                null_groups,
-                person,
-                name,
-                cast("Semantics", several.get(name, "single")),
-                cast("Missing", schema.missing),
-            )
-            for name in sensitives
-        }
+        apart: dict[str, ValuesTable] = {}
+        for name in sensitives:
+            kind = HeldTable if name in several else ValuesTable
+            rows = table
+            if several and len(linked_columns) > 1:
+                rows = PersonRows(table, person, several, name)
+            semantics, missing = several.get(name, "single"), cast("Missing", schema.missing)
+            everybody = rows, groups, null_groups, person
+            apart[name] = kind(*everybody, name, cast("Semantics", semantics), missing)
         return cls(
             apart[sensitives[0]],
             sensitives=sensitives,
@@ -566,14 +562,13 @@ class Release(Plain):
         """Its tables as they are read, names and texts without what escapes formulas."""
         tables = self.tables
         if isinstance(tables, ValuesTable):
-            if self.linked and self._apart and len(self.sensitives) > 1:
+            if self._apart and len(self.sensitives) > 1:
                 raise UnsupportedError(
                     f"{self.name}: a table of people with several values each cannot be joined "
                     "with others; give counts, or what publish wrote"
                 )
             has_counts = self.tallied
-            lists = tables.sensitive if self.linked else None
-            rows = bare_rows(tables.table, tables.table.columns, COUNT, lists=lists)
+            rows = bare_rows(tables.table, tables.table.columns, COUNT, lists=tables.listed)
             return Parts(None, {self.sensitives: rows}, has_counts, tables.person)
         people = None if tables.people is None else tables.people.table
         columns_of_table: dict[int, list[str]] = {}
@@ -735,9 +730,8 @@ class Release(Plain):
         if key not in self._seen:
             if known_columns and not tables.null_groups:
                 self._counted  # noqa: B018  # which refuses a row without a group
-            if name in known_columns and isinstance(tables, ValuesTable) and tables.linked:
-                rows = PersonRows.of_texts(tables.table, tables.person, name, tables.semantics)
-                tables = replace(tables, table=rows, semantics="single")  # people are counted
+            if name in known_columns:  # people are counted
+                tables = tables.of_texts()
             if known_columns or name != tables.sensitive:
                 tables = tables.seen_as(name, known_columns)
             if anybody:
@@ -794,25 +788,17 @@ class Release(Plain):
 
         What was counted before is refused if it is not what these rows tell.
         """
-        tables = self.tables
-        if tables.linked or not isinstance(tables, ValuesTable):
-            yield
-            return
-        columns_read = dict.fromkeys((*tables.groups, *columns))
-        tables.read_once.columns = [name for name in columns_read if name in tables.table.columns]
-        tables.read_once.groups = [name for name in columns_read if name != tables.sensitive]
-        sees_all = {*tables.read_once.columns} <= {*tables.seen}  # what it sees itself
-        before = [] if sees_all or self.settled else [self, *self._seen.values()]
+        sees_more = self.tables.read_at_once(columns)
+        before = [self, *self._seen.values()] if sees_more and not self.settled else []
         before = [sight for sight in before if sight._found is not None]
         try:
             yield
             if not self.settled:  # which rows are left out is seen with the rest, or never
                 _ = self.values_shown
             for sight in before:
-                if {*sight.tables.seen} <= {*tables.read_once.columns}:
-                    cast("ValuesTable", sight.tables).refuse_changed(sight._counted)
+                cast("ValuesTable", sight.tables).refuse_changed(sight._counted)
         finally:
-            tables.read_once.columns, tables.read_once.groups, tables.read_once.read = (), (), None
+            self.tables.forget_rows()
 
     @property
     def sight_told(self) -> dict[str, Any]:

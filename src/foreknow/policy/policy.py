@@ -659,9 +659,7 @@ class Policy:
     @property
     def _of_people_alone(self) -> list[Requirement]:
         """The requirements that count no cases."""
-        return [
-            requirement for requirement in self.requirements if not requirement.counts_cases
-        ]
+        return [requirement for requirement in self.requirements if not requirement.counts_cases]
 
     def monotone(self) -> bool:
         """True if merging groups can never make a safe release unsafe.

@@ -7,7 +7,7 @@ person and value, or one row per person with a list.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -498,7 +498,7 @@ class ReadOnce:
 
 @dataclass(frozen=True, eq=False)
 class ValuesTable(PeopleTable):
-    """A table that says who is in which group and has which values."""
+    """A table of one row for each person, with their group and their one value."""
 
     sensitive: str
     semantics: Semantics
@@ -506,6 +506,7 @@ class ValuesTable(PeopleTable):
     read_once: ReadOnce = field(default_factory=ReadOnce)  # shared by all sights
     # where people are counted whatever their values: other columns of which one is enough
     or_else: Sequence[str] = ()
+    linked: ClassVar[bool] = False  # whether rows show which of several values are of one person
 
     @property
     def needed(self) -> Sequence[str]:
@@ -513,14 +514,29 @@ class ValuesTable(PeopleTable):
         return (self.sensitive, *self.or_else) if drops(self.missing) else ()
 
     @property
-    def linked(self) -> bool:
-        """True if rows show which of several values are of one person."""
-        return self.semantics != "single"
+    def listed(self) -> str | None:
+        """The column that may hold lists, if any."""
+        return None
 
     @property
     def seen(self) -> list[str]:
         """Columns that are judged."""
         return [*self.groups, self.sensitive, *self.or_else]
+
+    def of_texts(self) -> ValuesTable:
+        """The same with all that a person has as one value."""
+        return self
+
+    def read_at_once(self, columns: Iterable[str]) -> bool:
+        """Have columns read once, for all sights; True if these are more than it sees itself."""
+        wanted, read_once = dict.fromkeys((*self.groups, *columns)), self.read_once
+        read_once.columns = [name for name in wanted if name in self.table.columns]
+        read_once.groups = [name for name in wanted if name != self.sensitive]
+        return not {*read_once.columns} <= {*self.seen}
+
+    def forget_rows(self) -> None:
+        """Forget what was read at once."""
+        self.read_once.columns, self.read_once.groups, self.read_once.read = (), (), None
 
     def rows_of(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray | None]:
         """Equal rows of some columns and how often each occurs; those that were read at once."""
@@ -568,7 +584,9 @@ class ValuesTable(PeopleTable):
         return values == counts.values and all(map(np.array_equal, bags, bags_before))
 
     def refuse_changed(self, counts: GroupCounts) -> None:
-        """Refuse a table that was counted, and is another one as it is read now."""
+        """Refuse a table that was counted, and is another one in what is read at once now."""
+        if not {*self.seen} <= {*self.read_once.columns}:
+            return
         recount, _ = self._count_rows()
         if recount != counts or not _same_labels(recount, counts):
             raise changed(self.table)
@@ -584,9 +602,7 @@ class ValuesTable(PeopleTable):
 
     @cached_property
     def _found(self) -> tuple[GroupCounts, Shown]:
-        if not self.linked:
-            return self._count_rows()
-        return self._count_held(), Shown({}, 0, None, numbered=True)
+        return self._count_rows()
 
     def _count_rows(self) -> tuple[GroupCounts, Shown]:
         name, columns = self.table.name, list(dict.fromkeys(self.seen))
@@ -627,6 +643,46 @@ class ValuesTable(PeopleTable):
             return np.zeros(len(rows), dtype=np.int64), Labels(["a value"])
         return _values(self.sensitive, rows.column(self.sensitive))
 
+    def holdings(self, counts: GroupCounts) -> Holdings:
+        """Find who has what."""
+        person = named(self.table, self.person)
+        rows = fetch(self.table, [person, self.sensitive])
+        rows = settle(self.table.name, rows, [self.sensitive], self.missing).rows
+        holders = People.named(self.table.name, person, rows.column(person)).of_row
+        return self._held_by(holders, rows.column(self.sensitive), counts)
+
+    def _held_by(self, holders: NDArray[Any], column: pa.ChunkedArray, counts: Any) -> Holdings:
+        codes, distinct = codes_of(column)
+        values = to_python(self.sensitive, distinct)
+        place = np.array([counts.values.codes[value] for value in values], codes.dtype)
+        return Holdings(holders, place[codes])
+
+
+@dataclass(frozen=True, eq=False)
+class HeldTable(ValuesTable):
+    """A table of which a person may have several values: a row for each of them, or a list."""
+
+    linked: ClassVar[bool] = True
+
+    @property
+    def listed(self) -> str | None:
+        """The column that may hold lists."""
+        return self.sensitive
+
+    def of_texts(self) -> ValuesTable:
+        """The same with all that a person has as one value."""
+        rows = PersonRows.of_texts(self.table, self.person, self.sensitive, self.semantics)
+        everybody = rows, self.groups, self.null_groups, self.person
+        return ValuesTable(*everybody, self.sensitive, "single", self.missing)
+
+    def read_at_once(self, columns: Iterable[str]) -> bool:
+        """Say that nothing is read at once: each sight reads people and their values."""
+        return False
+
+    @cached_property
+    def _found(self) -> tuple[GroupCounts, Shown]:
+        return self._count_held(), Shown({}, 0, None, numbered=True)
+
     def _count_held(self) -> GroupCounts:
         person_values = self._held(self.groups)
         of_person, labels = self._groups_of_people(person_values)
@@ -663,8 +719,6 @@ class ValuesTable(PeopleTable):
 
     def combinations(self) -> Combinations:
         """Count people by the columns of their groups."""
-        if not self.linked:
-            return super().combinations()
         person_values = self._held(self.groups)
         if not self.null_groups:
             refuse_null_groups(self.table.name, person_values.rows, self.groups)
@@ -675,25 +729,13 @@ class ValuesTable(PeopleTable):
 
     def holdings(self, counts: GroupCounts) -> Holdings:
         """Find who has what."""
-        person = named(self.table, self.person)
-        if not self.linked:
-            rows = fetch(self.table, [person, self.sensitive])
-            rows = settle(self.table.name, rows, [self.sensitive], self.missing).rows
-            holders = People.named(self.table.name, person, rows.column(person)).of_row
-            column = rows.column(self.sensitive)
-        else:
-            person_values = self._held([])
-            holders, column = person_values.holders, person_values.values
-        codes, distinct = codes_of(column)
-        values = to_python(self.sensitive, distinct)
-        place = np.array([counts.values.codes[value] for value in values], codes.dtype)
-        return Holdings(holders, place[codes])
+        named(self.table, self.person)
+        person_values = self._held([])
+        return self._held_by(person_values.holders, person_values.values, counts)
 
     def signatures(self, counts: GroupCounts, attributes: Sequence[str]) -> Signatures:
-        """Count people by group and signature; not where some have several values."""
-        if self.linked:
-            raise no_signatures(self.table, attributes)
-        return super().signatures(counts, attributes)
+        """Say that no row has all of a person."""
+        raise no_signatures(self.table, attributes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -729,6 +771,17 @@ class TallyTable:
 
     def values_shown(self, sensitives: Sequence[str]) -> None:
         """No row is left out."""
+
+    def of_texts(self) -> TallyTable:
+        """The same: nobody knows who has what."""
+        return self
+
+    def read_at_once(self, columns: Iterable[str]) -> bool:
+        """Say that nothing is read at once."""
+        return False
+
+    def forget_rows(self) -> None:
+        """Forget nothing: nothing was read at once."""
 
     def count(self) -> GroupCounts:
         """Read how often each value occurs in each group; how many people it has, if they say."""
