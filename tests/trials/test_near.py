@@ -9,7 +9,7 @@ import pytest
 from tests.trials.test_trials import planted, policy, publish
 
 import foreknow as fk
-from foreknow.auditing.audit import _trials
+from foreknow.auditing.trial import trials_beside
 from foreknow.data.labels import Labels
 from foreknow.data.sights import Sight
 from foreknow.data.windows import Line, Width
@@ -59,7 +59,7 @@ def tried(*tries, within="10%"):
     place = {release.counts.group_label(g): g for g in range(release.counts.n_groups)}
     groups = np.array([place[g] for g in GROUP.tolist()])
     seen = Sight(release.counts, fk.Microdata(table, SCHEMA), groups, "ill", "x", release)
-    return _trials(seen, fk.Policy(requirements(within), SCHEMA, tries=tries))
+    return trials_beside(seen, fk.Policy(requirements(within), SCHEMA, tries=tries))
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -2,48 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import groupby, product
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack
 
-import numpy as np
-
-from foreknow.adversaries.protocol import counts_of
 from foreknow.atomic_files import write_whole
-from foreknow.auditing.audit_input import (
-    OwnersTable,
-    has_owner,
-    owned_of_each,
-    prepare,
-    read_at_once,
-    release_of,
-)
 from foreknow.auditing.exposed import Exposed, exposed_by
-from foreknow.auditing.judged import judged
+from foreknow.auditing.questions import questions_of
 from foreknow.auditing.scope import scope_of, unprotected_codes
-from foreknow.auditing.trial import Trial
+from foreknow.auditing.trial import Trial, trials_beside
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.bare import frame_of
-from foreknow.data.engines.column_advice import refuse_misread
-from foreknow.data.engines.households import Shared
 from foreknow.data.labels import Label
-from foreknow.data.microdata import Microdata
-from foreknow.data.reading import BLANKS, Reading
 from foreknow.data.release import Release
-from foreknow.data.schema import Schema
-from foreknow.data.sights import Possible, Register, Sight, seen_with
 from foreknow.data.utility import Utility, utility_of
-from foreknow.leaves import is_installed, load
 from foreknow.policy.counted import RequirementCounts
-from foreknow.policy.explanation import Explanation
 from foreknow.policy.from_call import Arguments, hinted_with_keys, policy_of
 from foreknow.policy.policy import Policy
 from foreknow.result import Result, page_of
-from foreknow_judge.errors import DataError, InputError, PolicyError, UnsupportedError, memory_for
+from foreknow_judge.errors import InputError, memory_for
 from foreknow_judge.scope import Scope
 from foreknow_judge.verdict import Verdict, neither
 
@@ -391,333 +371,23 @@ def _audit(
     learned: bool = True,
 ) -> Audit:
     """A release is prepared, counted as its policy asks, and judged."""
-    prepared, policy = prepare(release, policy, group)
-    counting: Any = _counting if isinstance(prepared, Release) else _counts_at_hand
-    with counting(prepared, policy, people) as question:
-        scope = replace(
-            scope_of(question.release, question.shown_policy),
-            word=question.word,
-            open=question.open,
-        )
-        by_judge = by_judge or question.policy.owned
-        verdicts, too_large = _verdicts(question, cases=scope.cases, by_judge=by_judge)
+    with questions_of(release, policy, group, people) as questions:
+        scope = scope_of(questions.release, questions.shown_policy)
+        verdicts, too_large = questions.verdicts(by_judge=by_judge)
     return Audit(
-        question.policy,
-        question.counts,
+        questions.policy,
+        questions.counts,
         verdicts,
-        utility or utility_of(question.counts),
-        name or question.name,
-        scope=scope,
-        trials=_trials(question.sight, question.policy) if learned else None,
-        counted=question.counted,
+        utility or utility_of(questions.counts),
+        name or questions.name,
+        scope=replace(scope, word=questions.word, open=questions.open),
+        trials=trials_beside(questions.sight, questions.policy) if learned else None,
+        counted=questions.counted,
         too_large=too_large,
     )
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """The questions to the judge: the groups that each requirement of a policy counts."""
-
-    release: Release | GroupCounts
-    policy: Policy
-    counts: GroupCounts
-    counted: tuple[RequirementCounts, ...]
-    tables: Sequence[OwnersTable | None]  # of requirements that only the owner can judge
-    shown_policy: Policy  # what the release shows of the policy
-    sight: Release | Sight | None = None  # by an adversary who learns from it
-    name: str = "release"
-    word: tuple[str, ...] = ()
-    open: tuple[str, ...] = ()
-
-
-@contextmanager
-def _counting(release: Release, policy: Policy, people: Any) -> Iterator[_Asked]:
-    """Count a release, or what its owner has, as each requirement asks; with one reading."""
-    exact = people.rows[0] if isinstance(people, Sight) else people
-    if isinstance(exact, (Microdata, Register)):
-        of_people = policy.under(exact.schema, people=True)
-        if of_people is not policy:
-            release = cast("Release", release_of(release, of_people))
-        policy = of_people
-    if policy.schema is not None:
-        policy = policy.for_layout(release.layout)
-    if people is None and not has_owner(release, policy, release):
-        _refuse_unshown(policy)  # before anything is counted
-    table = read_at_once(release, policy)
-    shown_policy = policy.shown
-    with _counted_at_once(table, shown_policy) as counts:
-        _refuse_uncounted(policy, table.semantics, counts)
-        _refuse_misread(table, counts, policy)
-        sight = _seen(table, policy, people)
-        if table.releases and policy.schema is not None and policy.schema.shared:
-            _refuse_split_households(table, policy.schema, sight)
-        owned = owned_of_each(table, policy, sight)
-        word = policy.word if any(owned) else ()
-        if not word:
-            _refuse_unshown(policy)
-            policy, word = shown_policy, shown_policy.filed.word
-        possible = Possible(table, policy.needed_schema) if _rules(policy) else None
-        requirement_counts = tuple(
-            requirement.count(table, possible)
-            if by_owner is None
-            else RequirementCounts.of_counts(requirement, by_owner.counts, by_owner.cases)
-            for requirement, by_owner in zip(policy.requirements, owned, strict=True)
-        )
-        left_open = (
-            policy.needed_schema.conditions if any(map(_is_open, requirement_counts)) else ()
-        )
-        tables = [by_owner and by_owner.table for by_owner in owned]
-        what_is_counted = table, policy, counts, requirement_counts, tables, shown_policy
-        yield _Asked(*what_is_counted, sight, table.name, word, tuple(left_open))
-
-
-@contextmanager
-def _counts_at_hand(counts: GroupCounts, policy: Policy, people: Any) -> Iterator[_Asked]:
-    """Take bare counts, which do not say who is in which group."""
-    if people is not None:
-        raise InputError("people is for a Release, not GroupCounts, which has no labels")
-    _refuse_unshown(policy)
-    policy = policy.shown
-    _refuse_uncounted(policy, counts.semantics, counts)
-    _refuse_other_columns(policy)
-    if counts.able is not None or _rules(policy):
-        raise UnsupportedError(
-            "the schema says what some people cannot have (impossible), and counts do not say who "
-            "these are; give the release itself, or leave impossible out"
-        )
-    requirement_counts = tuple(requirement.count(counts) for requirement in policy.requirements)
-    yield _Asked(
-        counts, policy, counts, requirement_counts, [None] * len(requirement_counts), policy
-    )
-
-
-def _rules(policy: Policy) -> bool:
-    """True if the schema says what some people cannot have."""
-    return policy.schema is not None and bool(policy.schema.impossible)
-
-
-def _refuse_uncounted(policy: Policy, semantics: Any, counts: GroupCounts) -> None:
-    """Refuse a policy for other semantics, and what has no groups."""
-    if policy.schema is not None and policy.schema.semantics != semantics:
-        raise UnsupportedError(
-            f"the policy is for semantics {policy.schema.semantics!r}, but the release was "
-            f"counted under {semantics!r}"
-        )
-    if not counts.n_groups:
-        raise DataError("the release has no groups")
-
-
-def _verdicts(
-    question: _Asked, *, cases: bool, by_judge: bool
-) -> tuple[tuple[Verdict, ...], tuple[str, ...]]:
-    """The judge's verdicts on each requirement; and the requirements that it found too large.
-
-    In place of verdicts, explanations of what files show.
-    """
-    findings: dict[Any, Any] = {}
-    memo: dict[Any, Any] = {}
-    too_large: list[str] = []
-    verdicts: list[Verdict] = []
-    for place, (requirement_counts, table) in enumerate(
-        zip(question.counted, question.tables, strict=True)
-    ):
-        explanations = requirement_counts.explanations(findings, place)
-        if cases:
-            explanations = [*map(_of_cases, explanations)]
-        if not by_judge:
-            # which `publish` replaces by verdicts on the files, before anybody sees them
-            verdicts += cast("list[Verdict]", explanations)
-            continue
-        what_is_judged = question.release, question.policy, requirement_counts, explanations
-        verdicts += judged(*what_is_judged, table, memo, too_large)
-    return tuple(verdicts), tuple(too_large)
-
-
-def _of_cases(explanation: Explanation) -> Explanation:
-    """The explanation of a criterion of values, with a remark that it counted cases."""
-    if not explanation.of_groups or explanation.requirement.of_people:
-        return explanation
-    remark = "counted are cases, and all of them may be of one person"
-    words = f"{explanation.found.words}; {remark}"
-    return replace(explanation, found=replace(explanation.found, words=words))
-
-
-def _refuse_split_households(release: Release, schema: Schema, sight: Release | Sight) -> None:
-    """Refuse several releases of which a household may be in two, so that both show its value."""
-    shared, split = cast("Shared", schema.shared), True
-    if isinstance(sight, Sight) and isinstance(sight.rows[0], Microdata) and release.cohort:
-        people, groups = sight.rows
-        codes, distinct = people.as_it_stands(shared.by)
-        place = release.group_columns.index(release.cohort)
-        labels: Any = release.counts.groups
-        cohorts = np.unique([str(label[place]) for label in labels], return_inverse=True)[1]
-        named = codes < len(distinct) - distinct.null_count
-        homes = np.unique(np.stack([codes[named], cohorts[groups][named]]), axis=1)[0]
-        split = len(np.unique(homes)) < len(homes)
-    if split:
-        raise UnsupportedError(
-            "what households share is not judged of several releases together where a household "
-            "may be in two of them: publish the later one with --after, which sees to it"
-        )
-
-
-def _refuse_unshown(policy: Policy) -> None:
-    """Refuse to judge by columns that a release does not show, or of people by their cases."""
-    if not policy.owned:
-        return
-    schema = policy.needed_schema
-    if schema.counts_people:
-        raise PolicyError(
-            f"the release does not show whose cases its rows are (person = {schema.person!r}), so "
-            "only its owner can judge this policy: publish does it, and an audit of the table. "
-            "Without person in the schema, cases are judged, and not people"
-        )
-    for requirement in policy.requirements:
-        for name in requirement.owned(schema):
-            raise PolicyError(
-                f"{requirement.name}: {name!r} is not among the columns, so only the owner of the "
-                "table can judge this: publish does it, and an audit of a table with this column"
-            )
-
-
-def _is_open(requirement_counts: RequirementCounts) -> bool:
-    """True if it is open of somebody whether they can have a value."""
-    able = counts_of(requirement_counts.seen).able
-    return able is not None and bool((able.most > able.members).any())
-
-
-@contextmanager
-def _counted_at_once(release: Release, policy: Policy) -> Iterator[GroupCounts]:
-    """Count a release, and what requirements see of it, with one reading where one sees most.
-
-    A table that may change while it is read is read once, whatever they see.
-    """
-    shown_requirements = [
-        required
-        for required in policy.requirements
-        if required.sensitive in (None, *release.sensitives)
-    ]
-    knowing_all = [
-        all_known
-        for required in shown_requirements
-        if (all_known := required.knowing_all(release.layout))
-    ]
-    sights: list[set[str]] = [
-        {*requirement.sight(release.layout).known, requirement.sensitive or release.sensitive}
-        for requirement in (*shown_requirements, *knowing_all)
-    ]
-    widest = max(sights, key=lambda sight: len(sight), default=set())
-    if not release.settled:
-        widest = {*release.sensitives, *release.recognized}.union(*sights)
-    with release.reading(sorted(widest)):
-        counts = release.counts
-        for requirement in policy.requirements:
-            counts_of(requirement.count(release).seen)
-        for requirement in knowing_all:
-            with suppress(InputError):  # then it is not said how many people it would reach
-                counts_of(requirement.count(release).seen)
-        yield counts
-
-
-def _trials(sight: Release | Sight | None, policy: Policy) -> tuple[Trial, ...]:
-    """The trials that the policy asks for; else one by the known columns of people."""
-    if sight is None or policy.schema is None:
-        return ()
-    if policy.learning:
-        return _asked_trials(sight, policy, policy.schema.sensitives)
-    if len(policy.schema.sensitives) > 1 or not is_installed("foreknow.trials"):
-        return ()
-    return _unasked_trial(sight, policy, policy.schema.quasi_identifiers)
-
-
-def _asked_trials(
-    sight: Release | Sight, policy: Policy, sensitives: Sequence[str]
-) -> tuple[Trial, ...]:
-    """The trials that the policy asks for, on each sensitive column."""
-    learned, cohort, trials = load("foreknow.trials.learned"), _cohort_of(sight), list[Trial]()
-    subjects = [(column, width) for column in sensitives for width in policy.widths_of(column)]
-    for attempt, (column, width) in product(policy.learning, subjects):
-        if attempt.sensitive not in (None, column):
-            continue
-        limit = learned.SURE if attempt.limit is None else float(attempt.limit)
-        columns = attempt.by
-        asked = {"limit": limit, "sensitive": column, "width": width, "effort": "policy"}
-        with suppress(DataError, UnsupportedError):  # said as not run
-            tried = [
-                learned.learned_trial(sight, by, **asked)
-                for by in dict.fromkeys([(*columns,), (*columns, *cohort)])
-            ]
-            surest = max(tried, key=lambda trial: trial.surest)
-            trials.append(replace(surest, required=policy.least_limit(column)))
-    return tuple(trials)
 
 
 def _nearness(verdict: Verdict) -> float:
     """How near a verdict on inference is to its limit; of groups, 0."""
     limited = not verdict.of_groups and not verdict.idle
     return verdict.probability / float(verdict.limit) if limited else 0.0
-
-
-def _unasked_trial(
-    sight: Release | Sight, policy: Policy, columns: Sequence[str]
-) -> tuple[Trial, ...]:
-    """The trial of an attacker who learns from the release by some columns."""
-    free = set(unprotected_codes(sight.counts, policy.requirements).tolist())
-    limited_values = [value for code, value in enumerate(sight.counts.values) if code not in free]
-    learned_beside = load("foreknow.trials.learned:learned_beside")
-    trials = [
-        learned_beside(sight, columns, limited_values or None, apart=_cohort_of(sight), width=width)
-        for width in policy.widths_of(sight.sensitive)
-    ]
-    required = policy.least_limit()
-    return tuple(replace(trial, required=required) for trial in trials if trial is not None)
-
-
-def _cohort_of(sight: Release | Sight) -> tuple[str, ...]:
-    """The column by which it is known of everybody which of several releases shows them."""
-    columns = sight.attributes if isinstance(sight, Sight) else sight.people_columns
-    return tuple(name for name in columns if name == sight.cohort)
-
-
-def _refuse_other_columns(policy: Policy) -> None:
-    """Raise `PolicyError` for a requirement on a column of which counts may not be."""
-    columns = [None if policy.schema is None else policy.schema.sensitive]
-    columns += [requirement.sensitive for requirement in policy.requirements]
-    column = next((name for name in columns if name is not None), None)
-    for requirement in policy.requirements:
-        if requirement.sensitive not in (None, column):
-            raise PolicyError(
-                f"{requirement.name}: it is about {requirement.sensitive!r}, and bare counts are "
-                f"taken for {column!r}; give the release itself, or leave sensitive out"
-            )
-
-
-def _refuse_misread(release: Release, counts: GroupCounts, policy: Policy) -> None:
-    """Refuse a raw table with a column of dates or numbers that a few texts make one of texts.
-
-    A text that stands for a missing value is not one of these.
-    """
-    schema = policy.schema
-    columns = release.group_columns
-    if schema is None or not set(columns) <= set(schema.quasi_identifiers):
-        return
-    spellings = cast("Reading", schema.reading).missing
-    for name, (names, of_group) in zip(columns, release.group_labels.parts, strict=False):
-        if name in schema.types or name in schema.hierarchies:
-            continue
-        people = np.bincount(of_group, counts.sizes, len(names)).astype(np.int64).tolist()
-        texts = {
-            label: n
-            for label, n in zip(names, people, strict=True)
-            if isinstance(label, str) and label.strip(BLANKS) not in spellings
-        }
-        refuse_misread(name, [*texts], [*texts.values()], labels=True)
-
-
-def _seen(release: Release, policy: Policy, people: Any) -> Release | Sight:
-    """The release as somebody sees it who knows these people's columns."""
-    if people is None or isinstance(people, Sight):
-        return release if people is None else people
-    if policy.owned and not isinstance(people, Microdata):
-        people = Microdata(people, policy.needed_schema, beside=policy.owned_columns)
-    return seen_with(release, people, [])

@@ -114,6 +114,13 @@ def release_of(
     return release
 
 
+def counts_by_column(release: Any) -> dict[str, GroupCounts]:
+    """The counts of each sensitive column, without what is known beside; "" is of counts alone."""
+    if not isinstance(release, Release):
+        return {"": counts_of(release)}
+    return {name: release.seen(name, []).counts for name in release.sensitives}
+
+
 def _refuse_other_values(source: Release | GroupCounts, schema: Schema) -> None:
     """Refuse values that are counted as they are written, and are none by a schema, or one."""
     reading, missing = cast("Reading", schema.reading), cast("Missing", schema.missing)
@@ -193,16 +200,11 @@ def has_owner(release: Release, policy: Policy, sight: Release | Sight) -> bool:
     if not policy.owned:
         return True
     owned_columns = _owned_by(policy)
-    if (owners := _owners_rows(release, sight)) is not None:
+    if (owners := sight.owners) is not None:
         people, _ = owners
         same = people.schema.impossible == policy.needed_schema.impossible
         return same and owned_columns <= {*people.source.columns}
     return release.raw is not None and owned_columns <= {*release.raw.source.columns}
-
-
-def _owners_rows(release: Release, sight: Release | Sight) -> tuple[Microdata, IntArray] | None:
-    """The table that is given beside a release, or that publish made it of; and groups of rows."""
-    return sight.rows if isinstance(sight, Sight) else release.owners
 
 
 class Owned(NamedTuple):
@@ -258,7 +260,7 @@ def _owners_tables(
     columns = [
         _column_of(required) for required in policy.requirements if policy.asks_owner(required)
     ]
-    if (owners := _owners_rows(release, sight)) is not None:
+    if (owners := sight.owners) is not None:
         people, groups = owners
         several = people.schema.several  # of which the owner counts no values
         columns_of_values = [

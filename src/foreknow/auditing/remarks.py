@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.auditing.audit_input import counts_by_column
 from foreknow.auditing.exposed import exposed_by
 from foreknow.auditing.named_values import near_values
 from foreknow.data.counts import GroupCounts
@@ -76,11 +77,8 @@ class Judged:
         self.policy, self.schema = policy, None if policy is None else policy.schema
         self.requirements = () if policy is None else policy.requirements
         self.on_values = [] if policy is None else policy.on_values
-        self.table: Any = None
-        self.columns = {"": counts_of(release)}
-        if isinstance(release, Release):
-            self.table = release
-            self.columns = {name: release.seen(name, []).counts for name in release.sensitives}
+        self.columns = counts_by_column(release)
+        self.table: Any = release if isinstance(release, Release) else None
 
     @cached_property
     def about(self) -> dict[str, list[Requirement]]:

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from foreknow.adversaries.protocol import HasCounts
-from foreknow.auditing.named_values import refuse_misspelt
 from foreknow.auditing.remarks import Judged, counted_of
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
@@ -28,11 +27,6 @@ def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
     """The scope of a release; without a policy, nothing is known about which values are judged."""
     view = Judged(release, policy)
     columns = view.columns
-    values_of_columns = {
-        name: [counts.values[code] for code in np.flatnonzero(counts.totals)]
-        for name, counts in columns.items()
-    }
-    refuse_misspelt(values_of_columns, view.requirements)
     questions = [
         _question_of(required, columns[name].values)
         for name, requirements in view.about.items()

@@ -6,16 +6,25 @@ better, so no figure of a trial is a limit of anything.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import product
 from math import sqrt
 from typing import Any
 
 from numpy.typing import NDArray
 
+from foreknow.auditing.scope import unprotected_codes
 from foreknow.data.labels import Label
+from foreknow.data.release import Release
+from foreknow.data.sights import Sight
 from foreknow.hints import Plain
+from foreknow.leaves import is_installed, load
+from foreknow.policy.policy import Policy
 from foreknow.result import Result
+from foreknow_judge.errors import DataError, UnsupportedError
 
 # An audit tries to learn from no fewer groups than these.
 LEAST_GROUPS = 50
@@ -176,3 +185,59 @@ class Trial(Result):
             f"Trial({self.name}, by {', '.join(self.by)}: {what.format(f'{self.right:.1%}')}, "
             f"{self.baseline:.1%} by the groups alone)"
         )
+
+
+# ---- beside an audit -----------------------------------------------------------------------------
+
+
+def trials_beside(sight: Release | Sight | None, policy: Policy) -> tuple[Trial, ...]:
+    """The trials that the policy asks for; else one by the known columns of people."""
+    if sight is None or policy.schema is None:
+        return ()
+    if policy.learning:
+        return _asked_trials(sight, policy, policy.schema.sensitives)
+    if len(policy.schema.sensitives) > 1 or not is_installed("foreknow.trials"):
+        return ()
+    return _unasked_trial(sight, policy, policy.schema.quasi_identifiers)
+
+
+def _asked_trials(
+    sight: Release | Sight, policy: Policy, sensitives: Sequence[str]
+) -> tuple[Trial, ...]:
+    """The trials that the policy asks for, on each sensitive column."""
+    learned, cohort, trials = load("foreknow.trials.learned"), _cohort_of(sight), list[Trial]()
+    subjects = [(column, width) for column in sensitives for width in policy.widths_of(column)]
+    for attempt, (column, width) in product(policy.learning, subjects):
+        if attempt.sensitive not in (None, column):
+            continue
+        limit = learned.SURE if attempt.limit is None else float(attempt.limit)
+        columns = attempt.by
+        asked = {"limit": limit, "sensitive": column, "width": width, "effort": "policy"}
+        with suppress(DataError, UnsupportedError):  # said as not run
+            tried = [
+                learned.learned_trial(sight, by, **asked)
+                for by in dict.fromkeys([(*columns,), (*columns, *cohort)])
+            ]
+            surest = max(tried, key=lambda trial: trial.surest)
+            trials.append(replace(surest, required=policy.least_limit(column)))
+    return tuple(trials)
+
+
+def _unasked_trial(
+    sight: Release | Sight, policy: Policy, columns: Sequence[str]
+) -> tuple[Trial, ...]:
+    """The trial of an attacker who learns from the release by some columns."""
+    free = set(unprotected_codes(sight.counts, policy.requirements).tolist())
+    limited_values = [value for code, value in enumerate(sight.counts.values) if code not in free]
+    learned_beside = load("foreknow.trials.learned:learned_beside")
+    trials = [
+        learned_beside(sight, columns, limited_values or None, apart=_cohort_of(sight), width=width)
+        for width in policy.widths_of(sight.sensitive)
+    ]
+    required = policy.least_limit()
+    return tuple(replace(trial, required=required) for trial in trials if trial is not None)
+
+
+def _cohort_of(sight: Release | Sight) -> tuple[str, ...]:
+    """The column by which it is known of everybody which of several releases shows them."""
+    return tuple(name for name in sight.attributes if name == sight.cohort)

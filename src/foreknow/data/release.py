@@ -990,6 +990,11 @@ class Release(Plain):
         return () if self._people is None else tuple(self._people.table.columns)
 
     @property
+    def attributes(self) -> tuple[str, ...]:
+        """The columns that are known of people."""
+        return self.people_columns
+
+    @property
     def left_out(self) -> int:
         """How many rows lack a sensitive value, so that this was not counted."""
         return 0 if self.values_shown is None else self.values_shown.incomplete

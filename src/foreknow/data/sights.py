@@ -73,7 +73,7 @@ class Sight:
             )
 
     @property
-    def rows(self) -> tuple[Any, IntArray]:
+    def owners(self) -> tuple[Any, IntArray]:
         """The table of everybody, and the group of each; for the owner, who counts more columns."""
         return self._microdata, self._groups
 
