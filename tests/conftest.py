@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from tests.examples import NIGHTLY
 
 from foreknow.atomic_files import write_whole
-from foreknow.auditing import audit
+from foreknow.auditing import audit, trial
 from foreknow.data.engines import file_table
 from foreknow.leaves import is_installed
 from foreknow.publishing import publish
@@ -57,7 +57,7 @@ def pytest_configure(config):
         config.addinivalue_line("markers", said)
     if not NIGHTLY:
         be_short(publish, "advice_of", lambda *given: iter(()))
-        be_short(audit, "_unasked_trial", lambda *given: ())
+        be_short(trial, "_unasked_trial", lambda *given: ())
         be_short(audit.Audit, "to_html", short_page)
         be_short(duckdb_files, "new_database", of_one_thread, lambda: True)
         if comparison:

@@ -381,6 +381,25 @@ def test_unpublished_conditions_are_owners_word(tmp_path, method, other):
         assert not again.scope.open
 
 
+AGES = {"hierarchies": {"age": {"intervals": [10, 40]}}}
+
+
+@pytest.mark.parametrize("roles", [{"identifiers": ["id"]}, AGES])
+def test_the_file_alone_is_judged_by_its_labels(tmp_path, roles):
+    """A release without its certificate is no table of its owner, though it has all columns."""
+    table, folder = hospital(), tmp_path / "out"
+    table = table.append_column("id", pa.array(range(len(table))))
+    schema = fk.Schema(
+        quasi_identifiers=["sex", "age"], sensitive="code", impossible=RULES, **roles
+    )
+    policy = fk.Policy([fk.Requirement(fk.Facts(1, 1, 1), below="2/3")], schema)
+    written(table, policy, folder, format="csv")
+    alone, audited = (fk.audit(at, policy) for at in (folder / "release.csv", folder))
+    assert alone.verdicts[0].found.exact == audited.verdicts[0].found.exact
+    assert (alone.scope.open, alone.scope.word) == (audited.scope.open, ())
+    assert fk.audit(table, policy).scope.word  # the table itself is
+
+
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
 def test_an_impossible_value_is_refused(tmp_path, engine):
     rows = hospital(90).to_pylist()

@@ -204,7 +204,11 @@ def has_owner(release: Release, policy: Policy, sight: Release | Sight) -> bool:
         people, _ = owners
         same = people.schema.impossible == policy.needed_schema.impossible
         return same and owned_columns <= {*people.source.columns}
-    return release.raw is not None and owned_columns <= {*release.raw.source.columns}
+    if release.raw is None:
+        return False
+    if not policy.by_row:  # without names it may be a release, whose labels show what rules ask
+        owned_columns |= {*policy.needed_schema.identifiers}
+    return owned_columns <= {*release.raw.source.columns}
 
 
 class Owned(NamedTuple):
@@ -247,7 +251,7 @@ def owned_of_each(release: Release, policy: Policy, sight: Release | Sight) -> l
 
 def _column_of(requirement: Requirement) -> str | None:
     """The sensitive column without whose value a requirement does not count people."""
-    return None if requirement.of_people else requirement.sensitive
+    return next(iter(requirement.columns), None)
 
 
 def _owners_tables(
@@ -262,11 +266,8 @@ def _owners_tables(
     ]
     if (owners := sight.owners) is not None:
         people, groups = owners
-        several = people.schema.several  # of which the owner counts no values
-        columns_of_values = [
-            column.name for column in people.sensitives if column.name not in several
-        ]
-        columns_of_values = [name for name in columns_of_values if name in policy.looked_at]
+        values_each = {*people.schema.several}  # of which the owner counts no values
+        columns_of_values = [*({*policy.looked_at} & {*people.schema.sensitives} - values_each)]
         if release.owners is not None and people is release.owners[0]:
             columns_of_values = [name for name in columns_of_values if schema.rules_about(name)]
         else:
@@ -277,7 +278,13 @@ def _owners_tables(
     assert release.raw is not None
     other_columns = [*policy.owned_columns, *release.group_columns]
     if not release.partly_left_out:
-        people = Microdata(release.raw, beside=other_columns)
+        try:
+            people = Microdata(release.raw, beside=other_columns)
+            people.times  # noqa: B018  # which reads its values
+        except DataError:
+            if policy.by_row or not release.settled:
+                raise
+            return {}  # it has labels, as a release, which show what rules ask
         return dict.fromkeys(columns, (people, *people.grouped(release.group_columns)))
     tables: dict[str | None, OwnersTable] = {}
     for column in dict.fromkeys(columns):

@@ -129,8 +129,7 @@ def exposed_by(
 def _exposed_by(requirement_counts: RequirementCounts, verdicts: Sequence[Judged]) -> list[Exposed]:
     if verdicts[0].of_groups:
         return [_failing(verdict, requirement_counts.counts_by_policy) for verdict in verdicts]
-    # People are not counted for windows, nor for sets whose values stay apart.
-    if requirement_counts.apart or requirement_counts.requirement.of_windows:
+    if not requirement_counts.tells_people:
         return [Exposed(verdict) for verdict in verdicts]
     by_secret = [_exposed(secret, verdicts) for secret in requirement_counts.secrets]
     return [

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from foreknow.data.labels import JointLabels, Label, Labels
 from foreknow.data.possible_values import JointMembers
 from foreknow.data.release import Release
 from foreknow.data.sights import Possible
-from foreknow.data.windows import Window, Windows
+from foreknow.data.windows import Windows
 from foreknow.needs import require
 from foreknow.policy.explanation import Explanation
 from foreknow.policy.ledger import Part
@@ -50,6 +50,128 @@ from foreknow_judge.verdict import Limit
 
 if TYPE_CHECKING:
     from foreknow.policy.requirement import Point, Requirement
+
+
+class _Each:
+    """The values of a secret are counted by themselves: each is one."""
+
+    def check(self, semantics: Semantics) -> None:
+        """Refuse semantics under which they cannot be counted so."""
+
+    def as_counted(self, of: RequirementCounts, groups: Any) -> Any:
+        """The groups as they are counted."""
+        return groups
+
+    def asked(self, of: RequirementCounts) -> BoolArray | Windows:
+        """Which of the counted values it is about."""
+        return of.meant.about
+
+    def secrets(self, of: RequirementCounts) -> Iterable[RequirementCounts]:
+        """One for each set that is a secret."""
+        return (of,)
+
+    def found(self, of: RequirementCounts, point: Point, cached: Any) -> Iterable[Disclosure]:
+        """The worst disclosure of each value that it is about."""
+        worst_of_each = zip(of._of_values(point, cached), of.meant.about.tolist(), strict=True)
+        return [worst for worst, is_about in worst_of_each if is_about]
+
+    def limits(self, of: RequirementCounts) -> bool:
+        """True if somebody with a value that it is about could be over a limit."""
+        counts = counts_of(of.seen)
+        places = np.flatnonzero(of.meant.about & (counts.totals > 0)).tolist()
+        present = {str(counts.values[place]) for place in places}
+        sets = of.meant.sets.values() or [[value] for value in present]
+        targets = [sorted(held) for members in sets if (held := present.intersection(members))]
+        points = of.requirement.points
+        return bool(targets) and any(point.limits(of.seen, targets) for point in points)
+
+    def tells_people(self, of: RequirementCounts) -> bool:
+        """True if it is counted how many people are over a limit."""
+        return True
+
+    def of_value(self, of: RequirementCounts, value: Any, counts: GroupCounts) -> GroupCounts:
+        """The counts for the secret of a disclosure."""
+        return counts
+
+
+class _AsOne(_Each):
+    """The values of each set are counted as one."""
+
+    def check(self, semantics: Semantics) -> None:
+        """Refuse semantics under which they cannot be counted so."""
+        refuse_sets(semantics)
+
+    def as_counted(self, of: RequirementCounts, groups: Any) -> Any:
+        """The groups with each set of values as one value."""
+        merged = counts_of(groups).recoded(cast("IntArray", of.meant.places), of.meant.labels)
+        classes = getattr(groups, "alike", None)  # which a criterion of values may need, too
+        return merged if classes is None else _Merged(merged, classes)
+
+    def asked(self, of: RequirementCounts) -> BoolArray:
+        """The last values, which are the sets."""
+        last = np.zeros(len(of.labels), dtype=bool)
+        last[-len(of.meant.sets) :] = True
+        return last
+
+    def secrets(self, of: RequirementCounts) -> Iterable[RequirementCounts]:
+        """One for each set; a criterion counts all sets at once."""
+        if of.requirement.criterion is not None:
+            return (of,)
+        for point in of.requirement.points:
+            for name, members in of.meant.sets.items():
+                refuse_unheld(of.requirement, point.adversary, name, members)
+        return [
+            replace(of, requirement=of.requirement.only(name, members))
+            for name, members in of.meant.sets.items()
+        ]
+
+    def found(self, of: RequirementCounts, point: Point, cached: Any) -> Iterable[Disclosure]:
+        """The worst disclosure of its only set."""
+        if not of.meant.about.any():  # nobody has a value of the set
+            return [Disclosure(of.labels[-1], 0.0, lambda: Fraction(0))]
+        return [of._of_set(point, of.labels[-1])]
+
+    def tells_people(self, of: RequirementCounts) -> bool:
+        """True unless some adversary needs the values of its sets kept apart."""
+        return not of.requirement.has_priors
+
+
+class _Near(_Each):
+    """Numbers, or dates, that are near each other are counted in windows."""
+
+    def as_counted(self, of: RequirementCounts, groups: Any) -> Windows:
+        """The groups with their windows."""
+        try:
+            return Windows.of(counts_of(groups), of.requirement.secret.width)
+        except InputError as error:
+            raise PolicyError(f"{of.requirement.name}: {error}") from None
+
+    def asked(self, of: RequirementCounts) -> Windows:
+        """The windows."""
+        return cast("Windows", of.counts_by_policy)
+
+    def found(self, of: RequirementCounts, point: Point, cached: Any) -> Iterable[Disclosure]:
+        """The worst window."""
+        return of._of_values(point, cached)
+
+    def limits(self, of: RequirementCounts) -> bool:
+        """True: a window has somebody."""
+        return True
+
+    def tells_people(self, of: RequirementCounts) -> bool:
+        """False: people are not counted for windows."""
+        return False
+
+    def of_value(self, of: RequirementCounts, value: Any, counts: GroupCounts) -> GroupCounts:
+        """The counts with the values of a window as one."""
+        return self.as_counted(of, counts).merged(value)
+
+
+def _kind_of(requirement: Requirement) -> _Each:
+    """How the values of its secret are counted."""
+    if requirement.of_windows:
+        return _Near()
+    return _AsOne() if requirement.about_sets else _Each()
 
 
 class _Merged(NamedTuple):
@@ -113,42 +235,35 @@ class RequirementCounts:
     ) -> RequirementCounts:
         """The same for the values of a table without any people, for a search."""
         none, start = np.zeros(0, dtype=np.int64), np.zeros(1, np.int64)
-        if requirement.about_sets:
-            refuse_sets(semantics)
+        _kind_of(requirement).check(semantics)
         nobody = GroupCounts(none, start, none, none, values, None, semantics)
         return cls.of_counts(requirement, nobody)
 
     def again(self, groups: GroupCounts) -> HasCounts:
         """The counts of other groups of the same table."""
-        return self._as_one(_in_sight(self.requirement, self.sight, groups).by_policy)
+        return self._as_counted(_in_sight(self.requirement, self.sight, groups).by_policy)
 
-    def _as_one(self, seen_groups: Release | GroupCounts) -> HasCounts:
+    @cached_property
+    def _kind(self) -> _Each:
+        """How the values of its secret are counted."""
+        return _kind_of(self.requirement)
+
+    def _as_counted(self, seen_groups: Release | GroupCounts) -> HasCounts:
         """The counts with each set of values as one value, or with windows of near numbers."""
-        if self.requirement.of_windows:
-            return self._windows(counts_of(seen_groups))
-        if self.requirement.of_people or self.meant.places is None:
-            return seen_groups
-        merged = counts_of(seen_groups).recoded(self.meant.places, self.meant.labels)
-        classes = getattr(seen_groups, "alike", None)  # which a criterion of values may need, too
-        return merged if classes is None else _Merged(merged, classes)
-
-    def _windows(self, counts: GroupCounts) -> Windows:
-        try:
-            return Windows.of(counts, self.requirement.secret.width)
-        except InputError as error:
-            raise PolicyError(f"{self.requirement.name}: {error}") from None
+        counts: HasCounts = self._kind.as_counted(self, seen_groups)
+        return counts
 
     # ---- what is counted ----------------------------------------------------------------------
 
     @cached_property
     def counts(self) -> HasCounts:
         """The counts for callers without the policy, who still have to check the schema's rules."""
-        return self._as_one(self.seen)
+        return self._as_counted(self.seen)
 
     @cached_property
     def counts_by_policy(self) -> HasCounts:
         """The counts from which posteriors are computed, for audit and search alike."""
-        return self._as_one(self._by_policy)
+        return self._as_counted(self._by_policy)
 
     @property
     def _by_policy(self) -> Release | GroupCounts:
@@ -163,20 +278,7 @@ class RequirementCounts:
             return False
         if criterion is not None:
             return criterion.limits_values(counts_of(self.counts_by_policy))
-        if requirement.of_windows:
-            return True
-        counts = counts_of(self.seen)
-        places = np.flatnonzero(self.meant.about & (counts.totals > 0)).tolist()
-        present = {str(counts.values[place]) for place in places}
-        sets = self.meant.sets.values() or [[value] for value in present]
-        targets = [
-            sorted(present_members)
-            for members in sets
-            if (present_members := present.intersection(members))
-        ]
-        return bool(targets) and any(
-            point.limits(self.seen, targets) for point in requirement.points
-        )
+        return self._kind.limits(self)
 
     @cached_property
     def meant(self) -> TargetValues:
@@ -191,13 +293,7 @@ class RequirementCounts:
     @property
     def asked(self) -> BoolArray | Windows:
         """Which of the counted values it is about; or their windows."""
-        if isinstance(self.counts_by_policy, Windows):
-            return self.counts_by_policy
-        if self.meant.places is None:
-            return self.meant.about
-        last = np.zeros(len(self.labels), dtype=bool)
-        last[-len(self.meant.sets) :] = True
-        return last
+        return self._kind.asked(self)
 
     @cached_property
     def secrets(self) -> tuple[RequirementCounts, ...]:
@@ -205,15 +301,7 @@ class RequirementCounts:
 
         A criterion counts all sets at once.
         """
-        if self.meant.places is None or self.requirement.criterion is not None:
-            return (self,)
-        for point in self.requirement.points:
-            for name, members in self.meant.sets.items():
-                refuse_unheld(self.requirement, point.adversary, name, members)
-        return tuple(
-            replace(self, requirement=self.requirement.only(name, members))
-            for name, members in self.meant.sets.items()
-        )
+        return tuple(self._kind.secrets(self))
 
     def called(self, name: Label) -> RequirementCounts:
         """The counts of its secret with this name; itself if it is about single values."""
@@ -222,10 +310,8 @@ class RequirementCounts:
 
     def together(self, disclosure: Disclosure) -> GroupCounts:
         """The counts for the secret of a disclosure; the values of a window are merged into one."""
-        counts = counts_of(self.called(disclosure.value).counts)
-        if isinstance(disclosure.value, Window):
-            return self._windows(counts).merged(disclosure.value)
-        return counts
+        value = disclosure.value
+        return self._kind.of_value(self, value, counts_of(self.called(value).counts))
 
     # ---- what is asked of it ------------------------------------------------------------------
 
@@ -277,18 +363,7 @@ class RequirementCounts:
 
     def found_by(self, point: Point, cached: dict[Any, Any]) -> Iterable[Disclosure]:
         """The worst disclosure of its only set, or of each value."""
-        if self.meant.places is None:
-            disclosures, targets = self._of_values(point, cached), self.asked
-            if isinstance(targets, Windows):
-                return disclosures
-            return [
-                worst
-                for worst, is_about in zip(disclosures, targets.tolist(), strict=True)
-                if is_about
-            ]
-        if not self.meant.about.any():  # nobody has a value of the set
-            return [Disclosure(self.labels[-1], 0.0, lambda: Fraction(0))]
-        return [self._of_set(point, self.labels[-1])]
+        return self._kind.found(self, point, cached)
 
     def _of_values(self, point: Point, cached: dict[Any, Any]) -> list[Disclosure]:
         """The worst disclosure of each counted value."""
@@ -306,9 +381,12 @@ class RequirementCounts:
         return point.adversary.disclosure(self.counts_by_policy, name)
 
     @property
-    def apart(self) -> bool:
-        """True if some adversary needs the values of its sets kept apart."""
-        return self.requirement.about_sets and self.requirement.has_priors
+    def tells_people(self) -> bool:
+        """True if it is counted how many people are over a limit.
+
+        They are not for windows, nor for sets whose values stay apart.
+        """
+        return self._kind.tells_people(self)
 
     def parts(self, semantics: Semantics, everyone: GroupCounts | None = None) -> list[Part]:
         """The ledgers for a search, each with the function that counts groups for it."""
