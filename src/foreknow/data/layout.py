@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from foreknow_judge.layout import Layout as LayoutOfFiles
 from foreknow_judge.layout import Seen
@@ -11,11 +12,11 @@ from foreknow_judge.layout import Seen
 
 @dataclass(frozen=True)
 class Layout(LayoutOfFiles):
-    """Which sensitive and other columns of a release stand beside each other in its rows."""
+    """Which columns of a release stand beside each other, where values have tables of their own."""
 
-    apart: tuple[str, ...] = ()  # those that are shuffled, or in tables of their own
     # whether each row is a person, of whom any column may be said to be known
-    of_people: bool = False
+    of_people: ClassVar[bool] = False
+    apart: tuple[str, ...] = ()  # those that are shuffled, or in tables of their own
     # if people are recognized by exact columns: what else is published about them
     people: tuple[str, ...] | None = None
     # not sensitive, and published for each person: criteria that count people tell people apart by
@@ -24,12 +25,25 @@ class Layout(LayoutOfFiles):
 
     @classmethod
     def of(
-        cls, sensitives: Sequence[str], other_columns: Iterable[str] = (), apart: Sequence[str] = ()
+        cls,
+        sensitives: Sequence[str],
+        other_columns: Iterable[str] = (),
+        apart: Sequence[str] = (),
+        **further: Any,
     ) -> Layout:
         """The layout of columns side by side, except those that are published apart."""
         linked = tuple(name for name in (*sensitives, *other_columns) if name not in apart)
-        linked_others = tuple(name for name in other_columns if name not in apart)
-        return cls(sensitives[0], linked, tuple(apart), others=linked_others)
+        return cls(sensitives[0], linked, tuple(apart), **further)
+
+    @property
+    def others_beside(self) -> tuple[str, ...]:
+        """The other columns of the rows in which people are counted."""
+        return ()
+
+    @property
+    def others_apart(self) -> tuple[str, ...]:
+        """The other columns that stand elsewhere."""
+        return self.others
 
     def ruled_beside(
         self, secret: str, known_columns: Collection[str], ruled: Collection[str]
@@ -43,36 +57,73 @@ class Layout(LayoutOfFiles):
             if column in ruled and column not in (secret, *known_columns)
         ]
 
-    def seen(
-        self,
-        secret: str | None = None,
-        knowing: Collection[str] | None = None,
-        *,
-        of_people: bool = False,
-    ) -> Seen:
+    def seen(self, secret: str | None = None, knowing: Collection[str] | None = None) -> Seen:
         """The columns beside a column; the adversary knows all of them if `knowing` is None.
 
-        Columns that are published apart from it reveal nothing about it. With `of_people`, the
-        question is how many people groups have, whatever their values: every known column divides
-        them, but sensitive columns only if `knowing` names them.
+        Columns that are published apart from it reveal nothing about it.
 
         >>> Layout.of(["ill", "pay"], ["job"], ["pay"]).seen("ill", [])
         Seen(secret='ill', known=(), assumed=('job',))
         """
-        secret, linked = secret or self.main, self.linked
-        if of_people and knowing is None:
-            knowing = self.others if self.of_people else ()
-        if of_people and not self.of_people:  # a table of its own has how many have each value
-            linked = tuple(dict.fromkeys((secret, *linked)))
-        if self.of_people and knowing is not None and (of_people or secret not in self.apart):
-            # What is said to be known counts, whatever role the column was given.
-            linked = tuple(dict.fromkeys((*linked, secret, *knowing)))
-            linked = tuple(name for name in linked if name not in self.apart)
-        if not of_people and secret not in linked:
+        secret = secret or self.main
+        beside = self.linked if knowing is None else self._beside(secret, knowing)
+        if secret not in beside:
             return Seen(secret)
-        linked_columns = [name for name in linked if of_people or name != secret]
-        known_columns = tuple(name for name in linked_columns if knowing is None or name in knowing)
-        if not self.of_people and known_columns and secret not in self.linked:
-            secret = known_columns[0]  # whose table is another
-        open_to = [name for name in self.linked if name not in (secret, *known_columns)]
-        return Seen(secret, known_columns, tuple(open_to) if secret in self.linked else ())
+        wanted = beside if knowing is None else knowing
+        return self._seen(secret, [n for n in beside if n != secret and n in wanted])
+
+    def people_seen(
+        self, secret: str | None = None, knowing: Collection[str] | None = None
+    ) -> Seen:
+        """The same where it is asked how many people groups have, whatever their values.
+
+        Every known column divides them, but sensitive columns only if `knowing` names them.
+        """
+        secret, named = secret or self.main, knowing or ()
+        # A table of its own has how many have each value.
+        known = [name for name in dict.fromkeys((secret, *self.linked)) if name in named]
+        return self._seen(secret if secret in self.linked else (*known, secret)[0], known)
+
+    def _beside(self, secret: str, knowing: Collection[str]) -> tuple[str, ...]:
+        """The columns in the rows of a secret."""
+        return self.linked
+
+    def _seen(self, secret: str, known: Collection[str]) -> Seen:
+        """The sight of somebody who knows some columns beside a secret."""
+        linked = self.linked if secret in self.linked else ()
+        assumed = [name for name in linked if name not in (secret, *known)]
+        return Seen(secret, tuple(known), tuple(assumed))
+
+
+@dataclass(frozen=True)
+class RowLayout(Layout):
+    """The same where each row is a person, of whom any column may be said to be known."""
+
+    of_people: ClassVar[bool] = True
+
+    @property
+    def others_beside(self) -> tuple[str, ...]:
+        """The other columns of the rows in which people are counted."""
+        return self.others
+
+    @property
+    def others_apart(self) -> tuple[str, ...]:
+        """No other column stands elsewhere."""
+        return ()
+
+    def people_seen(
+        self, secret: str | None = None, knowing: Collection[str] | None = None
+    ) -> Seen:
+        """The same where it is asked how many people groups have, whatever their values."""
+        secret = secret or self.main
+        named = self.others if knowing is None else knowing
+        return self._seen(secret, [name for name in self._rows(secret, named) if name in named])
+
+    def _beside(self, secret: str, knowing: Collection[str]) -> tuple[str, ...]:
+        """The same, with what is said to be known, whatever role the column was given."""
+        return self.linked if secret in self.apart else self._rows(secret, knowing)
+
+    def _rows(self, secret: str, knowing: Collection[str]) -> tuple[str, ...]:
+        """The columns of rows, with what is said to be known."""
+        columns = dict.fromkeys((*self.linked, secret, *knowing))
+        return tuple(name for name in columns if name not in self.apart)

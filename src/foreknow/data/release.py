@@ -40,7 +40,7 @@ from foreknow.data.engines.table import require, settled
 from foreknow.data.engines.tally import Tally
 from foreknow.data.engines.units import shared
 from foreknow.data.labels import GroupLabels, Label, in_order
-from foreknow.data.layout import Layout
+from foreknow.data.layout import Layout, RowLayout
 from foreknow.data.people import Members, Signatures
 from foreknow.data.prepare import Prepared, header_of_shuffled, prepare
 from foreknow.data.reading import Reading
@@ -720,7 +720,8 @@ class Release(Plain):
             raise SchemaError(f"knowing must be a list of columns, such as [{knowing!r}]")
         for column in knowing or ():
             self._refuse_unknown(column, None if of_people else name)
-        name, known_columns, _ = self.layout.seen(sensitive, knowing, of_people=of_people)
+        look = self.layout.people_seen if of_people else self.layout.seen
+        name, known_columns, _ = look(sensitive, knowing)
         tables = self._apart.get(name, self.tables)
         if name == self.sensitive and not known_columns and len(self.sensitives) == 1:
             return self
@@ -811,13 +812,10 @@ class Release(Plain):
         judged_columns = (*self.group_columns, *self.recognized, *self.sensitives)
         other_columns = tuple(name for name in self.people_columns if name not in judged_columns)
         people = other_columns if self.recognized else None
+        columns = self.sensitive, self.beside, self.unlinked, people
         if self.in_rows:
-            other_columns = tuple(name for name in self.other if name not in self.unlinked)
-        else:
-            other_columns = tuple(name for name in other_columns if name != self.person)
-        return Layout(
-            self.sensitive, self.beside, self.unlinked, self.in_rows, people, other_columns
-        )
+            return RowLayout(*columns, tuple(n for n in self.other if n not in self.unlinked))
+        return Layout(*columns, tuple(name for name in other_columns if name != self.person))
 
     def _refuse_unknown(self, column: str, sensitive: str | None) -> None:
         if column == sensitive:

@@ -18,7 +18,7 @@ from foreknow.data.engines.households import Shared
 from foreknow.data.grids import SHARED
 from foreknow.data.impossible import Rule
 from foreknow.data.labels import Labels
-from foreknow.data.layout import Layout
+from foreknow.data.layout import Layout, RowLayout
 from foreknow.data.levels import Level
 from foreknow.data.microdata import Microdata
 from foreknow.data.people import CASES
@@ -405,9 +405,9 @@ class Policy:
         people = None if in_rows else tuple(schema.other)
         in_rows &= not schema.several  # values of people with several are in a table of their own
         apart = (*self.options.unlinked, *schema.several)
-        layout = Layout.of(schema.sensitives, schema.other if in_rows else (), apart)
-        other_columns = tuple(name for name in schema.other if name not in self.options.unlinked)
-        return replace(layout, of_people=in_rows, people=people, others=other_columns)
+        others = tuple(name for name in schema.other if name not in self.options.unlinked)
+        kind, beside = (RowLayout, schema.other) if in_rows else (Layout, ())
+        return kind.of(schema.sensitives, beside, apart, people=people, others=others)
 
     @property
     def looked_at(self) -> tuple[str, ...]:

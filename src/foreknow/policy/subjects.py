@@ -101,14 +101,14 @@ class People(Values):
         if self.of_classes and layout.people is not None:
             known_columns = tuple(name for name in layout.people if name in columns)
             return Seen(required.sensitive or layout.main, known_columns)
-        apart = [] if layout.of_people else [name for name in layout.others if name in columns]
+        apart = [name for name in layout.others_apart if name in columns]
         if self.of_classes and apart:
             raise UnsupportedError(
                 f"{required.name}: {' and '.join(apart)} would be published of everybody, apart "
                 "from values that have tables of their own, and how many look alike by that is not "
                 "counted there: say knowing = [], if nobody knows it, or make it a quasi-identifier"
             )
-        return layout.seen(required.sensitive, stated_columns, of_people=True)
+        return layout.people_seen(required.sensitive, stated_columns)
 
     def tell_sight(self, table: dict[str, Any], layout: Layout, schema: Schema) -> None:
         """Say in the table of a certificate what is seen."""
@@ -137,8 +137,8 @@ class Units(People):
                 f"and how many different {self.unit} look alike by these is not counted; publish "
                 'with form = "generalized", or require group_size'
             )
-        other_columns = layout.others if layout.of_people else ()
-        return Seen(units(self.unit), tuple(other_columns if self.taken is None else self.taken))
+        known_columns = layout.others_beside if self.taken is None else self.taken
+        return Seen(units(self.unit), tuple(known_columns))
 
     def owned(self, schema: Schema) -> tuple[str, ...]:
         """The column of units, and those that are known but not shown."""
