@@ -385,7 +385,7 @@ AGES = {"hierarchies": {"age": {"intervals": [10, 40]}}}
 
 
 @pytest.mark.parametrize("roles", [{"identifiers": ["id"]}, AGES])
-def test_the_file_alone_is_judged_by_its_labels(tmp_path, roles):
+def test_file_alone_shows_labels(tmp_path, roles):
     """A release without its certificate is no table of its owner, though it has all columns."""
     table, folder = hospital(), tmp_path / "out"
     table = table.append_column("id", pa.array(range(len(table))))

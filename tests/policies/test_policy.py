@@ -579,3 +579,20 @@ def test_misspelt_maps_are_refused(values, pairs):
         fk.publish(pa.table(people), policy({"facts": {}}, pairs=pairs))
     known = {**people, "ill": ["F1.0", "F1.2", "x", "y", "z"]}
     assert fk.publish(pa.table(known), policy({"facts": {}}, pairs=PAIRS)).audit.verdicts
+
+
+def test_rules_are_on_all_codes():
+    """Who cannot have an old code cannot have its successors."""
+    men = {"ward": ["men"]}
+    ruled = policy({"facts": {"l": 1}}, impossible=[{"values": ["F0"], "where": men}])
+    assert ruled.schema.impossible[0].values == ("F0", "F", "F1")
+    rows = {"ward": ["men", "men", "women", "women"], "ill": ["G", "u", "F1", "u"]}
+    table = pa.table({"pid": [1, 2, 3, 4], **rows})
+    assert fk.audit(table, ruled).verdicts[0].found.exact == 1
+    wrong = table.set_column(2, "ill", [["F1", "u", "F1", "u"]])
+    with pytest.raises(fk.InputError, match="row 1 has 'F1' in 'ill', which is impossible"):
+        fk.audit(wrong, ruled)
+    of_two = {"sensitive": ["ill", "wage"], "codes": {"map": PAIRS, "sensitive": "ill"}}
+    other = {"values": ["F0"], "where": men, "sensitive": "wage"}
+    table = {"schema": {**SCHEMA_CODES, **of_two, "impossible": [other]}, "require": []}
+    assert with_codes(table, None)["schema"]["impossible"] == [other]

@@ -10,7 +10,7 @@ import numpy as np
 from foreknow.adversaries.protocol import counts_of
 from foreknow.data.arrays import IntArray, count_pairs
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.columns import Missing
+from foreknow.data.engines.columns import Missing, UnreadColumn
 from foreknow.data.engines.households import ELSEWHERE, Shared
 from foreknow.data.microdata import Microdata
 from foreknow.data.people import refuse_two_spellings
@@ -281,8 +281,8 @@ def _owners_tables(
         try:
             people = Microdata(release.raw, beside=other_columns)
             people.times  # noqa: B018  # which reads its values
-        except DataError:
-            if policy.by_row or not release.settled:
+        except UnreadColumn:
+            if policy.by_row:
                 raise
             return {}  # it has labels, as a release, which show what rules ask
         return dict.fromkeys(columns, (people, *people.grouped(release.group_columns)))

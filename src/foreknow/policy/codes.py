@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from io import StringIO
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -54,15 +55,12 @@ def with_codes(table: Any, folder: Path) -> Any:
             f"schema.codes: say whose codes they are: sensitive = {' or '.join(map(repr, columns))}"
         )
     classes = classes_of(_pairs(setting["map"], folder))
-    return {
-        **table,
-        "schema": rest,
-        "require": [
-            changed
-            for place, requirement in enumerate(required)
-            for changed in _of_classes(requirement, f"require[{place}]", column, columns, classes)
-        ],
-    }
+    if isinstance(rules := rest.get("impossible"), list):
+        rest["impossible"] = [_of_all(rule, column, columns, classes) for rule in rules]
+    changed: list[Any] = []
+    for place, requirement in enumerate(required):
+        changed += _of_classes(requirement, f"require[{place}]", column, columns, classes)
+    return {**table, "schema": rest, "require": changed}
 
 
 def classes_of(pairs: Sequence[tuple[str, str]]) -> list[list[str]]:
@@ -162,9 +160,7 @@ def _of_classes(
     if "values" in requirement:
         chosen = [members for members in classes if _names(requirement["values"], members)]
     excluded = requirement.get("except", ())
-    chosen = [
-        members for members in chosen if not all(_names(excluded, [code]) for code in members)
-    ]
+    chosen = [codes for codes in chosen if not _excludes(excluded, codes)]
     if not chosen:
         return
     rest = {key: part for key, part in requirement.items() if key not in ("values", "except")}
@@ -174,12 +170,22 @@ def _of_classes(
     yield {**rest, _SETS: named, "absent": _absent(requirement, chosen)}
 
 
+def _of_all(
+    rule: Any, column: str, columns: Sequence[str], classes: Sequence[Sequence[str]]
+) -> Any:
+    """A rule on what is impossible, on all codes that are one with those that it names."""
+    is_rule = isinstance(rule, Mapping) and rule.get("sensitive", columns[0]) == column
+    return {**rule, "values": _closed(rule.get("values"), classes)} if is_rule else rule
+
+
 def _closed(members: Any, classes: Sequence[Sequence[str]]) -> Any:
     """Values with all codes that are one with some of them; what is no list as it is."""
     if not isinstance(members, (list, tuple)):
         return members
-    further = [code for codes in classes if _names(members, codes) for code in codes]
-    return [*dict.fromkeys([*map(str, members), *further])]
+    closed = dict.fromkeys(map(str, members))
+    for codes in classes:
+        closed |= dict.fromkeys(codes if _names(members, codes) else ())
+    return [*closed]
 
 
 def _names(texts: Any, codes: Collection[str]) -> bool:
@@ -191,10 +197,14 @@ def _names(texts: Any, codes: Collection[str]) -> bool:
     )
 
 
+def _excludes(texts: Any, codes: Collection[str]) -> bool:
+    """True if texts of a policy name each of some codes."""
+    return all(_names(texts, [code]) for code in codes)
+
+
 def _absent(requirement: Mapping[str, Any], classes: Sequence[Sequence[str]]) -> list[str]:
     """Codes that nobody of a table need have, as of another year."""
-    codes = [code for members in classes for code in members]
-    return [*dict.fromkeys([*requirement.get("absent", ()), *codes])]
+    return [*dict.fromkeys([*requirement.get("absent", ()), *chain(*classes)])]
 
 
 def _as_list(codes: Sequence[str]) -> str:

@@ -588,7 +588,7 @@ def _parsed(
     if declared is None:
         return "text", values
     row, code = _first_row(wrong, codes, positions)
-    raise DataError(
+    raise UnreadColumn(
         f"column {name!r} must hold a {declared} in every row, but row {row} holds "
         f"{values[code]!r}{way_out(values, declared, values[code])}"
     )
@@ -689,6 +689,10 @@ def _read(value: Any, reader: Any) -> Any:
         return convert(value)
     except ValueError:
         return _UNREAD
+
+
+class UnreadColumn(DataError):
+    """A column has a value that is no number or date, as its schema says."""
 
 
 class Relabel(str):
