@@ -197,8 +197,8 @@ def _refuse_split_households(release: Release, schema: Schema, sight: Release | 
         place = release.group_columns.index(release.cohort)
         labels: Any = release.counts.groups
         cohorts = np.unique([str(label[place]) for label in labels], return_inverse=True)[1]
-        named = codes < len(distinct) - distinct.null_count
-        homes = np.unique(np.stack([codes[named], cohorts[groups][named]]), axis=1)[0]
+        has_home = codes < len(distinct) - distinct.null_count
+        homes = np.unique(np.stack([codes[has_home], cohorts[groups][has_home]]), axis=1)[0]
         split = len(np.unique(homes)) < len(homes)
     if split:
         raise UnsupportedError(

@@ -212,10 +212,10 @@ def _asked_trials(
             continue
         limit = learned.SURE if attempt.limit is None else float(attempt.limit)
         columns = attempt.by
-        asked = {"limit": limit, "sensitive": column, "width": width, "effort": "policy"}
+        settings = {"limit": limit, "sensitive": column, "width": width, "effort": "policy"}
         with suppress(DataError, UnsupportedError):  # said as not run
             tried = [
-                learned.learned_trial(sight, by, **asked)
+                learned.learned_trial(sight, by, **settings)
                 for by in dict.fromkeys([(*columns,), (*columns, *cohort)])
             ]
             surest = max(tried, key=lambda trial: trial.surest)

@@ -66,11 +66,11 @@ class Layout(LayoutOfFiles):
         Seen(secret='ill', known=(), assumed=('job',))
         """
         secret = secret or self.main
-        beside = self.linked if knowing is None else self._beside(secret, knowing)
-        if secret not in beside:
+        row = self.linked if knowing is None else self._beside(secret, knowing)
+        if secret not in row:
             return Seen(secret)
-        wanted = beside if knowing is None else knowing
-        return self._seen(secret, [n for n in beside if n != secret and n in wanted])
+        columns = row if knowing is None else knowing
+        return self._seen(secret, [name for name in row if name != secret and name in columns])
 
     def people_seen(
         self, secret: str | None = None, knowing: Collection[str] | None = None
@@ -79,20 +79,21 @@ class Layout(LayoutOfFiles):
 
         Every known column divides them, but sensitive columns only if `knowing` names them.
         """
-        secret, named = secret or self.main, knowing or ()
+        secret = secret or self.main
         # A table of its own has how many have each value.
-        known = [name for name in dict.fromkeys((secret, *self.linked)) if name in named]
-        return self._seen(secret if secret in self.linked else (*known, secret)[0], known)
+        row = dict.fromkeys((secret, *self.linked))
+        columns = [name for name in row if name in (knowing or ())]
+        return self._seen(secret if secret in self.linked else (*columns, secret)[0], columns)
 
     def _beside(self, secret: str, knowing: Collection[str]) -> tuple[str, ...]:
         """The columns in the rows of a secret."""
         return self.linked
 
-    def _seen(self, secret: str, known: Collection[str]) -> Seen:
+    def _seen(self, secret: str, columns: Collection[str]) -> Seen:
         """The sight of somebody who knows some columns beside a secret."""
         linked = self.linked if secret in self.linked else ()
-        assumed = [name for name in linked if name not in (secret, *known)]
-        return Seen(secret, tuple(known), tuple(assumed))
+        assumed = [name for name in linked if name not in (secret, *columns)]
+        return Seen(secret, tuple(columns), tuple(assumed))
 
 
 @dataclass(frozen=True)
@@ -116,8 +117,8 @@ class RowLayout(Layout):
     ) -> Seen:
         """The same where it is asked how many people groups have, whatever their values."""
         secret = secret or self.main
-        named = self.others if knowing is None else knowing
-        return self._seen(secret, [name for name in self._rows(secret, named) if name in named])
+        columns = self.others if knowing is None else knowing
+        return self._seen(secret, [name for name in self._rows(secret, columns) if name in columns])
 
     def _beside(self, secret: str, knowing: Collection[str]) -> tuple[str, ...]:
         """The same, with what is said to be known, whatever role the column was given."""

@@ -58,38 +58,44 @@ class _Each:
     def check(self, semantics: Semantics) -> None:
         """Refuse semantics under which they cannot be counted so."""
 
-    def as_counted(self, of: RequirementCounts, groups: Any) -> Any:
+    def as_counted(self, secret: RequirementCounts, groups: Any) -> Any:
         """The groups as they are counted."""
         return groups
 
-    def asked(self, of: RequirementCounts) -> BoolArray | Windows:
+    def asked(self, secret: RequirementCounts) -> BoolArray | Windows:
         """Which of the counted values it is about."""
-        return of.meant.about
+        return secret.meant.about
 
-    def secrets(self, of: RequirementCounts) -> Iterable[RequirementCounts]:
+    def secrets(self, secret: RequirementCounts) -> Iterable[RequirementCounts]:
         """One for each set that is a secret."""
-        return (of,)
+        return (secret,)
 
-    def found(self, of: RequirementCounts, point: Point, cached: Any) -> Iterable[Disclosure]:
+    def found(self, secret: RequirementCounts, point: Point, cached: Any) -> Iterable[Disclosure]:
         """The worst disclosure of each value that it is about."""
-        worst_of_each = zip(of._of_values(point, cached), of.meant.about.tolist(), strict=True)
+        worst_of_each = zip(
+            secret._of_values(point, cached), secret.meant.about.tolist(), strict=True
+        )
         return [worst for worst, is_about in worst_of_each if is_about]
 
-    def limits(self, of: RequirementCounts) -> bool:
+    def limits(self, secret: RequirementCounts) -> bool:
         """True if somebody with a value that it is about could be over a limit."""
-        counts = counts_of(of.seen)
-        places = np.flatnonzero(of.meant.about & (counts.totals > 0)).tolist()
+        counts = counts_of(secret.seen)
+        places = np.flatnonzero(secret.meant.about & (counts.totals > 0)).tolist()
         present = {str(counts.values[place]) for place in places}
-        sets = of.meant.sets.values() or [[value] for value in present]
-        targets = [sorted(held) for members in sets if (held := present.intersection(members))]
-        points = of.requirement.points
-        return bool(targets) and any(point.limits(of.seen, targets) for point in points)
+        sets = secret.meant.sets.values() or [[value] for value in present]
+        targets = [
+            sorted(present_members)
+            for members in sets
+            if (present_members := present.intersection(members))
+        ]
+        points = secret.requirement.points
+        return bool(targets) and any(point.limits(secret.seen, targets) for point in points)
 
-    def tells_people(self, of: RequirementCounts) -> bool:
+    def tells_people(self, secret: RequirementCounts) -> bool:
         """True if it is counted how many people are over a limit."""
         return True
 
-    def of_value(self, of: RequirementCounts, value: Any, counts: GroupCounts) -> GroupCounts:
+    def of_value(self, secret: RequirementCounts, value: Any, counts: GroupCounts) -> GroupCounts:
         """The counts for the secret of a disclosure."""
         return counts
 
@@ -101,70 +107,72 @@ class _AsOne(_Each):
         """Refuse semantics under which they cannot be counted so."""
         refuse_sets(semantics)
 
-    def as_counted(self, of: RequirementCounts, groups: Any) -> Any:
+    def as_counted(self, secret: RequirementCounts, groups: Any) -> Any:
         """The groups with each set of values as one value."""
-        merged = counts_of(groups).recoded(cast("IntArray", of.meant.places), of.meant.labels)
+        merged = counts_of(groups).recoded(
+            cast("IntArray", secret.meant.places), secret.meant.labels
+        )
         classes = getattr(groups, "alike", None)  # which a criterion of values may need, too
         return merged if classes is None else _Merged(merged, classes)
 
-    def asked(self, of: RequirementCounts) -> BoolArray:
+    def asked(self, secret: RequirementCounts) -> BoolArray:
         """The last values, which are the sets."""
-        last = np.zeros(len(of.labels), dtype=bool)
-        last[-len(of.meant.sets) :] = True
+        last = np.zeros(len(secret.labels), dtype=bool)
+        last[-len(secret.meant.sets) :] = True
         return last
 
-    def secrets(self, of: RequirementCounts) -> Iterable[RequirementCounts]:
+    def secrets(self, secret: RequirementCounts) -> Iterable[RequirementCounts]:
         """One for each set; a criterion counts all sets at once."""
-        if of.requirement.criterion is not None:
-            return (of,)
-        for point in of.requirement.points:
-            for name, members in of.meant.sets.items():
-                refuse_unheld(of.requirement, point.adversary, name, members)
+        if secret.requirement.criterion is not None:
+            return (secret,)
+        for point in secret.requirement.points:
+            for name, members in secret.meant.sets.items():
+                refuse_unheld(secret.requirement, point.adversary, name, members)
         return [
-            replace(of, requirement=of.requirement.only(name, members))
-            for name, members in of.meant.sets.items()
+            replace(secret, requirement=secret.requirement.only(name, members))
+            for name, members in secret.meant.sets.items()
         ]
 
-    def found(self, of: RequirementCounts, point: Point, cached: Any) -> Iterable[Disclosure]:
+    def found(self, secret: RequirementCounts, point: Point, cached: Any) -> Iterable[Disclosure]:
         """The worst disclosure of its only set."""
-        if not of.meant.about.any():  # nobody has a value of the set
-            return [Disclosure(of.labels[-1], 0.0, lambda: Fraction(0))]
-        return [of._of_set(point, of.labels[-1])]
+        if not secret.meant.about.any():  # nobody has a value of the set
+            return [Disclosure(secret.labels[-1], 0.0, lambda: Fraction(0))]
+        return [secret._of_set(point, secret.labels[-1])]
 
-    def tells_people(self, of: RequirementCounts) -> bool:
+    def tells_people(self, secret: RequirementCounts) -> bool:
         """True unless some adversary needs the values of its sets kept apart."""
-        return not of.requirement.has_priors
+        return not secret.requirement.has_priors
 
 
 class _Near(_Each):
     """Numbers, or dates, that are near each other are counted in windows."""
 
-    def as_counted(self, of: RequirementCounts, groups: Any) -> Windows:
+    def as_counted(self, secret: RequirementCounts, groups: Any) -> Windows:
         """The groups with their windows."""
         try:
-            return Windows.of(counts_of(groups), of.requirement.secret.width)
+            return Windows.of(counts_of(groups), secret.requirement.secret.width)
         except InputError as error:
-            raise PolicyError(f"{of.requirement.name}: {error}") from None
+            raise PolicyError(f"{secret.requirement.name}: {error}") from None
 
-    def asked(self, of: RequirementCounts) -> Windows:
+    def asked(self, secret: RequirementCounts) -> Windows:
         """The windows."""
-        return cast("Windows", of.counts_by_policy)
+        return cast("Windows", secret.counts_by_policy)
 
-    def found(self, of: RequirementCounts, point: Point, cached: Any) -> Iterable[Disclosure]:
+    def found(self, secret: RequirementCounts, point: Point, cached: Any) -> Iterable[Disclosure]:
         """The worst window."""
-        return of._of_values(point, cached)
+        return secret._of_values(point, cached)
 
-    def limits(self, of: RequirementCounts) -> bool:
+    def limits(self, secret: RequirementCounts) -> bool:
         """True: a window has somebody."""
         return True
 
-    def tells_people(self, of: RequirementCounts) -> bool:
+    def tells_people(self, secret: RequirementCounts) -> bool:
         """False: people are not counted for windows."""
         return False
 
-    def of_value(self, of: RequirementCounts, value: Any, counts: GroupCounts) -> GroupCounts:
+    def of_value(self, secret: RequirementCounts, value: Any, counts: GroupCounts) -> GroupCounts:
         """The counts with the values of a window as one."""
-        return self.as_counted(of, counts).merged(value)
+        return self.as_counted(secret, counts).merged(value)
 
 
 def _kind_of(requirement: Requirement) -> _Each:

@@ -405,9 +405,11 @@ class Policy:
         people = None if in_rows else tuple(schema.other)
         in_rows &= not schema.several  # values of people with several are in a table of their own
         apart = (*self.options.unlinked, *schema.several)
-        others = tuple(name for name in schema.other if name not in self.options.unlinked)
-        kind, beside = (RowLayout, schema.other) if in_rows else (Layout, ())
-        return kind.of(schema.sensitives, beside, apart, people=people, others=others)
+        other_columns = tuple(name for name in schema.other if name not in self.options.unlinked)
+        kind, columns_beside = (RowLayout, schema.other) if in_rows else (Layout, ())
+        return kind.of(
+            schema.sensitives, columns_beside, apart, people=people, others=other_columns
+        )
 
     @property
     def looked_at(self) -> tuple[str, ...]:

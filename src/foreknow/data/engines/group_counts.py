@@ -529,9 +529,9 @@ class ValuesTable(PeopleTable):
 
     def read_at_once(self, columns: Iterable[str]) -> bool:
         """Have columns read once, for all sights; True if these are more than it sees itself."""
-        wanted, read_once = dict.fromkeys((*self.groups, *columns)), self.read_once
-        read_once.columns = [name for name in wanted if name in self.table.columns]
-        read_once.groups = [name for name in wanted if name != self.sensitive]
+        columns_read, read_once = dict.fromkeys((*self.groups, *columns)), self.read_once
+        read_once.columns = [name for name in columns_read if name in self.table.columns]
+        read_once.groups = [name for name in columns_read if name != self.sensitive]
         return not {*read_once.columns} <= {*self.seen}
 
     def forget_rows(self) -> None:
@@ -907,14 +907,14 @@ def changed(table: Table) -> DataError:
     )
 
 
-def _same_labels(counts: GroupCounts, other: GroupCounts) -> bool:
+def _same_labels(counts: GroupCounts, recount: GroupCounts) -> bool:
     """True if groups in order are called the same."""
-    if not (counts.group_columns and other.group_columns):
-        return bool(counts.groups == other.groups)
+    if not (counts.group_columns and recount.group_columns):
+        return bool(counts.groups == recount.groups)
     return all(
         labels == other_labels and np.array_equal(codes, other_codes)
         for (labels, codes), (other_labels, other_codes) in zip(
-            counts.group_parts, other.group_parts, strict=True
+            counts.group_parts, recount.group_parts, strict=True
         )
     )
 
