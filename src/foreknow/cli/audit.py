@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from itertools import chain
 from itertools import count as counted_up
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -133,9 +132,10 @@ def sql(
     from foreknow.data.release import COUNT
 
     columns = tally_of(policy_at(policy))
-    used_names = {name.casefold() for name in columns}  # as most databases compare names
-    names = chain([COUNT], (f"{COUNT}_{i}" for i in counted_up(2)))
-    amount = next(name for name in names if name not in used_names)
+    used_names = set(map(str.casefold, columns))  # as most databases compare names
+    amount, numbers = COUNT, counted_up(2)
+    while amount in used_names:
+        amount = f"{COUNT}_{next(numbers)}"
     query = counting_query(columns, amount, table, dialect)
     option = "" if amount == COUNT else f" --count {amount}"
     policy_path = visible(shlex.quote(str(policy)))

@@ -113,10 +113,10 @@ class Columns(Files):
         """Open several releases of the same people as one."""
         for path in paths:
             if counts or not is_published(path):
-                lone = next((str(path) for path in paths if not path.exists()), None)
-                if lone is not None and self.quasi_identifiers:
+                absent = [str(path) for path in paths if not path.exists()]
+                if absent and self.quasi_identifiers:
                     raise InputError(
-                        f"there is no file or folder {lone!r}; columns are named with commas "
+                        f"there is no file or folder {absent[0]!r}; columns are named with commas "
                         "between: --quasi-identifiers age,zip"
                     )
                 raise InputError(
@@ -367,7 +367,9 @@ def tally_of(rules: Policy) -> list[str]:
             "does not tell which are of one person: audit the release itself"
         )
     groups = schema.quasi_identifiers if schema.group is None else [schema.group]
-    by = [name for point in rules.points for name in getattr(point.adversary, "by", ())]
+    by: list[str] = []
+    for point in rules.points:
+        by += getattr(point.adversary, "by", ())
     columns = [*groups, *schema.sensitives, *schema.other, *by, *sorted(rules.attributes)]
     return list(dict.fromkeys(columns))
 

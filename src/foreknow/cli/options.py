@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
-from itertools import chain, pairwise
+from itertools import pairwise
 from os.path import isfile  # a name that is too long is that of no file
 from pathlib import Path
 from types import NoneType
@@ -139,17 +139,18 @@ class Command(click.Command):
             _name_part(values, "table" if "table" in self._options else source, part)
         output_names = ("out", *Output.__annotations__)
         inputs_read = [value for name, value in values.items() if name not in output_names]
-        bundles = {
-            bundle: kind(**{name: values.pop(name) for name in names})
-            for bundle, (kind, names) in self._bundles.items()
-        }
+        bundles: dict[str, Any] = {}
+        for bundle, (kind, names) in self._bundles.items():
+            fields_of_bundle = {name: values.pop(name) for name in names}
+            bundles[bundle] = kind(**fields_of_bundle)
         for name, value in bundles.get("given", {}).items():
             bundles["given"][name] = _read(name, value, self._public.options[name][0])
         if "output" in bundles:
-            inputs = chain.from_iterable(
-                value if isinstance(value, list) else [value] for value in inputs_read
-            )
-            bundles["output"].refuse(*(value for value in inputs if isinstance(value, Path)))
+            inputs: list[Any] = []
+            for value in inputs_read:
+                inputs += value if isinstance(value, list) else [value]
+            paths = [value for value in inputs if isinstance(value, Path)]
+            bundles["output"].refuse(*paths)
         if code := self._body(**values, **bundles):
             raise click.exceptions.Exit(code)
 
@@ -169,7 +170,8 @@ class Command(click.Command):
             raise click.UsageError(message, error.ctx) from None
         except click.UsageError as error:
             option = getattr(error, "option_name", None)
-            option = option or next((word for word in ("-q", "-k") if word in args), None)
+            letters = [word for word in ("-q", "-k") if word in args]
+            option = option or (letters[0] if letters else None)
             if option is None and "extra argument" in error.format_message():
                 option = "extra" if "quasi_identifiers" in names else option
                 option = "files" if n_files > 1 else option
@@ -197,11 +199,9 @@ class Command(click.Command):
 
         with formatter.section("Methods"):
             ours = [(f"{key}:", Source(place).summary) for key, place in OURS]
-            foreign = [
-                (f"{key}:", f"of another package ({package})")
-                for key, package in METHODS[len(ours) :]
-            ]
-            formatter.write_dl([*ours, *foreign])
+            foreign = METHODS[len(ours) :]
+            theirs = [(f"{key}:", f"of another package ({package})") for key, package in foreign]
+            formatter.write_dl([*ours, *theirs])
 
 
 class Argument(click.Argument):
@@ -312,7 +312,7 @@ def _policy_here(
     if isinstance(values[source], Path) and not values[source].is_dir():  # it has no certificate
         takes = any(getattr(kind, "takes_policy", False) for kind in kinds)
         needed = needed or (takes and values.get("group") is None)
-    has_columns = any(map(values.get, ("quasi_identifiers", "sensitive")))
+    has_columns = values.get("quasi_identifiers") or values.get("sensitive")
     if has_columns or not needed or not Path(POLICY).is_file():
         return None
     print(f"By the policy of this folder, {POLICY}.", file=sys.stderr, flush=True)
@@ -326,15 +326,13 @@ def _place(parameter: click.Parameter) -> tuple[bool, bool]:
 
 def _fields(bundle: Any, only: Only | None) -> dict[str, tuple[Any, Any]]:
     """Type and default of each option of a bundle."""
-    hints, always = get_type_hints(bundle, include_extras=True), ("policy", *Files.__annotations__)
-    return {
-        option.name: (
-            hints[option.name],
-            _REQUIRED if option.default is MISSING else option.default,
-        )
-        for option in fields(bundle)
-        if only is None or option.name in (*only, *always)
-    }
+    hints = get_type_hints(bundle, include_extras=True)
+    options: dict[str, tuple[Any, Any]] = {}
+    for option in fields(bundle):
+        if only is None or option.name in (*only, "policy", *Files.__annotations__):
+            default = _REQUIRED if option.default is MISSING else option.default
+            options[option.name] = hints[option.name], default
+    return options
 
 
 def _words_of(bundle: Any) -> dict[str, str]:
@@ -374,15 +372,19 @@ def _parameter(
 ) -> click.Parameter:
     """An option, or an argument, which has no name."""
     kind, *parts = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
-    text = next((part for part in parts if isinstance(part, str)), words.get(name, ""))
-    kind = next((part for part in get_args(kind) if NoneType in get_args(kind)), kind)
+    if NoneType in get_args(kind):
+        kind = get_args(kind)[0]
     is_list = get_origin(kind) is list
     (kind,) = get_args(kind) if is_list else (kind,)
     settings: dict[str, Any] = {"type": click.Path(path_type=Path) if kind is Path else kind}
-    settings |= (
-        {"required": True} if default is _REQUIRED else {"required": False, "default": default}
-    )
-    settings |= {key: x for part in parts if isinstance(part, More) for key, x in part.items()}
+    settings["required"] = default is _REQUIRED
+    if default is not _REQUIRED:
+        settings["default"] = default
+    texts = [part for part in parts if isinstance(part, str)]
+    text = texts[0] if texts else words.get(name, "")
+    for part in parts:
+        if isinstance(part, More):
+            settings |= part
     if not is_option:
         return Argument(name, text, nargs=-1 if is_list else 1, **settings)
     flags = settings.pop("flags", f"--{name.replace('_', '-')}")
@@ -618,10 +620,9 @@ def _setting(text: str) -> tuple[str, Any]:
 def say_readings(source: Any, verbose: bool = False) -> None:
     """Print what columns look like besides; with `verbose`, what each was taken for."""
     if verbose:
-        columns = "; ".join(
-            f"{visible(name)}: {reading}" for name, reading in source.read_as().items()
-        )
-        print_plain(f"Read as: {columns}.")
+        readings = source.read_as().items()
+        columns = [f"{visible(name)}: {reading}" for name, reading in readings]
+        print_plain(f"Read as: {'; '.join(columns)}.")
     doubts = source.doubts() if hasattr(source, "doubts") else {}
     for name, reading in doubts.items():
         print_plain(f"Note: {visible(name)} {reading}.")

@@ -206,18 +206,20 @@ class Stream:
 def streams() -> Iterator[tuple[Stream, Stream]]:
     """Print through streams that never fail while the block runs."""
     _open_closed()
-    before = sys.stdout, sys.stderr
-    out, err = (
-        Stream(stream or open(os.devnull, "w"), closed=stream is None)  # noqa: SIM115
-        for stream in before
-    )
+    stdout, stderr = sys.stdout, sys.stderr
+    out, err = _stream_to(stdout), _stream_to(stderr)
     sys.stdout, sys.stderr = out, err
     try:
         yield out, err
     finally:
         out.flush()
         err.flush()
-        sys.stdout, sys.stderr = before
+        sys.stdout, sys.stderr = stdout, stderr
+
+
+def _stream_to(file: TextIO | None) -> Stream:
+    """A stream that never fails, to a file, or to nowhere."""
+    return Stream(file or open(os.devnull, "w"), closed=file is None)
 
 
 def _open_closed() -> None:

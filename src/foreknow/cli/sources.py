@@ -69,13 +69,11 @@ class Source:
         first = arguments.args[len(arguments.args) - len(arguments.defaults) :]
         pairs = [*zip(first, arguments.defaults, strict=True)]
         pairs += zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-        return {
-            argument.arg: (
-                ast.unparse(argument.annotation),
-                inspect.Parameter.empty if default is None else _value(default, module),
-            )
-            for argument, default in pairs
-        }
+        options: dict[str, tuple[str, Any]] = {}
+        for argument, default in pairs:
+            value = inspect.Parameter.empty if default is None else _value(default, module)
+            options[argument.arg] = ast.unparse(argument.annotation), value
+        return options
 
 
 def _text(module: str) -> str:

@@ -191,10 +191,11 @@ def evidence_report(
 
 def _with_populations(required: Any, paths: Mapping[str, Path]) -> list[dict[str, Any]]:
     """Requirements with the populations that were given; no path of a certificate is read."""
-    return [
-        {key: _with_path(setting, paths) for key, setting in table.items()}
-        for table in map(dict, required)
-    ]
+    requirements: list[dict[str, Any]] = []
+    for table in map(dict, required):
+        settings = [_with_path(setting, paths) for setting in table.values()]
+        requirements.append(dict(zip(table, settings, strict=True)))
+    return requirements
 
 
 def _with_path(setting: Any, paths: Mapping[str, Path]) -> Any:
@@ -205,12 +206,16 @@ def _with_path(setting: Any, paths: Mapping[str, Path]) -> Any:
 
 def _learned(filled: list[dict[str, Any]], required: Any) -> list[dict[str, Any]]:
     """Note again which tables of priors were learned: what they disclose is not shown."""
-    return [
-        map_prior_tables(requirement, lambda prior_table: {**prior_table, "learned": True})
-        if has_kept_priors(then)
-        else requirement
-        for requirement, then in zip(filled, required, strict=True)
-    ]
+    noted: list[dict[str, Any]] = []
+    for requirement, certified in zip(filled, required, strict=True):
+        is_learned = has_kept_priors(certified)
+        noted.append(map_prior_tables(requirement, _as_learned) if is_learned else requirement)
+    return noted
+
+
+def _as_learned(prior_table: Mapping[str, Any]) -> dict[str, Any]:
+    """A table of priors that is marked as learned from the table."""
+    return {**prior_table, "learned": True}
 
 
 def _before(

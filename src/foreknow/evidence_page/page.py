@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from importlib.resources import files
+from itertools import chain
 from typing import Any
 
 from foreknow.auditing.exposed import Exposed
@@ -232,10 +233,12 @@ class EvidencePage(Page[EvidenceReport]):
                 yield Heading(title, level=3)
                 yield Items(fresh, whole=True)
                 title_of.update(dict.fromkeys(fresh, title))
-        answers = [answer for _, of_guidance in self._questions for answer in of_guidance]
-        n_to_fill = sum(bool(answer.to_fill) for answer in answers)
+        n_questions = n_to_fill = 0
+        for _, answers in self._questions:
+            n_questions += len(answers)
+            n_to_fill += len([answer for answer in answers if answer.to_fill])
         yield Sentence(
-            f"{number(len(answers))} questions of {number(len(self._questions))} guidances, in our "
+            f"{number(n_questions)} questions of {number(len(self._questions))} guidances, in our "
             f"words; {number(n_to_fill)} of them have something for the reader to fill in."
         )
         for place, (title, of_guidance) in enumerate(self._questions, 1):
@@ -252,27 +255,22 @@ class EvidencePage(Page[EvidenceReport]):
 
     def _stated(self) -> dict[str, str]:
         """The title under which the page states each sentence before the guidances."""
-        sections = {
-            _PUBLISHED: self._roles,
-            _HOLDS: self._safe,
-            _ASSUMED: self._assumptions(),
-            _NOT_COVERED: self._beside,
-            _BEFORE: self._usefulness,
+        return {
+            **dict.fromkeys(self._roles, _PUBLISHED),
+            **dict.fromkeys(self._safe, _HOLDS),
+            **dict.fromkeys(self._assumptions(), _ASSUMED),
+            **dict.fromkeys(self._beside, _NOT_COVERED),
+            **dict.fromkeys(self._usefulness, _BEFORE),
         }
-        return {text: title for title, texts in sections.items() for text in texts}
 
     def _measured(self) -> dict[str, list[str]]:
         """The sentences of each name in `guidances.toml`, by title."""
-        names = [
-            name
-            for guidance in guidances()
-            for question in guidance["questions"]
-            for name in question.get("measured", ())
-        ]
-        return {
-            _TITLES.get(name, name): list(getattr(self, f"_{name}"))
-            for name in dict.fromkeys(names)
-        }
+        measured: dict[str, list[str]] = {}
+        questions = chain.from_iterable(guidance["questions"] for guidance in guidances())
+        names = chain.from_iterable(question.get("measured", ()) for question in questions)
+        for name in dict.fromkeys(names):
+            measured[_TITLES.get(name, name)] = list(getattr(self, f"_{name}"))
+        return measured
 
     # ---- facts in words -----------------------------------------------------------------------
 
@@ -323,9 +321,7 @@ class EvidencePage(Page[EvidenceReport]):
         audit, claimed = self.result.audit, self.result.verification.claimed_scope
         notes = beside_audit(audit, self._any_noun, audit.scope, owner=False)
         if claimed.word:
-            notes = [
-                CASES_OF_FILES if sentence == SEVERAL_CASES else sentence for sentence in notes
-            ]
+            notes = [CASES_OF_FILES if note == SEVERAL_CASES else note for note in notes]
         reader = Reader(
             claimed,
             self._any_noun,
@@ -346,43 +342,33 @@ class EvidencePage(Page[EvidenceReport]):
 
     def _exposed(self) -> list[tuple[str, Any]]:
         all_exposed = titled_exposed(self.result.audit)
-        return [
-            (title, exposed)
-            for title, exposed in all_exposed
-            if not self._withheld(exposed.requirement)
-        ]
+        return [pair for pair in all_exposed if not self._withheld(pair[1].requirement)]
 
     def _published(self) -> list[tuple[str, list[str]]]:
         certificate, schema = self.result.certificate, self.result.audit.policy.schema
         assert schema is not None
-        settings = {
-            visible(key): setting for key, setting in certificate.method.items() if key != "name"
-        }
-        how = [noted(f"{visible(certificate.method.get('name', ''))} {setting_text(settings)}")]
+        method = dict(certificate.method)
+        name = visible(method.pop("name", ""))
+        settings = dict(zip(map(visible, method), method.values(), strict=True))
+        how = [noted(f"{name} {setting_text(settings)}")]
         form = {
             "generalized": "Generalized: columns that others may know are coarsened, and rows that "
             "look alike are a group.",
             "bucketized": "Bucketized: columns that others may know are published as they are, "
             f"with the number of a group; another table has the {self._nouns} of each group.",
         }[certificate.form]
+        groups = some(certificate.n_groups, "group", "groups")
         rows = [
             ("Files", list(map(visible, certificate.files))),
-            (
-                "People",
-                [
-                    f"{number(certificate.people)} in "
-                    f"{some(certificate.n_groups, 'group', 'groups')}"
-                ],
-            ),
+            ("People", [f"{number(certificate.people)} in {groups}"]),
             ("Form", [form]),
             *schema_rows(replace(schema, identifiers=())),
             *self._left_out,
             ("Made by", how),
         ]
         if certificate.grids:
-            grids = [
-                noted(f"{visible(name)} {visible(on)}") for name, on in certificate.grids.items()
-            ]
+            pairs = certificate.grids.items()
+            grids = [noted(f"{visible(column)} {visible(grid)}") for column, grid in pairs]
             rows.append(("Ranges are on a grid", grids))
         return rows
 
@@ -396,13 +382,13 @@ class EvidencePage(Page[EvidenceReport]):
 
     @property
     def _safe(self) -> list[str]:
-        """Each requirement as it was found to hold."""
-        requirements = enumerate(by_requirement(self.result.audit), 1)
-        return [
-            f"{requirement_title(verdict.requirement, place)}: {self._found(verdict)}"
-            for place, verdicts in requirements
-            for verdict in verdicts
-        ]
+        """A sentence for each requirement: how it was found to hold."""
+        sentences: list[str] = []
+        for place, verdicts in enumerate(by_requirement(self.result.audit), 1):
+            for verdict in verdicts:
+                title = requirement_title(verdict.requirement, place)
+                sentences.append(f"{title}: {self._found(verdict)}")
+        return sentences
 
     def _found(self, verdict: Verdict) -> str:
         if verdict.of_groups:
@@ -480,17 +466,19 @@ class EvidencePage(Page[EvidenceReport]):
 
     def questions(self) -> list[tuple[str, list[Answer]]]:
         """The questions of each guidance, with what was measured."""
-        return [
-            (title, [replace(a, measured=tuple(map(self.said, a.measured))) for a in answers])
-            for title, answers in self._questions
-        ]
+        return [(title, list(map(self._worded, answers))) for title, answers in self._questions]
+
+    def _worded(self, answer: Answer) -> Answer:
+        """An answer in the words of the page."""
+        return replace(answer, measured=tuple(map(self.said, answer.measured)))
 
     @cached_property
     def _questions(self) -> list[tuple[str, list[Answer]]]:
-        return [
-            (guidance["title"], [self._answer(**question) for question in guidance["questions"]])
-            for guidance in guidances()
-        ]
+        questions: list[tuple[str, list[Answer]]] = []
+        for guidance in guidances():
+            answers = [self._answer(**question) for question in guidance["questions"]]
+            questions.append((guidance["title"], answers))
+        return questions
 
     def _answer(
         self,
@@ -499,10 +487,11 @@ class EvidencePage(Page[EvidenceReport]):
         to_fill: Iterable[str] = (),
         if_not_measured: Iterable[str] | None = None,
     ) -> Answer:
-        sentences = tuple(sentence for name in measured for sentence in getattr(self, f"_{name}"))
-        open_texts = to_fill if sentences or if_not_measured is None else if_not_measured
-        fill = tuple(text.replace("{columns}", self._columns) for text in open_texts)
-        return Answer(question, sentences, fill)
+        sentences = chain.from_iterable(getattr(self, f"_{name}") for name in measured)
+        texts = tuple(sentences)
+        open_texts = to_fill if texts or if_not_measured is None else if_not_measured
+        fill = [text.replace("{columns}", self._columns) for text in open_texts]
+        return Answer(question, texts, tuple(fill))
 
     @cached_property
     def _singling_out(self) -> tuple[str, ...]:
@@ -606,8 +595,10 @@ class EvidencePage(Page[EvidenceReport]):
     @cached_property
     def _inference(self) -> tuple[str, ...]:
         texts = list(self._safe)
-        verdicts = [(exposed.over, exposed.verdict) for _, exposed in self._exposed()]
-        over = [tally for tally, verdict in verdicts if not verdict.of_groups and not verdict.idle]
+        over = []
+        for _, exposed in self._exposed():
+            if not exposed.verdict.of_groups and not exposed.verdict.idle:
+                over.append(exposed.over)
         if not self.result.audit.limits_inference:
             texts.append(_NOT_LIMITED)
         elif over and all(tally is not None and not tally.people for tally in over):
@@ -630,14 +621,12 @@ class EvidencePage(Page[EvidenceReport]):
 
     @property
     def _methods(self) -> list[str]:
-        points = (
-            point
-            for requirement in self.result.audit.policy.requirements
-            for point in requirement.points
-        )
-        kinds = dict.fromkeys(key for point in points for key in point.adversary.to_dict())
+        kinds: dict[str, None] = {}
+        for point in self.result.audit.policy.points:
+            kinds |= dict.fromkeys(point.adversary.to_dict())
+        sources = [_SOURCES[key] for key in kinds if key in _SOURCES]
         return [
-            *(f"Knowledge was judged after {_SOURCES[key]}." for key in kinds if key in _SOURCES),
+            *[f"Knowledge was judged after {source}." for source in sources],
             "Probabilities are exact; those near a limit are decided with fractions. They were "
             "computed twice: by the program that made the release, and from the written files by "
             "one that shares no code with its search.",

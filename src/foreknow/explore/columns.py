@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -54,13 +55,14 @@ def overview(session: Session, asked_name: Any) -> dict[str, Any]:
         schema = _schema_of(draft)
     except InputError as error:
         schema, mistake = {}, str(error)
-    profiles = _found(session, name)
+    rows, columns = 0, []
+    for profile in _found(session, name):
+        rows = max(rows, profile.rows)
+        columns.append(_column(profile, schema, reasons.get(profile.name, {})))
     return {
         "name": visible(name),
-        "rows": max((profile.rows for profile in profiles), default=0),
-        "columns": [
-            _column(profile, schema, reasons.get(profile.name, {})) for profile in profiles
-        ],
+        "rows": rows,
+        "columns": columns,
         "mistake": mistake or draft.mistake,
         "roles": ROLES,
         "rows_are": _rows_are(schema),
@@ -90,14 +92,12 @@ def _reasons(session: Session, name: str) -> dict[str, dict[str, str]]:
     suggestion = session.suggested(name)
     if suggestion is None:
         return {}
-    return {
-        column.name: {
-            "role": "" if column.role == "undecided" else column.role,
-            "reason": column.reason,
-            "question": column.question,
-        }
-        for column in suggestion.columns
-    }
+    reasons: dict[str, dict[str, str]] = {}
+    for column in suggestion.columns:
+        role = "" if column.role == "undecided" else column.role
+        reason = {"role": role, "reason": column.reason, "question": column.question}
+        reasons[column.name] = reason
+    return reasons
 
 
 def _profiled(session: Session, name: str) -> list[Profile]:
@@ -155,7 +155,11 @@ def _rows_are(schema: Mapping[str, Any]) -> str | None:
 
 
 def _role(name: str, schema: Mapping[str, Any]) -> str:
-    return next((role for role, key in _KEYS.items() if name in columns_in(schema, key)), "")
+    """The role of a column in a schema; empty if it has none."""
+    for role, key in _KEYS.items():
+        if name in columns_in(schema, key):
+            return role
+    return ""
 
 
 def _frequent(profile: Profile) -> list[Any]:
@@ -203,18 +207,18 @@ def settled(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
 def decided(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Take one of the ways out of what the policy leaves open."""
     name, draft = session.table_of(inputs.get("of"), _PURPOSE)
-    ways = [way for decision in _open(session, name, draft) for way in decision.ways]
-    way = next((way for way in ways if way.key == inputs.get("way")), None)
-    if way is None:
+    ways = chain.from_iterable(decision.ways for decision in _open(session, name, draft))
+    chosen = [way for way in ways if way.key == inputs.get("way")]
+    if not chosen:
         raise InputError("the policy does not leave this open any more; look at it again")
+    way = chosen[0]
     order, text = [profile.name for profile in _found(session, name)], draft.text
     for path, value in way.changes:
         lists_columns = path[0] == "schema" and path[-1] in _KEYS.values()
         text = changed(text, path, value, {} if lists_columns else None)
-    before, roles = (
-        {column: _role(column, _schema_of(draft.saying(toml_text))) for column in order}
-        for toml_text in (draft.text, text)
-    )
+    schema_before, schema = _schema_of(draft), _schema_of(draft.saying(text))
+    before = {column: _role(column, schema_before) for column in order}
+    roles = {column: _role(column, schema) for column in order}
     text = with_true_comments(text, before, roles, session.suggested(name))
     session.set_policy(name, draft.saying(text))
     return overview(session, name)
@@ -280,20 +284,20 @@ def preview(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
         raise InputError("a hierarchy is a table, such as { mask = 5 }")
     draft.check_paths(table)
     hierarchy = hierarchy_from(table, column, draft.policy_folder)
-    columns = _found(session, name)
-    described = next((profile for profile in columns if profile.name == column), None)
+    by_name = {profile.name: profile for profile in _found(session, name)}
+    described = by_name.get(column)
     if described is None or not len(described.domain):
         raise InputError(f"there is no column {column!r} with values")
     domain: list[Any] = list(described.domain[:_MOST_VALUES])
     if "intervals" not in table and "dates" not in table:
-        domain = [value if isinstance(value, str) else str(value) for value in domain]
+        domain = list(map(str, domain))
     covered, uncovered = _covered(hierarchy, domain, column)
     levels = hierarchy.levels(covered, column, None) if covered else None
     rows = list(_laid(levels, covered, described)) if levels is not None else []
-    n_levels = 0 if levels is None else len(levels.labels)
-    head = ("value", *(f"level {i}" for i in range(1, n_levels + 1)))
-    kinds = [] if levels is None else list(map(len, levels.labels))
-    count = ("how many", *map(number, kinds))
+    head, count = ["value"], ["how many"]
+    for level, labels in enumerate(() if levels is None else levels.labels, 1):
+        head.append(f"level {level}")
+        count.append(number(len(labels)))
     return {
         "levels": table_values(Table(head, [*rows, count] if rows else [], left=range(len(head)))),
         "covered": len(covered),
@@ -326,8 +330,8 @@ def _laid(levels: Any, covered: Sequence[Any], profile: Profile) -> Iterator[tup
     order = levels.order.tolist()
     step = max(1, len(order) // _ROWS)
     for leaf in range(0, len(order), step):
-        labels = [
-            visible(names[int(nodes[leaf])])
-            for nodes, names in zip(levels.ancestors, levels.labels, strict=True)
-        ]
+        labels = []
+        for nodes, names in zip(levels.ancestors, levels.labels, strict=True):
+            node = int(nodes[leaf])
+            labels.append(visible(names[node]))
         yield visible(covered[order[leaf]]), *labels

@@ -51,9 +51,9 @@ class Decision:
 def columns_in(schema: Mapping[str, Any], key: str = "sensitive") -> list[str]:
     """The columns that a key of a schema names, one or several, as a file has it."""
     names = schema.get(key, [])
-    return [
-        name for name in (names if isinstance(names, list) else [names]) if isinstance(name, str)
-    ]
+    if not isinstance(names, list):
+        names = [names]
+    return [name for name in names if isinstance(name, str)]
 
 
 def open_decisions(table: Mapping[str, Any], columns: Sequence[Profile]) -> list[Decision]:
@@ -70,19 +70,21 @@ def open_decisions(table: Mapping[str, Any], columns: Sequence[Profile]) -> list
 
 def _of_missing(schema: Mapping[str, Any], columns: Sequence[Profile]) -> Iterator[Decision]:
     """The decision about rows without a sensitive value."""
-    how = schema.get("semantics", "single")
-    lacking = [
-        column
-        for column in columns
-        if column.name in columns_in(schema) and column.nulls
-        if (how.get(column.name, "single") if isinstance(how, Mapping) else how) == "single"
-    ]
-    if not lacking or schema.get("missing", "error") != "error":
+    semantics = schema.get("semantics", "single")
+    values = set[str]()
+    rows: list[str] = []
+    for column in columns:
+        of_column = semantics
+        if isinstance(semantics, Mapping):
+            of_column = semantics.get(column.name, "single")
+        if column.name in columns_in(schema) and column.nulls and of_column == "single":
+            values.update(map(str, column.domain))
+            rows.append(f"{visible(column.name)} in {some(column.nulls, 'row', 'rows')}")
+    if not rows or schema.get("missing", "error") != "error":
         return
-    label, values = "missing", {str(value) for column in lacking for value in column.domain}
+    label = "missing"
     while label in values:
         label += "?"
-    rows = [f"{visible(column.name)} in {some(column.nulls, 'row', 'rows')}" for column in lacking]
     yield Decision(
         f"A sensitive value is missing: {listing(rows, n_shown=len(rows))}.",
         [
@@ -131,43 +133,38 @@ def _of_repeated(schema: Mapping[str, Any], columns: Sequence[Profile]) -> Itera
 
 
 def _of_requirements(table: Mapping[str, Any], hidden: Sequence[str]) -> Iterator[Decision]:
-    """Which column a requirement is about, where its own is not sensitive."""
+    """The decision which column a requirement is about, where its column is not sensitive."""
     for place, requirement in _requirements(table):
         column = requirement.get("sensitive")
         if not isinstance(column, str) or column in hidden:
             continue
+        ways = []
+        for name in hidden[:3]:
+            changes = [(["require", place], _about(requirement, name, hidden))]
+            ways.append(Way(f"about: {place} {name}", f"It is about {visible(name)}", changes))
+        removal = [(["require", place], None)]
+        ways.append(Way(f"remove: {place}", "Remove the requirement", removal))
         yield Decision(
-            f"Requirement {place + 1} is about {visible(column)}, which is not sensitive.",
-            [
-                *(
-                    Way(
-                        f"about: {place} {name}",
-                        f"It is about {visible(name)}",
-                        [(["require", place], _about(requirement, name, hidden))],
-                    )
-                    for name in hidden[:3]
-                ),
-                Way(f"remove: {place}", "Remove the requirement", [(["require", place], None)]),
-            ],
+            f"Requirement {place + 1} is about {visible(column)}, which is not sensitive.", ways
         )
 
 
 def _requirements(table: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:
     """The requirements of a policy, with their places."""
     required = table.get("require", ())
-    listed = enumerate(required if isinstance(required, list) else ())
-    return [
-        (place, requirement) for place, requirement in listed if isinstance(requirement, Mapping)
-    ]
+    pairs = enumerate(required if isinstance(required, list) else ())
+    return [pair for pair in pairs if isinstance(pair[1], Mapping)]
 
 
 def _about(requirement: Mapping[str, Any], column: str, hidden: Sequence[str]) -> dict[str, Any]:
     """A requirement about another column: all of its values, and no longer known itself."""
-    moved = {
-        key: [name for name in value if name != column] if isinstance(value, list) else value
-        for key, value in requirement.items()
-        if key not in (*SECRET, "sensitive")
-    }
+    moved: dict[str, Any] = {}
+    for key, value in requirement.items():
+        if key in (*SECRET, "sensitive"):
+            continue
+        moved[key] = value
+        if isinstance(value, list):
+            moved[key] = [name for name in value if name != column]
     return {**moved, "sensitive": column} if len(hidden) > 1 else moved
 
 
@@ -221,10 +218,11 @@ def questions(text: str) -> list[str]:
 
 def comments_of(roles: Mapping[str, str], suggested: PolicySuggestion | None) -> dict[str, str]:
     """The comment of each column in its role; none where no roles were suggested."""
-    columns = () if suggested is None else suggested.columns
-    return {
-        column.name: column.comment(roles.get(column.name) or "undecided") for column in columns
-    }
+    comments: dict[str, str] = {}
+    for column in () if suggested is None else suggested.columns:
+        role = roles.get(column.name) or "undecided"
+        comments[column.name] = column.comment(role)
+    return comments
 
 
 def with_true_comments(
@@ -243,9 +241,8 @@ def with_true_comments(
     policy_text = _HEAD.sub(lambda head: comment_lines.sub("", head[0]), policy_text, count=1)
     for name in moved:
         if roles[name] != "quasi-identifier":  # how it might coarsen
-            policy_text = re.sub(
-                rf"^# {re.escape(toml_key(name))} = {{.*\n", "", policy_text, flags=re.MULTILINE
-            )
+            hierarchy_line = rf"^# {re.escape(toml_key(name))} = {{.*\n"
+            policy_text = re.sub(hierarchy_line, "", policy_text, flags=re.MULTILINE)
     secret = any("sensitive" in (before[name], roles[name]) for name in moved)
     notes = (*suggested.notes, *suggested.costs) if suggested else ()
     for note in notes:  # what was counted of columns in other roles
@@ -271,10 +268,10 @@ def _with_list_of_others(
     listed_lines = _LISTED.finditer(listed[1]) if listed else ()
     lines = {from_toml(f"x = {line[1]}")["x"]: line[0] for line in listed_lines}
     comments = comments_of(roles, suggested)
-    comment_lines = [
-        lines.get(name, f"#   {toml_value(name)}  {comments.get(name, '')}".rstrip())
-        for name, role in roles.items()
-        if not role
-    ]
+    comment_lines = []
+    for name, role in roles.items():
+        if not role:
+            new_line = f"#   {toml_value(name)}  {comments.get(name, '')}".rstrip()
+            comment_lines.append(lines.get(name, new_line))
     block = "\n".join([_WITHOUT_ROLE, *comment_lines, ""]) if comment_lines else ""
     return _SCHEMA.sub(lambda schema: schema[0] + block, _LIST.sub("", text), count=1)

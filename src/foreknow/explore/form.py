@@ -15,25 +15,25 @@ _PLAIN = {None, "string", "integer", "number", "boolean"}  # what one line can s
 def form() -> dict[str, Any]:
     """The fields of a policy file: of requirements by their part, and of a publication."""
     tables = policy_schema()["$defs"]
-    requirement_keys, publish = (tables[name]["properties"] for name in ("Require", "Publish"))
+    publish = tables["Publish"]["properties"]
     parts: dict[Any, dict[str, Any]] = {}
-    for key, schema in requirement_keys.items():
+    for key, schema in tables["Require"]["properties"].items():
         parts.setdefault(schema.get("part"), {})[key] = schema
-    kinds = [
-        {"key": key, "limited": schema["part"] == "knowledge", **kind}
-        for key, schema in {**parts["knowledge"], **parts["criterion"]}.items()
-        if (kind := _kind(schema, tables))
-    ]
+    kinds = []
+    for key, schema in {**parts["knowledge"], **parts["criterion"]}.items():
+        if kind := _kind(schema, tables):
+            is_limited = schema["part"] == "knowledge"
+            kinds.append({"key": key, "limited": is_limited, **kind})
+    methods: dict[str, list[dict[str, Any]]] = {}
+    for key in publish["method"].get("enum", ()):
+        methods[key] = [*_fields(_settings(publish[key], tables), tables)]
     return {
         "kinds": kinds,
         "secret": [*_fields(parts["secret"], tables)],
         "limit": [*_fields(parts["limit"], tables)],
         "more": [field for field in _fields(parts[None], tables) if field["about"]],
         "publish": [*_fields(publish, tables)],
-        "methods": {
-            key: [*_fields(_settings(publish[key], tables), tables)]
-            for key in publish["method"].get("enum", ())
-        },
+        "methods": methods,
     }
 
 
@@ -47,12 +47,12 @@ def _kind(schema: Mapping[str, Any], tables: Mapping[str, Any]) -> dict[str, Any
     needed = sorts[0].get("required", [""])
     fields = [*_fields(settings, tables)]
     starts = {field["key"]: field["start"] for field in fields if field["start"] is not None}
-    usual = {
-        key
-        for key, setting in settings.items()
-        if setting.get("examples") and setting.get("default", 0) is not None
-    }
-    begin = {key: start for key, start in starts.items() if key in usual.union(needed)}
+    begin: dict[str, Any] = {}
+    for key, start in starts.items():
+        setting = settings.get(key, {})
+        is_usual = setting.get("examples") and setting.get("default", 0) is not None
+        if is_usual or key in needed:
+            begin[key] = start
     if not begin and not {*needed} & {*settings}:  # any of them will do: the first
         begin = dict([*starts.items()][:1])
     return {"fields": fields, "usual": begin.get("", begin)} if fields else {}
@@ -80,20 +80,20 @@ def _fields(settings: Mapping[str, Any], tables: Mapping[str, Any]) -> Iterator[
     """A field for each key that a line can say; others stay as the file has them."""
     for key, schema in settings.items():
         sorts = [*_sorts(schema, tables)]
-        listed = any(map(_is_list, sorts))
+        is_list = any(map(_is_list, sorts))
         plain = [sort.get("type") for sort in sorts if sort.get("type") in _PLAIN]
         first = sorts[0]
         default = first.get("default")
-        if first.get("readOnly") or isinstance(default, dict) or not (listed or plain):
+        if first.get("readOnly") or isinstance(default, dict) or not (is_list or plain):
             continue
         examples = first.get("examples", [])
         yield {
             "key": key,
             "about": first.get("description", ""),
-            "sort": "list" if listed and not {*plain} - {"string"} else plain[0] or "number",
+            "sort": "list" if is_list and not {*plain} - {"string"} else plain[0] or "number",
             "choices": _choices(first),
             "default": default,
-            "start": next(iter(examples), first.get("minimum")),
+            "start": examples[0] if examples else first.get("minimum"),
             "examples": examples,
         }
 

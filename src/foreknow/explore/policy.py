@@ -87,7 +87,7 @@ def _path_in(message: str, table: Mapping[str, Any]) -> list[Any]:
     path = _PATH.search(message)
     if path is not None:
         parts = re.findall(r"\[(\d+)\]|\.([\w-]+)", path[2])
-        keys: list[Any] = [path[1], *(int(index) if index else key for index, key in parts)]
+        keys: list[Any] = [path[1], *[int(index) if index else key for index, key in parts]]
         inside: Any = table
         for key in keys:
             places = range(len(inside)) if isinstance(inside, list) else inside
@@ -258,17 +258,15 @@ def _columns(column_names: Any, before: Any, comments: Mapping[str, str]) -> Any
     """One column, or several by their lines, with the comments of before, or the given ones."""
     comments_of_columns, last = _commented(before)
     names = [column_names] if isinstance(column_names, str) else column_names
+    lines, has_comments = "", bool(last)
     for name in names:
-        comments_of_columns.setdefault(
-            name, ("", f"# {comments[name]}" if comments.get(name) else "")
-        )
+        comment = f"# {comments[name]}" if comments.get(name) else ""
+        above, right = comments_of_columns.setdefault(name, ("", comment))
+        lines += f"{above}  {toml_value(name)},{right and '  '}{right}\n"
+        has_comments = has_comments or bool(above or right)
     text, trivia = toml_value(column_names), getattr(before, "trivia", None)
-    if names is column_names and (last or any(any(comments_of_columns[name]) for name in names)):
-        lines = [
-            f"{above}  {toml_value(name)},{right and '  '}{right}\n"
-            for name, (above, right) in ((name, comments_of_columns[name]) for name in names)
-        ]
-        text = f"[\n{''.join(lines)}{last}]"
+    if names is column_names and has_comments:
+        text = f"[\n{lines}{last}]"
     toml_item = tomlkit.value(text)
     if trivia is not None and isinstance(column_names, str) | isinstance(before, str):
         trivia.comment_ws = trivia.comment = ""  # it is of the column before
@@ -327,12 +325,11 @@ def _put(table: Any, path: Sequence[Any], value: Any, as_item: Callable[..., Any
         old_table = table[last]
         for key in [key for key in old_table if key not in value]:
             del old_table[key]
-        new = {
-            key: x
-            for key, x in value.items()
-            if key not in old_table or _plain(old_table[key]) != x
-        }
-        old_table.update({key: as_item(setting, old_table) for key, setting in new.items()})
+        new: dict[str, Any] = {}
+        for key, setting in value.items():
+            if key not in old_table or _plain(old_table[key]) != setting:
+                new[key] = as_item(setting, old_table)
+        old_table.update(new)
     else:
         table[last] = as_item(value, table, table[last] if exists else None)
 

@@ -172,10 +172,11 @@ def _people(certificate: Certificate, microdata: Microdata, order: _Order) -> Ta
 
 def _texts(table: Any, columns: Sequence[str]) -> list[list[str | None]]:
     """Rows of some columns, as they print."""
-    return [
-        [None if row[name] is None else str(row[name]) for name in columns]
-        for row in table.select(list(columns)).to_pylist()
-    ]
+    texts: list[list[str | None]] = []
+    for row in table.select(list(columns)).to_pylist():
+        values = [row[name] for name in columns]
+        texts.append([None if value is None else str(value) for value in values])
+    return texts
 
 
 def _or_missing(value: str | None) -> str:
@@ -197,8 +198,8 @@ def audit_rows(audit: Audit) -> Iterator[tuple[str, Any]]:
     """Rows that compare releases: verdicts, people over each limit, utility."""
     page = page_of(audit)
     yield "Verdict", Cell(page.headline, page.mood)
-    table = next((block for block in page.glance() if isinstance(block, Table)), None)
-    for _, secret, knows, worst, limit, _ in () if table is None else table.rows:
+    tables = [block for block in page.glance() if isinstance(block, Table)]
+    for _, secret, knows, worst, limit, _ in tables[0].rows if tables else ():
         yield f"{secret}, against an adversary who knows {knows}; limit {limit}", worst
     for verdict in audit.criteria:
         yield (
@@ -266,17 +267,14 @@ class Press:
         name, draft = self._session.table_of(asked_name, _PURPOSE)
         table = {} if draft.is_broken else from_toml(draft.text)
         settings = table.get("publish", {})
-        kinds = {key: kind_of(key) for key, _ in METHODS}
+        methods = []
+        for key, _ in METHODS:
+            kind = kind_of(key)
+            about = (kind.__doc__ or "").partition("\n")[0]
+            methods.append({"key": key, "about": about, "settings": known_keys(kind.settings)})
         return {
             "name": visible(name),
-            "methods": [
-                {
-                    "key": key,
-                    "about": (kind.__doc__ or "").partition("\n")[0],
-                    "settings": known_keys(kind.settings),
-                }
-                for key, kind in kinds.items()
-            ],
+            "methods": methods,
             "columns": table.get("schema", {}).get("quasi_identifiers", []),
             "method": settings.get("method", "mondrian"),
             "form": settings.get("form", ""),
@@ -353,7 +351,8 @@ class Press:
         outcome: Any = None
         try:
             runs = side_by_side(_publish, order, [request.method], 1, stopped=self._stop.is_set)
-            outcome = next((answer for _, answer in runs), None)
+            for _, answer in runs:
+                outcome = answer
         except InputError as error:
             outcome = Failure(str(error))
         except Exception as error:
@@ -404,10 +403,10 @@ class Press:
         return self.state(request.table)
 
     def _request_of(self, place: Any) -> PublishRequest:
-        request = next((trial for trial in self._requests if str(trial.place) == str(place)), None)
-        if request is None or request.state != "made":
-            raise InputError(f"there is no release {place!r}")
-        return request
+        for request in self._requests:
+            if str(request.place) == str(place) and request.state == "made":
+                return request
+        raise InputError(f"there is no release {place!r}")
 
     def compared(self, inputs: Mapping[str, str]) -> dict[str, Any]:
         """Two releases of a table side by side; or one, and the table as it is."""

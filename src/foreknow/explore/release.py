@@ -23,7 +23,7 @@ from foreknow.numbers import whole_number
 from foreknow.policy.counted import RequirementCounts
 from foreknow.releases.members import OwnRelease
 from foreknow.releases.written import open_published
-from foreknow.report.blocks import Cell, Table, mood_of
+from foreknow.report.blocks import Cell, Row, Table, mood_of
 from foreknow.report.exposed import MEANING, exposed_sentence, exposed_table
 from foreknow.report.figures import worst_cell
 from foreknow.report.knowledge import Terms
@@ -113,10 +113,10 @@ def rows(looked: Looked) -> list[dict[str, Any]]:
         tables = {looked.name: raw_table.arrow(raw_table.columns)}
     views = []
     for name, table in tables.items():
-        cells = [
-            tuple("" if value is None else visible(value) for value in row.values())
-            for row in table.slice(0, _MOST_ROWS).to_pylist()
-        ]
+        cells = []
+        for row in table.slice(0, _MOST_ROWS).to_pylist():
+            values = row.values()
+            cells.append(["" if value is None else visible(value) for value in values])
         head = list(map(visible, table.column_names))
         view = Table(head, cells, title=visible(name), left=range(len(head)))
         views.append({**table_values(view), "many": number(len(table))})
@@ -146,17 +146,19 @@ class Turned:
         dials = {str(dial.place): dial for dial in looked.dials}
         if not dials:
             raise InputError("no requirement of the policy is about what somebody could find out")
-        place = inputs.get("requirement") or next(iter(dials))
+        place = inputs.get("requirement") or str(looked.dials[0].place)
         if place not in dials:
             raise InputError(f"there is no requirement {place!r} with dials")
         dial = dials[place]
         facts: Any = dial.start.adversary
-        amounts = tuple(_amount(inputs, name, getattr(facts, name)) for name in "lkm")
+        l = _amount(inputs, "l", facts.l)
+        k = _amount(inputs, "k", facts.k)
+        m = _amount(inputs, "m", facts.m)
         limit = as_threshold(inputs["limit"]) if inputs.get("limit") else dial.start.below
         value = inputs.get("value", "")
         if value and value not in map(str, dial.values):
             raise InputError(f"the requirement is not about {named(value)}")
-        return cls(dial, amounts, limit, value)  # type: ignore[arg-type]
+        return cls(dial, (l, k, m), limit, value)
 
 
 def _amount(inputs: Mapping[str, str], name: str, usual: int) -> int:
@@ -192,17 +194,13 @@ def judged(looked: Looked, inputs: Mapping[str, str]) -> dict[str, Any]:
 
 def _groups(exposed: Exposed) -> Table:
     """The groups over the limit, the worst first."""
-    rows = [
-        (
-            group_text(group.label),
-            number(group.size),
-            number(group.people),
-            visible(group.disclosure.value),
-            worst_cell(group.disclosure, exposed.verdict.required, exposed.limits),
-        )
-        for group in islice(exposed.groups, _MOST_GROUPS)
-        if group.disclosure is not None
-    ]
+    rows: list[Row] = []
+    for group in islice(exposed.groups, _MOST_GROUPS):
+        if group.disclosure is not None:
+            how_sure = worst_cell(group.disclosure, exposed.verdict.required, exposed.limits)
+            sizes = number(group.size), number(group.people)
+            value = visible(group.disclosure.value)
+            rows.append((group_text(group.label), *sizes, value, how_sure))
     head = ("group", "people", "found out", "value", "how sure")
     return Table(head, rows, left=(0, 3))
 
@@ -218,7 +216,7 @@ def skyline(looked: Looked, inputs: Mapping[str, str]) -> dict[str, Any]:
         raise InputError(
             "name a value; the skyline of a window is drawn by foreknow skyline --within"
         )
-    value = next(value for value in turned.dial.values if str(value) == turned.value)
+    value = next(label for label in turned.dial.values if str(label) == turned.value)
     title = f"The knowledge that {visible(value)} withstands at {limit_text(turned.limit)}"
     if why := _uncounted(turned.counted):
         message = f"There is no skyline here: it would count each row as a person, and {why}."
@@ -288,8 +286,7 @@ def asked(looked: Looked, inputs: Mapping[str, Any]) -> dict[str, Any]:
         release = release.seen(release.sensitive)
     knowledge = load("foreknow.statements.statements:Statements")(*statements)
     row = knowledge.posteriors(release, people=[person.strip()])
-    answers = [answer for posterior in row.values() for answer in posterior.answers()]
-    answers.sort(key=lambda answer: -answer.probability)
+    answers = sorted(row.answers(), key=lambda answer: -answer.probability)
     rows = []
     for answer in answers[:_MOST_ANSWERS]:
         before, after = answer_texts(answer)

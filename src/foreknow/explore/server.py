@@ -195,9 +195,10 @@ def _static(request: Request) -> Response:
 @cache
 def _file(name: str) -> str | None:
     """A script or style, of the report where it has it."""
-    places = [files("foreknow.explore") / "static" / name]
-    places += [files("foreknow.report") / "templates" / name] if name == "style.css" else []
-    return next((place.read_text("utf-8") for place in places if place.is_file()), None)
+    place = files("foreknow.explore") / "static" / name
+    if name == "style.css" and not place.is_file():
+        place = files("foreknow.report") / "templates" / name
+    return place.read_text("utf-8") if place.is_file() else None
 
 
 # ---- beginning and end --------------------------------------------------------------------------

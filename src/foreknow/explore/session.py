@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, cached_property
-from itertools import chain
+from itertools import chain, compress
 from pathlib import Path
 from typing import Any
 
@@ -146,11 +146,7 @@ class Dial:
         secrets = self.requirement_counts.asked
         if isinstance(secrets, Windows):
             return ()
-        return tuple(
-            value
-            for value, secret in zip(self.requirement_counts.labels, secrets, strict=True)
-            if secret
-        )
+        return tuple(compress(self.requirement_counts.labels, secrets))
 
     def turned(
         self, amounts: tuple[int, int, int], limit: Fraction, value: str
@@ -200,11 +196,8 @@ class Looked:
     @cached_property
     def dials(self) -> tuple[Dial, ...]:
         """The requirements whose adversaries are not of groups alone."""
-        return tuple(
-            Dial(place, requirement_counts)
-            for place, requirement_counts in enumerate(self.audit.counted, 1)
-            if requirement_counts.requirement.criterion is None
-        )
+        dials = [Dial(place, counted) for place, counted in enumerate(self.audit.counted, 1)]
+        return tuple([dial for dial in dials if dial.requirement.criterion is None])
 
 
 class Session:
@@ -426,9 +419,8 @@ class Session:
         path = named_part(self.path_of(name))[0]
         files = sorted(path.rglob("*")) if path.is_dir() else [path]
         if draft is not None and not draft.is_broken:
-            files += [
-                draft.policy_folder / named_file for named_file in _paths(from_toml(draft.text))
-            ]
+            named_files = _paths(from_toml(draft.text))
+            files += [draft.policy_folder / named_file for named_file in named_files]
         states: list[Any] = []
         for file in files:
             with suppress(OSError, ValueError):  # what is not there is said where it is read

@@ -39,10 +39,9 @@ def overview(session: Session, asked_name: Any) -> dict[str, Any]:
 def _source(looked: Looked, tables: Sequence[str]) -> str:
     """The table that a release was made of, as its owner's file says, if it is in the folder."""
     with suppress(OSError, ValueError, AttributeError):
-        source_name = from_json((owners_folder(looked.path) / OWNER).read_text("utf-8")).get(
-            "source"
-        )
-        return next((name for name in tables if name == source_name), "")
+        owner = from_json((owners_folder(looked.path) / OWNER).read_text("utf-8"))
+        if owner.get("source") in tables:
+            return str(owner["source"])
     return ""
 
 

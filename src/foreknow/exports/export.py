@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -113,11 +114,10 @@ def _titles_of(published: Published) -> dict[str, str]:
     try:
         content = read_bytes(book, _MOST_BYTES, CertificateError, CODE_BOOK)
         table: Any = from_json(decode_utf8(content, CertificateError, CODE_BOOK))
-        fields = [field for part in table["resources"] for field in part["schema"]["fields"]]
-        return {
-            str(field["name"]): str(field["title"])[:LONGEST_TITLE]
-            for field in fields
-            if "title" in field
-        }
+        titles: dict[str, str] = {}
+        for field in chain.from_iterable(part["schema"]["fields"] for part in table["resources"]):
+            if "title" in field:
+                titles[str(field["name"])] = str(field["title"])[:LONGEST_TITLE]
+        return titles
     except (ValueError, LookupError, TypeError):
         raise CertificateError(f"{CODE_BOOK} of {str(published.folder)!r} cannot be read") from None

@@ -129,8 +129,11 @@ def _as_numbers(column: Any) -> Any:
 def _printed(numbers: Any) -> list[str | None]:
     """Numbers as programs print them: without decimals where all are whole."""
     values = numbers.to_pylist()
-    are_whole = all(x is None or (x.is_integer() and abs(x) < _EXACT) for x in values)
-    return [None if x is None else str(int(x)) if are_whole else repr(x) for x in values]
+    present = [x for x in values if x is not None]
+    are_whole = all(x.is_integer() and abs(x) < _EXACT for x in present)
+    if are_whole:
+        return [None if x is None else str(int(x)) for x in values]
+    return [None if x is None else repr(x) for x in values]
 
 
 def _frame(table: pa.Table, file_name: str) -> Any:

@@ -115,12 +115,9 @@ def _measured(
     about_sample = "" if sample is microdata else f", in a sample of {people_text(sample.n_people)}"
     if policy.options.labelled:
         measured_savings = savings(method, sample, policy, everything, revealing_columns)
-        yield from (
-            sentence + about_sample
-            for sentence in worth_saying(
-                measured_savings, [] if in_one_group else revealing_columns
-            )
-        )
+        also_tried = [] if in_one_group else revealing_columns
+        for sentence in worth_saying(measured_savings, also_tried):
+            yield sentence + about_sample
     relieved = reliefs(method, sample, policy, everything)
     if in_one_group and len(policy.requirements) > 1 and all(relief.line for relief in relieved):
         yield (

@@ -260,9 +260,8 @@ def _limits(microdata: Microdata, policy: Policy) -> Any:
     limits = np.full(len(microdata.values), np.inf)
     for requirement in policy.requirements:
         # What a limit forbids: to reach it, or more than it.
-        point_limits = [
-            float(p.below) + 1e-9 * p.inclusive for p in requirement.points if not p.relative
-        ]
+        points = [point for point in requirement.points if not point.relative]
+        point_limits = [float(point.below) + 1e-9 * point.inclusive for point in points]
         is_elsewhere = requirement.sensitive not in (None, microdata.schema.sensitive)
         if not point_limits or is_elsewhere or requirement.about_sets or requirement.of_windows:
             continue

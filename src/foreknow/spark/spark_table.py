@@ -53,18 +53,15 @@ class SparkTable:
             raise DataError(f"{self.name} is a stream, which has no end; give a table")
         self.columns = check_columns(list(frame.columns), self.name)
         kinds = [field.dataType.simpleString() for field in frame.schema.fields]
-        self._kinds = {
-            name: kind.partition(" collate ")[0]
-            for name, kind in zip(self.columns, kinds, strict=True)
-        }
+        self._kinds: dict[str, str] = {}
         frame = frame.toDF(*map(self._inner, self.columns))
-        # A collation may take texts for equal that readers of what is published tell apart.
-        self.frame = frame.select(
-            *(
-                frame[name].cast("string").alias(name) if " collate " in kind else name
-                for name, kind in zip(frame.columns, kinds, strict=True)
-            )
-        )
+        columns = []
+        for name, inner, kind in zip(self.columns, frame.columns, kinds, strict=True):
+            self._kinds[name], collation, _ = kind.partition(" collate ")
+            # A collation may take texts for equal that readers of what is published tell apart.
+            text = frame[inner].cast("string").alias(inner) if collation else inner
+            columns.append(text)
+        self.frame = frame.select(*columns)
 
     def _inner(self, column: str) -> str:
         """The name of a column in the Spark frame."""
@@ -84,10 +81,10 @@ class SparkTable:
 
         floats = [name for name in columns if self._kinds[name] in _FLOATS]
         keys = list(map(self._inner, columns))
-        signed = [
-            spark.col(key).cast("string").startswith("-").alias(f"minus {key}")
-            for key in map(self._inner, floats if signs else ())
-        ]
+        signed = []
+        for key in map(self._inner, floats if signs else ()):
+            is_minus = spark.col(key).cast("string").startswith("-")
+            signed.append(is_minus.alias(f"minus {key}"))
         with self.clear_errors():
             signed_frame = self.frame.select(*keys, *signed)
             counted_rows = signed_frame.groupBy(*signed_frame.columns).count().toArrow()
@@ -165,10 +162,10 @@ class SparkTable:
         from pyspark.sql import functions as spark
 
         table = copy(self)
-        cleaned = {
-            self._inner(name): spark.when(~self._is_spelled(name, spellings), self._value(name))
-            for name in columns
-        }
+        cleaned: dict[str, Any] = {}
+        for name in columns:
+            is_value = ~self._is_spelled(name, spellings)
+            cleaned[self._inner(name)] = spark.when(is_value, self._value(name))
         table.frame = self.frame.withColumns(cleaned) if cleaned else self.frame
         return table
 

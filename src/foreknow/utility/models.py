@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from importlib import import_module
-from itertools import combinations, pairwise
+from itertools import chain, combinations, pairwise
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -181,9 +181,8 @@ class Models(Plain):
     @property
     def misplaced(self) -> float | None:
         """People in another cell of a table of a target, on average over these; by drawn tables."""
-        optional_shares = [
-            table.misplaced.drawn for table in self.tables if table.columns[0] in self.targets
-        ]
+        of_targets = [table for table in self.tables if table.columns[0] in self.targets]
+        optional_shares = [table.misplaced.drawn for table in of_targets]
         shares = [share for share in optional_shares if share is not None]
         return sum(shares) / len(shares) if shares else None
 
@@ -226,13 +225,11 @@ def models_of(
     middles = flat.middles()
     if unknown := [name for name in variables if name not in tables[0]]:
         raise InputError(f"models: the release has no column {unknown[0]!r}; leave it out of by")
-    raw = _Table.of(
-        {n: variable.column for n, variable in variables.items()}, variables, microdata.n_people
-    )
+    raw_columns = {name: variable.column for name, variable in variables.items()}
+    raw = _Table.of(raw_columns, variables, microdata.n_people)
     drawn = [_Table.of(table, variables, flat.n_rows) for table in tables]
-    work = _Work(
-        raw, [_with_middles(table, middles, variables) for table in drawn], drawn, question
-    )
+    of_middles = [_with_middles(table, middles, variables) for table in drawn]
+    work = _Work(raw, of_middles, drawn, question)
     fits, without = _fits(work, seed)
     return Models(
         targets=question.targets,
@@ -272,34 +269,28 @@ class Question:
         schema = microdata.schema
         usual_columns = [*schema.quasi_identifiers, *schema.other]
         published_columns = [*usual_columns, *schema.sensitives]
-        target_values = [
-            _target(column, published_columns)
-            for column in _names("targets", targets, schema.sensitives)
-        ]
-        by_columns = [
-            _known("by", name, published_columns) for name in _names("by", by, usual_columns)
-        ]
-        variables = {
-            name: _Variable.of(
-                microdata, name, [value for column, value in target_values if column == name]
-            )
-            for name in dict.fromkeys((*dict(target_values), *by_columns))
-        }
+        target_texts = _names("targets", targets, schema.sensitives)
+        target_values = [_target(text, published_columns) for text in target_texts]
+        target_columns = list(dict(target_values))
+        by_names = _names("by", by, usual_columns)
+        by_columns = [_known("by", name, published_columns) for name in by_names]
+        variables: dict[str, _Variable] = {}
+        for name in dict.fromkeys((*target_columns, *by_columns)):
+            values = [value for column, value in target_values if column == name]
+            variables[name] = _Variable.of(microdata, name, values)
         for name, value in target_values:
             _place_of(variables[name], value)
-        left_out = {}
+        left_out: dict[str, str] = {}
         if by is None:
-            left_out = _left_out(
-                [variables[name] for name in by_columns if name not in dict(target_values)]
-            )
-        elif several := next((name for name in by_columns if variables[name].several), None):
+            explaining = [name for name in by_columns if name not in target_columns]
+            left_out = _left_out([variables[name] for name in explaining])
+        elif several := [name for name in by_columns if variables[name].several]:
             raise InputError(
-                f"by: a person may have several values of {several!r}; let it be a target"
+                f"by: a person may have several values of {several[0]!r}; let it be a target"
             )
         used = {name: variable for name, variable in variables.items() if name not in left_out}
-        return cls(
-            target_values, tuple(name for name in by_columns if name in used), left_out, used
-        )
+        used_columns = [name for name in by_columns if name in used]
+        return cls(target_values, tuple(used_columns), left_out, used)
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -375,9 +366,8 @@ class _Table:
         cls, table: Mapping[str, Coded], variables: Mapping[str, _Variable], n_rows: int
     ) -> _Table:
         """A table by the cells of the raw one."""
-        return cls(
-            {name: variable.data(table[name]) for name, variable in variables.items()}, n_rows
-        )
+        columns = {name: variable.data(table[name]) for name, variable in variables.items()}
+        return cls(columns, n_rows)
 
     def figures(self, variable: _Variable, value: int | None) -> FloatArray:
         """A number of each person, or whether they have a value; NaN where nothing tells."""
@@ -442,13 +432,12 @@ class _Variable:
             keys = [_key(value, reads) for value in domain]
             times = np.bincount(codes, minlength=len(domain))
             shown_codes = _shown(times, keys, [_key(value, reads) for value in asked_values])
-            names = [
-                MISSING if domain[code] is None else text_of(domain[code]) for code in shown_codes
-            ]
-            cell_of = dict.fromkeys(keys, len(shown_codes)) | {
-                keys[code]: place for place, code in enumerate(shown_codes)
-            }
-            names += [OTHERS] * (len(shown_codes) < len(domain))
+            cell_of, names = dict.fromkeys(keys, len(shown_codes)), []
+            for code in shown_codes:
+                cell_of[keys[code]] = len(names)
+                names.append(MISSING if domain[code] is None else text_of(domain[code]))
+            if len(shown_codes) < len(domain):
+                names.append(OTHERS)
         return cls(
             name=name,
             numeric=numeric,
@@ -596,10 +585,8 @@ class _Work:
 
 def _mean(figures: Any) -> float | None:
     """The mean; None where one is not defined."""
-    values = list(figures)
-    if any(value is None or not np.isfinite(value) for value in values):
-        return None
-    return float(np.mean(values))
+    values = np.array(list(figures), dtype=float)  # None is not a number
+    return float(values.mean()) if np.isfinite(values).all() else None
 
 
 # ---- means and cross tables ----------------------------------------------------------------------
@@ -649,11 +636,9 @@ def _cross_tables(work: _Work) -> Iterator[CrossTable]:
         a, b = (variables[name] for name in pair)
         if a.several and b.several:
             continue
-        raw, *released = (
-            np.sum([_counted(table, a, b) for table in tables], axis=0)
-            for tables in ([work.raw], work.middles, work.drawn)
-        )
-        middles, drawn = (_misplaced(raw, counts) for counts in released)
+        raw = _counted(work.raw, a, b)
+        middles = np.sum([_counted(table, a, b) for table in work.middles], axis=0)
+        drawn = np.sum([_counted(table, a, b) for table in work.drawn], axis=0)
 
         def figure(table: _Table, a: _Variable = a, b: _Variable = b) -> float | None:
             return _correlation(table, a, b) if a.numeric and b.numeric else _cramer(table, a, b)
@@ -665,8 +650,10 @@ def _cross_tables(work: _Work) -> Iterator[CrossTable]:
             "r" if a.numeric and b.numeric else "V",
             work.estimate(" × ".join(pair), figure),
             _rows(raw),
-            _rows(released[1] * (raw.sum() / max(released[1].sum(), 1))),
-            Estimate("people in another cell", 0.0, middles, drawn),
+            _rows(drawn * (raw.sum() / max(drawn.sum(), 1))),
+            Estimate(
+                "people in another cell", 0.0, _misplaced(raw, middles), _misplaced(raw, drawn)
+            ),
         )
 
 
@@ -688,9 +675,10 @@ def _counted(table: _Table, a: _Variable, b: _Variable) -> FloatArray:
     """The count of each cell; the last row and column are for unknown values."""
     first, second = table.columns[a.name], table.columns[b.name]
     who = first.who if first.who is not None else second.who
-    first, second = (
-        column if column.who is not None else column.of(who) for column in (first, second)
-    )
+    if first.who is None:
+        first = first.of(who)
+    if second.who is None:
+        second = second.of(who)
     rows, values = len(a.names) + 1, len(b.names) + 1
     place = (first.cells % rows) * values + second.cells % values
     counts: FloatArray = np.bincount(place, minlength=rows * values).astype(np.float64)
@@ -731,7 +719,7 @@ def _fits(work: _Work, seed: int | None) -> tuple[tuple[Fit, ...], str]:
         if not columns:
             continue
         designs = {id(table): _Design.of(table, columns) for table in work.tables}
-        terms = [term for column in columns for term in column.terms]
+        terms = [*chain.from_iterable(column.terms for column in columns)]
         place = None if target.numeric else _place_of(target, value)
         for kind in ("linear" if target.numeric else "logistic", "tree"):
             model_kind: Kind = kind
@@ -821,9 +809,9 @@ def _fit(
             return np.asarray(model.predict(people), np.float64)
         return np.asarray(model.predict_proba(people)[:, 1], np.float64)
 
-    predictions = {
-        key: None if model is None else predicted(model) for key, model in models.items()
-    }
+    predictions: dict[int, FloatArray | None] = {}
+    for key, model in models.items():
+        predictions[key] = None if model is None else predicted(model)
     metrics = learn.metrics
     if target.numeric:
         measure, score, baseline = "R²", metrics.r2_score, 0.0
@@ -843,11 +831,9 @@ def _fit(
         prediction = predictions[id(table)]
         if prediction is None or first is None:
             return None
-        return float(
-            (prediction != first).mean()
-            if all_values
-            else np.abs(prediction - first).mean() / spread
-        )
+        if all_values:
+            return float((prediction != first).mean())
+        return float(np.abs(prediction - first).mean() / spread)
 
     coefficients = []
     for place, term in enumerate(terms if kind != "tree" else ()):

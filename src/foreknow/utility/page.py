@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from foreknow.report.blocks import Block, Folded, Heading, Sentence, Table
+from foreknow.report.blocks import Block, Folded, Heading, Row, Sentence, Table
 from foreknow.report.figures import measures
 from foreknow.report.page import Page
 from foreknow.report.words import listing, measure_text, some, visible
@@ -63,10 +63,10 @@ class UtilityPage(Page[UtilityReport]):
         rows = []
         for error in self.result.errors:
             asked_columns = some(error.predicates, "quasi-identifier", "quasi-identifiers")
-            error_pairs = [(e.median, e.average) for e in (error, error.baseline) if e is not None]
-            rows.append(
-                (asked_columns, *(measure_text(share) for pair in error_pairs for share in pair))
-            )
+            shares = [error.median, error.average]
+            if error.baseline is not None:
+                shares += [error.baseline.median, error.baseline.average]
+            rows.append((asked_columns, *map(measure_text, shares)))
         head = (
             "queries about",
             "median",
@@ -106,7 +106,7 @@ def model_blocks(models: Models, level: int = 2) -> Iterator[Block]:
     for fit in models.fits:
         if sentence := fit_text(fit):
             yield Sentence(sentence, "lead")
-    targets, by = (listing(map(visible, columns)) for columns in (models.targets, models.by))
+    targets, by = listing(map(visible, models.targets)), listing(map(visible, models.by))
     draws = some(models.draws, "drawn table", "drawn tables")
     yield Sentence(
         f"Explained: {targets}, by {by or 'nothing'}. Middles: as a reader of foreknow read has "
@@ -119,21 +119,23 @@ def model_blocks(models: Models, level: int = 2) -> Iterator[Block]:
         yield Sentence(f"{models.without[0].upper()}{models.without[1:]}.", "warning")
     if models.fits:
         yield fits_table(models)
-    if terms := [(fit, estimate) for fit in models.fits for estimate in fit.coefficients]:
+    terms: list[Row] = []
+    for fit in models.fits:
+        for estimate in fit.coefficients:
+            term = visible(estimate.of)
+            terms.append((explained(fit), term, *_three(estimate)))
+    if terms:
         yield Heading("Coefficients", "coefficients", level + 1)
-        rows = [
-            (explained(fit), visible(estimate.of), *_three(estimate)) for fit, estimate in terms
-        ]
-        yield Table(("model of", "term", *_THREE), rows, (0, 1), _TERMS, brief=_BRIEF)
+        yield Table(("model of", "term", *_THREE), terms, (0, 1), _TERMS, brief=_BRIEF)
     if models.tables:
         yield Heading("How columns go together", "together", level + 1)
         yield _tables(models.tables)
     if models.groups:
         yield Heading("Means and shares by group", "by-group", level + 1)
-        groups = [
-            (visible(estimate.of), visible(estimate.group), *_three(estimate))
-            for estimate in models.groups
-        ]
+        groups: list[Row] = []
+        for estimate in models.groups:
+            name, group = visible(estimate.of), visible(estimate.group)
+            groups.append((name, group, *_three(estimate)))
         yield Table(("", "of those with", *_THREE), groups, (0, 1), brief=_BRIEF)
     of_targets = [table for table in models.tables if table.columns[0] in models.targets]
     if of_targets:
@@ -142,16 +144,12 @@ def model_blocks(models: Models, level: int = 2) -> Iterator[Block]:
 
 def fits_table(models: Models) -> Table:
     """A row for each model: how well it predicts the raw people, wherever it was fitted."""
-    rows = [
-        (
-            f"{fit.kind}, {explained(fit)}",
-            fit.measure,
-            *_three(fit.score),
-            figure_text(fit.baseline),
-            *map(_share, (fit.apart.middles, fit.apart.drawn)),
-        )
-        for fit in models.fits
-    ]
+    rows: list[Row] = []
+    for fit in models.fits:
+        name = f"{fit.kind}, {explained(fit)}"
+        apart = _share(fit.apart.middles), _share(fit.apart.drawn)
+        figures = *_three(fit.score), figure_text(fit.baseline)
+        rows.append((name, fit.measure, *figures, *apart))
     head = ("model", "on raw people", *_THREE, "without", "middles apart", "drawn apart")
     return Table(head, rows, (0, 1), _SCORES, roomy=(6,))
 
@@ -196,26 +194,21 @@ def _share(share: float | None) -> str:
 
 
 def _tables(tables: Sequence[CrossTable]) -> Table:
-    rows = [
-        (
-            " × ".join(map(visible, table.columns)),
-            table.measure,
-            *_three(table.association),
-            *map(_share, (table.misplaced.middles, table.misplaced.drawn)),
-        )
-        for table in tables
-    ]
+    rows: list[Row] = []
+    for table in tables:
+        columns = " × ".join(map(visible, table.columns))
+        misplaced = _share(table.misplaced.middles), _share(table.misplaced.drawn)
+        rows.append((columns, table.measure, *_three(table.association), *misplaced))
     head = ("columns", "", *_THREE, "misplaced: middles", "misplaced: drawn")
     return Table(head, rows, (0, 1), _PAIRS, brief=_BRIEF, roomy=(5,))
 
 
 def _cells(table: CrossTable) -> Table:
     """People in each cell, and behind them those of the release."""
-    pairs = zip(table.rows, table.raw, table.drawn, strict=True)
-    rows = [
-        (visible(name), *(f"{a:,.0f} ({b:,.0f})" for a, b in zip(raw, drawn, strict=True)))
-        for name, raw, drawn in pairs
-    ]
+    rows: list[Row] = []
+    for name, raw, drawn in zip(table.rows, table.raw, table.drawn, strict=True):
+        cells = [f"{a:,.0f} ({b:,.0f})" for a, b in zip(raw, drawn, strict=True)]
+        rows.append((visible(name), *cells))
     title = " × ".join(map(visible, table.columns))
     head = (visible(table.columns[0]), *map(visible, table.values))
     return Table(head, rows, title=title, note="In brackets: the mean of drawn tables.")

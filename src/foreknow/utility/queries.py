@@ -131,11 +131,8 @@ def draw_queries(
 def _asked_of(microdata: Microdata, drawn: Queries, like: Microdata) -> Queries:
     """The same queries of the same table by another schema, whose codes are others."""
     attribute_of = {attribute.name: attribute for attribute in microdata.attributes}
-    if strange := [
-        drawn_attribute.name
-        for drawn_attribute in drawn.attributes
-        if drawn_attribute.name not in attribute_of
-    ]:
+    asked_names = [attribute.name for attribute in drawn.attributes]
+    if strange := [name for name in asked_names if name not in attribute_of]:
         common = [attribute.name for attribute in like.attributes if attribute.name in attribute_of]
         raise InputError(
             f"queries about {strange[0]!r} cannot be asked where it is no quasi-identifier; ask "
@@ -146,13 +143,10 @@ def _asked_of(microdata: Microdata, drawn: Queries, like: Microdata) -> Queries:
             f"queries about {like.schema.sensitive!r} cannot be asked of a release that hides "
             f"{microdata.schema.sensitive!r}"
         )
-    attributes = [attribute_of[drawn_attribute.name] for drawn_attribute in drawn.attributes]
-    asked_values = [
-        _by_values(attribute.name, drawn_attribute.domain, is_wanted, attribute.domain)
-        for drawn_attribute, is_wanted, attribute in zip(
-            drawn.attributes, drawn.asked_values, attributes, strict=True
-        )
-    ]
+    attributes, asked_values = [attribute_of[name] for name in asked_names], []
+    for asked, is_wanted in zip(drawn.attributes, drawn.asked_values, strict=True):
+        domain = attribute_of[asked.name].domain
+        asked_values.append(_by_values(asked.name, asked.domain, is_wanted, domain))
     values = _by_values(like.schema.sensitive, like.values, drawn.values, microdata.values)
     return replace(drawn, attributes=attributes, asked_values=asked_values, values=values)
 
@@ -160,9 +154,10 @@ def _asked_of(microdata: Microdata, drawn: Queries, like: Microdata) -> Queries:
 def _by_values(
     name: str, values_before: Sequence[Any], is_wanted: BoolArray, values: Sequence[Any]
 ) -> BoolArray:
-    """Which of some values are wanted, by which of the same values in another order are."""
-    place = {None if value is None else text_of(value): i for i, value in enumerate(values_before)}
+    """A mask of some values, from a mask of the same values in another order."""
+    texts_before = [None if value is None else text_of(value) for value in values_before]
     texts = [None if value is None else text_of(value) for value in values]
+    place = {text: i for i, text in enumerate(texts_before)}
     if {*texts} != {*place}:
         raise InputError(
             f"the two policies read other values in {name!r}; give its type in both: "
@@ -328,18 +323,14 @@ def shown_by_groups(
     n_groups, of_person = len(used), of_person.reshape(-1).astype(np.int64)
     counts = microdata.counts(of_person)
     if form == "generalized":
+        covers: list[Covers] = []
         positions_of_attributes = all_positions(microdata, attributes)
-        covers = [
-            covers_of_groups(
-                attribute,
-                positions,
-                of_person,
-                n_groups,
-                style_of(attribute, styles.get(attribute.name)),
-                np.asarray(floors[attribute.name])[used] if attribute.name in floors else None,
-            )
-            for attribute, positions in zip(attributes, positions_of_attributes, strict=True)
-        ]
+        for attribute, positions in zip(attributes, positions_of_attributes, strict=True):
+            style = style_of(attribute, styles.get(attribute.name))
+            levels = floors.get(attribute.name)
+            floor = None if levels is None else np.asarray(levels)[used]
+            cover = covers_of_groups(attribute, positions, of_person, n_groups, style, floor)
+            covers.append(cover)
         return Boxes(covers, counts)
     columns = [attribute.codes for attribute in attributes]
     sizes = [len(attribute.domain) for attribute in attributes]
@@ -390,10 +381,8 @@ class ReleaseReader:
             labels = [label if isinstance(label, tuple) else (label,) for label in labels]
         covers = []
         positions_of_attributes = all_positions(microdata, attributes)
-        rounded = {
-            rounded_attribute.name: rounded_attribute
-            for rounded_attribute in microdata.rounded(self.styles, self.exact).attributes
-        }
+        all_rounded = microdata.rounded(self.styles, self.exact).attributes
+        rounded = {attribute.name: attribute for attribute in all_rounded}
         for name, attribute, positions in zip(
             names, attributes, positions_of_attributes, strict=True
         ):
@@ -473,14 +462,15 @@ def _same_values(counts: GroupCounts, microdata: Microdata) -> GroupCounts:
     coded_values = [*enumerate(microdata.values)]
     place = {printed(value): code for code, value in coded_values}
     place |= {str(value): code for code, value in coded_values}
-    texts = [text if (text := str(value)) in place else printed(value) for value in counts.values]
-    odd = [value for value, text in zip(counts.values, texts, strict=True) if text not in place]
-    if odd:
-        raise DataError(
-            f"{microdata.name} has nobody with the sensitive value {str(odd[0])!r}, which is in "
-            "the release; give the table that the release was made from"
-        )
-    codes = np.array([place[text] for text in texts], dtype=np.int64)
+    codes = np.empty(len(counts.values), dtype=np.int64)
+    for code, value in enumerate(counts.values):
+        text = str(value) if str(value) in place else printed(value)
+        if text not in place:
+            raise DataError(
+                f"{microdata.name} has nobody with the sensitive value {str(value)!r}, which is "
+                "in the release; give the table that the release was made from"
+            )
+        codes[code] = place[text]
     return GroupCounts.from_pairs(
         counts.cell_groups,
         codes[counts.codes],

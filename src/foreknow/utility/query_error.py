@@ -315,7 +315,7 @@ def compared(
         people=microdata.n_people,
         delta=queries.delta,
         form="generalized" if isinstance(sight, Boxes) else "bucketized",
-        attributes=tuple(attribute.name for attribute in queries.attributes),
+        attributes=tuple([attribute.name for attribute in queries.attributes]),
         predicates=queries.predicates,
         selectivity=queries.selectivity,
         ranges=queries.ranges,

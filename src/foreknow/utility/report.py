@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -137,38 +138,32 @@ def utility_report(
     reading = reading_of(release, labels)
     all_attributes = (like or microdata).attributes if attributes is None else attributes
     predicate_counts = _numbers(predicates, len(all_attributes))
-    workloads = [
-        draw_queries(
-            microdata,
-            queries=queries,
-            attributes=attributes,
-            predicates=n,
-            selectivity=selectivity,
-            ranges=ranges,
-            delta=delta,
-            seed=seed,
-            like=like,
-        )
-        for n in predicate_counts
-    ]
+    draw = partial(
+        draw_queries,
+        microdata,
+        queries=queries,
+        attributes=attributes,
+        selectivity=selectivity,
+        ranges=ranges,
+        delta=delta,
+        seed=seed,
+        like=like,
+    )
+    workloads = [draw(predicates=n) for n in predicate_counts]
     everything = reading.shown(microdata, microdata.attributes)
     utility = utility_of(reading.release)
     if isinstance(everything, Boxes):
         sizes = everything.counts.sizes
         coarsened = [covers.coarsened for covers in everything.covers]
         ncp = {column.attribute.name: column.ncp(sizes) for column in coarsened}
-        utility = replace(
-            utility, ncp=ncp, grids=grids_of(column.attribute for column in coarsened)
-        )
-        utility = replace(utility, weights=reading.weights)
+        grids = grids_of(column.attribute for column in coarsened)
+        utility = replace(utility, ncp=ncp, grids=grids, weights=reading.weights)
     asked_attributes = workloads[0].attributes
-    sight = (
-        everything
-        if attributes is None and like is None
-        else reading.shown(microdata, asked_attributes)
-    )
+    sight = everything
+    if attributes is not None or like is not None:
+        sight = reading.shown(microdata, asked_attributes)
     overall = one_group(microdata, asked_attributes)
-    errors = tuple(compared(workload, sight, microdata, overall) for workload in workloads)
+    errors = tuple([compared(workload, sight, microdata, overall) for workload in workloads])
     in_cases = microdata.schema.unit == "row"
     modelled = None
     if models is not False:
@@ -182,10 +177,6 @@ def _numbers(predicates: int | Sequence[int] | None, attributes: int) -> list[in
     if predicates is None:
         return list(range(1, attributes + 1)) or [1]
     numbers = [predicates] if isinstance(predicates, int) else predicates
-    if (
-        isinstance(numbers, str)
-        or not numbers
-        or not all(type(number) is int for number in numbers)
-    ):
+    if isinstance(numbers, str) or {*map(type, numbers)} != {int}:
         raise InputError(f"predicates must be whole numbers such as [1, 2], not {predicates!r}")
     return sorted(set(numbers))

@@ -6,7 +6,8 @@ import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
+from math import gcd
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -66,11 +67,13 @@ def number_steps(values: Sequence[Any], hierarchy: Intervals | None = None) -> S
     bounds = [Decimal(str(number)) for number in (hierarchy.origin, *hierarchy.widths)]
     _, (unit, origin, *widths) = common_unit([Decimal(1).scaleb(-places), *bounds])
 
-    def interval(step: int, width: int) -> tuple[int, int]:
-        low = origin + (step * unit - origin) // width * width
-        return -(-low // unit), -(-(low + width) // unit)
-
-    return steps, [[interval(step, width) for step in steps] for width in widths]
+    intervals_of_levels: list[list[tuple[int, int]]] = []
+    for width in widths:
+        lows = [origin + (step * unit - origin) // width * width for step in steps]
+        # The first step of an interval, and the first one after it.
+        intervals = [(-(-low // unit), -(-(low + width) // unit)) for low in lows]
+        intervals_of_levels.append(intervals)
+    return steps, intervals_of_levels
 
 
 def date_steps(values: Sequence[Any], hierarchy: DateLevels | None = None) -> Steps | None:
@@ -81,10 +84,15 @@ def date_steps(values: Sequence[Any], hierarchy: DateLevels | None = None) -> St
         return None
     periods = () if hierarchy is None else hierarchy.periods
     units = _UNITS[1:] if "hour" in periods else _UNITS
-    unit = next(unit for unit in units if not any(moment % unit for moment in moments))
+    divisor = gcd(*moments)
+    unit = next(unit for unit in units if divisor % unit == 0)
     steps = [moment // unit for moment in moments]
-    hours = [[period_of(period, moment // _HOUR) for moment in moments] for period in periods]
-    return steps, [[(a * _HOUR // unit, b * _HOUR // unit) for a, b in bounds] for bounds in hours]
+    intervals_of_periods: list[list[tuple[int, int]]] = []
+    for period in periods:
+        hours = [period_of(period, moment // _HOUR) for moment in moments]
+        intervals = [(first * _HOUR // unit, end * _HOUR // unit) for first, end in hours]
+        intervals_of_periods.append(intervals)
+    return steps, intervals_of_periods
 
 
 def _microseconds(value: Any, *, clock: bool) -> int | None:
@@ -227,15 +235,15 @@ class Covers:
     def of(cls, positions: ValuePositions, coarsened: Coarsened) -> Covers:
         """Collect some labels, each once, and which of them each group has."""
         # Of a table that was rounded before it was asked, cells are all that there is.
-        style, cells = (
-            coarsened.style,
-            coarsened.attribute.cells is not None and len(positions.nodes) > 1,
-        )
-        labels = [positions.of_meaning(style, meaning, cells) for meaning in coarsened.meanings]
-        place = {label: i for i, label in enumerate(dict.fromkeys(labels))}
-        flat = np.array([pair for label in place for pair in label], dtype=np.int64).reshape(-1, 2)
+        cells = coarsened.attribute.cells is not None and len(positions.nodes) > 1
+        place: dict[Stretches, int] = {}
+        label_of_meaning = np.empty(len(coarsened.meanings), dtype=np.int64)
+        for number, meaning in enumerate(coarsened.meanings):
+            label = positions.of_meaning(coarsened.style, meaning, cells)
+            label_of_meaning[number] = place.setdefault(label, len(place))
+        pairs = list(chain.from_iterable(place))
+        flat = np.array(pairs, dtype=np.int64).reshape(-1, 2)
         offsets = np.cumsum([0, *map(len, place)], dtype=np.int64)
-        label_of_meaning = np.array([place[label] for label in labels], dtype=np.int64)
         return cls(
             positions,
             label_of_meaning[coarsened.of_group],
