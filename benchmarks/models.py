@@ -172,8 +172,6 @@ def tables(case: Case, found: list[fk.UtilityReport | None]) -> Iterator[list[st
     yield [case.name, "median error of a count by all quasi-identifiers", "", *said]
     said = [figure(own and own.utility.average_ncp, True) for own in found]
     yield [case.name, "NCP", "", *said]
-    said = ["–" if own is None else f"{own.utility.groups:,}" for own in found]
-    yield [case.name, "groups", "", *said]
 
 
 def beside(own: CrossTable) -> str:

@@ -117,9 +117,13 @@ def test_the_hook_stops_changed_data(committed, tmp_path):
     assert "release.csv is not the file that was certified (digest differs)" in done.stderr
 
 
-def test_page_has_the_same_hook():
-    assert entry_of("docs/do/pipeline.md") == entry_of(".pre-commit-hooks.yaml")
-    assert "files:" not in (HERE / ".pre-commit-hooks.yaml").read_text()
+def test_page_names_the_hook():
+    hook = (HERE / ".pre-commit-hooks.yaml").read_text()
+    assert (
+        re.search(r"^- id: (.*)$", hook, re.MULTILINE)[0]
+        in (HERE / "docs/do/pipeline.md").read_text()
+    )
+    assert "files:" not in hook
 
 
 def hooked(folder, paths):

@@ -233,7 +233,7 @@ def test_docs_show_what_is_printed(desk, words):
     block = page.split(f"$ foreknow {command} ")[1].split("```")[0].split("\n", 1)[1]
     shown = [lines_of(part) for part in block.split("...\n")]
     assert all(part in lines_of(out) for part in shown)
-    assert len(shown) == {"curves": 1, "survey": 4}[command]
+    assert len(shown) == {"curves": 3, "survey": 4}[command]
     if more:
         golden, points = json.loads(adult.GOLDEN.read_text()), desk.json("five.json")["points"]
         for kind in ("implications", "negations"):
