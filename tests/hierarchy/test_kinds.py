@@ -268,6 +268,8 @@ def test_intervals_start_at_the_origin():
     assert path_of(levels, [17], 17) == ["8 to 17", "-32 to 17", "*"]
     assert lay(Intervals([10], origin="0.5"), [10]).labels[0] == ("0.5 to <10.5",)
     assert lay(Intervals([1, 2]), [4, 5]).labels[:2] == (("4", "5"), ("4 to 5",))
+    wide = 5 * 10**30
+    assert lay(Intervals([5, wide]), [-4, 5]).labels[1] == (f"-{wide} to -1", f"0 to {wide - 1}")
 
 
 decimals = st.decimals(-1000, 1000, places=3)

@@ -189,6 +189,8 @@ class Intervals(_Kind):
             units = [floor_of(number, decimals) for number in numbers]
         order = sorted(range(len(numbers)), key=numbers.__getitem__)
         cells = integers([(units[i] - origin) // widths[0] for i in order])
+        if widths[-1] // widths[0] >= 2**62:
+            cells = cells.astype(object)
 
         def naming(width: int) -> Callable[[int], str]:
             def name(cell: int) -> str:

@@ -257,7 +257,7 @@ def weights_of(table: Any) -> dict[str, int | float]:
     for column, weight in table.items():
         try:
             number = float(as_fraction(weight)) if not isinstance(weight, bool) else 0.0
-        except InputError:
+        except (InputError, OverflowError):
             number = 0.0
         if not 1e-6 <= number <= 1e6:
             raise PolicyError(
