@@ -86,7 +86,7 @@ def _verdict_on_criterion(
     else:
         groups = release.groups_of(*sensitive_and_known(release, table, gauge.of_people))
     if gauge.of_classes and not gauge.of_people:
-        arguments.append(release.look_alikes(()) if exact else groups)
+        arguments.append(release.look_alikes(table.known) if exact else groups)
     if gauge.of_columns:
         columns = release.exact if exact else release.groups
         arguments.append(list(dict.fromkeys([*columns, *table.known])))

@@ -17,6 +17,7 @@ from tests.criteria.definitions import ORDER, alone, truth
 from tests.examples import examples
 
 import foreknow as fk
+from foreknow_judge.errors import UnsupportedError
 
 SHARES = st.fractions(min_value="1/6", max_value=1, max_denominator=6)
 TIMES = st.fractions(min_value="1/6", max_value=4, max_denominator=6)
@@ -471,3 +472,23 @@ def test_pairs_need_a_schema():
     with pytest.raises(fk.InputError, match=r"add a .schema., or name lists"):
         fk.audit(release, fk.Policy([fk.Requirement(fk.KAnonymity(1, of=2))]))
     assert fk.audit(release, fk.Policy([fk.Requirement(fk.KAnonymity(1, of=["age", "sex"]))])).safe
+
+
+def test_further_columns_beside_exact():
+    """Who looks alike by exact columns and a further one is not counted, so nothing is said."""
+    jobs = ["nurse", "cook", "cook", "nurse", "nurse"]
+    ills = ["Gout", "Fever", "Flu", "Gout", "HIV"]
+    table = pa.table({"zip": ["02139"] * 5, "job": jobs, "ill": ills})
+    requirement = {"alpha_k": {"alpha": "2/3", "k": 3}}
+    for sight, is_refused in (({}, True), ({"knowing": ["job"]}, True), ({"knowing": []}, False)):
+        policy = {
+            "schema": {"quasi_identifiers": ["zip"], "other": ["job"], "sensitive": "ill"},
+            "require": [{**requirement, **sight}],
+            "publish": {"method": "anatomy"},
+        }
+        if is_refused:
+            with pytest.raises(UnsupportedError, match=r"job of everybody.*k_anonymity"):
+                fk.publish(table, policy, seed=1)
+        else:
+            (verdict,) = fk.publish(table, policy, seed=1).audit.verdicts
+            assert "equal zip has 5 people" in verdict.found.words

@@ -412,6 +412,14 @@ _ROWS = [
         "the k of alpha_k counts groups where exact columns are published",
         "judge/test_gauges",
     ),
+    (
+        "alpha-k-beside",
+        "foreknow.policy.subjects:Values._refuse_uncounted_look_alikes",
+        "knowing is None or name in knowing",
+        "name in (knowing or ())",
+        "the k of alpha_k ignores a column that is published of everybody",
+        "criteria/test_values",
+    ),
     # ---- closeness -----------------------------------------------------------------------------
     (
         "closeness-any-limit",

@@ -47,6 +47,7 @@ class Values:
     def sight(self, layout: Layout) -> Seen:
         """The adversary's sight beside the secret."""
         required = self.required
+        self._refuse_uncounted_look_alikes(layout)
         sight = layout.seen(required.sensitive, required.knowing)
         if required.shown not in (None, *sight.known):
             secret = repr(sight.secret) if sight.secret else "the sensitive column"
@@ -57,6 +58,20 @@ class Values:
                 "fk.Microdata(table, schema)"
             )
         return sight.with_priors(required.attributes)
+
+    def _refuse_uncounted_look_alikes(self, layout: Layout) -> None:
+        """Refuse to count who looks alike by exact columns where further columns are known."""
+        if layout.people is None or not getattr(self.required.criterion, "of_look_alikes", False):
+            return
+        knowing = self.required.knowing
+        further = [name for name in layout.people if knowing is None or name in knowing]
+        if further:
+            raise UnsupportedError(
+                f"{self.required.name}: the bucketized form publishes {' and '.join(further)} of "
+                "everybody, and how many people look alike by that, too, is not counted together "
+                "with shares of values: require k_anonymity and l_diversity instead, say knowing = "
+                "[] if nobody knows it, or make it a quasi-identifier"
+            )
 
     def owned(self, schema: Schema) -> tuple[str, ...]:
         """The columns that it looks at but a release does not show; only the owner has them."""
