@@ -73,7 +73,7 @@ lowest: $(LOWEST)/.ready
 		tests/explore/test_policies.py tests/explore/test_security.py tests/explore/test_views.py \
 		tests/frames tests/report/test_audit_page.py tests/report/test_pages.py \
 		tests/publishing/test_engine.py tests/publishing/test_publishing.py \
-		tests/publishing/test_tables.py tests/judge/test_verifier.py \
+		tests/publishing/test_publishing.py tests/judge/test_verifier.py \
 		tests/methods/test_conformance.py tests/methods/test_fulldomain.py
 
 $(SERVICES)/.ready: pyproject.toml | $(READY)

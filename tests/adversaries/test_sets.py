@@ -2,8 +2,6 @@
 
 import json
 import random
-import shutil
-from collections import Counter
 from fractions import Fraction
 from functools import partial
 from itertools import product
@@ -18,7 +16,7 @@ from tests.oracle.sets import worst_of_set, worst_of_set_of_many
 from tests.oracle.worlds import worlds
 
 import foreknow as fk
-from foreknow_judge.errors import CertificateError, PolicyError
+from foreknow_judge.errors import PolicyError
 
 ROWS = [
     ["C34", "lung cancer", "lung disease", "*"],
@@ -176,100 +174,7 @@ def test_labels_are_the_values_below(bags, level, amounts):
     assert asked.ledger(counts.values).admits(None, counts) == verdict.safe
 
 
-# ---- by hand ---------------------------------------------------------------------------------
-
-
-def test_codes_safe_one_by_one():
-    counts = fk.GroupCounts.from_bags([["B20"] * 4 + ["Z21"] * 4 + ["Flu"] * 3])
-    single = fk.Policy([fk.Requirement(fk.Facts(), below="1/2", values=["B20", "Z21"])])
-    together = policy(any_of=["B20", "Z21"])
-    assert (fk.audit(counts, single).safe, fk.audit(counts, together).safe) == (True, False)
-    assert fk.audit(counts, together).unprotected == ("Flu",)
-    counts = fk.GroupCounts.from_bags([["M10"] * 5 + ["B20", "C34"], ["M10"] * 3 + ["J11"]])
-    assert not fk.audit(counts, rules(at_level=2)).safe
-    free = fk.audit(counts, rules(at_level=2, excluded=["gout"]))
-    assert (free.safe, free.unprotected) == (True, ("M10",))
-
-
-def test_names_of_sets_are_secrets():
-    counts = fk.GroupCounts.from_bags([["B20"] * 2 + ["Z21"] * 2 + ["C34", "J45", "M10"]])
-    sets = {"HIV": ["B20", "Z21"], "lung": ["C34", "J45"]}
-    rules = policy(below="2/3", any_of=sets)
-    (verdict,) = fk.audit(counts, rules).verdicts
-    every = {d.value: d.exact for d in (verdict.disclosure, *verdict.others)}
-    assert every == {"HIV": Fraction(4, 7), "lung": Fraction(2, 7)}
-    (required,) = rules.requirements
-    assert hash(required) == hash(fk.Requirement(fk.Facts(), below="2/3", any_of=sets))
-    for own in (rules, policy()):
-        assert fk.Policy.from_dict(own.to_dict()).requirements == own.requirements
-    assert policy().to_dict()["require"][0]["any_of"] == ["A", "B"]
-
-
-@pytest.mark.parametrize(
-    ("hierarchy", "label", "holders"),
-    [
-        (fk.Mask(3), "C3*", ["C34", "C39"]),
-        (fk.Tree([["C34", "C", "*"], ["C39", "C", "*"], ["J45", "J", "*"]]), "C", ["C34", "C39"]),
-    ],
-)
-def test_any_hierarchy_names_sets(hierarchy, label, holders):
-    counts = fk.GroupCounts.from_bags([["C34", "C39", "J45", "J45"]])
-    (verdict,) = fk.audit(counts, rules(any_of=label, hierarchy=hierarchy)).verdicts
-    assert verdict.disclosure.exact == Fraction(len(holders), 4)
-    assert verdict.requirement.sets(counts.values) == {label: tuple(holders)}
-
-
 # ---- published, and verified without the hierarchy -------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("about", "form", "method"),
-    [
-        ({"any_of": "HIV"}, "bucketized", "mondrian"),
-        ({"at_level": 2, "excluded": ["gout"]}, "generalized", "mondrian"),
-        ({"any_of": ["B20", "Z21"]}, "generalized", "fulldomain"),
-    ],
-)
-def test_verified_without_the_hierarchy(about, form, method, tmp_path):
-    (tmp_path / "codes.csv").write_text(FILE)
-    ages = {"age": {"intervals": [10]}} if method == "fulldomain" else {}
-    known = fk.Schema(
-        quasi_identifiers=["age", "sex"],
-        sensitive="diagnosis",
-        hierarchies={"diagnosis": {"file": "codes.csv"}, **ages},
-        folder=tmp_path,
-    )
-    asked = fk.Policy([fk.Requirement(fk.Facts(1, 1, 0), below="4/5", **about)], known)
-    made = fk.publish(fk.Microdata(table(), known), asked, form=form, method=method)
-    made.write(tmp_path / "out")
-    shutil.move(tmp_path / "codes.csv", tmp_path / "moved.csv")
-    (found,) = fk.verify(tmp_path / "out").findings
-    verdict = made.audit.verdicts[0]
-    assert (found.reached, found.value) == (verdict.disclosure.exact, verdict.value)
-    certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
-    assert certificate["version"] == 1
-    (required,) = certificate["policy"]["require"]
-    sets = required["any_of"]
-    sets = sets if isinstance(sets, dict) else {"B20 or Z21": sets}
-    # By a plain reading of the codes, which are published, and not what they are below.
-    frame = made.to_pandas("release" if form == "generalized" else "sensitive")
-    assert set(frame["diagnosis"]) == set(CODES)
-    key, worst = ["group"] if form == "bucketized" else ["age", "sex"], Fraction(0)
-    for _, rows in frame.groupby(key):
-        bag = Counter()
-        for code, n in zip(rows["diagnosis"], rows.get("count", [1] * len(rows)), strict=True):
-            bag[code] += int(n)
-        for name, members in sets.items():
-            plain = Counter()
-            for code, n in bag.items():
-                plain[name if code in members else code] += n
-            counts = fk.GroupCounts.from_bags([plain])
-            worst = max(worst, fk.Facts(1, 1, 0).disclosure(counts, name).exact)
-    assert worst == verdict.disclosure.exact < Fraction(4, 5)
-    own = fk.Policy([fk.Requirement(fk.Facts(), below="4/5", **about)], schema())
-    assert fk.verify(tmp_path / "out", own).own_policy
-    with pytest.raises(CertificateError, match="no label 'HVI'"):
-        fk.verify(tmp_path / "out", rules(any_of="HVI"))
 
 
 def test_values_called_like_the_set(tmp_path):

@@ -20,8 +20,6 @@ from tests.oracle.sets import windows_of, worst_of_maximal, worst_of_two, worst_
 
 import foreknow as fk
 from foreknow.adversaries.facts import windows as kernel
-from foreknow.data.labels import Labels
-from foreknow.data.windows import Line, Width
 from foreknow_judge import windows as shortened
 from foreknow_judge.counting import Column, GroupBags
 from foreknow_judge.facts import worst_facts
@@ -213,20 +211,6 @@ def test_no_window_passes_its_bounds(most):
                 inside = len(bag) - sum(outside)
                 assert inside <= holders
                 assert inside + sum(sorted(outside)[::-1][:most]) <= holders + others
-
-
-@pytest.mark.parametrize("wide", [1, "0.5", 10, "10%", "100%"])
-def test_how_far_a_window_reaches(wide):
-    """A share is of the end that is nearer to 0."""
-    values = [-110, -100, "-99.5", -20, -10, -5, 0, "0.5", 1, 9, 10, "10.5", 11, 100, 110]
-    values = [Fraction(value) for value in values]
-    width = Width(wide)
-    reached = Line.of(Labels(float(value) for value in values)).reach(width).tolist()
-    for low, last in zip(values, reached, strict=True):
-        end = low + width.amount
-        if width.measure == "share":
-            end = low * (1 + width.amount) if low >= 0 else low / (1 + width.amount)
-        assert last == max(at for at, value in enumerate(values) if value <= end)
 
 
 # ---- searches and skylines -------------------------------------------------------------------
@@ -548,15 +532,3 @@ def test_two_limits_for_one_width():
     with pytest.raises(fk.InputError, match="values within 50 % must stay below 1/3"):
         fk.Policy([one, other])
     fk.Policy([one, fk.Requirement(fk.Facts(), below="1/3", within="20%")])
-
-
-def test_a_report_names_the_window():
-    counts = fk.GroupCounts.from_bags([[30000, 31000, 50000, 90000], [30500, 60000, 70000, 80000]])
-    audit = fk.audit(counts, policy(fk.Facts(1, 1, 1)))
-    page = audit.to_html()
-    assert "to within 5,000" in page
-    assert "has a value between 30,000 and 35,000" in page
-    assert audit.unprotected == ()
-    assert [each.over for each in audit.exposed] == [None]  # of single values it would be wrong
-    assert audit.to_dict()["verdicts"][0]["within"] == 5000
-    assert audit.to_dict()["verdicts"][0]["worst"]["value"] == "between 30,000 and 35,000"

@@ -1,6 +1,8 @@
-"""What an attack finds, says and refuses; only what a method declares is taken for granted."""
+"""What an attack finds, says and refuses, in Python and as a command; estimates, and its budget."""
 
 import json
+import shlex
+import signal
 from fractions import Fraction
 from itertools import count, permutations
 
@@ -13,16 +15,17 @@ from tests.attacks.small_methods import (
     DIVERSE,
     LEVELS,
     Coin,
+    in_buckets,
     microdata,
     naive,
     policy_for,
     release_of,
 )
+from tests.cli.conftest import desk as desk
+from tests.cli.desk import AGES as DESK_AGES
 
 import foreknow as fk
 from foreknow_judge.errors import UnsupportedError
-
-pytestmark = pytest.mark.usefixtures("tiny_tables")
 
 HALF = Fraction(1, 2)
 AGES, VALUES = [50, 40, 50, 30, 30], ["flu", "hiv", "hiv", "flu", "flu"]
@@ -40,50 +43,7 @@ def values_of(rows):
 # ---- known breaches are found without being told -------------------------------------------------
 
 
-def test_the_introduction_of_k_jump():
-    """Tables 1 to 3: of 36 worlds four are left, in which Charlie and David have cancer."""
-    values = ["flu", "cold", "cancer", "cancer", "headache", "toothache"]
-    made = attacked(values, naive(["AB|CD|EF", "ABC|DEF", "ABCD|EF"]))
-    assert (made.n_worlds, made.consistent, made.certain) == (36, 4, (3, 4))
-    assert [case.value for case in made.cases[:2]] == ["cancer", "cancer"]
-    assert made.posterior(1, "flu") == made.posterior(5, "toothache") == HALF
-    assert repr(made) == "Attack(pipeline: 2 of 6 people certain)"
-
-
-BELOW_3_4 = fk.Policy([fk.Requirement(fk.Facts(), below="3/4", knowing=[])])
-SEVEN = {"age": [0, 3, 2, 3, 1, 2, 2], "sex": [1, 0, 0, 1, 0, 0, 1]}
-EIGHT = {"age": [2, 1, 1, 1, 2, 1, 1, 1], "sex": [0, 0, 0, 0, 1, 0, 1, 0]}
-BEST, CHAIN, MINIMAL = (fk.FullDomain(find=find) for find in ("best", "chain", "minimal"))
-FEW = fk.FullDomain(suppression=0.4)
-
-# Found by random search: people and their diseases; worlds, those left, and who is certain.
-LEAKS = [
-    (fk.Mondrian(), DIVERSE, {"age": [0, 1, 2, 0, 3]}, "bbaba", (10, 2), (2,)),
-    (fk.Mondrian(), DIVERSE, {"age": [3, 2, 3, 1, 1]}, "baabb", (6, 2), (2, 4, 5)),
-    (fk.Mondrian(), DIVERSE, SEVEN, "bbabbab", (21, 1), (1, 2, 3, 4, 5, 6, 7)),
-    (fk.Mondrian(), BELOW_2_3, {"age": [3, 2, 0, 1, 5, 2]}, "acbcab", (24, 4), (1, 5)),
-    (BEST, DIVERSE, {"age": [4, 4, 1, 2, 4], "sex": [1, 0, 0, 1, 1]}, "caabc", None, range(1, 6)),
-    (CHAIN, DIVERSE, {"age": [1, 0, 3, 4, 4], "sex": [0, 1, 0, 1, 0]}, "cbcba", None, range(1, 6)),
-    (MINIMAL, BELOW_3_4, EIGHT, "cbaacccb", (420, 30), (1, 5, 7)),
-    # Who is suppressed, and who is not, tells more than the groups.
-    (FEW, DIVERSE, {"age": [3, 4, 1, 1, 3, 4]}, "bacbaa", (60, 16), ()),
-]
-
-
-@pytest.mark.parametrize(("method", "policy", "columns", "values", "worlds", "certain"), LEAKS)
-def test_methods_leak(method, policy, columns, values, worlds, certain):
-    levels = {} if isinstance(method, fk.Mondrian) else LEVELS
-    found = microdata(list(values), levels, **columns)
-    made = fk.attack(found, method, policy_for(policy, found))
-    assert worlds in (None, (made.n_worlds, made.consistent))
-    assert made.certain == tuple(certain)
-    assert made.found == bool(certain)
-    assert all(made.posterior(row, values[row - 1]) == 1 for row in certain)
-    assert made.runs < 60  # people of one age and sex are dealt to once
-    if method == FEW:
-        assert (made.worst.exact, made.worst.share) == (Fraction(3, 4), HALF)
-
-
+@pytest.mark.usefixtures("tiny_tables")
 def test_gda_leaks_at_four_people(caplog):
     """Errata, section 4: {1, 3}: ab and {2, 4}: ac come from one table only."""
     made = attacked("aabc", fk.Streamliner(2, "gda"), seeds=range(40))
@@ -93,22 +53,6 @@ def test_gda_leaks_at_four_people(caplog):
     assert [made.posterior(row, value) for row, value in ((1, "a"), (3, "b"), (4, "c"))] == [1] * 3
     # It warns once however often it is run.
     assert len([r for r in caplog.records if "GDA is unsafe" in r.getMessage()]) == 1
-
-
-TABLES = ["".join(values) for values in sorted(set(permutations("aabc")))]
-
-
-@pytest.mark.parametrize("method", [fk.Streamliner(2), fk.Anatomy(2)], ids=repr)
-def test_a_seed_that_everybody_knows(method):
-    """Errata, section 4: who can repeat the lots is certain; who cannot learns nothing."""
-    public = [attacked(values, method, seeds=[7]) for values in TABLES]
-    assert max(case.exact for made in public for case in made.cases) == 1
-    assert any(made.certain for made in public)
-    for values in TABLES:
-        secret = attacked(values, method)
-        assert (secret.how, secret.cases) == ("proof", ())
-    with pytest.raises(fk.InputError, match="goes by the order of rows"):
-        attacked("aabbcd", method, seeds=[0], symmetric=True)
 
 
 # ---- what it says --------------------------------------------------------------------------------
@@ -123,6 +67,7 @@ def leaking():
         yield fk.attack(found, fk.Mondrian(), policy_for(DIVERSE, found))
 
 
+@pytest.mark.usefixtures("tiny_tables")
 def test_what_it_finds(leaking):
     assert leaking.certain == (2, 4, 5)
     assert [case.rows for case in leaking.cases[:2]] == [(2,), (4, 5)]
@@ -141,6 +86,7 @@ def test_what_it_finds(leaking):
         leaking.worst_people(names="nam")
 
 
+@pytest.mark.usefixtures("tiny_tables")
 def test_how_it_is_shown(leaking, tmp_path):
     assert repr(leaking) == "Attack(Mondrian: 3 of 5 people certain)"
     brief = leaking._repr_html_()
@@ -165,6 +111,7 @@ def test_how_it_is_shown(leaking, tmp_path):
     assert (proved.to_dict()["how"], proved.to_dict()["looked"]) == ("proof", "0")
 
 
+@pytest.mark.usefixtures("tiny_tables")
 def test_the_adversary_of_a_method():
     """What a witness says; it is judged but not searched for; another method is told."""
     found = microdata(VALUES, age=AGES)
@@ -197,34 +144,7 @@ def test_the_adversary_of_a_method():
 # ---- what a reader sees --------------------------------------------------------------------------
 
 
-def test_rows_that_are_left_out():
-    """Their values are one more bag; who is left out is seen, which no release says."""
-    found = attacked(
-        ["flu", "rare", "flu", "hiv"],
-        lambda rows: [None if value == "rare" else 0 for value in values_of(rows)],
-    )
-    assert found.n_groups == 2
-    assert found.posterior(2, "rare") == 1
-    assert found.left_out == found.certain == (2,)
-    assert found.worst.share == Fraction(1, 4)
-    assert found.certain_by_release == ()
-    assert found.found
-    assert "One person is left out of the release" in found._repr_html_()
-    dropped = fk.Schema(quasi_identifiers=["age"], sensitive="disease", missing="drop")
-    rows = pa.table({"age": [1, 2, 3, 4], "disease": ["a", None, "b", "a"]})
-    found = fk.attack(fk.Microdata(rows, dropped), lambda table: [0] * table.num_rows)
-    assert (found.n_people, found.n_worlds) == (3, 3)
-    with pytest.raises(fk.InputError, match="row 2"):
-        found.posterior(2, "a")
-    # Rows 1 to 3 are left out if row 4 has a: what they have together stays the same.
-    found = attacked(
-        "abbab", lambda rows: [None] * 3 + [0, 0] if values_of(rows)[3] == "a" else [0] * 5
-    )
-    assert (found.n_worlds, found.consistent) == (6, 3)
-    assert (found.left_out, found.certain) == ((1, 2, 3), (4, 5))
-    assert {found.posterior(row, "a") for row in (1, 2, 3)} == {Fraction(1, 3)}
-
-
+@pytest.mark.usefixtures("tiny_tables")
 def test_labels_are_seen_of_others():
     """Ages 10, 19 and 20, 29 as two groups, or all four under the label of all: told apart."""
 
@@ -243,6 +163,7 @@ def test_labels_are_seen_of_others():
     assert (two.n_worlds, two.consistent) == (4, 2)
 
 
+@pytest.mark.usefixtures("tiny_tables")
 def test_certain_by_the_release_itself():
     """Rows 1 and 2 share a group of a only; of 3 and 4 the algorithm tells who has b."""
     found = attacked("aabc", lambda rows: [0, 0, 1, 1] if values_of(rows)[2] == "b" else [0] * 4)
@@ -261,6 +182,7 @@ def test_certain_by_the_release_itself():
 # ---- what is published when nothing is -----------------------------------------------------------
 
 
+@pytest.mark.usefixtures("tiny_tables")
 def test_nothing_published_can_tell():
     """Errata, section 5: of the six tables without a release all have a in rows 3 and 4."""
     pipeline = naive(["BCD|AE", "ACD|BE"])
@@ -285,50 +207,10 @@ def test_nothing_published_can_tell():
     assert found.to_dict()["seen"] == "nothing"
 
 
-class Slow:
-    """Exact counting that is beyond reach in some worlds."""
-
-    def partition(self, found, policy=None, seed=None):
-        if found.values[int(found.sensitive_codes[0])] == "b":
-            raise fk.BeyondReach("too many steps")
-        return np.zeros(found.n_rows, dtype=int)
-
-
-def test_worlds_beyond_reach():
-    """They are worlds without a release."""
-    found = attacked("abab", Slow())
-    assert (found.n_worlds, found.consistent, found.certain) == (6, 3, (1,))
-    with pytest.raises(fk.InputError, match="too many steps"):
-        attacked("baab", Slow())
-    assert attacked("baab", Slow(), nothing=True).certain == (1,)
-
-
 # ---- only what a method declares -----------------------------------------------------------------
 
 
-def test_subclasses_that_say_so():
-    class Known(fk.Mondrian):
-        traits = fk.Traits(symmetric=True)
-
-        def partition(self, microdata, policy=None, seed=None):
-            return fk.Mondrian().partition(microdata, policy)
-
-    class Inherits(Known):
-        def partition(self, microdata, policy=None, seed=None):
-            return super().partition(microdata, policy)
-
-    class Alike(fk.Anatomy):
-        """Nothing of its own: still another class, of which nothing is known."""
-
-    table = microdata("ababab", age=[30] * 6)
-    policy = policy_for(DIVERSE, table)
-    runs = [fk.attack(table, method, policy).runs for method in (Known(), Inherits())]
-    assert runs[0] < 20 <= runs[1]
-    with pytest.raises(fk.InputError, match="what its class inherits does not count"):
-        attacked("abcabc", Alike(2))
-    assert attacked("abcabc", Alike(2), seeds=[1]).exact
-
-
+@pytest.mark.usefixtures("tiny_tables")
 def test_what_is_wrongly_called_symmetric():
     table = microdata("abcabc", age=[30] * 6)
 
@@ -378,6 +260,7 @@ def ending():
     return lambda rows: [0] * rows.num_rows if next(calls) < 150 else None
 
 
+@pytest.mark.usefixtures("tiny_tables")
 @pytest.mark.parametrize(
     ("values", "method", "requirements", "how"),
     [
@@ -401,6 +284,7 @@ def test_random_functions_are_noticed(values, method, requirements, how):
     assert "say seeds" in str(caught.value)
 
 
+@pytest.mark.usefixtures("tiny_tables")
 def test_seeds_of_a_function():
     found = attacked(
         "abab", lambda rows, seed: [0, 1, 0, 1] if seed else [0, 0, 1, 1], seeds=[0, 1]
@@ -436,6 +320,7 @@ def five(rows):
 NOTHING, NO_GROUPS = {"nothing": True}, [5, "groups", [[0, 1], [2]], {0: 1}, np.zeros((2, 2))]
 
 
+@pytest.mark.usefixtures("tiny_tables")
 @pytest.mark.parametrize(
     ("method", "more", "said"),
     [
@@ -470,6 +355,7 @@ def test_what_is_refused(method, more, said):
 SEVERAL = {"semantics": "set", "person": "pid"}
 
 
+@pytest.mark.usefixtures("tiny_tables")
 def test_tables_and_adversaries_refused():
     found = microdata(VALUES, LEVELS, age=AGES)
     with pytest.raises(fk.InputError, match="Microdata"):
@@ -495,3 +381,217 @@ def test_tables_and_adversaries_refused():
             adversary.disclosure(judged)
     adversary = fk.Algorithm(constant, schema=schema, symmetric=True)
     assert adversary.disclosure(release).exact == HALF
+
+
+# ---- command -------------------------------------------------------------------------------------
+
+
+TABLE = """name,age,disease
+Ann,50,flu
+Bob,40,hiv
+Cid,50,hiv
+Dora,30,flu
+Eve,30,flu
+"""
+POLICY = f"""{DESK_AGES}below = 1
+
+[publish]
+labels = {{ age = "exact" }}
+"""
+OWN = """
+import os, signal
+import foreknow as fk
+
+def groups(table):
+    return [0] * 5 if table["disease"][1].as_py() == "hiv" else [0, 0, 0, 1, 1]
+
+def together(table):
+    return [0] * 5
+
+def silent(table):
+    return None if table["disease"][1].as_py() == "hiv" else [0] * 5
+
+def seeded(table, seed):
+    return [0] * 5 if seed else [0, 1, 0, 1, 1]
+
+def interrupted(table):
+    os.kill(os.getpid(), signal.SIGINT)
+    return [0] * 5
+
+def broken(table):
+    return table["nothing"]
+
+made, number = fk.Mondrian(), 7
+"""
+MADE = [f"{row},{n}" for row, n in zip(TABLE.split(), ["made", *"ababb"], strict=True)]
+FILES = {
+    "table.csv": TABLE,
+    "policy.toml": POLICY,
+    "low.toml": POLICY.replace("below = 1", "below = 0.1"),
+    "four.csv": "name,age,disease\nAnn,50,flu\nBob,40,flu\nCid,50,hiv\nDora,30,cold\n",
+    "made.csv": "\n".join(MADE) + "\n",
+    "own.py": OWN,
+    "wrong.py": "def groups(:",
+    "ends.py": "raise SystemExit(3)",
+    "class.py": "class Mine: pass",
+}
+PLAIN = "table.csv --policy policy.toml "
+LOTS = "four.csv --policy policy.toml --method streamliner --set l=2 --form bucketized "
+GROUPS = "made.csv --policy policy.toml --groups "
+
+
+@pytest.fixture
+def attacking(desk):
+    for name, text in FILES.items():
+        desk.put(name, text)
+
+    def run(words):
+        code, out, err = desk.run("attack", *shlex.split(words))
+        assert "Traceback" not in out + err
+        return code, " ".join(out.split()), err
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (PLAIN + "--name-people", 1, "Dora, Eve flu 100%"),
+        (PLAIN + "--name-people --person age", 1, "30, 30 flu 100%"),
+        (PLAIN + "--method fulldomain --set find=minimal", 0, "FullDomain"),
+        (PLAIN + "--method fulldomain --quiet", 0, None),
+        (
+            PLAIN + "--worlds 1 --seed 1 --form bucketized",
+            4,
+            "people are unsettled, perhaps certain",
+        ),
+        (PLAIN + "--worlds 1 --seed 1 --form bucketized", 4, "estimates"),
+        # Neither found nor settled: one run says nothing of other worlds of a function.
+        (PLAIN + "--method own.py:together --worlds 1", 4, "5 people are unsettled"),
+        (PLAIN + "--method own.py:together --quiet", 0, None),
+        (PLAIN + "--method own.py:groups", 1, "row 2 hiv 100%"),
+        (PLAIN + "--method own.py:made", 1, "rows 4, 5 flu 100%"),
+        (PLAIN + "--method own.py:seeded --seeds 0,1", 0, "Of 6 worlds"),
+        (PLAIN + "--method own.py:silent", 1, "--nothing"),
+        (PLAIN + "--method own.py:silent --nothing", 1, "nothing is published of 5 people"),
+        (PLAIN + "--method own.py:silent --nothing", 1, "row 2 hiv 100%"),
+        # Secret lots, a seed that everybody knows, and seeds of which the adversary knows none.
+        (LOTS, 0, "reveals nothing beyond the release"),
+        (LOTS + "--seeds 0", 1, "certain to an adversary who knows the algorithm"),
+        (LOTS + "--seeds 0-2,5", 0, "Of 4 worlds"),
+        (GROUPS + "made", 1, "3 people are certain"),
+    ],
+)
+def test_what_is_printed(attacking, words, code, said):
+    found, out, err = attacking(words)
+    assert found == code
+    assert not out if said is None else said in out + err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        *((LOTS + f"--seeds '{wrong}'", "--seeds") for wrong in ("x", "3-1", "", "1-99999999")),
+        (PLAIN + "--method mondrain", "no method 'mondrain'"),
+        (PLAIN + "--set cutz=1", "publish.mondrian: unknown key cutz; did you mean 'cuts'?"),
+        (PLAIN + "--worlds 0", "worlds"),
+        ("table.csv --policy low.toml", "not even one group"),
+        (GROUPS + "age", "does not make these groups"),
+        (GROUPS + "maid", "has no column 'maid'"),
+        (GROUPS + "made --nothing", "there is none"),
+        (PLAIN + "--method own.py", "write FILE.py:NAME"),
+        (PLAIN + "--method own.py:group", "did you mean 'groups'?"),
+        (PLAIN + "--method own.py:number", "no function of a table"),
+        (PLAIN + "--method own.py:broken", "fails on a possible table"),
+        (PLAIN + "--method other.py:groups", "there is no file"),
+        (PLAIN + "--method wrong.py:groups", "line 1"),
+        (PLAIN + "--method ends.py:groups", "SystemExit: 3"),
+        (PLAIN + "--method class.py:Mine", "is a class"),
+        (PLAIN + "--method own.py:groups --set a=1", "--set is for"),
+    ],
+)
+def test_refusals_of_the_command(attacking, desk, words, said):
+    code = 1 if "low" in words else 2
+    assert said in desk.refused("attack", *shlex.split(words), code=code)
+
+
+def test_interrupted_it_leaves_nothing(attacking, desk):
+    """By a real signal, sent while worlds are tried."""
+    before = sorted(desk.folder.iterdir())
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)  # else ignored in background
+    try:
+        code, out, err = attacking(PLAIN + "--method own.py:interrupted --json attack.json")
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    assert (code, out, err) == (130, "", "interrupted; nothing was left half-written\n")
+    assert sorted(desk.folder.iterdir()) == before
+
+
+# ---- estimates -----------------------------------------------------------------------------------
+
+
+def bounds(found, row, value):
+    """The interval of a posterior."""
+    beliefs = found._posteriors
+    at = beliefs.worlds.cell_of[row - 1], found._microdata.values.codes[value]
+    return beliefs.low[at], beliefs.high[at]
+
+
+def covers(found, exact, values):
+    """Whether every interval holds the exact answer."""
+    pairs = [(row, value) for row in range(1, found.n_people + 1) for value in values]
+    ends = [(*bounds(found, *pair), exact.posterior(*pair)) for pair in pairs]
+    return all(low - 1e-9 <= chance <= high + 1e-9 for low, high, chance in ends)
+
+
+@pytest.mark.thinned(2)
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("method", "values", "ages", "seeds"),
+    [
+        (fk.Mondrian(), "acbcab", [3, 2, 0, 1, 5, 2], None),
+        (fk.Streamliner(2, "gda"), "aabcbacb", [1, 1, 2, 3, 3, 4, 5, 5], [0, 1, 2]),
+    ],
+    ids=repr,
+)
+def test_estimates_agree_with_exact(method, values, ages, seeds, seed):
+    table = microdata(list(values), age=ages)
+    policy = in_buckets(BELOW_2_3.requirements, table)
+    exact = fk.attack(table, method, policy, seeds=seeds)
+    groups = method.partition(table, policy, seed=seeds and seeds[0])
+    again = fk.attack(table, method, policy, groups=groups, seeds=seeds)
+    # One run of Mondrian settles small parts: so few worlds that none of them is looked at whole.
+    few = 1 if isinstance(method, fk.Mondrian) else exact.n_worlds - 2
+    found = fk.attack(table, method, policy, worlds=few, seed=seed, seeds=seeds)
+    rows = range(1, len(values) + 1)
+    assert (exact.exact, found.exact) == (True, False)
+    assert [exact.posterior(r, "a") for r in rows] == [again.posterior(r, "a") for r in rows]
+    assert set(exact.certain) <= set(found.unsettled)
+    assert covers(found, exact, set(values))
+
+
+def test_estimated_disclosures_settle_nothing():
+    values = ["a", "b", "c"] * 4
+    table = microdata(values, LEVELS, age=range(12))
+    policy = policy_for(BELOW_2_3, table)
+    release = release_of(values, fk.FullDomain().partition(table, policy), age=range(12))
+    found = fk.Algorithm(fk.FullDomain(), policy, worlds=40, seed=0).disclosure(release, "a")
+    assert (found.estimated, found.exact) == (True, None)
+    assert not found.below("0.99")
+    assert 1 / 3 <= found.probability <= 1
+
+
+def test_lots_are_never_run_once():
+    """ART breaks ties by lot, and states no chances."""
+    found = microdata("aabb", q=list("xyxy"))
+    method = fk.ART(2, fk.Priors.learn(found.source.arrow(["q", "disease"]), ["q"], "disease"))
+    groups = method.partition(found)
+    release = release_of("aabb", groups, q=list("xyxy"))
+    for ask in (
+        lambda: fk.attack(found, method),
+        lambda: fk.attack(found, method, groups=groups),
+        lambda: fk.Algorithm(method, schema=found.schema, symmetric=True).disclosure(release),
+    ):
+        with pytest.raises(UnsupportedError, match="say seeds = those"):
+            ask()
+    assert fk.attack(found, method, seeds=[0, 1]).exact

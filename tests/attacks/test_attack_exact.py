@@ -1,4 +1,4 @@
-"""Exact attacks say what plain enumeration says, fraction by fraction; and what is proved."""
+"""Exact attacks, part by part too, say what plain enumeration says, and what is proved."""
 
 from collections import Counter, defaultdict
 from fractions import Fraction
@@ -29,10 +29,12 @@ from tests.oracle.decoy import posteriors
 from tests.oracle.streamliner import outcomes, tables
 
 import foreknow as fk
+from foreknow.attacks.observation import numbered
+from foreknow.attacks.worlds import Worlds
 from foreknow.methods.anatomy import rounds_of
+from foreknow.methods.mondrian.replay import Replay
 from foreknow.methods.proof import FREQUENCIES_ONLY
 from foreknow.methods.streamliner.rda import groups_of_plan, plan_rda
-from foreknow_judge.errors import UnsupportedError
 
 
 def as_function(pipeline):
@@ -224,16 +226,6 @@ def test_proof_settles_any_size(method):
         fk.attack(found, method, policy, groups=np.unique(alone, return_inverse=True)[1])
 
 
-def test_releases_of_lots_are_judged():
-    """By themselves, without the table."""
-    raw = microdata("aabb", q=[1, 2, 3, 4])
-    release = release_of("aabb", fk.Streamliner(2).partition(raw), q=[1, 2, 3, 4])
-    found = fk.Algorithm(fk.Streamliner(2), schema=raw.schema).disclosure(release)
-    assert (found.exact, found.estimated) == (Fraction(1, 2), False)
-    with pytest.raises(UnsupportedError, match="symmetric=True"):
-        fk.Algorithm(fk.Streamliner(2), schema=raw.schema, seeds=[1]).disclosure(release)
-
-
 # ---- groups of one label are one group to a reader, also of drawn groups -------------------------
 
 
@@ -407,3 +399,200 @@ def test_where_the_proof_holds(method, below, form, how):
     assert bool(found.unsettled) == (how == "bound")
     with pytest.raises(fk.InputError, match="bucketized form"):
         large(Dealt(), "2/3", n=64)
+
+
+# ---- attacks part by part, and what replays foresee, say what enumeration and runs say -----------
+
+
+def required(adversary, limit, **about):
+    return fk.Requirement(adversary, below=limit, knowing=[], **about)
+
+
+REQUIREMENTS = [
+    DIVERSE.requirements,
+    BELOW_2_3.requirements,
+    [required(fk.Facts(l=1), "3/4")],
+    [required(fk.Facts(k=1), "9/10")],
+    [required(fk.Facts(l=1, m=1), "9/10", values=["a"])],
+    [required(fk.Facts(), "4/5"), fk.Requirement(fk.GroupSize(3), knowing=[])],
+    [required(fk.Facts(l=1), 1), required(fk.Facts(m=1), "3/4")],
+]
+WITH_IMPLICATIONS = [*REQUIREMENTS, [required(fk.Implications(1), "9/10")]]
+
+
+def is_within(found, expected, values):
+    """Exact where it says so, intervals that hold, and nobody wrongly proved not to be certain."""
+    beliefs, of_worlds = found._posteriors, expected[0]
+    for person in range(len(values)):
+        cell = beliefs.worlds.cell_of[person]
+        own = {value: of_worlds.get((person, value), 0) for value in sorted(set(values))}
+        if 1 in own.values() and len(own) > 1 and not beliefs.known[cell]:
+            alone = beliefs.worlds.shares[cell].max() == 1
+            assert alone or person + 1 in found.perhaps_certain
+        for value, chance in own.items():
+            code = found._microdata.values.codes[value]
+            exact = beliefs.posterior(cell, code)
+            assert exact is None or exact == chance, (person, value)
+            assert beliefs.low[cell, code] - 1e-9 <= chance <= beliefs.high[cell, code] + 1e-9
+    assert found.n_worlds == expected[1]
+    if found.how == "parts" and found.exact:
+        assert found.consistent == expected[2]
+    assert set(found.certain) <= {p + 1 for (p, _), chance in of_worlds.items() if chance == 1}
+
+
+def compare(random, method, kinds, levels, requirements, people, amounts):
+    """Below all worlds of the release, so that it is not enumerated as a whole; how it went."""
+    while True:
+        values, columns, table = random_table(random, people, kinds, 3, levels)
+        policy = in_buckets(requirements, table)
+        groups = groups_of(method, table, policy)
+        if groups is not None:
+            break
+    run, groups = plainly(method, policy, columns, levels), groups.tolist()
+    expected, hows = posteriors(values, groups, run, together(groups)), set()
+    for most in amounts:
+        found = fk.attack(table, method, policy, worlds=most, seed=1)
+        is_within(found, expected, values)
+        hows.add(found.how)
+    return hows
+
+
+@pytest.mark.usefixtures("tiny_tables")
+@pytest.mark.parametrize("seed", range(200 if NIGHTLY else len(WITH_IMPLICATIONS)))
+def test_parts_of_mondrian(seed):
+    random = np.random.default_rng(seed)
+    kinds = {"age": 6, "zip": 4} if seed % 3 else {"age": 8}
+    method = fk.Mondrian(cuts=int(random.choice([1, 2, 5])))
+    people = int(random.integers(6, 9)) if NIGHTLY else 6
+    for _ in range(3 if NIGHTLY else 1):
+        requirements = WITH_IMPLICATIONS[seed % len(WITH_IMPLICATIONS)]
+        amounts = (60, 12, 2) if NIGHTLY else [(60, 2)[seed % 2]]
+        compare(random, method, kinds, {}, requirements, people, amounts)
+
+
+@pytest.mark.usefixtures("tiny_tables")
+def test_hierarchies_divide_into_several():
+    random, hows, people = np.random.default_rng(8), set(), 8 if NIGHTLY else 7
+    for _ in range(12 if NIGHTLY else 2):
+        amounts = [40 if NIGHTLY else 15]
+        asked = BELOW_2_3.requirements
+        hows |= compare(random, fk.Mondrian(), {"age": 8}, LEVELS, asked, people, amounts)
+    assert "parts" in hows
+
+
+@pytest.mark.usefixtures("tiny_tables")
+@pytest.mark.parametrize("seed", range(200 if NIGHTLY else 4))
+def test_parts_of_fulldomain(seed):
+    """The search is run on every world, and compared with what the nodes that came before tell."""
+    random = np.random.default_rng(seed)
+    kinds = {"age": 6, "zip": 4} if seed % 3 else {"age": 8}
+    levels = {"age": fk.Intervals([2, 4]), **({"zip": fk.Intervals([2])} if seed % 3 else {})}
+    method = fk.FullDomain(["ncp", "height"][seed % 2], find=["best", "minimal"][seed % 3 % 2])
+    people = int(random.integers(6, 9)) if NIGHTLY else 6
+    requirements = REQUIREMENTS[seed % len(REQUIREMENTS)]
+    compare(random, method, kinds, levels, requirements, people, (10_000, 40, 3))
+
+
+# ---- larger worlds, near the true one: a run makes the same groups or not ------------------------
+
+
+def larger(random, levels, **kinds):
+    """A table of 20 to 150 people, of whom two values are there in any case."""
+    n = int(random.integers(20, 150))
+    values = random.choice(list("abcdef"), n, p=[0.3, 0.25, 0.2, 0.1, 0.1, 0.05]).tolist()
+    columns = {name: random.integers(0, most, n).tolist() for name, most in kinds.items()}
+    return microdata(["a", "b", *values[2:]], levels, **columns)
+
+
+def groups_of(method, table, policy):
+    """What a method makes of a table, unless it makes nothing or refuses the policy."""
+    try:
+        return method.partition(table, policy)
+    except (fk.NoSafeRelease, fk.InputError):
+        return None
+
+
+def same(method, table, policy, codes, groups):
+    made = groups_of(method, table.with_sensitive(codes), policy)
+    return made is not None and together(made.tolist()) == together(groups.tolist())
+
+
+def people(n, **kinds):
+    """A town, whose values are uneven."""
+    random = np.random.default_rng(1)
+    values = random.choice(list("abcdef"), n, p=[0.4, 0.25, 0.15, 0.1, 0.06, 0.04]).tolist()
+    columns = {name: random.integers(*ends, n).tolist() for name, ends in kinds.items()}
+    levels = {} if "sex" in kinds else {"age": fk.Intervals([5, 10]), "zip": fk.Intervals([5, 15])}
+    return microdata(values, levels, **columns)
+
+
+# ---- Mondrian replayed --------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("tiny_tables")
+@pytest.mark.parametrize("seed", range(400 if NIGHTLY else 24))
+def test_replays_say_what_runs_make(seed):
+    random = np.random.default_rng(seed)
+    n = int(random.integers(3, 13))
+    columns = {"age": random.integers(0, 6, n), "sex": [str(s) for s in random.integers(0, 3, n)]}
+    values = random.choice([*"aabbcd"], n).tolist()
+    table = microdata(values, LEVELS if seed % 2 else {}, **columns)
+    policy = fk.Policy(WITH_IMPLICATIONS[seed % len(WITH_IMPLICATIONS)])
+    method = fk.Mondrian(cuts=int(random.choice([1, 2, 5])))
+    made = groups_of(method, table, policy)
+    if made is None:
+        return
+    groups = numbered(made)
+    foreseen = Replay.of(method, table, policy)
+    assert np.array_equal(numbered(foreseen.groups), groups)
+    codes = np.asarray(table.sensitive_codes)
+    assert foreseen.same(codes) is not False
+    worlds = Worlds.of(groups, codes, len(table.values))
+    for own in (worlds.at_random(random) for _ in range(6)):
+        said = foreseen.same(own)
+        made = numbered(method.partition(table.with_sensitive(own), policy))
+        assert said is None or said == np.array_equal(made, groups)
+
+
+@pytest.mark.usefixtures("tiny_tables")
+@pytest.mark.parametrize("place", [0, 1, 2, 3, 6, 7])  # the others bear on few worlds
+def test_most_worlds_need_no_run(place):
+    random = np.random.default_rng(5)
+    values = random.choice(list("abcd"), 60).tolist()
+    table = microdata(values, age=random.integers(20, 60, 60))
+    policy = fk.Policy(WITH_IMPLICATIONS[place])
+    groups = numbered(fk.Mondrian().partition(table, policy))
+    foreseen = Replay.of(fk.Mondrian(), table, policy)
+    worlds, lots = Worlds.of(groups, table.sensitive_codes, 4), np.random.default_rng(1)
+    said = [foreseen.same(worlds.at_random(lots)) for _ in range(60)]
+    assert said.count(None) <= 6
+    assert said.count(False) >= 1
+
+
+# Ten people each. Of two groups the first lowers what a fact about the value s may cost, the second
+# what a relative may cost; either may stand beside the others, not both.
+FACT, RELATIVE = ["s", *"bbbbbbbb", "c"], [*"ssss", *"cdefgh"]
+NO_FACT, OTHERS = ["s", *"bbbbbbbbb"], [*"ijklmnopqr"]
+CROSSED = fk.Policy([required(fk.Facts(l=1, m=1), "3/5", values=["s"])])
+
+
+@pytest.mark.usefixtures("tiny_tables")
+@pytest.mark.parametrize("before", [True, False])
+def test_refusals_by_others_need_run(before):
+    """Ages 0 and 1, and 10 and 11: first the two pairs are divided, then each pair in order."""
+    ages = [age for age in (0, 1, 10, 11) for _ in range(10)]
+    tens = (RELATIVE, OTHERS, FACT, OTHERS) if before else (NO_FACT, OTHERS, RELATIVE, OTHERS)
+    table = microdata([value for ten in tens for value in ten], age=ages)
+    foreseen = Replay.of(fk.Mondrian(), table, CROSSED)
+    sizes = np.bincount(numbered(fk.Mondrian().partition(table, CROSSED))).tolist()
+    codes = np.asarray(table.sensitive_codes)
+    if before:
+        assert (sizes, foreseen.same(codes)) == ([10, 10, 20], None)
+        return
+    assert sizes == [20, 10, 10]
+    assert foreseen.same(codes)
+    other = codes.copy()
+    other[[1, 10]] = other[[10, 1]]  # as FACT: divided at once, since nobody was before
+    assert foreseen.same(other) is None
+    made = numbered(fk.Mondrian().partition(table.with_sensitive(other), CROSSED))
+    assert np.bincount(made).tolist() == [10, 10, 20]

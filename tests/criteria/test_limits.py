@@ -22,7 +22,7 @@ from foreknow.report.pages.audit import AuditPage
 from foreknow.report.pages.verification import VerificationPage, _finding
 from foreknow.result import page_of
 from foreknow_judge.lines import main as judge_alone
-from foreknow_judge.said import ASSUMED, ASSUMPTIONS, CASES_OF_FILES, SEVERAL_CASES
+from foreknow_judge.said import ASSUMED, ASSUMPTIONS, CASES_OF_FILES
 from foreknow_judge.verdicts import verdicts as verify
 from foreknow_judge.written import Written
 
@@ -320,7 +320,6 @@ OF_PEOPLE = {
     "schema": {**ROLES, "person": "who", "identifiers": ["who"]},
     "require": [{"facts": {"k": 1}, "below": 0.9}, {"k_anonymity": 4}],
 }
-BY_CASE = {"schema": ROLES | {"identifiers": ["who"]}, "require": OF_PEOPLE["require"][:1]}
 
 
 def visits(many=200):
@@ -358,19 +357,6 @@ def test_cases_were_judged_not_people(cases):
     ):
         assert said in text
     assert NOBODY not in text
-
-
-def test_cases_without_persons(tmp_path, capsys):
-    fk.publish(visits(), BY_CASE, seed=1).write(tmp_path / "out")
-    page = page_of(fk.verify(tmp_path / "out"))
-    assert page.mood == "safe"
-    assert page.said(page.headline).endswith("every requirement on ill holds of each case")
-    mine = fk.Policy.of({**OF_PEOPLE, "require": OF_PEOPLE["require"][:1]})
-    with pytest.raises(fk.InputError, match="only the owner of the table can judge people"):
-        fk.verify(tmp_path / "out", mine)
-    out = said_by_the_judge(tmp_path / "out", capsys)
-    assert f"- {SEVERAL_CASES}" in out
-    assert any("a group's values to its cases that fits" in line for line in out)
 
 
 def test_criteria_of_cases_stay_unsafe(tmp_path):

@@ -856,7 +856,7 @@ _ROWS = [
         "self.measure.exact(joined) < self.threshold",
         "self.measure.exact(joined) <= self.threshold",
         "a search keeps groups that reach the limit",
-        "adversaries/test_ledgers methods/test_mondrian adversaries/test_ties",
+        "adversaries/test_ledgers methods/test_mondrian",
     ),
     (
         "weights-do-not-stop",

@@ -1,10 +1,6 @@
 """The owner's folder: who is in which group, what is asked of it, and named worst cases."""
 
-import json
 import random
-import re
-import shlex
-import stat
 from collections import Counter
 from fractions import Fraction
 
@@ -18,7 +14,6 @@ from tests.examples import NIGHTLY
 from tests.people import FORMS, made, people, rows_of, schema
 
 import foreknow as fk
-from foreknow.releases.members import OwnRelease
 from foreknow_judge.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("tiny_tables")
@@ -98,67 +93,6 @@ def test_people_with_several_values(listed, tmp_path):
         for p, v in zip(release.holdings.people, release.holdings.values, strict=True)
     }
     assert held == {(i, x) for i, own in enumerate(ill) for x in own}
-
-
-def test_columns_of_the_same_name(tmp_path):
-    table = pa.table(
-        {"row": list("abcd"), "group": list("wxyz"), "age": [1, 1, 2, 2], "disease": list("stst")}
-    )
-    roles = fk.Schema(identifiers=["row", "group"], quasi_identifiers=["age"], sensitive="disease")
-    for form, columns in (
-        ("generalized", ["row_", "row", "group", "age"]),
-        ("bucketized", ["row_", "row", "group_", "group"]),
-    ):
-        made(form, table=table, roles=roles).write(tmp_path / form)
-        members = members_in(tmp_path / form)
-        assert members.column_names == columns
-        assert members["row_"].to_pylist() == [1, 2, 3, 4]
-        assert members[columns[2]].to_pylist() == list("wxyz")
-        release = fk.named_release(tmp_path / form, person="row")
-        assert sorted(release.members.names) == list("abcd")
-
-
-def test_sources_read_once(tmp_path):
-    import duckdb
-
-    persons = table = people(40)
-    relation = duckdb.sql("SELECT * FROM persons ORDER BY random()")
-    assert persons.num_rows == 40
-    made(table=relation, roles=schema()).write(tmp_path / "out")
-    names = members_in(tmp_path / "out")["name"].to_pylist()
-    assert sorted(names) == sorted(table["name"].to_pylist())
-    release = fk.named_release(tmp_path / "out")
-    age = dict(zip(table["name"].to_pylist(), table["sex"].to_pylist(), strict=True))
-    # Sexes are never mixed here unless the label says so: who is called what is in their group.
-    for name, group in zip(release.members.names, release.members.groups.tolist(), strict=True):
-        assert age[name] in release.counts.groups[group][2]
-
-
-def test_owner_folders_of_another_name(desk):
-    desk.says(*desk.publish("--owner", "mine", "-q"))
-    names = sorted(path.name for path in desk.folder.iterdir())
-    assert names == ["mine", "out", "policy.toml", "table.csv"]
-    mine = (desk.folder / "mine").iterdir()
-    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in mine}
-    assert modes == {"members.parquet": 0o600, "owner.json": 0o600}
-    assert stat.S_IMODE((desk.folder / "mine").stat().st_mode) == 0o700
-    assert "names nobody" in desk.refused("ask", "out", "-a", "Ann")
-    desk.says("ask", "out", "-a", "Ann", "--members", "mine/members.parquet")
-    made().write(desk.folder / "python", owner=desk.folder / "kept")
-    assert (desk.folder / "kept" / "members.parquet").is_file()
-
-
-def test_folders_that_cannot_be_written(desk):
-    """It is said before the table is read."""
-    for name in ("out", "out.owner", "mine"):
-        (desk.folder / name).mkdir()
-        more = ["--owner", "mine"] if name == "mine" else []
-        said = desk.refused(*desk.publish(*more, table="there is none.csv"))
-        assert f"'{name}' exists already" in said
-        (desk.folder / name).rmdir()
-    assert "cannot be the owner's folder too" in desk.refused(*desk.publish("--owner", "out"))
-    said = desk.refused(*desk.publish("--owner", "out/owner"))
-    assert "cannot write 'out/owner': the folder" in said
 
 
 # ---- what is asked with it ---------------------------------------------------------------------
@@ -250,25 +184,6 @@ def test_worst_cases_name_people(desk):
     assert "--table and --members are for --name-people of a published folder" in said
 
 
-def test_members_of_another_release(desk):
-    desk.says(*desk.publish("-q"))
-    desk.says(*desk.publish("-q", "--form", "bucketized", out="again"))
-    desk.says(*desk.publish("-q", "--form", "bucketized", out="third"))
-    for mine in ("out", "again"):
-        said = desk.refused(
-            "ask", "third", "-a", "Ann", "--members", f"{mine}.owner/members.parquet"
-        )
-        assert "says who is in which group of another release than 'third'" in said
-    said = desk.refused("ask", "third", "-a", "Ann", "--members", "table.csv")
-    assert "'table.csv' cannot be read as Parquet" in said
-    pq.write_table(
-        pq.read_table(desk.folder / "out.owner" / "members.parquet").replace_schema_metadata(),
-        desk.folder / "bare.parquet",
-    )
-    said = desk.refused("ask", "out", "-a", "Ann", "--members", "bare.parquet")
-    assert "of another release than 'out'" in said
-
-
 # ---- attack ------------------------------------------------------------------------------------
 
 FIVE = "name,age,disease\nAnn,50,flu\nBob,40,hiv\nCid,50,hiv\nDora,30,flu\nEve,30,flu\n"
@@ -294,37 +209,6 @@ def five(desk):
     return desk
 
 
-def test_published_groups_are_attacked(five):
-    call = ["attack", "table.csv", "-p", "policy.toml", "--release", "out", "--name-people"]
-    said = five.says(*call, code=1)
-    assert all(name in said for name in ("Bob", "Dora", "Eve"))
-    assert "3 people are certain" in said
-    # Of another method's groups, which --method says in vain: the certificate says which.
-    table = five.put("four.csv", FIVE.replace("Eve,30,flu\n", ""))
-    own = ("--form", "bucketized", "--method", "anatomy", "--set", "l=2")
-    five.says(*five.publish("-q", *own, out="random", table=table))
-    call = ["attack", "four.csv", "-p", "policy.toml", "--release", "random"]
-    five.run(*call, "--json", "found.json", "-q")
-    groups = OwnRelease.open(five.folder / "random").groups
-    rules = fk.Policy.load(five.folder / "policy.toml")
-    rules = fk.Policy(rules.requirements, rules.schema, fk.PublishOptions(form="bucketized"))
-    found = fk.attack(fk.Microdata(table, rules.schema), fk.Anatomy(2), rules, groups=groups)
-    plain, written = json.loads(json.dumps(found.to_dict(), default=str)), five.json("found.json")
-    for key in plain.keys() - {"policy", "runs", "seconds"}:
-        assert written[key] == plain[key]
-    assert "made by Anatomy" in five.refused(*call, "--method", "mondrian")
-
-
-@pytest.mark.parametrize("policy", [True, False])
-def test_folders_alone_are_attacked(five, policy):
-    if not policy:  # then it is that of the certificate
-        (five.folder / "policy.toml").unlink()
-    code, said, _ = five.run("attack", "out")
-    assert (code, "3 people are certain" in said) == (1, True)
-    assert fk.attack("out").certain == (2, 4, 5)
-    assert fk.attack("table.csv", release="out").certain == (2, 4, 5)
-
-
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
 def test_publications_are_attacked(five, engine):
     made = fk.publish("table.csv", "policy.toml", labels={"age": "exact"}, engine=engine)
@@ -347,20 +231,6 @@ def test_folders_without_their_table(five):
     assert "is not the table that release.csv was made of" in said
     (five.folder / "out.owner").rename(five.folder / "lost")
     assert "which publish wrote" in five.refused("attack", "out", "-p", "policy.toml")
-
-
-@pytest.mark.parametrize("command", ["publish", "verify", "audit"])
-def test_printed_attacks_work(five, command):
-    out = ["-o", "new"] if command == "publish" else []
-    of = "table.csv" if command == "publish" else "out"
-    call = [command, of, "-p", "policy.toml", *out]
-    printed = re.search(r'See "foreknow ([^"]*)"', five.says(*call))[1]
-    assert "--help" not in printed
-    code, said, _ = five.run(*shlex.split(printed))
-    assert (code in (0, 1), "5 people in" in " ".join(said.split())) == (True, True)
-    if not out:
-        (five.folder / "table.csv").unlink()
-        assert 'See "foreknow attack --help"' in five.says(*call)
 
 
 def test_mismatched_members_are_refused(five):
@@ -512,48 +382,12 @@ def test_names_that_are_words():
     assert known.posterior(release, "not", "AIDS").exact == named.exact == Fraction(2, 3)
 
 
-def test_texts_and_sentence_under_set():
-    rows = [*WARD, ("Tom", 1, "Flu"), ("Ed", 1, "Cold"), ("Zoe", 1, "AIDS")]
-    release = release_of(rows, "set")
-    named = fk.name_people(release, fk.Facts(1, 2, 1).disclosure(release, "AIDS"))
-    assert named.statements == (
-        "Flu in Tom -> AIDS in Tom",
-        "AIDS not in Ed",
-        "AIDS not in Gary",
-        'AIDS in "Ann Lee" -> AIDS in Tom',
-    )
-    assert named.sentence() == (
-        "Someone who knows that Tom would have Flu only together with AIDS, that Ed and Gary do "
-        "not have AIDS and that Tom has AIDS if Ann Lee has it can be 86% sure that Tom has AIDS."
-    )
-
-
 def test_worst_cases_that_are_untrue():
     release = release_of([("A", 1, "x"), ("B", 1, "x"), ("C", 1, "x"), ("C", 1, "y")], "multiset")
     named = fk.name_people(release, fk.Facts(k=1).disclosure(release, "x"))
     assert named.statements == named.untrue == ("x not in B",)
     known = fk.Statements(*named.statements)
     assert known.posterior(release, "A", "x").exact == named.exact
-
-
-def test_missing_values():
-    table = pa.table({"who": ["A", "B", "C"], "gid": [1, 1, 1], "d": ["Flu", None, "Flu"]})
-    how = {"group": "gid", "sensitive": "d", "person": "who"}
-    dropped = fk.Release.from_groups(table, **how, missing="drop")
-    named = fk.name_people(dropped, fk.Facts().disclosure(dropped, "Flu"))
-    assert (named.target, named.exact) == ("A", 1)
-    filled = fk.Release.from_groups(table, **how, missing={"label": "none"})
-    assert fk.name_people(filled, fk.Facts().disclosure(filled, "none")).target == "B"
-    assert filled.holdings.values.tolist() == [0, 1, 0]
-
-
-def test_lists_of_values():
-    table = pa.table({"who": ["B", "A"], "gid": [1, 1], "d": [["Flu", "Cold"], []]})
-    release = fk.Release.from_groups(
-        table, group="gid", sensitive="d", person="who", semantics="set"
-    )
-    assert release.holdings.people.tolist() == [0, 0]
-    assert [release.counts.values[c] for c in release.holdings.values] == ["Flu", "Cold"]
 
 
 TALLY = pa.table({"group": [1, 1], "disease": ["AIDS", "Flu"], "count": [1, 1]})

@@ -1,7 +1,10 @@
-"""Publishing by what an engine counts gives what publishing in memory gives."""
+"""Publishing by what an engine counts, and of numbers that a policy rounds, is as in memory."""
 
+import json
+import random
 import shutil
 from collections import Counter
+from decimal import Decimal
 from pathlib import Path
 
 import duckdb
@@ -12,11 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import NIGHTLY, examples
+from tests.examples import examples
 
 import foreknow as fk
 from foreknow.certificates import Certificate
-from foreknow.publishing import entries, tables
+from foreknow.publishing import tables
 from foreknow.releases.members import OF_COUNTS, named_release
 
 FACTS = {"facts": {"l": 1, "k": 2, "m": 1}, "below": 0.9}
@@ -189,16 +192,6 @@ def test_tables_are_published_alike(tmp_path, case):
     same_folders(made, tmp_path, source, policy)
 
 
-def test_more_combinations_than_a_number(tmp_path):
-    random, names = np.random.default_rng(3), [f"q{i}" for i in range(9)]
-    columns = {name: random.permutation(300) // 2 for name in names}  # 150 ** 9 combinations
-    columns["name"] = [f"person {i}" for i in range(300)]
-    columns["disease"] = [f"d{i}" for i in random.integers(0, 5, 300)]
-    source = written(pa.table(columns), tmp_path / "wide.parquet")
-    policy = rules(quasi_identifiers=names)
-    same_folders(both(source, policy), tmp_path, source, policy)
-
-
 def test_a_relation_is_counted(tmp_path):
     connection = duckdb.connect()
     connection.register("given", patients(200))
@@ -226,36 +219,6 @@ def test_parts_of_any_size(tmp_path_factory, seed, rows, part, groups):
             both(source, policy, seed=seed)
         except fk.NoSafeRelease:
             return
-
-
-@pytest.mark.parametrize("part", [1 << 20, 3])
-def test_every_order_of_a_group(tmp_path, monkeypatch, part):
-    monkeypatch.setattr(tables, "_PART", part)
-    table = pa.table({"age": [30] * 4, "disease": ["a", "b", "c", "c"], "drug": [*"xyzz"]})
-    source = written(table, tmp_path / "four.parquet")
-    schema = {"quasi_identifiers": ["age"], "sensitive": ["disease", "drug"]}
-    required = {"facts": {"l": 0, "k": 0, "m": 0}, "below": 0.9}
-    policy = fk.Policy.of(
-        {
-            "schema": schema,
-            "require": [{**required, "sensitive": "disease"}, {**required, "sensitive": "drug"}],
-            "publish": {"format": "parquet", "unlinked": ["drug"]},
-        }
-    )
-    microdata = fk.Microdata(source, policy.schema)
-    counted = entries.entries_of(microdata, policy, fk.Mondrian(), "duckdb").microdata
-    groups = np.zeros(3, dtype=np.int64)
-    coarse = tables.coarsened_columns(counted, groups, 1, {}, None)
-    random, seen = np.random.default_rng(5), Counter()
-    times = 3600 if NIGHTLY else 1000
-    for _ in range(times):
-        made = tables.generalized(counted, groups, coarse, random, ["drug"])["release"]
-        rows = pa.concat_tables(made.tables())
-        seen["".join(rows["disease"].to_pylist()), "".join(rows["drug_shuffled"].to_pylist())] += 1
-    # 12 orders of each column, each pair of them equally often: chi-squared with 143 degrees.
-    assert len(seen) == 144
-    expected = times / 144
-    assert sum((n - expected) ** 2 / expected for n in seen.values()) < 143 + 5 * (2 * 143) ** 0.5
 
 
 def test_errors_of_an_engine(tmp_path):
@@ -363,13 +326,153 @@ def test_parts_that_were_not_certified(folder, change, said):
             fk.audit(folder, fk.Policy([fk.Requirement(fk.KAnonymity(1))]))
 
 
-def test_parts_without_gaps(folder):
-    certificate = (folder / "certificate.json").read_text()
-    for old, new in [("part-00000", "part-00044"), ("release.parquet/part-00000", "../x")]:
-        (folder / "certificate.json").write_text(certificate.replace(old, new))
-        with pytest.raises(fk.InputError, match="contradicts itself: the files of such a release"):
-            fk.verify(folder)
-    with pytest.raises(fk.InputError, match="rows_per_part is for format"):
-        fk.PublishOptions(rows_per_part=5)
-    with pytest.raises(fk.InputError, match="rows_per_part must be a whole number"):
-        fk.PublishOptions(rows_per_part=0, format="parquet")
+# ---- numbers that a policy rounds: before anything is counted, from every source, and judged -----
+
+
+STEPS = {"pay": 100, "cost": 0.5}
+READING = {"missing": ["k.A."]}
+
+
+def drawn(seed, size=80):
+    draw = random.Random(f"rounded {seed}")
+    pay = [Decimal(draw.randint(-40, 900)) * 25 / 10 for _ in range(size)]
+    cost = [draw.choice([None, Decimal(draw.randint(-300, 300)) / 100]) for _ in range(size)]
+    ages = [draw.randint(20, 40) for _ in range(size)]
+    return {"age": ages, "pay": pay, "cost": cost, "ill": draw.choices("abc", k=size)}
+
+
+def policy_of(reading=READING, **publish):
+    schema = {
+        "quasi_identifiers": ["age"],
+        "sensitive": ["ill", "pay"],
+        "other": ["cost"],
+        "types": {"pay": "number"},
+        "reading": reading,
+    }
+    require = [
+        {"sensitive": "ill", "facts": {}, "below": 0.9, "knowing": []},
+        {"sensitive": "pay", "facts": {}, "below": 0.9, "within": 100, "knowing": []},
+    ]
+    return {"schema": schema, "require": require, "publish": {"round": STEPS, **publish}}
+
+
+def floats(columns, folder):
+    as_floats = [[None if n is None else float(n) for n in columns[name]] for name in STEPS]
+    return pa.table({**columns, **dict(zip(STEPS, as_floats, strict=True))}), {}
+
+
+def exact(columns, folder):
+    return pa.table(columns), {}
+
+
+def texts(columns, folder):
+    as_texts = {name: [None if n is None else str(n) for n in columns[name]] for name in STEPS}
+    return pa.table({**columns, **as_texts}), {}
+
+
+def test_microdata_are_rounded_too():
+    table, _ = floats(drawn(8), None)
+    policy = policy_of()
+    schema = fk.Schema(**policy["schema"])
+    microdata = fk.Microdata(table, schema)
+    made = fk.publish(microdata, policy, seed=1)
+    assert fk.utility_report(made, microdata, policy=policy)
+    assert all(pay % 100 == 0 for pay in map(Decimal, made.to_arrow()["pay"].to_pylist()))
+
+
+@pytest.mark.parametrize(("column", "step"), [("pay", 700), ("cost", 700), ("pay", -100)])
+def test_a_forged_step_is_refused(column, step, tmp_path):
+    fk.publish(exact(drawn(9), None)[0], policy_of(), seed=1).write(tmp_path / "out")
+    path = tmp_path / "out" / "certificate.json"
+    certificate = json.loads(path.read_text("utf-8"))
+    certificate["policy"]["publish"]["round"][column] = step
+    path.write_text(json.dumps(certificate), "utf-8")
+    with pytest.raises(fk.InputError, match=f"in '{column}' is no multiple of {step}"):
+        fk.verify(tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        ({"age": 5}, "'age' is a quasi-identifier"),
+        ({"payed": 5}, "did you mean 'pay'"),
+        ({"pay": 0}, "a number above 0"),
+        ({"pay": -5}, "a number above 0"),
+        ({"pay": "much"}, "a number above 0"),
+        ({"pay": True}, "a number above 0"),
+        ({"pay": 10**400}, "a number above 0"),
+        ({"pay": Decimal("1e-400")}, "a number above 0"),
+        ({"ill": 5}, "'ill' must hold a number in every row"),
+        (5, "must be a table"),
+    ],
+)
+def test_unrounded_tables_are_refused(steps, message):
+    with pytest.raises(fk.InputError, match=message):
+        fk.publish(exact(drawn(1), None)[0], policy_of(round=steps))
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        ({"types": {"pay": "text"}}, "is of type text"),
+        (
+            {"impossible": [{"sensitive": "ill", "values": ["a"], "where": {"age": [20]}}]},
+            "rules of 'impossible'",
+        ),
+        (
+            {"semantics": {"ill": "single", "pay": "set"}, "person": "who"},
+            "several values of 'pay'",
+        ),
+    ],
+)
+def test_crossings_are_refused(schema, message):
+    policy = policy_of()
+    policy["schema"] |= schema
+    table, _ = texts(drawn(2), None)
+    table = table.append_column("who", [[str(i) for i in range(len(table))]])
+    with pytest.raises(fk.InputError, match=message):
+        fk.publish(table, policy)
+
+
+@pytest.mark.parametrize("key", ["values", "except", "any_of"])
+def test_named_values_are_rounded_ones(key):
+    table = exact(drawn(10), None)[0]
+    policy = policy_of()
+    for value in (432.5, "432.5"):
+        policy["require"][1] = {"sensitive": "pay", "facts": {}, "below": 0.9, "knowing": []}
+        policy["require"][1][key] = [value]
+        with pytest.raises(fk.InputError, match=r"no multiple of 100.*write 400"):
+            fk.publish(table, policy)
+    policy["require"][1][key] = [400]
+    assert fk.publish(table, policy, seed=1).audit.safe
+
+
+def test_texts_are_no_multiples(tmp_path):
+    policy = policy_of(round={"pay": 100})
+    fk.publish(exact(drawn(11), None)[0], policy, seed=1).write(tmp_path / "out")
+    path = tmp_path / "out" / "certificate.json"
+    certificate = json.loads(path.read_text("utf-8"))
+    for column in ("age", "ill"):
+        certificate["policy"]["publish"]["round"] = {column: 5}
+        path.write_text(json.dumps(certificate), "utf-8")
+        with pytest.raises(fk.InputError, match=f"in '{column}' is no multiple of 5"):
+            fk.verify(tmp_path / "out")
+
+
+def test_labels_of_missing_stay(tmp_path):
+    table = exact(drawn(12), None)[0]
+    pay = [None if i % 9 == 0 else n for i, n in enumerate(table["pay"].to_pylist())]
+    policy = policy_of(round={"pay": 100})
+    policy["schema"]["missing"] = {"label": "unknown"}
+    del policy["require"][1]["within"]
+    fk.publish(table.set_column(1, "pay", [pay]), policy, seed=1).write(tmp_path / "out")
+    assert fk.verify(tmp_path / "out").people == len(table)
+
+
+def test_no_number_is_left_empty():
+    policy = policy_of()
+    columns = drawn(13)
+    columns["cost"][0] = float("inf")
+    table = floats(columns, None)[0]
+    with pytest.raises(fk.InputError, match=r"inf in 'cost' is no number.*leave it empty"):
+        fk.publish(table, policy)

@@ -1,24 +1,49 @@
-"""Publishing: what is written, that nothing else is, and that it reads back as it was."""
+"""Publishing: what is written, who is in which row, what labels cover, and nothing else."""
 
 import json
 import random
 import re
 import stat
+from collections import Counter, defaultdict
 from dataclasses import replace
+from datetime import date
+from itertools import permutations
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.people import FORMS, HARD, made, people, rows_of, schema, short_report
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from tests.diagnoses import diagnoses
+from tests.examples import NIGHTLY, examples
+from tests.people import (
+    EASY,
+    FORMS,
+    HARD,
+    bucketized,
+    generalized,
+    made,
+    people,
+    rows_of,
+    schema,
+    short_report,
+)
 
 import foreknow as fk
+from foreknow.data.generalization import coarsened, style_of
+from foreknow.data.hierarchy import DateLevels, Intervals, Ordered, Tree
+from foreknow.data.microdata import Microdata
 from foreknow.errors import OutputError, SchemaError
+from foreknow.publishing.extents import Extents
+from foreknow.publishing.notes import NOT_MINIMAL
+from foreknow.publishing.tables import group_ids
+from foreknow.randomness import SecretGenerator
 from foreknow.releases.written import open_published
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import CertificateError
 
-pytestmark = pytest.mark.usefixtures("tiny_tables")
 TABLES = {"generalized": ["release"], "bucketized": ["people", "sensitive"]}
 
 
@@ -43,6 +68,7 @@ def small(table, quasi, sensitive="disease", other=(), **more):
 # ---- what is written ---------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("tiny_tables")
 @pytest.mark.complete
 @pytest.mark.parametrize(("form", "fmt"), FORMS)
 def test_the_folder_and_its_report(form, fmt, tmp_path):
@@ -86,6 +112,7 @@ def test_the_folder_and_its_report(form, fmt, tmp_path):
     assert json.loads((out / "certificate.json").read_text())["seeded"] is True
 
 
+@pytest.mark.usefixtures("tiny_tables")
 @pytest.mark.parametrize("escaped", [False, True])
 @pytest.mark.parametrize(("form", "fmt"), [FORMS[0], FORMS[3]])
 def test_a_folder_is_the_release(form, fmt, escaped, tmp_path):
@@ -103,6 +130,7 @@ def test_a_folder_is_the_release(form, fmt, escaped, tmp_path):
         assert repr(opened) == f"Published({opened.release.name}, {form})"
 
 
+@pytest.mark.usefixtures("tiny_tables")
 def test_folders_not_as_certified(tmp_path):
     made().write(tmp_path / "out")
     with pytest.raises(SchemaError, match="the certificate is for age, zip, sex and disease"):
@@ -124,6 +152,7 @@ def test_folders_not_as_certified(tmp_path):
 # ---- formulas ----------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("tiny_tables")
 def test_formulas_are_disarmed_when_asked(tmp_path):
     table = people().set_column(7, "disease", pa.array(["flu", "cold"] * 30))
     made(table=table, escape_formulas=True).write(tmp_path / "out")
@@ -131,6 +160,7 @@ def test_formulas_are_disarmed_when_asked(tmp_path):
     assert notes == {f"'{n}" if n in ("=1+1", "-x", "@cmd") else n for n in [None, *HARD]}
 
 
+@pytest.mark.usefixtures("tiny_tables")
 def test_known_values_with_marks(tmp_path):
     """Two people have ``=cook`` and two ``'=cook``: not four are alike, and one in two has HIV."""
     columns = {"ward": ["a"] * 4, "job": ["=cook"] * 4, "ill": ["Flu", "Cold", "Gout", "HIV"]}
@@ -158,6 +188,7 @@ def test_known_values_with_marks(tmp_path):
 # ---- what CSV cannot hold ----------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("tiny_tables")
 @pytest.mark.parametrize(
     ("quasi", "values", "form", "said"),
     [
@@ -173,21 +204,6 @@ def test_empty_texts_in_csv(quasi, values, form, said, tmp_path):
     small(table, ["q"], form=form, fmt="parquet").write(tmp_path / form)
     rows = pq.read_table(tmp_path / form / f"{TABLES[form][-1]}.parquet").to_pylist()
     assert {row["disease"] for row in rows} == set(values)
-
-
-def test_columns_of_lists_are_refused(tmp_path):
-    table = {"age": [1, 1], "many": [[1], [2]], "disease": ["s", "t"]}
-    with pytest.raises(fk.InputError, match="'many'"):
-        small(table, ["age"], other=["many"]).write(tmp_path / "out")
-
-
-@pytest.mark.parametrize("form", ["generalized", "bucketized"])
-def test_names_that_differ_in_case(form, tmp_path):
-    table = {"q": [1, 1, 2, 2], "Q": [3, 3, 4, 4], "disease": ["s", "t"] * 2}
-    small(table, ["q", "Q"], form=form).write(tmp_path / "out")
-
-
-# ---- papers ------------------------------------------------------------------------------------
 
 
 # ---- values that are not published change no file ----------------------------------------------
@@ -236,6 +252,7 @@ UNPUBLISHED = {
 }
 
 
+@pytest.mark.usefixtures("tiny_tables")
 @pytest.mark.complete
 @pytest.mark.parametrize("case", UNPUBLISHED)
 def test_unpublished_values_in_a_report(case, tmp_path):
@@ -283,22 +300,7 @@ def against(method, known, **limit):
     return fk.Policy([fk.Requirement(known, **limit)], schema=roles, options=options)
 
 
-@pytest.mark.thinned(3)
-@pytest.mark.parametrize("facts", [(1, 0, 0), (0, 1, 0), (1, 1, 0), (0, 1, 1)])
-@pytest.mark.parametrize("reading", ["joint", "binary"])
-@pytest.mark.parametrize("method", ["art", "mondrian"])
-def test_facts_on_priors(tmp_path, method, reading, facts):
-    known = priors(KNOWN, reading, facts=fk.Facts(*facts))
-    publication = fk.publish(patients(), against(method, known, below="9/10"), seed=3)
-    (verdict,) = publication.audit.verdicts
-    assert verdict.safe
-    assert verdict.found.bounded == any(facts[1:])
-    publication.write(tmp_path / "out")
-    fk.verify(tmp_path / "out")
-    (finding,) = publication.certificate.findings
-    assert finding["judged"]["priors"]["facts"] == dict(zip("lkm", facts, strict=True))
-
-
+@pytest.mark.usefixtures("tiny_tables")
 @pytest.mark.parametrize(
     "limit", [{"at_most_times": 8}, {"any_of": ["AIDS", "Gout"], "below": 0.9}]
 )
@@ -308,6 +310,7 @@ def test_art_keeps_other_limits(limit, tmp_path):
     fk.verify(tmp_path / "out")
 
 
+@pytest.mark.usefixtures("tiny_tables")
 def test_what_no_search_can_ask():
     # The facts alone are safe; with priors the two who differ are told apart.
     table = pa.table({"sex": list("mfmf") * 4, "age": [1] * 16, "ill": ["Flu", "AIDS"] * 8})
@@ -320,6 +323,7 @@ def test_what_no_search_can_ask():
             fk.publish(patients(), rules, seed=1)
 
 
+@pytest.mark.usefixtures("tiny_tables")
 def test_learned_priors_stay_with_owners(tmp_path):
     table = patients(200)
     known = fk.Priors(list(fk.Priors.learn(table, ["sex"], "ill").tables), facts=fk.Facts(1))
@@ -330,3 +334,455 @@ def test_learned_priors_stay_with_owners(tmp_path):
     assert sorted(certified["tables"][0]) == ["attributes", "digest"]
     assert certified["facts"] == {"l": 1, "k": 0, "m": 0}
     fk.verify(tmp_path / "out")
+
+
+# ---- tables --------------------------------------------------------------------------------------
+
+
+def even(counts, expected, n):
+    """Whether so many kinds are as frequent as expected: chi-square, five deviations."""
+    total = sum((counts.get(i, 0) - expected) ** 2 / expected for i in range(n))
+    return total < n - 1 + 5 * (2 * (n - 1)) ** 0.5
+
+
+def covers(label, value):
+    """Whether a published age ("20 to 37 or missing") or zip ("02*") holds an exact value."""
+    if label is None or value is None:
+        return label is value or (label or "").endswith("or missing") or label == "*"
+    text = label.removesuffix(" or missing")
+    if " to " in text:
+        low, high = (int(part) for part in text.split(" to "))
+        return low <= int(value) <= high
+    return all(a in ("*", b) for a, b in zip(text, str(value), strict=True)) or text == "*"
+
+
+# ---- who is where ------------------------------------------------------------------------------
+
+
+def test_rows_carry_their_own_values():
+    exact = people(200, seed=3).to_pylist()
+    rows = made(table=people(200, seed=3)).tables["release"].to_pylist()
+    assert sorted(row["row"] for row in rows) == list(range(200))
+    for row in rows:
+        person = exact[row["row"]]
+        assert (row["disease"], row["note"]) == (person["disease"], person["note"])
+        assert covers(row["age"], person["age"])
+        assert covers(row["zip"], person["zip"])
+        assert row["sex"] in (person["sex"], "*")
+
+
+def test_buckets_hold_exact_quasi_identifiers():
+    exact = people(200, seed=3).to_pylist()
+    publication = made("bucketized", table=people(200, seed=3))
+    tally, counted = Counter(), Counter()
+    for row in publication.tables["sensitive"].to_pylist():
+        assert row["count"] > 0
+        tally[row["group"], row["disease"]] += row["count"]
+    for row in publication.tables["people"].to_pylist():
+        person = exact[row["row"]]
+        assert row["age"] == (None if person["age"] is None else str(person["age"]))
+        assert all(row[column] == person[column] for column in ("zip", "sex", "note"))
+        counted[row["group"], person["disease"]] += 1
+    assert tally == counted
+    for name in ("people", "sensitive"):
+        ids = publication.tables[name]["group"].to_pylist()
+        assert ids == sorted(ids)
+        assert set(ids) == set(range(1, publication.certificate.n_groups + 1))
+
+
+@pytest.mark.parametrize(("form", "name"), [("generalized", "release"), ("bucketized", "people")])
+def test_dropped_rows_are_nowhere(form, name):
+    table = people(80)
+    holes = [None if i % 7 == 0 else x for i, x in enumerate(table["disease"].to_pylist())]
+    table = table.set_column(table.column_names.index("disease"), "disease", pa.array(holes))
+    rows = made(form, table=table, roles=schema(missing="drop")).tables[name].to_pylist()
+    assert sorted(row["row"] for row in rows) == [i for i in range(80) if i % 7]
+    assert form == "bucketized" or all(row["disease"] == holes[row["row"]] for row in rows)
+
+
+# ---- in what order -----------------------------------------------------------------------------
+
+
+def drawn(form, groups, random, times):
+    """The table of people in one form, so many times; the column `row` is no quasi-identifier."""
+    columns = {"age": groups, "row": range(len(groups)), "disease": ["s", "t"] * (len(groups) // 2)}
+    roles = fk.Schema(quasi_identifiers=["age"], other=["row"], sensitive="disease")
+    microdata, n = fk.Microdata(pa.table(columns), roles), max(groups) + 1
+    for _ in range(times):
+        if form == "generalized":
+            yield generalized(microdata, np.array(groups), n, {}, random)["release"]
+        else:
+            yield bucketized(microdata, np.array(groups), group_ids(n, random), random)["people"]
+
+
+class TwoOfOneLabel:
+    """A method whose two groups both read "1 to 5": the first two people, and the rest."""
+
+    def partition(self, microdata, policy, *, seed=None):
+        return np.array([0] * 2 + [1] * 6)
+
+
+@pytest.mark.parametrize("fmt", ["csv", "parquet"])
+def test_groups_that_read_alike(fmt):
+    disease = ["AIDS"] * 2 + ["Flu", "Cold"] * 3
+    table = pa.table({"age": [1, 5, 1, 2, 3, 4, 5, 5], "disease": disease})
+    microdata = fk.Microdata(table, fk.Schema(quasi_identifiers=["age"], sensitive="disease"))
+    options = fk.PublishOptions(format=fmt, labels={"age": "exact"})
+    orders = []
+    for _ in range(times := 30 if NIGHTLY else 12):
+        publication = fk.publish(microdata, EASY, method=TwoOfOneLabel(), options=options)
+        assert publication.certificate.n_groups == 1
+        release = publication.tables["release"]
+        assert set(release["age"].to_pylist()) == {"1 to 5"}
+        orders.append(tuple(release["disease"].to_pylist()))
+    assert len({*orders}) > times / 2
+    assert all(sorted(order) == sorted(disease) for order in orders)
+    # By chance they come first in one order of 28.
+    assert sum(order[:2] == ("AIDS", "AIDS") for order in orders) < times / 3
+
+
+# ---- the generator -----------------------------------------------------------------------------
+
+
+def draw(seed=b"a"):
+    return SecretGenerator(seed.ljust(32))
+
+
+def shuffled(g, x):
+    g.shuffle(x)
+    return x
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        lambda g: g.permutation(4),
+        lambda g: g.permutation(np.arange(4)),
+        lambda g: g.permutation([0, 1, 2, 3]),
+        lambda g: shuffled(g, np.arange(4)),
+        lambda g: shuffled(g, [0, 1, 2, 3]),
+        lambda g: g.choice(4, 4, replace=False),
+    ],
+)
+def test_every_order_is_as_likely(order):
+    g, ways = draw(), list(permutations(range(4)))
+    seen = Counter(ways.index(tuple(map(int, order(g)))) for _ in range(1200))
+    assert even(seen, 50, 24)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "n"),
+    [
+        (lambda g: g.integers(7, size=7000), 7),
+        (lambda g: g.integers(-3, 4, size=(70, 100)) + 3, 7),
+        (lambda g: g.integers(0, np.full(7000, 7)), 7),
+        (lambda g: g.integers(np.full(7000, -3), 4) + 3, 7),
+        (lambda g: [g.integers(7) for _ in range(2000)], 7),
+        (lambda g: (g.random(7000) * 7).astype(int), 7),
+        (lambda g: [int(g.random() * 7) for _ in range(2000)], 7),
+        (lambda g: np.frombuffer(g.bytes(7000), np.uint8) % 8, 8),
+        # Of three quarters of all words, a remainder alone would prefer the lower third.
+        (lambda g: g.integers(0, np.full(30_000, 3 << 61), size=30_000) // (1 << 61), 3),
+    ],
+)
+def test_every_number_is_as_likely(numbers, n):
+    seen = Counter(np.asarray(numbers(draw())).ravel().tolist())
+    assert set(seen) == set(range(n))
+    assert even(seen, sum(seen.values()) / n, n)
+
+
+def test_the_generator_is_like_numpy():
+    for bounds in ((0, 0), (np.array([1, 0]),), (np.array([2, 3]), np.array([3, 3]))):
+        with pytest.raises(ValueError, match=r"low >= high|high <= 0"):
+            draw().integers(*bounds, size=2)
+    g = draw()
+    normal = g.normal(2, 3, size=40_000)
+    assert abs(normal.mean() - 2) < 0.1
+    assert abs(normal.std() - 3) < 0.1
+    taken = g.hypergeometric(np.full(5000, 30), 10, 20)
+    assert abs(taken.mean() - 15) < 0.2
+    many = g.multivariate_hypergeometric([5, 10, 20], 35, method="marginals")
+    assert many.tolist() == [5, 10, 20]
+    assert (g.random(3).shape, g.random((2, 3)).shape) == ((3,), (2, 3))
+    assert g.permutation(0).tolist() == []
+    assert g.random(4).tolist() != g.random(4).tolist()
+
+
+@pytest.mark.thinned(2)
+@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+@pytest.mark.parametrize(
+    "method",
+    [
+        *(fk.Mondrian(), fk.Mondrian(refine=0.1), fk.Anatomy(l=2)),
+        *(fk.Streamliner(l=2, variant=variant) for variant in ("rda", "ria", "gsa")),
+        *(fk.Decoy(), fk.FullDomain(), None),
+    ],
+    ids=repr,
+)
+def test_nothing_published_comes_of_seeds(method, form, monkeypatch):
+    """Numbers that are the same for everybody have a seed that stands in the program."""
+    ask = np.random.default_rng
+
+    def seeded(seed=None):
+        assert seed is not None, "drawn from a generator that gives its state away"
+        return ask(seed)
+
+    monkeypatch.setattr(np.random, "default_rng", seeded)
+    roles = {"identifiers": ["name"], "quasi_identifiers": ["age", "sex"], "sensitive": "disease"}
+    policy = fk.Policy.from_dict(
+        {
+            "schema": roles,
+            "publish": {"form": form},
+            "require": [{"facts": {"l": 0, "k": 0, "m": 0}, "below": 0.9}],
+        }
+    )
+    columns = {"name": range(200), "age": [20 + i % 9 for i in range(200)], "sex": [*"mf"] * 100}
+    table = pa.table({**columns, "disease": [f"d{i % 5}" for i in range(200)]})
+    publication = fk.publish(fk.Microdata(table, policy.schema), policy, method=method)
+    assert not publication.certificate.seeded
+    assert sum(table.num_rows for table in publication.tables.values()) >= 200
+
+
+# ---- extents -------------------------------------------------------------------------------------
+
+
+ORDER = ["low", "mild", "severe", "a to b"]
+ROWS = [["a", "With", "*"], ["b", "With", "*"], ["c", "Alone", "*"], ["d", "Alone", "*"]]
+DAYS = st.dates(date(2023, 1, 1), date(2025, 6, 1))
+NUMBERS = st.decimals("-30", "60", places=1).map(float)
+# What labels are made of, among others; and words that only look like labels.
+NASTY = st.sampled_from(["a", "b", "other", "a | b", "missing", '"a"', "c|d", "a to b", "20"])
+KINDS = {
+    "whole": (st.integers(-30, 90), None, "number"),
+    "decimal": (NUMBERS, None, "number"),
+    "intervals": (NUMBERS, Intervals(["2.5", "10"]), "number"),
+    "days": (DAYS, None, "date"),
+    "periods": (DAYS, DateLevels(["month", "quarter", "year", "decade"]), "date"),
+    "texts": (st.sampled_from("abcdef"), None, "text"),
+    "order": (st.sampled_from(ORDER), Ordered(ORDER), "text"),
+    "tree": (st.sampled_from("abcd"), Tree(ROWS), "text"),
+}
+
+
+def grouped(values, hierarchy, groups, style=None):
+    """The label of each row."""
+    hierarchies = {} if hierarchy is None else {"q": hierarchy}
+    schema = fk.Schema(quasi_identifiers=["q"], sensitive="d", hierarchies=hierarchies)
+    table = pa.table({"q": values, "d": ["x"] * len(values)})
+    (attribute,) = Microdata(table, schema).attributes
+    made = coarsened(attribute, groups, int(groups.max()) + 1, style_of(attribute, style))
+    return [made.labels[group] for group in groups]
+
+
+def covers_extents(extent, value):
+    if extent.everything:
+        return True
+    if value is None:
+        return extent.missing
+    if extent.members:
+        return value in extent.members
+    low, high = extent.lower, extent.upper
+    return low is not None and low <= value <= high
+
+
+@st.composite
+def rows(draw, values):
+    given_ = draw(st.lists(st.none() | values, min_size=1, max_size=14))
+    given_ += [draw(values)]
+    groups = draw(st.lists(st.integers(0, 3), min_size=len(given_), max_size=len(given_)))
+    return given_, np.unique(groups, return_inverse=True)[1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@examples(3000, 20, deadline=None)
+@given(data=st.data())
+def test_labels_cover_all_members(kind, data):
+    values, hierarchy, about = KINDS[kind]
+    own, groups = data.draw(rows(values))
+    labels = grouped(own, hierarchy, groups)
+    known = {"order": {"about": "text", "order": ORDER}, "tree": {"about": "text", "tree": ROWS}}
+    known |= {kind: {"about": about} for kind in ("intervals", "periods")}
+    found = Extents(labels, **known.get(kind, {}))
+    for value, label in zip(own, labels, strict=True):
+        extent = found.of[label]
+        assert covers_extents(extent, value), (label, extent, value)
+        if extent.exact and value is not None and about != "text":
+            assert extent.lower == extent.upper == value
+    if any(label is not None and not found.of[label].everything for label in labels):
+        assert found.about == about
+
+
+@examples(3000, 50, deadline=None)
+@given(data=st.data())
+def test_texts_like_labels_stay_texts(data):
+    """Where a set stands in quotes, a bare value is what it says."""
+    own, groups = data.draw(rows(NASTY))
+    own += ["a | b", "c|d"]  # a set, in quotes
+    groups = np.append(groups, [groups.max() + 1] * 2)
+    labels = grouped(own, None, groups)
+    assume(labels[-1] != "*")
+    found = Extents(labels, "text")
+    for value, label in zip(own, labels, strict=True):
+        assert covers_extents(found.of[label], value), (label, found.of[label], value)
+
+
+# ---- publishing under `set` and `multiset`: what is written, judged, and not told ----------------
+
+
+POLICY = [fk.Requirement(fk.Facts(1, 1, 1), "0.8")]
+COLUMNS = ["age", "sex", "zip"]
+
+
+def schema_several(semantics="set", **changed):
+    roles = {
+        "quasi_identifiers": COLUMNS,
+        "other": ["ward"],
+        "sensitive": "diagnosis",
+        "person": "person",
+        "semantics": semantics,
+        "hierarchies": {"zip": fk.Mask(5)},
+    }
+    return fk.Schema(**roles | changed)
+
+
+def register(people=150, semantics="set", listed=False):
+    """`diagnoses` with a ward that is everybody's own, so that a test can tell who is where."""
+    table = diagnoses(people, semantics=semantics, listed=listed)
+    ward = [f"ward of {name}" for name in table["person"].to_pylist()]
+    return table.append_column("ward", pa.array(ward))
+
+
+def made_several(table, roles, *, fmt="csv", rules=POLICY, method=None, **more):
+    options = fk.PublishOptions(format=fmt, **more)
+    return fk.publish(fk.Microdata(table, roles), fk.Policy(rules), method=method, options=options)
+
+
+class By:
+    """A method that groups rows by a function of the microdata."""
+
+    def __init__(self, groups):
+        self.partition = lambda microdata, policy=None, seed=None: groups(microdata)
+
+
+def alone(columns, *, semantics="set", **more):
+    """The roles of a table whose people have an age and diagnoses; nothing else."""
+    return pa.table(columns), schema_several(
+        semantics, quasi_identifiers=["age"], other=[], hierarchies={}, **more
+    )
+
+
+# ---- an independent reader ---------------------------------------------------------------------
+
+CASES_SEVERAL = [("set", "csv", False), ("multiset", "parquet", False), ("multiset", "csv", True)]
+
+
+@pytest.fixture(scope="module", params=CASES_SEVERAL, ids=str)
+def case(request, tmp_path_factory):
+    """A register, its publication, the folder, and what a reader makes out of it.
+
+    Group -> the wards in it, and group -> its bag.
+    """
+    semantics, fmt, listed = request.param
+    table = register(semantics=semantics, listed=listed)
+    publication = made_several(table, schema_several(semantics), fmt=fmt)
+    folder = tmp_path_factory.mktemp("case") / "out"
+    publication.write(folder)
+    wards, bags = defaultdict(list), defaultdict(Counter)
+    for row in rows_of(folder / f"people.{fmt}"):
+        wards[tuple(row[c] for c in COLUMNS)].append(row["ward"])
+    for row in rows_of(folder / f"sensitive.{fmt}"):
+        group = tuple(row[c] for c in COLUMNS)
+        assert row["diagnosis"] not in bags[group]
+        bags[group][row["diagnosis"]] = int(row["count"])
+    return table, publication, folder, wards, bags
+
+
+def test_groups_hold_their_people(case):
+    table, publication, _, wards, bags = case
+    values_of, rows = defaultdict(Counter), {}
+    for row in table.to_pylist():
+        values = row["diagnosis"] if isinstance(row["diagnosis"], list) else [row["diagnosis"]]
+        values_of[row["ward"]].update(v for v in values if v is not None)
+        rows[row["ward"]] = row
+    assert sorted(ward for members in wards.values() for ward in members) == sorted(rows)
+    assert set(bags) <= set(wards)
+    for group, members in wards.items():
+        assert bags.get(group, Counter()) == sum((values_of[w] for w in members), Counter())
+        for ward in members:
+            assert all(map(covers, group, (rows[ward][c] for c in COLUMNS)))
+    assert publication.certificate.n_groups == len(wards) > 1
+    assert publication.certificate.people == 150
+
+
+def test_what_is_written_is_safe(case):
+    """By a count of it."""
+    _, publication, folder, wards, bags = case
+    values = sorted({v for bag in bags.values() for v in bag})
+    cells = [(g, values.index(v), n) for g, k in enumerate(wards) for v, n in bags[k].items()]
+    groups, codes, weights = np.array(cells).T
+    semantics = publication.certificate.semantics
+    counts = fk.GroupCounts.from_pairs(
+        *(groups, codes),
+        values=values,
+        n_groups=len(wards),
+        weights=weights,
+        sizes=np.array([len(members) for members in wards.values()]),
+        semantics=semantics,
+    )
+    worst = fk.Facts(1, 1, 1).disclosure(counts)
+    assert worst.below("0.8")
+    certificate = fk.Certificate.load(folder / "certificate.json")
+    assert certificate.findings[0]["exact"] == str(worst.exact)
+    assert certificate.semantics == publication.audit.policy.schema.semantics
+    assert certificate.check(folder) == []
+    assert fk.audit(publication.release, fk.Policy(POLICY)).safe
+
+
+def test_whose_values_is_not_told(case):
+    _, publication, folder, *_ = case
+    papers = {"certificate", "datapackage", "report", "people", "sensitive"}
+    assert {path.stem for path in folder.iterdir()} == papers
+    assert publication.tables["people"].column_names == [*COLUMNS, "ward"]
+    assert publication.tables["sensitive"].column_names == [*COLUMNS, "diagnosis", "count"]
+    # One row per group and value, groups together, values in the order of the alphabet.
+    groups = defaultdict(list)
+    keys = []
+    for *group, value, _ in map(dict.values, publication.tables["sensitive"].to_pylist()):
+        groups[tuple(group)].append(value)
+        keys.append(group)
+    assert len(groups) == sum(a != b for a, b in zip(keys, [None, *keys], strict=False))
+    assert all(values == sorted({*values}) for values in groups.values())
+    assert "p000" not in (folder / "certificate.json").read_text()
+
+
+# ---- groups of few people ----------------------------------------------------------------------
+
+
+def test_people_seen_to_have_nothing(tmp_path):
+    cells = ["a", "b", None, None, None, None]
+    table, roles = alone({"person": range(6), "age": [1] * 3 + [9] * 3, "diagnosis": cells})
+    options = fk.PublishOptions(labels={"age": "exact"})
+    policy = fk.Policy([fk.Requirement(fk.Facts(), below="1/2")], roles, options)
+    publication = fk.publish(fk.Microdata(table, roles), policy)
+    assert publication.audit.scope.without_value == 3
+    assert publication.certificate.scope["without_value"] == 3
+    said = "3 people are in groups in which nobody has any diagnosis: that they have none"
+    assert any(note.startswith(said) for note in publication.audit.notes)
+    publication.write(tmp_path / "out")
+    assert fk.verify(tmp_path / "out").scope.without_value == 3
+
+
+# ---- the papers --------------------------------------------------------------------------------
+
+
+def test_perhaps_not_minimal(tmp_path):
+    publication = made_several(register(), schema_several())
+    certificate = publication.write(tmp_path / "out")
+    assert (certificate.notes, certificate.minimal) == ((NOT_MINIMAL,), False)
+    assert "safe, but perhaps not minimal" in repr(publication)
+    assert "perhaps not minimal" in publication._repr_html_()
+    path = tmp_path / "out" / "certificate.json"
+    table = json.loads(path.read_text())
+    assert (table["minimal"], table["notes"]) == (False, [NOT_MINIMAL])
+    assert table["release"]["semantics"] == "set"
+    assert fk.Certificate.load(path) == certificate
