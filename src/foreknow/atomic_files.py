@@ -182,7 +182,7 @@ def _settle_beside(folder: Path) -> None:
             return
         began = (folder / LOCK).lstat().st_ctime_ns
         stats = [entry.lstat() for entry in target.rglob("*")]
-        times = [time for entry in stats for time in (entry.st_mtime_ns, entry.st_ctime_ns)]
+        times = [entry.st_mtime_ns for entry in stats] + [entry.st_ctime_ns for entry in stats]
         if all(began <= time <= noted for time in times):
             shutil.rmtree(target)
 

@@ -110,9 +110,8 @@ def _pointing(text: str, position: int) -> str:
     line = text[start:].split("\n")[0]
     offset = position - start
     first = max(0, offset - _BESIDE)
-    excerpt = "".join(
-        char if char.isprintable() else " " for char in line[first : offset + _BESIDE]
-    )
+    chars = line[first : offset + _BESIDE]
+    excerpt = "".join([char if char.isprintable() else " " for char in chars])
     width = sum(map(_cells, excerpt[: offset - first]))
     return f"\n  {excerpt}\n  {' ' * width}^"
 

@@ -29,13 +29,13 @@ def hinted(
     `keys`, the call takes these, too.
     """
     parameters = inspect.signature(call).parameters.values()
-    parameter_names = [
-        p.name for p in parameters if p.name not in ("self", "cls") and p.kind not in (2, 4)
-    ]
+    named = [parameter for parameter in parameters if parameter.kind not in (2, 4)]
+    parameter_names = [p.name for p in named if p.name not in ("self", "cls")]
     keyword_names = [_keys_of(call, p) for p in parameters if p.kind is p.VAR_KEYWORD]
-    parameter_names += dict.fromkeys(
-        [*keys, *(key for keys in keyword_names for key in keys or ())]
-    )
+    all_keys = list(keys)
+    for further_keys in keyword_names:
+        all_keys += further_keys or ()
+    parameter_names += dict.fromkeys(all_keys)
     bound = any(p.name in ("self", "cls") for p in parameters)
     call_name = name or call.__name__
 
@@ -44,14 +44,8 @@ def hinted(
         renamed_arguments: Any = (
             renamed(arguments, parameter_names, len(args) - bound) if arguments else {}
         )
-        odd = next(
-            (
-                parameter_name
-                for parameter_name in renamed_arguments
-                if parameter_name not in parameter_names
-            ),
-            None,
-        )
+        unknown = [name for name in renamed_arguments if name not in parameter_names]
+        odd = unknown[0] if unknown else None
         try:
             if odd is not None and keyword_names and None not in keyword_names:
                 raise TypeError

@@ -10,6 +10,15 @@ from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import Any
 
+
+def _our_names(table: Mapping[str, str]) -> dict[str, str]:
+    """Our name for each of the names elsewhere, which `table` has in one text by our name."""
+    names: dict[str, str] = {}
+    for our_name, foreign_names in table.items():
+        names |= dict.fromkeys(foreign_names.split(), our_name)
+    return names
+
+
 # What parameters of functions, and options of commands, are called elsewhere.
 _PARAMETERS = {
     "quasi_identifiers": "qi qis qid qids quasi quasi_ids quasi_identifier quasi_identifying "
@@ -29,11 +38,7 @@ _PARAMETERS = {
     "seed": "random_state random_seed rng",
     "sampling_fraction": "sample_fraction fraction",
 }
-PARAMETERS = {
-    foreign_name: our_name
-    for our_name, foreign_names in _PARAMETERS.items()
-    for foreign_name in foreign_names.split()
-}
+PARAMETERS = _our_names(_PARAMETERS)
 # What the table that comes first is called, in one function or another.
 TABLES = {
     *("release", "microdata", "table", "data", "df", "frame", "data_frame", "dataset", "X"),
@@ -61,11 +66,7 @@ _COMMANDS = {
     "schema": "json-schema policy-schema",
     "ask": "query",
 }
-COMMANDS = {
-    foreign_name: our_name
-    for our_name, foreign_names in _COMMANDS.items()
-    for foreign_name in foreign_names.split()
-}
+COMMANDS = _our_names(_COMMANDS)
 
 # What no command does, and what to type.
 _TO_TYPE = {
@@ -218,11 +219,7 @@ _OPTIONS = {
 }
 
 # Flags of one option only.
-FLAGS = {
-    foreign_name: f"--{ours}"
-    for ours, foreign_names in {"table": "sheet sheet-name sheet_name worksheet tab"}.items()
-    for foreign_name in foreign_names.split()
-}
+FLAGS = _our_names({"--table": "sheet sheet-name sheet_name worksheet tab"})
 
 # Parameters that belong elsewhere, and where.
 _ELSEWHERE = {
@@ -274,7 +271,10 @@ _OF_OBJECTS = {
 
 def _by_name(table: Mapping[str, str]) -> dict[str, str]:
     """The hint for each name."""
-    return {name: hint for names, hint in table.items() for name in names.split()}
+    hints: dict[str, str] = {}
+    for names, hint in table.items():
+        hints |= dict.fromkeys(names.split(), hint)
+    return hints
 
 
 # Of a name that is not in `foreknow`, and of what an object does not have.

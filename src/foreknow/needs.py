@@ -182,11 +182,8 @@ def refuse_rules(who: Any, table: HasRules | Any, needs: Needs = RULES) -> None:
 def _several(semantics: str | Mapping[str, str]) -> str:
     """That people may have several values, and of which columns, if they may."""
     if isinstance(semantics, Mapping):
-        columns = [
-            repr(name)
-            for name, column_semantics in semantics.items()
-            if column_semantics != "single"
-        ]
+        pairs = semantics.items()
+        columns = [repr(name) for name, of_column in pairs if of_column != "single"]
         return f"people may have several values of {' and '.join(columns)}" if columns else ""
     return "" if semantics == "single" else f"semantics {semantics!r} means several"
 

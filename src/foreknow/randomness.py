@@ -132,10 +132,9 @@ class _Stream:
         self._key, self._counter = key, 0
         self.lock = Lock()
         take = self._each().__next__
-        word, half, share = (
-            ctypes.CFUNCTYPE(kind, ctypes.c_void_p)
-            for kind in (ctypes.c_uint64, ctypes.c_uint32, ctypes.c_double)
-        )
+        word = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_void_p)
+        half = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p)
+        share = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p)
         # As numpy/random/bitgen.h has it: the state, and what draws 64 bits, 32, a double, a word.
         self._functions = (
             word(lambda _: take()),

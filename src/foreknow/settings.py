@@ -105,10 +105,11 @@ def known_keys(table: type[BaseModel]) -> list[str]:
 
 def given_of(table: BaseModel) -> dict[str, Any]:
     """The settings in a table that were given, as plain values."""
-    return {
-        key: float(value) if isinstance(value, Decimal) else value
-        for key, value in table.model_dump(exclude_unset=True).items()
-    }
+    values = table.model_dump(exclude_unset=True)
+    for key, value in values.items():
+        if isinstance(value, Decimal):
+            values[key] = float(value)
+    return values
 
 
 def with_examples(table: Any, **examples: Any) -> Any:

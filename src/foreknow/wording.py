@@ -49,10 +49,10 @@ def in_cases(text: str, fixed_texts: Iterable[str] = ()) -> str:
     if not odd:
         return _OF_PEOPLE.sub(_of_cases, text)
     parts = re.split(f"({'|'.join(map(re.escape, odd))})", text)
-    # What is kept stands at the odd places.
-    return "".join(
-        x if position % 2 else _OF_PEOPLE.sub(_of_cases, x) for position, x in enumerate(parts)
-    )
+    # At odd places are texts that stay as they are.
+    for place in range(0, len(parts), 2):
+        parts[place] = _OF_PEOPLE.sub(_of_cases, parts[place])
+    return "".join(parts)
 
 
 class Unit(NamedTuple):

@@ -170,9 +170,8 @@ def worst_by_prior(disclosures: Iterable[Disclosure]) -> Disclosure:
     if not any(gains):
         return worst(candidates)
     threshold = max(gains) * (1 - CLOSE)
-    near = [
-        candidate for candidate, gain in zip(candidates, gains, strict=True) if gain >= threshold
-    ]
+    pairs = zip(candidates, gains, strict=True)
+    near = [candidate for candidate, gain in pairs if gain >= threshold]
     if len(near) == 1:
         return near[0]
     return max(near, key=lambda d: (_rank(d)[0], _rank(d)[1] / (d.prior or 1)))

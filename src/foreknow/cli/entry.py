@@ -67,7 +67,9 @@ COMMANDS: dict[str, dict[str, str]] = {
         "sql": "foreknow.cli.audit",
     },
 }
-_PLACES = {name: place for places in COMMANDS.values() for name, place in places.items()}
+_PLACES: dict[str, str] = {}
+for _places in COMMANDS.values():
+    _PLACES |= _places
 
 
 class _Foreknow(click.Group):

@@ -111,13 +111,16 @@ class Command(click.Command):
                     name, annotation, parameter.default, words, is_option=is_option
                 )
                 continue
-            only = next((part for part in parts if isinstance(part, Only)), None)
+            only_parts = [part for part in parts if isinstance(part, Only)]
+            only = only_parts[0] if only_parts else None
             forwarded = kind is ForwardedOptions
             fields = _plain(self._public, only) if forwarded else _fields(kind, only)
             if isinstance(options.get("table"), click.Option):
                 fields.pop("part", None)
             names = [option for option in fields if option not in options]
-            options |= {option: _parameter(option, *fields[option], words) for option in names}
+            for option in names:
+                annotation, default = fields[option]
+                options[option] = _parameter(option, annotation, default, words)
             bundles[name] = kind, names
         return options, bundles
 

@@ -44,7 +44,7 @@ Status: TypeAlias = Literal[
 # long: they are compared where they are asked for.
 _USUAL = tuple(key for key, _ in OURS if key not in ("jump", "safe", "naive"))
 # The policy's own limit, and these times it.
-_AROUND = tuple(Fraction(share, 4) for share in (2, 3, 4, 5, 6))
+_AROUND = Fraction(1, 2), Fraction(3, 4), Fraction(1), Fraction(5, 4), Fraction(3, 2)
 SECONDS = 60.0
 # Every 16th and every 8th person, of so many at least: by these it is said how long all take.
 _PARTS, _FEWEST = (16, 8), 800
@@ -340,7 +340,8 @@ def compare(
     is_read = isinstance(table, Microdata)
     microdata = rules.as_published(table if is_read else rules.microdata(table))
     rules = marked(replace(rules, schema=microdata.schema), microdata)  # also reads the table
-    refuse_misspelt({job.name: job.domain for job in microdata.sensitives}, rules.requirements)
+    domains = {sensitive.name: sensitive.domain for sensitive in microdata.sensitives}
+    refuse_misspelt(domains, rules.requirements)
     if models is not False:  # refused before anything is published
         load("foreknow.utility.models:Question").of(microdata, None if models is True else models)
     lead = _lead(rules)

@@ -52,7 +52,8 @@ class ComparisonPage(Page[Comparison]):
         """The frontier, every run, and why some made no release."""
         comparison = self.result
         yield from [Sentence(sentence, "lead") for sentence in self._best()]
-        if any(candidate.risk is not None for candidate in comparison.safe):
+        risks = [candidate.risk for candidate in comparison.safe if candidate.risk is not None]
+        if risks:
             figure = frontier_figure(comparison)
             verb = "is safe" if comparison.limits_inference else "holds the policy"
             caption = _CAPTION.format(verb)

@@ -188,7 +188,8 @@ def settled(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     before = {header: _role(header, schema) for header in order}
     roles = dict(before)
     if role == "person":  # there is one such column
-        roles |= {header: "identifier" for header in order if roles[header] == role}
+        persons = [header for header in order if roles[header] == role]
+        roles |= dict.fromkeys(persons, "identifier")
     roles[column] = role
     suggested = session.suggested(name)
     comments, text = comments_of(roles, suggested), draft.text

@@ -310,9 +310,8 @@ class Press:
         table = from_toml(draft.text)
         settings_table = {**table.get("publish", {}), "method": method, "form": form}
         settings_table[method] = {**settings_table.get(method, {}), **settings} or None
-        table["publish"] = {
-            key: value for key, value in settings_table.items() if value is not None
-        }
+        given = settings_table.items()
+        table["publish"] = {key: value for key, value in given if value is not None}
         draft.check(table)
         with self._lock:
             if self._running is not None and self._running.is_alive():

@@ -96,9 +96,8 @@ def write_statistics(
         )
     columns = list(map(_as_numbers, simple(table)))
     frame = _frame(pa.table(columns, names=table.column_names), file_name)
-    labelled: dict[str, str | None] = {
-        name: titles[name] for name in table.column_names if name in titles
-    }
+    titled = [name for name in table.column_names if name in titles]
+    labelled: dict[str, str | None] = {name: titles[name] for name in titled}
     try:
         if of_spss:
             pyreadstat.write_sav(

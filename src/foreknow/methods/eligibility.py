@@ -69,12 +69,10 @@ def require_eligible(name: str, l: int, microdata: Microdata, sizes: IntArray) -
     if not len(frequent):
         return
     frequent = frequent[np.argsort(-sizes[frequent], kind="stable")]
-    value_texts = [
-        f"{sizes[code]:,} have {str(microdata.values[code])!r}, which is "
-        f"{sizes[code] - max_people:,} "
-        "too many"
-        for code in frequent[:_NAMED].tolist()
-    ]
+    value_texts = []
+    for code in frequent[:_NAMED].tolist():
+        value, excess = str(microdata.values[code]), sizes[code] - max_people
+        value_texts.append(f"{sizes[code]:,} have {value!r}, which is {excess:,} too many")
     if len(frequent) > _NAMED:
         value_texts.append(f"{len(frequent) - _NAMED:,} more are too frequent as well")
     raise NoSafeRelease(
@@ -117,9 +115,9 @@ def settled_l(
         candidate = replace(method, l=l)
         groups = groups_of(candidate)
         counts = microdata.counts(groups)
-        failures = [
-            failure for requirement in requirements for failure in requirement.failures(counts)
-        ]
+        failures = []
+        for requirement in requirements:
+            failures += requirement.failures(counts)
         if not failures:
             people = int(sizes.sum())
             proof = traits_of(candidate).proof if labelled else None
@@ -140,12 +138,13 @@ _OTHER = 'publish by another method, such as method = "mondrian", whose groups m
 def _implied(requirements: Sequence[Requirement], people: int, l: int) -> bool:
     """True if a limit on every value fails in a smallest group: one has as many as the average."""
     share = Fraction(1, people // (people // l))
-    return any(
-        share >= point.below
-        for requirement in requirements
-        if requirement.values is None and not requirement.excluded and not requirement.about_sets
-        for point in requirement.points
-    )
+    for requirement in requirements:
+        is_selective = requirement.values is not None or requirement.excluded
+        if is_selective or requirement.about_sets:
+            continue
+        if any(share >= point.below for point in requirement.points):
+            return True
+    return False
 
 
 def _largest(microdata: Microdata, sizes: IntArray) -> str:

@@ -114,11 +114,11 @@ def by_values_alone(l: int, equal: int | None) -> Proof:
 
 def _of_one_person(policy: Policy) -> bool:
     """True if all limits are about one person's values, for those who know of nobody else's."""
-    reaches = (point.adversary.speaks for point in policy.points)
-    of_one = all(
-        reach is not None and reach._replace(alike=False) == KnowledgeReach(1) for reach in reaches
-    )
-    return of_one and policy.options.form == "bucketized"
+    for point in policy.points:
+        reach = point.adversary.speaks
+        if reach is None or reach._replace(alike=False) != KnowledgeReach(1):
+            return False
+    return policy.options.form == "bucketized"
 
 
 # Of a method that says no more of it.

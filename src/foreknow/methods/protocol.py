@@ -355,10 +355,10 @@ def settings_of(method: Any) -> dict[str, Any]:
     if not is_dataclass(method):
         return {}
     plain = (str, int, float, bool, dict, type(None))
-    return {
-        name: value if isinstance(value, plain) else _named(value)
-        for name, value in vars(method).items()
-    }
+    named: dict[str, Any] = {}
+    for name, value in vars(method).items():
+        named[name] = value if isinstance(value, plain) else _named(value)
+    return named
 
 
 def _named(value: Any) -> str:

@@ -62,17 +62,10 @@ def settings_for(
     from foreknow.settings import given_of, known_keys, read
 
     key = key_of(name)
-    kind, named_settings = (
-        kind_of(key),
-        [
-            method_settings
-            for method, method_settings in all_settings.items()
-            if key_of(method) == key
-        ],
-    )
-    settings = {
-        setting: x for method_settings in named_settings for setting, x in method_settings.items()
-    }
+    kind, settings = kind_of(key), dict[str, Any]()
+    for method, method_settings in all_settings.items():
+        if key_of(method) == key:  # a method may have several names
+            settings |= method_settings
     unknown = settings.keys() - known_keys(kind.settings)
     for setting, field in kind.settings.model_fields.items():
         if field.is_required() and setting not in settings and not unknown:
@@ -109,6 +102,7 @@ def policy_schema() -> dict[str, Any]:
     from foreknow.policy.file import policy_settings
 
     installed = [key for key, place in METHODS if is_installed(leaf_of(place) or "foreknow")]
-    tables = policy_settings({key: kind_of(key).settings for key in installed})
+    settings = {key: kind_of(key).settings for key in installed}
+    tables = policy_settings(settings)
     json_schema = tables.model_json_schema(by_alias=True)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **json_schema}

@@ -278,5 +278,7 @@ class SparkTable:
 def _first_line(error: BaseException) -> str:
     """The cause of an error, without the hundred lines of where it was."""
     lines = [line for line in str(error).splitlines() if line.strip()]
-    causes = [cause for line in lines if (cause := _CAUSE.match(line))]
-    return causes[-1][1] if causes else lines[0].strip() if lines else type(error).__name__
+    if not lines:
+        return type(error).__name__
+    causes = list(filter(None, map(_CAUSE.match, lines)))
+    return causes[-1][1] if causes else lines[0].strip()

@@ -196,7 +196,7 @@ class StatementQuery:
         pools = set(self.model.pools(part.formula))
         linked = dict(enumerate(map(self.model.pools, self.model.said)))
         for places in components(linked, linked.__getitem__):
-            linked_pools = {pool for place in places for pool in linked[place]}
+            linked_pools = set(chain.from_iterable(linked[place] for place in places))
             if not linked_pools.isdisjoint(pools):
                 pools |= linked_pools
         return [place for place in linked if not pools.isdisjoint(linked[place])]

@@ -461,7 +461,7 @@ def _same_values(counts: GroupCounts, microdata: Microdata) -> GroupCounts:
     """The counts of a release by the sensitive codes of the table."""
     coded_values = [*enumerate(microdata.values)]
     place = {printed(value): code for code, value in coded_values}
-    place |= {str(value): code for code, value in coded_values}
+    place |= {str(value): code for code, value in coded_values}  # wins where both are alike
     codes = np.empty(len(counts.values), dtype=np.int64)
     for code, value in enumerate(counts.values):
         text = str(value) if str(value) in place else printed(value)

@@ -40,7 +40,7 @@ def _merged(
 def _direction(row: Sequence[Fraction]) -> tuple[Fraction, ...]:
     """A row divided by its first number that is not 0: equal for proportional rows."""
     first = next(filter(None, row), Fraction(1))
-    return tuple(chance / first for chance in row)
+    return tuple([chance / first for chance in row])
 
 
 def exact_joint(

@@ -280,12 +280,11 @@ class Guards:
         """Measure what refusals leave, beside so many decoys."""
         if self.coupled:  # by the limits of what a refusal leaves, all of them
             return self.evaluate(groups, owner)
-        return PolicyEvaluation(
-            [
-                guard.refused[decoys].evaluate(None, guard.counted(groups), owner)
-                for guard in self.each
-            ]
-        )
+        evaluations = []
+        for guard in self.each:
+            counts = guard.counted(groups)
+            evaluations.append(guard.refused[decoys].evaluate(None, counts, owner))
+        return PolicyEvaluation(evaluations)
 
     def commit(self, groups: GroupCounts) -> None:
         """Note groups, where these bear on one another."""

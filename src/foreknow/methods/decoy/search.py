@@ -336,13 +336,11 @@ class Search:
     def choose_cuts(self) -> TriedCuts:
         """Choose one cut of each group, from what is known of it, and how many decoys it needs."""
         groups = np.arange(self.n_groups)
-        candidates = Candidates.of(
-            self.attributes,
-            [
-                cuts_of(attribute, codes, self.node, self.weights, self.n_groups, self.cuts)
-                for attribute, codes in zip(self.attributes, self.codes, strict=True)
-            ],
-        )
+        cuts_of_attributes = []
+        for column, codes in zip(self.attributes, self.codes, strict=True):
+            cuts = cuts_of(column, codes, self.node, self.weights, self.n_groups, self.cuts)
+            cuts_of_attributes.append(cuts)
+        candidates = Candidates.of(self.attributes, cuts_of_attributes)
         bags = self.bags_of(self.node, self.n_groups)
         _, kind, forms = self.guards.kinds(bags)
         room, (decoys, deals) = self._room(forms)[kind], self._amounts(forms)[:, kind]
@@ -361,10 +359,8 @@ class Search:
             if not ask.any():
                 break
             parts_by_turn = []
-            for mine, candidate in zip(
-                ask.T, cut.T, strict=True
-            ):  # those of a turn are also of the last
-                points = points[mine[self.node[points]]]
+            for is_asked, candidate in zip(ask.T, cut.T, strict=True):
+                points = points[is_asked[self.node[points]]]  # who is asked was asked before, too
                 parts_by_turn.append(self._parts(points, candidates, candidate)[1:])
             chance = self._chances(parts_by_turn, strayed, kind, decoys)
             good = ask & (chance >= min_chance[:, None])
@@ -477,16 +473,16 @@ class Search:
         whose parts are so far from the shares of the whole group, either way, that none is drawn
         that is further with that chance, by the normal distribution.
         """
-        of_part = np.concatenate(
-            [turn * self.n_groups + group for turn, (group, _) in enumerate(parts_by_turn)]
-        )
-        people = np.concatenate([people for _, people in parts_by_turn])
+        groups_of_turns, people_of_turns = zip(*parts_by_turn, strict=True)
+        lengths = list(map(len, groups_of_turns))
+        turn = np.repeat(np.arange(len(parts_by_turn)), lengths)
+        of_part = turn * self.n_groups + np.concatenate(groups_of_turns)
+        people = np.concatenate(people_of_turns)
         chances = np.zeros(len(parts_by_turn) * self.n_groups)
         cells = of_part[starts_of(of_part)]
         for chance in _CHANCES:
-            quantiles = [
-                chance ** (1 / (n_decoys + 1)) for n_decoys in range(int(decoys.max()) + 1)
-            ]
+            numbers = range(1, int(decoys.max()) + 2)  # of decoys and the cut itself
+            quantiles = [chance ** (1 / number) for number in numbers]
             far = np.array([NormalDist().inv_cdf((1 + quantile) / 2) for quantile in quantiles])
             place = np.full(len(chances), -1)
             place[cells] = np.arange(len(cells))

@@ -130,12 +130,11 @@ class BestFirst:
             self.check(high)
         if low == high or self._is_hopeless(high):
             return
-        spans = [
-            float(losses_of_levels[top] - losses_of_levels[level])
-            for losses_of_levels, level, top in zip(losses, low, high, strict=True)
-        ]
-        steps = [top - level for level, top in zip(low, high, strict=True)]
-        a = max(range(len(low)), key=lambda i: (steps[i] > 0, spans[i], steps[i]))
+        ranks = []
+        for column_losses, level, top in zip(losses, low, high, strict=True):
+            steps, span = top - level, float(column_losses[top] - column_losses[level])
+            ranks.append((steps > 0, span, steps))
+        a = ranks.index(max(ranks))  # the column that is divided
         middle = (low[a] + high[a]) // 2
         for part in (
             self._box(low, (*high[:a], middle, *high[a + 1 :]), box.floor, losses),
@@ -145,13 +144,11 @@ class BestFirst:
                 heapq.heappush(waiting, part)
 
     def _box(self, low: Node, high: Node, floor: float, losses: list[FloatArray]) -> _Box:
-        lowest = (
-            sum(
-                float(losses_of_levels[level])
-                for losses_of_levels, level in zip(losses, low, strict=True)
-            )
-            - _ROUNDING
-        )
+        """A box of nodes, with the least that its nodes can lose."""
+        lowest = 0.0
+        for column_losses, level in zip(losses, low, strict=True):
+            lowest += float(column_losses[level])
+        lowest -= _ROUNDING
         return _Box(max(floor, lowest), sum(low), low, high, losses)
 
     def _may_be_best(self, box: _Box) -> bool:

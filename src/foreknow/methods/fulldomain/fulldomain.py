@@ -200,6 +200,7 @@ class FullDomain(Grouper):
         if chosen is None:
             below = self._below_the_top(int(search.checked.sum()), len(lattice), complete)
             raise self._nothing_safe(rollup, judge, below)
+        suppressed = sorted(search.suppressed.items())
         safe_as_they_are = np.flatnonzero((search.status == SAFE) & np.isnan(search.losses))
         if judge.monotone:
             search.losses[safe_as_they_are] = loss.bounds[safe_as_they_are]
@@ -210,9 +211,7 @@ class FullDomain(Grouper):
             status=search.status,
             checked=search.checked,
             losses=search.losses,
-            suppressed={
-                lattice.node(n): n_people for n, n_people in sorted(search.suppressed.items())
-            },
+            suppressed={lattice.node(number): n_people for number, n_people in suppressed},
             minimal=tuple(map(lattice.node, search.minimal())),
             complete=complete,
             limits_inference=judge.limits_inference,
@@ -261,20 +260,21 @@ class FullDomain(Grouper):
         if cells is not None:
             hidden = np.zeros((int(number.max()) + 1, codes.shape[1]), dtype=bool)
             hidden[number] = cells
-        attributes = tuple(attribute.name for attribute in rollup.attributes)
+        hidden_people = 0
+        if outlier_group is not None:
+            hidden_people = int(view.people[number == outlier_group].sum())
+        attributes, names = [attribute.name for attribute in rollup.attributes], []
+        for name, top in zip(attributes, rollup.tops, strict=True):
+            grid = microdata.grids.get(name, "exact")
+            names.append(level_names(microdata.schema, name, top, grid))
         return LatticeResult(
-            attributes=attributes,
-            names=tuple(
-                level_names(microdata.schema, name, top, microdata.grids.get(name, "exact"))
-                for name, top in zip(attributes, rollup.tops, strict=True)
-            ),
+            attributes=tuple(attributes),
+            names=tuple(names),
             tops=rollup.tops,
             chosen=view.levels,
             outlier_group=outlier_group,
             hidden=hidden,
-            hidden_people=0
-            if outlier_group is None
-            else int(view.people[number == outlier_group].sum()),
+            hidden_people=hidden_people,
             objective=self.objective,
             find=self.find,
             **fields,

@@ -85,7 +85,7 @@ class LocalSuppression:
         return np.asarray(self._costs[classes][:, shown].sum(axis=1))
 
     def _keep_most(self, choices: list[tuple[int, ...]]) -> bool:
-        """Make groups by the choice of columns that keeps most; whether there is one."""
+        """Make groups by the choice of columns that keeps most; False if there is none."""
         if not len(self._rest):
             return False
         counts = self._counts.take(self._rest)
@@ -95,10 +95,10 @@ class LocalSuppression:
         weighed = self._ledger.evaluate(None, all_merged, np.arange(all_merged.n_groups))
         ends = np.cumsum([of_choice.n_groups for of_choice in merged])[:-1]
         safe_each = np.split(weighed.safe_each(), ends)
-        saved = [
-            float(self._saved(hidden, self._rest)[safe[of_class]].sum())
-            for hidden, of_class, safe in zip(choices, divisions, safe_each, strict=True)
-        ]
+        saved = []
+        for hidden, of_class, is_safe in zip(choices, divisions, safe_each, strict=True):
+            saved_by_classes = self._saved(hidden, self._rest)
+            saved.append(float(saved_by_classes[is_safe[of_class]].sum()))
         best = int(np.argmax(saved))
         if not saved[best] > 0:
             return False
@@ -106,9 +106,9 @@ class LocalSuppression:
         proposed = merged[best].take(safe)
         accepted = self._ledger.evaluate(None, proposed, np.arange(len(safe))).accept_greedily()
         numbers = safe[accepted]
-        self._groups += [
-            LocalGroup(choices[best], self._rest[divisions[best] == number]) for number in numbers
-        ]
+        for number in numbers:
+            classes = self._rest[divisions[best] == number]
+            self._groups.append(LocalGroup(choices[best], classes))
         self._rest = self._rest[~np.isin(divisions[best], numbers)]
         return len(numbers) > 0
 

@@ -37,19 +37,20 @@ class Loss:
         for codes, levels, weight in zip(finest.codes, rollup.levels, of_columns, strict=True):
             people = np.bincount(codes, finest.people, len(levels[0])).astype(np.float64)
             # What one person loses at each node of each level; and all of them together.
-            costs = [weight * cost for cost in _COSTS[kind](levels, people)]
-            total = [
-                float((people * c[nodes]).sum()) for c, nodes in zip(costs, levels, strict=True)
-            ]
-            totals.append(np.array(total))
+            costs, total = [], np.zeros(len(levels))
+            for level, cost in enumerate(_COSTS[kind](levels, people)):
+                costs.append(weight * cost)
+                total[level] = (people * costs[level][levels[level]]).sum()
+            totals.append(total)
             costs_by_column.append(costs)
         worst = sum(float(total[-1]) for total in totals) or 1.0
         # Of each quasi-identifier, what each of its levels loses.
         self.steps = [total / worst for total in totals]
         # What is lost in addition by suppressing one person of a node.
-        self._more = [
-            [(costs[-1][0] - cost) / worst for cost in costs] for costs in costs_by_column
-        ]
+        self._more: list[list[FloatArray]] = []
+        for costs in costs_by_column:
+            suppressed = costs[-1][0]
+            self._more.append([(suppressed - cost) / worst for cost in costs])
         self._levels, self._by_cell = rollup.levels, by_cell
         self._least_of: dict[tuple[int, int, int], FloatArray] = {}
         # By node: what is lost with nobody suppressed; what suppressing one person adds, at least.
@@ -57,9 +58,10 @@ class Loss:
         self.bounds = self.each = np.empty(0)
         if lattice is not None:
             self.bounds = np.minimum(lattice.sums(self.steps), 1.0)
-            cheapest = [
-                np.array([cost.min() for cost in extra_costs]) for extra_costs in self._more
-            ]
+            cheapest = []
+            for extra_costs in self._more:
+                least_of_levels = [cost.min() for cost in extra_costs]
+                cheapest.append(np.array(least_of_levels))
             self.each = lattice.least(cheapest) if by_cell else lattice.sums(cheapest)
 
     def floor(self, node: Node) -> float:
@@ -131,10 +133,9 @@ def joined(parts: Sequence[GroupCounts]) -> GroupCounts:
     """The groups of several counts of the same values, one after the other."""
     if len(parts) == 1:
         return parts[0]
-    sizes, codes, counts = (
-        np.concatenate([getattr(part, name) for part in parts])
-        for name in ("sizes", "codes", "counts")
-    )
+    sizes = np.concatenate([part.sizes for part in parts])
+    codes = np.concatenate([part.codes for part in parts])
+    counts = np.concatenate([part.counts for part in parts])
     lengths = np.concatenate([np.diff(part.offsets) for part in parts])
     offsets = np.concatenate(([0], np.cumsum(lengths)))
     values, semantics = parts[0].values, parts[0].semantics

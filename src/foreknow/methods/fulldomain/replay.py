@@ -9,6 +9,7 @@ unsafe: only those need to be asked about above which no other comes before.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,7 +52,7 @@ class Replay:
         if len(policy.looked_at) > 1:  # in other groups than those that are published
             return None
         rollup = Rollup(microdata)
-        if np.prod([float(top + 1) for top in rollup.tops]) > _MOST_NODES:
+        if prod(top + 1 for top in rollup.tops) > _MOST_NODES:
             return None
         everyone, lattice = microdata.everyone(), Lattice(rollup.tops)
         ledger = policy.ledger(everyone.values, everyone)
@@ -67,11 +68,8 @@ class Replay:
         tie = lattice.heights * len(lattice) + np.arange(len(lattice))
         before = loss.bounds < loss.bounds[chosen]
         before |= (loss.bounds == loss.bounds[chosen]) & (tie < tie[chosen])
-        numbers = [
-            number
-            for number in np.flatnonzero(before).tolist()
-            if not any(before[parent] for parent in lattice.parents(number))
-        ]
+        candidates = np.flatnonzero(before).tolist()
+        numbers = [n for n in candidates if not before[[*lattice.parents(n)]].any()]
         if len(numbers) > _MOST_ASKED:
             return None
         of_row = result.groups

@@ -6,7 +6,7 @@ there. From then on the groups of the smallest finer node at hand are relabelled
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
@@ -53,11 +53,10 @@ class View:
     @property
     def codes(self) -> list[Codes]:
         """The code of each group, by attribute."""
-        return [
-            codes
-            for keys, sizes in zip(self.keys, self.sizes, strict=True)
-            for codes in np.unravel_index(keys, sizes)
-        ]
+        codes: list[Codes] = []
+        for keys, sizes in zip(self.keys, self.sizes, strict=True):
+            codes += np.unravel_index(keys, sizes)
+        return codes
 
     @property
     def people(self) -> IntArray:
@@ -113,22 +112,27 @@ class ViewCache:
             self._used = np.delete(self._used, oldest)
 
 
+def _numbers_of_nodes(levels: Sequence[IntArray]) -> list[int]:
+    """How many nodes each level has."""
+    return [int(nodes[-1]) + 1 for nodes in levels]
+
+
 class Rollup:
     """The counts of every node of a table's lattice that is asked for."""
 
     def __init__(self, microdata: Microdata) -> None:
         self.attributes = microdata.attributes
         self.levels = list(map(levels_of, self.attributes))
-        self.tops: Node = tuple(len(levels) - 1 for levels in self.levels)
-        self.sizes = [[int(nodes[-1]) + 1 for nodes in levels] for levels in self.levels]
+        self.tops: Node = tuple([len(levels) - 1 for levels in self.levels])
+        self.sizes = list(map(_numbers_of_nodes, self.levels))
         self._points = points = Points.of(microdata)
         self._blocks = list(self._joined(max(1 << 10, min(len(points), _MOST_TOGETHER))))
         bottom = (0,) * len(self.levels)
         sizes = self._sizes_at(bottom)
-        keys = [
-            Keys(points.codes[block], block_sizes).of().astype(narrowest(prod(block_sizes)))
-            for block, block_sizes in zip(self._blocks, sizes, strict=True)
-        ]
+        keys = []
+        for block, block_sizes in zip(self._blocks, sizes, strict=True):
+            keys_of_block = Keys(points.codes[block], block_sizes).of()
+            keys.append(keys_of_block.astype(narrowest(prod(block_sizes))))
         self.finest = View(bottom, keys, sizes, points.counts(microdata))
         self.cache = ViewCache(self.finest)
 
@@ -193,12 +197,11 @@ class Rollup:
 
     def _keys_at(self, finer: View, node: Node) -> list[Codes]:
         """The key of each group of a finer view at a node, by block."""
-        return [
-            block_keys
-            if finer.levels[block] == node[block]
-            else self._map(block, finer, node).take(block_keys)
-            for block, block_keys in zip(self._blocks, finer.keys, strict=True)
-        ]
+        keys: list[Codes] = []
+        for block, block_keys in zip(self._blocks, finer.keys, strict=True):
+            is_same = finer.levels[block] == node[block]
+            keys.append(block_keys if is_same else self._map(block, finer, node).take(block_keys))
+        return keys
 
     def _map(self, block: slice, finer: View, node: Node) -> Codes:
         """The key at a node of each key of a block of attributes in a finer view."""
@@ -278,11 +281,11 @@ def counts_at(
                 f"{did_you_mean(str(column), names)}"
             )
     rollup = Rollup(microdata)
-    node = tuple(
-        _level(name, levels.get(name, SUPPRESSED), top)
-        for name, top in zip(names, rollup.tops, strict=True)
-    )
-    return rollup.labelled(rollup.view(node))
+    node = []
+    for name, top in zip(names, rollup.tops, strict=True):
+        level = levels.get(name, SUPPRESSED)
+        node.append(_level(name, level, top))
+    return rollup.labelled(rollup.view(tuple(node)))
 
 
 def _level(name: str, level: Any, top: int) -> int:

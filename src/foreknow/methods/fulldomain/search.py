@@ -79,9 +79,9 @@ class Order:
             before = np.cumsum(marks[order.nodes])
             n_settled = before[-1] + 1 - before[order.places[nodes]]
         below = self._below[nodes] if follows else np.ones(len(nodes))
-        safe, hopeless = (
-            (yes / (yes + no))[self._rank[nodes]] for yes, no in (self._safe, self._hopeless)
-        )
+        rank = self._rank[nodes]
+        safe = (self._safe[0] / self._safe.sum(axis=0))[rank]
+        hopeless = (self._hopeless[0] / self._hopeless.sum(axis=0))[rank]
         gain = safe * np.where(marks[nodes], n_settled, 0) ** _WEIGHT
         score = gain + hopeless * below**_WEIGHT
         best, best_score = -1, -1.0

@@ -8,6 +8,7 @@ with them, and published.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -98,7 +99,7 @@ class Judge:
         return verdicts
 
     def leaving(self, views: Sequence[View]) -> list[tuple[BoolArray, IntArray]]:
-        """Which groups at each node are unsafe by themselves, and how many leave each at least.
+        """For each view, a mask of groups that are unsafe alone, and how many leave each at least.
 
         Where merging never hurts they leave at any node below, too: what is kept of a group is a
         union of groups of a safe release, so it is safe by itself. If too many must leave, only
@@ -106,20 +107,16 @@ class Judge:
         """
         fewest_leaving = [self._least(view.counts) for view in views]
         unsafe = [of_view > 0 for of_view in fewest_leaving]
-        undecided = [
-            place for place, of_view in enumerate(fewest_leaving) if of_view.sum() <= self.most
-        ]
+        n_leaving = [of_view.sum() for of_view in fewest_leaving]
+        undecided = [place for place, number in enumerate(n_leaving) if number <= self.most]
         # Where nobody may leave, whoever is unsafe alone may be safe in a release, on average.
         if undecided and self.most:
             counts = [views[place].counts for place in undecided]
             ends = np.cumsum([of_view.n_groups for of_view in counts])[:-1]
-            for place, of_view in zip(
-                undecided, np.split(~self._alone(joined(counts)), ends), strict=True
-            ):
-                unsafe[place], fewest_leaving[place] = (
-                    of_view,
-                    np.maximum(fewest_leaving[place], of_view),
-                )
+            unsafe_alone = np.split(~self._alone(joined(counts)), ends)
+            for place, of_view in zip(undecided, unsafe_alone, strict=True):
+                unsafe[place] = of_view
+                fewest_leaving[place] = np.maximum(fewest_leaving[place], of_view)
         return [*zip(unsafe, fewest_leaving, strict=True)]
 
     def _least(self, counts: GroupCounts) -> IntArray:
@@ -179,7 +176,7 @@ class Judge:
     def _cells(self, view: View, outliers: BoolArray, loss: Loss) -> BoolArray | None:
         """The cells that each group hides; None where only whole outliers are safe."""
         members, codes = np.flatnonzero(outliers), np.stack(view.codes, axis=1)
-        sizes = [size for block in view.sizes for size in block]
+        sizes = chain.from_iterable(view.sizes)
         columns = [a for a, size in enumerate(sizes) if size > 1]
         ledger = self._ledger.copy()
         if len(members) < view.counts.n_groups:
@@ -199,10 +196,10 @@ class Judge:
         Where merging never hurts, one more never hurts: the number is found by bisection.
         """
         if not self.monotone:
-            possible = (  # any of them may help, more may not
-                n for n in range(len(candidates) + 1) if self._helps(counts, unsafe, candidates[:n])
-            )
-            return next(possible, None)
+            for n in range(len(candidates) + 1):  # any of them may help, more may not
+                if self._helps(counts, unsafe, candidates[:n]):
+                    return n
+            return None
         if self._helps(counts, unsafe, candidates[:0]):
             return 0
         low, high = 0, len(candidates)

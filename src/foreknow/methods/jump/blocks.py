@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
@@ -55,10 +56,11 @@ class Placed:
     @cached_property
     def groups(self) -> tuple[tuple[int, ...], ...]:
         """People of each group."""
-        return tuple(
-            tuple(person for cell in cells for person in self.cells[cell])
-            for cells in self.block.cells_of
-        )
+        groups = []
+        for cells in self.block.cells_of:
+            people = chain.from_iterable(self.cells[cell] for cell in cells)
+            groups.append(tuple(people))
+        return tuple(groups)
 
 
 @dataclass
@@ -82,16 +84,7 @@ class BlockTree:
         parts: list[list[tuple[int, ...]]] = [[] for _ in range(max(part_of) + 1)]
         for people in _members(cell_of):
             parts[part_of[people[0]]].append(people)
-        # For each lower level: (place of the block, block, group) of every person.
-        homes = [
-            {
-                person: (place, placed.block, group)
-                for place, placed in enumerate(self.level(j))
-                for group, people in enumerate(placed.groups)
-                for person in people
-            }
-            for j in range(i)
-        ]
+        homes = list(map(self._homes, range(i)))  # of each lower level
         placed_blocks = []
         for part in parts:
             first = [people[0] for people in part]
@@ -99,16 +92,23 @@ class BlockTree:
             for home in homes:
                 homes_of_cells = [home[person] for person in first]
                 blocks = {place: block for place, block, _ in homes_of_cells}
-                below.append(
-                    tuple(
-                        Below(block, tuple(g if p == place else -1 for p, _, g in homes_of_cells))
-                        for place, block in blocks.items()
-                    )
-                )
+                blocks_below = []
+                for place, block in blocks.items():
+                    groups = [group if at == place else -1 for at, _, group in homes_of_cells]
+                    blocks_below.append(Below(block, tuple(groups)))
+                below.append(tuple(blocks_below))
             group_of = renumber(functions[i][person] for person in first)
             block = self.shape(tuple(map(len, part)), group_of, tuple(below))
             placed_blocks.append(Placed(block, tuple(part)))
         return placed_blocks
+
+    def _homes(self, j: int) -> dict[int, tuple[int, Block, int]]:
+        """The place of the block of each person at a level, the block, and the group in it."""
+        homes: dict[int, tuple[int, Block, int]] = {}
+        for place, placed in enumerate(self.level(j)):
+            for group, people in enumerate(placed.groups):
+                homes |= dict.fromkeys(people, (place, placed.block, group))
+        return homes
 
     def shape(
         self,
@@ -117,8 +117,11 @@ class BlockTree:
         below: tuple[tuple[Below, ...], ...],
     ) -> Block:
         """The one block of a shape."""
-        below_key = tuple(tuple((b.block.number, b.group_of) for b in level) for level in below)
-        key = (sizes, group_of, below_key)
+        below_key = []
+        for level in below:
+            shapes_of_level = [(lower.block.number, lower.group_of) for lower in level]
+            below_key.append(tuple(shapes_of_level))
+        key = (sizes, group_of, tuple(below_key))
         if key not in self._known:
             self._known[key] = Block(len(self._known), sizes, group_of, below)
             self.blocks.append(self._known[key])
@@ -126,22 +129,20 @@ class BlockTree:
 
     def without(self, block: Block, levels: Sequence[bool]) -> tuple[Block, tuple[int, ...]]:
         """The block without some lower levels, and the new cell of each cell."""
-        levels_below = [
-            () if out else below for below, out in zip(block.below, levels, strict=True)
-        ]
-        cell_of = renumber(
-            (group, *(b.group_of[c] for level in levels_below for b in level))
-            for c, group in enumerate(block.group_of)
-        )
-        old = [cells[0] for cells in _members(cell_of)]
-        small = self.shape(
-            _sums(cell_of, block.sizes),
-            tuple(block.group_of[c] for c in old),
-            tuple(
-                tuple(Below(b.block, tuple(b.group_of[c] for c in old)) for b in level)
-                for level in levels_below
-            ),
-        )
+        pairs = zip(block.below, levels, strict=True)
+        kept_levels = [() if is_out else below for below, is_out in pairs]
+        groups_below = [below.group_of for below in chain.from_iterable(kept_levels)]
+        cell_of = renumber(zip(block.group_of, *groups_below, strict=True))
+        first = [cells[0] for cells in _members(cell_of)]
+        small_below = []
+        for level in kept_levels:
+            small_level = []
+            for below in level:
+                groups = [below.group_of[cell] for cell in first]
+                small_level.append(Below(below.block, tuple(groups)))
+            small_below.append(tuple(small_level))
+        group_of = tuple([block.group_of[cell] for cell in first])
+        small = self.shape(_sums(cell_of, block.sizes), group_of, tuple(small_below))
         return small, cell_of
 
 

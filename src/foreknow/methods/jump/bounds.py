@@ -33,17 +33,14 @@ MARGIN = Fraction(1, 10**6)
 def surely_safe(exact: Exact, parts: Sequence[Part], levels: Sequence[int]) -> bool:
     """True if the disclosure set has the property for certain; False says nothing."""
     loss = most_lost(exact, parts, levels)
-    return loss < 1 and all(
-        survives(
-            exact.strategy.property,
-            [(exact.palette[c], counts[g]) for c, counts in columns if counts[g]],
-            size,
-            size,
-            loss,
-        )
-        for block, columns in parts
-        for g, size in enumerate(block.group_sizes)
-    )
+    if loss >= 1:
+        return False
+    for block, columns in parts:
+        for group, size in enumerate(block.group_sizes):
+            row = [(exact.palette[c], counts[group]) for c, counts in columns if counts[group]]
+            if not survives(exact.strategy.property, row, size, size, loss):
+                return False
+    return True
 
 
 def most_lost(exact: Exact, parts: Sequence[Part], levels: Sequence[int]) -> Fraction:
@@ -80,13 +77,14 @@ def _most_safe(exact: Exact, j: int, block: Block, columns: Sequence[Column]) ->
     for n in range(1, len(order) + 1):
         chosen = {lower_group: k for k, lower_group in enumerate(order[:n])}
         room = _room(block, people, chosen)
-        limits = {
-            colour: [exact.limit(sizes[lower_group], colour) for lower_group in chosen]
-            for colour, _ in values
-        }
-        if any(min(row) < 0 for row in limits.values()):
-            return Fraction(0)
-        if sum(room.work(c, limits[v]) * copies for (v, c), copies in values.items()) > WORK:
+        limits: dict[int, list[int]] = {}
+        work = 0
+        for (colour, counts), copies in values.items():
+            limits[colour] = [exact.limit(sizes[lower_group], colour) for lower_group in chosen]
+            if min(limits[colour]) < 0:
+                return Fraction(0)
+            work += room.work(counts, limits[colour]) * copies
+        if work > WORK:
             break
         best = room, limits
     if best is None:
@@ -102,11 +100,11 @@ def _room(
     cells: list[tuple[int, int, int]] = []
     remainder: list[tuple[int, int | None]] = []
     for g, size in enumerate(block.group_sizes):
-        chosen_cells = [
-            (n, g, chosen[lower_group])
-            for (h, lower_group), n in people.items()
-            if h == g and lower_group in chosen
-        ]
+        chosen_cells = []
+        for (group, lower_group), n in people.items():
+            place = chosen.get(lower_group)
+            if group == g and place is not None:
+                chosen_cells.append((n, g, place))
         remaining = size - sum(n for n, _, _ in chosen_cells)
         if remaining:
             remainder.append((remaining, None))
@@ -138,11 +136,11 @@ class _Room:
         for counts, limits in values:
             after = np.zeros_like(state)
             for numbers, chance in self._ways(counts, limits):
-                to = tuple(slice(a, None) for a in numbers)
-                source = tuple(
-                    slice(0, n + 1 - a) for a, (n, _, _) in zip(numbers, self.cells, strict=True)
-                )
-                after[to] += chance * state[source]
+                to, source = [], []
+                for taken, (n, _, _) in zip(numbers, self.cells, strict=True):
+                    to.append(slice(taken, None))
+                    source.append(slice(0, n + 1 - taken))
+                after[tuple(to)] += chance * state[tuple(source)]
             state = after
         full = [n for n, _, _ in self.cells]
         return min(1.0, float(state[tuple(full)]) / self._chance(self.sizes, full))

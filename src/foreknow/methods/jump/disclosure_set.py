@@ -19,7 +19,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import product
+from itertools import chain, product
+from operator import add
 from typing import Any, Literal, TypeAlias
 
 from foreknow.errors import BeyondReach
@@ -162,11 +163,12 @@ class Exact:
 
     def permutation_safe(self, parts: Sequence[Part]) -> bool:
         """True if the permutation set has the property: every group's average person does."""
-        return all(
-            self.allows([(colour, row[g]) for colour, row in columns], size, size)
-            for block, columns in parts
-            for g, size in enumerate(block.group_sizes)
-        )
+        for block, columns in parts:
+            for group, size in enumerate(block.group_sizes):
+                row = [(colour, counts[group]) for colour, counts in columns]
+                if not self.allows(row, size, size):
+                    return False
+        return True
 
     def disclosure_safe(self, i: int, parts: Sequence[Part]) -> bool:
         """True if a disclosure set has the property: counted in few steps, bounded, or in all."""
@@ -192,7 +194,7 @@ class Exact:
         needs: list[EarlierNeed] = []
         for j in range(i):
             need = self.strategy.need(j, i)
-            if all(before is EarlierNeed.NOTHING for before in needs):
+            if set(needs) <= {EarlierNeed.NOTHING}:
                 need = EarlierNeed.PERMUTATION
             if need is not EarlierNeed.ALWAYS and not all(self._fit(*part, j) for part in parts):
                 need = EarlierNeed.NOTHING
@@ -204,15 +206,14 @@ class Exact:
         key = (block.number, columns, j)
         if key not in self._fits:
             values = [(colour, sum(counts)) for colour, counts in columns]
-            groups = [size for below in block.below[j] for size in below.block.group_sizes]
-            room = [
-                [min(total, max(self.limit(size, colour), 0)) for colour, total in values]
-                for size in groups
-            ]
-            by_value = map(sum, zip(*room, strict=True))
-            self._fits[key] = all(map(int.__ge__, map(sum, room), groups)) and all(
-                space >= total for space, (_, total) in zip(by_value, values, strict=True)
-            )
+            space_of_values, fits = [0] * len(values), True
+            for size in chain.from_iterable(below.block.group_sizes for below in block.below[j]):
+                room = [min(total, max(self.limit(size, colour), 0)) for colour, total in values]
+                fits = fits and sum(room) >= size
+                space_of_values = list(map(add, space_of_values, room))
+            for space, (_, total) in zip(space_of_values, values, strict=True):
+                fits = fits and space >= total
+            self._fits[key] = fits
         return self._fits[key]
 
     def count(self, i: int, parts: Sequence[Part]) -> TableCounts:
@@ -240,15 +241,15 @@ class Exact:
             parts, blocks, cells, weights, strict=True
         ):
             if (block, columns) not in counted_of:
-                rows = {
-                    column: tuple(
-                        total * column[1][group] // block.group_sizes[group] - row[cell]
-                        for group, cell in zip(block.group_of, cell_of, strict=True)
-                    )
-                    for column, row in zip(tables.classes, tables.sums(weight_of), strict=True)
-                }
+                rows: dict[Column, tuple[int, ...]] = {}
+                for column, row in zip(tables.classes, tables.sums(weight_of), strict=True):
+                    numbers = []
+                    for group, cell in zip(block.group_of, cell_of, strict=True):
+                        all_tables = total * column[1][group] // block.group_sizes[group]
+                        numbers.append(all_tables - row[cell])
+                    rows[column] = tuple(numbers)
                 counted_of[block, columns] = CountedBlock(block, columns, rows)
-        return TableCounts(total - stopped, total, tuple(counted_of[part] for part in parts))
+        return TableCounts(total - stopped, total, tuple([counted_of[part] for part in parts]))
 
     def _verdict(self, j: int, key: Any) -> bool:
         if (j, key) not in self._verdicts:
@@ -258,15 +259,14 @@ class Exact:
 
     def _judged(self, counts: TableCounts) -> bool:
         """True if everybody's values have the property; nobody's when there are no tables."""
-        return counts.size > 0 and all(
-            self.allows(
-                [(column[0], part.tables[column][cell]) for column in part.columns],
-                counts.size,
-                part.block.group_sizes[group],
-            )
-            for part in {id(part): part for part in counts.parts}.values()
-            for cell, group in enumerate(part.block.group_of)
-        )
+        if not counts.size:
+            return False
+        for part in {id(part): part for part in counts.parts}.values():
+            for cell, group in enumerate(part.block.group_of):
+                row = [(column[0], part.tables[column][cell]) for column in part.columns]
+                if not self.allows(row, counts.size, part.block.group_sizes[group]):
+                    return False
+        return True
 
 
 def rows_of(groups: Sequence[Sequence[int]], codes: Sequence[int]) -> dict[int, tuple[int, ...]]:
@@ -284,7 +284,11 @@ def rows_of(groups: Sequence[Sequence[int]], codes: Sequence[int]) -> dict[int, 
 def _stopped(
     blocks: Sequence[BlockTables], needs: Needs, budget: Budget, stops: Callable[[Seen], bool]
 ) -> tuple[int, list[dict[Seen, int]]]:
-    """How many tables are stopped, and by what is seen of each block: with how many others."""
+    """How many tables are stopped; and for each block, by what is seen of it, with how many others.
+
+    Two passes over the blocks: forwards, how many tables there are up to each block by what is seen
+    of them together (`ahead`); backwards, how many of those to come are stopped (`values`).
+    """
     none: dict[EarlierNeed, Any] = {
         EarlierNeed.PERMUTATION: True,
         EarlierNeed.NOTHING: None,
@@ -296,10 +300,7 @@ def _stopped(
         step: dict[tuple[Seen, Seen], Seen] = {}
         for before, weight in ahead[-1].items():
             for end, ways in block.ends.items():
-                combined = tuple(
-                    None if a is None or b is None else a is True or tuple(sorted((*a, *b)))
-                    for a, b in zip(before, end, strict=True)
-                )
+                combined = tuple(map(_both, before, end))
                 if not _lost(combined):
                     step[before, end] = combined
                     reached[combined] = reached.get(combined, 0) + weight * ways
@@ -317,6 +318,13 @@ def _stopped(
                 earlier[before] += blocks[place].ends[end] * values[combined]
         values = earlier
     return number, weights
+
+
+def _both(view: Any, other: Any) -> Any:
+    """The view of a level in two blocks together; None if it is not safe in one."""
+    if view is None or other is None:
+        return None
+    return view is True or tuple(sorted((*view, *other)))
 
 
 def _lost(views: Seen) -> bool:
@@ -340,9 +348,9 @@ class BlockTables:
         n_copies = Counter(columns)
         self.classes = sorted(n_copies, key=lambda column: (-sum(column[1]), column))
         self.copies = [n_copies[column] for column in self.classes]
-        self.total = math.prod(map(math.factorial, block.group_sizes)) // math.prod(
-            math.factorial(count) for _, counts in columns for count in counts
-        )
+        counts_of_values = chain.from_iterable(counts for _, counts in columns)
+        self.total = math.prod(map(math.factorial, block.group_sizes))
+        self.total //= math.prod(map(math.factorial, counts_of_values))
         self.ends: dict[Seen, int] = {}
         self._keep_all = EarlierNeed.ALWAYS in needs
         # For each layer: class and cells; (source, target, ways, copies) of each edge; weights.
@@ -357,15 +365,13 @@ class BlockTables:
             options = spreads(counts, block.cells_of, block.sizes, exact.budget)
             states = {(self.copies[which], *state[1:]): n for state, n in states.items()}
             for r, cells in enumerate(options):
-                of_value = tuple(self._of_value(*level, colour, cells) for level in self._levels)
+                of_value = tuple([self._of_value(*level, colour, cells) for level in self._levels])
                 states = self._layer(states, which, cells, of_value, last=r == len(options) - 1)
-        self._done = [
-            tuple(
-                self._of_all(*level, view) for level, view in zip(self._levels, views, strict=True)
-            )
-            for _, _, views in states
-        ]
-        for end, weight in zip(self._done, states.values(), strict=True):
+        self._done: list[Seen] = []
+        for (_, _, views), weight in states.items():
+            levels = zip(self._levels, views, strict=True)
+            end = tuple([self._of_all(*level, view) for level, view in levels])
+            self._done.append(end)
             if self._keep_all or not _lost(end):
                 self.ends[end] = self.ends.get(end, 0) + weight
 
@@ -427,10 +433,11 @@ class BlockTables:
                 for c, n in enumerate(cells):
                     totals[which][c] += n * flow
             values = before
-        return [
-            [number // (size * copies) for number, size in zip(row, self.block.sizes, strict=True)]
-            for row, copies in zip(totals, self.copies, strict=True)
-        ]
+        sums: list[list[int]] = []
+        for row, copies in zip(totals, self.copies, strict=True):
+            pairs = zip(row, self.block.sizes, strict=True)
+            sums.append([number // (size * copies) for number, size in pairs])
+        return sums
 
     def _at_first(self, blocks: tuple[Below, ...], need: EarlierNeed) -> Any:
         """The view of a level before any value."""
@@ -438,10 +445,10 @@ class BlockTables:
             return None
         if need is not EarlierNeed.PERMUTATION:
             return ((),) * len(blocks)
-        sizes = [size for below in blocks for size in below.block.group_sizes]
-        if self._exact.complete:
-            return True if all(self._exact.limit(size, 0) >= 0 for size in sizes) else None
-        return ((),) * len(sizes)
+        sizes = [*chain.from_iterable(below.block.group_sizes for below in blocks)]
+        if not self._exact.complete:
+            return ((),) * len(sizes)
+        return True if all(self._exact.limit(size, 0) >= 0 for size in sizes) else None
 
     def _of_value(
         self, blocks: tuple[Below, ...], need: EarlierNeed, colour: int, cells: Sequence[int]
@@ -456,10 +463,9 @@ class BlockTables:
             for group, n in zip(below.group_of, cells, strict=True):
                 if n and group >= 0:
                     sums[group] += n
-            if need is not EarlierNeed.ALWAYS and any(
-                n > self._exact.limit(size, colour) for n, size in zip(sums, sizes, strict=True)
-            ):
-                return None
+            for n, size in zip(sums, sizes, strict=True):
+                if need is not EarlierNeed.ALWAYS and n > self._exact.limit(size, colour):
+                    return None
             if need is EarlierNeed.PERMUTATION:
                 parts += [(colour, n) if n else None for n in sums]
             else:
@@ -471,7 +477,7 @@ class BlockTables:
         if view is None or view is True:
             return view
         if need is EarlierNeed.PERMUTATION:
-            sizes = [size for below in blocks for size in below.block.group_sizes]
+            sizes = [*chain.from_iterable(below.block.group_sizes for below in blocks)]
             return True if all(map(self._exact.allows, view, sizes, sizes)) else None
         parts = [(below.block, columns) for below, columns in zip(blocks, view, strict=True)]
         unsure = need is EarlierNeed.GATED and not self._exact.complete
@@ -480,17 +486,21 @@ class BlockTables:
 
 def _after(views: Seen, of_value: Seen) -> Seen:
     """The view after one more value."""
-    return tuple(
-        None
-        if old is None or new is None
-        else True
-        if old is True
-        else tuple(
-            have if column is None else tuple(sorted((*have, column)))
-            for have, column in zip(old, new, strict=True)
-        )
-        for old, new in zip(views, of_value, strict=True)
-    )
+    return tuple(map(_level_after, views, of_value))
+
+
+def _level_after(view: Any, of_value: Any) -> Any:
+    """The view of a level after one more value; None if it is not safe any more."""
+    if view is None or of_value is None:
+        return None
+    if view is True:
+        return True
+    groups = []
+    for columns, column in zip(view, of_value, strict=True):
+        if column is not None:
+            columns = tuple(sorted((*columns, column)))
+        groups.append(columns)
+    return tuple(groups)
 
 
 def key_of(parts: Sequence[Part]) -> tuple[tuple[int, tuple[Column, ...]], ...]:
@@ -503,11 +513,10 @@ def _splits(count: int, room: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
     """All ways to split a number among cells with limited room."""
     if len(room) == 1:
         return ((count,),) if count <= room[0] else ()
-    return tuple(
-        (first, *others_split)
-        for first in range(min(count, room[0]) + 1)
-        for others_split in _splits(count - first, room[1:])
-    )
+    splits = []
+    for first in range(min(count, room[0]) + 1):
+        splits += [(first, *split) for split in _splits(count - first, room[1:])]
+    return tuple(splits)
 
 
 def spreads(
@@ -525,13 +534,12 @@ def spreads(
             ways = [sum(ways[max(0, n - sizes[c]) : n + 1]) for n in range(count + 1)]
         number *= ways[count]
     budget.spend(number)
+    splits_of_groups = []
+    for count, cells in zip(counts, cells_of, strict=True):
+        room = tuple([sizes[cell] for cell in cells])
+        splits_of_groups.append(_splits(count, room))
     rows = []
-    for chosen in product(
-        *(
-            _splits(count, tuple(sizes[c] for c in cells))
-            for count, cells in zip(counts, cells_of, strict=True)
-        )
-    ):
+    for chosen in product(*splits_of_groups):
         row = [0] * len(sizes)
         for cells, numbers in zip(cells_of, chosen, strict=True):
             for c, n in zip(cells, numbers, strict=True):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -50,7 +51,8 @@ class Function:
         if isinstance(source, Function):
             return source
         if isinstance(source, Mapping):
-            return cls(levels=tuple((str(c), _level(c, level)) for c, level in source.items()))
+            levels = [(str(column), _level(column, level)) for column, level in source.items()]
+            return cls(levels=tuple(levels))
         if isinstance(source, str):
             if "=" in source and "|" not in source:
                 return cls(levels=_read_levels(source))
@@ -80,16 +82,18 @@ class Function:
                 f"the function {self.short} is a lattice node, which only a Microdata has: see "
                 "partition, or publish"
             )
-        group_of = {person: g for g, group in enumerate(self.groups or ()) for person in group}
+        group_of: dict[Person, int] = {}
+        for number, group in enumerate(self.groups or ()):
+            group_of |= dict.fromkeys(group, number)
         missing = [person for person in people if person not in group_of]
         if missing:
             raise InputError(f"the function {self.short} says nothing about {missing[0]!r}")
         if len(group_of) > len(people):
             in_table = set(people)
-            extra = next(person for person in group_of if person not in in_table)
-            hint = did_you_mean(str(extra), list(map(str, people)))
+            extra = [person for person in group_of if person not in in_table]
+            hint = did_you_mean(str(extra[0]), list(map(str, people)))
             raise InputError(
-                f"the function {self.short} groups {extra!r}, who is not in the table{hint}"
+                f"the function {self.short} groups {extra[0]!r}, who is not in the table{hint}"
             )
         return renumber([group_of[person] for person in people])
 
@@ -108,8 +112,9 @@ class Function:
             return ", ".join(f"{column}={level}" for column, level in self.levels)
         if self.groups is not None:
             groups = [list(map(str, group)) for group in self.groups]
-            letters = all(len(person) == 1 for group in groups for person in group)
-            return "|".join(("" if letters else ", ").join(group) for group in groups)
+            are_letters = all(len(person) == 1 for person in chain.from_iterable(groups))
+            separator = "" if are_letters else ", "
+            return "|".join(map(separator.join, groups))
         return str(self.numbers) if len(self.numbers or ()) <= 12 else self._sizes()
 
     __repr__ = __str__
@@ -147,7 +152,7 @@ def _read_groups(parts: Sequence[Any], source: Any) -> tuple[tuple[Person, ...],
             raise InputError(f"{part!r} is no group of people: a list of names is one")
         groups.append(list(part))
     named_people: set[Person] = set()
-    for person in (p for group in groups for p in group):
+    for person in chain.from_iterable(groups):
         try:
             twice = person in named_people
         except TypeError:
@@ -222,15 +227,16 @@ def node_of(function: Function, microdata: Microdata) -> Node:
                 f"the function {function}: {column!r} is no quasi-identifier of {microdata.name}"
                 f"{did_you_mean(column, names)}"
             )
-    node_levels = [levels.get(name, SUPPRESSED) for name in names]
-    return tuple(
-        top if isinstance(level, str) else level
-        for level, top in zip(node_levels, _tops(microdata.attributes), strict=True)
-    )
+    node = []
+    for name, top in zip(names, _tops(microdata.attributes), strict=True):
+        level = levels.get(name, SUPPRESSED)
+        node.append(top if isinstance(level, str) else level)
+    return tuple(node)
 
 
 def _tops(attributes: Sequence[Attribute]) -> Node:
-    return tuple(len(levels_of(attribute)) - 1 for attribute in attributes)
+    """The highest level of each quasi-identifier."""
+    return tuple([len(levels_of(attribute)) - 1 for attribute in attributes])
 
 
 def _groups_at(attributes: Sequence[Attribute], node: Node) -> IntArray:
@@ -271,10 +277,12 @@ def _refuse_separated(group: IntArray, microdata: Microdata) -> None:
 
 
 def _text(attributes: Sequence[Attribute], person: int) -> str:
-    return ", ".join(
-        f"{attribute.name} {shown(attribute.domain[int(attribute.codes[person])])}"
-        for attribute in attributes
-    )
+    """The quasi-identifiers of a person, in words."""
+    parts = []
+    for attribute in attributes:
+        value = attribute.domain[int(attribute.codes[person])]
+        parts.append(f"{attribute.name} {shown(value)}")
+    return ", ".join(parts)
 
 
 # ---- functions that are tried by default ---------------------------------------------------------
@@ -315,11 +323,13 @@ def least_group(property: Property, people: int) -> int:
     if not property.convex:
         return 2  # of such a property, values that nobody has are not asked
     colour = property.colour("\0nobody's")  # a value that no requirement names
-    sizes = range(2, people + 1)
-    return next((n for n in sizes if property.allows([(colour, 1)] * n, n, n)), people)
+    for size in range(2, people + 1):
+        if property.allows([(colour, 1)] * size, size, size):
+            return size
+    return people
 
 
 def renumber(numbers: Iterable[Hashable]) -> tuple[int, ...]:
     """Whole numbers from 0 in order of first appearance."""
     number_of: dict[Hashable, int] = {}
-    return tuple(number_of.setdefault(number, len(number_of)) for number in numbers)
+    return tuple([number_of.setdefault(number, len(number_of)) for number in numbers])

@@ -179,9 +179,8 @@ class InOrder(Grouper):
             min_people = least_group(self.property, microdata.n_people)
             names = [attribute.name for attribute in microdata.attributes]
             nodes = default_nodes(microdata.attributes, min_people)
-            functions = tuple(
-                Function(levels=tuple(zip(names, node, strict=True))) for node in nodes
-            )
+            levels_of_nodes = [tuple(zip(names, node, strict=True)) for node in nodes]
+            functions = tuple([Function(levels=levels) for levels in levels_of_nodes])
         algorithm = copy.copy(self)
         set_fields(algorithm, functions=settled(functions, microdata))
         algorithm._check()
@@ -306,14 +305,13 @@ class JumpResult:
                 f"{self._nothing()}. {who} may learn from it; how much was not counted: {error}"
             ) from None
         judged_property, people = self.method.property, len(nothing_set.marginals)
-        rows = (
-            [
-                (judged_property.colour(value), int(share * nothing_set.size))
-                for value, share in row.items()
-            ]
-            for row in nothing_set.marginals.values()
-        )
-        keeps = all(judged_property.allows(row, nothing_set.size, people) for row in rows)
+        keeps, size = True, nothing_set.size
+        for shares in nothing_set.marginals.values():
+            row = []
+            for value, share in shares.items():
+                colour = judged_property.colour(value)
+                row.append((colour, int(share * size)))
+            keeps = keeps and judged_property.allows(row, size, people)
         raise NoSafeRelease(
             f"{self._nothing()}. {who} can be sure of someone's value with "
             f"{nothing_set.max_ratio}, which "
@@ -485,7 +483,7 @@ def _read_distances(source: Any, n: int | None) -> int | tuple[int, ...]:
     if isinstance(source, str) or not isinstance(source, (Sequence, np.ndarray)):
         distance = whole_number(source, "a jump distance", 1)
         return distance if n is None else (distance,) * n
-    distances = tuple(whole_number(k, "a jump distance", 1) for k in source)
+    distances = tuple([whole_number(k, "a jump distance", 1) for k in source])
     if n is not None and len(distances) != n:
         raise InputError(f"{len(distances)} jump distances for {n} functions: give one for each")
     return distances
@@ -591,7 +589,10 @@ class SecretChoice(Grouper):
     def secrets(self) -> list[tuple[int, ...]]:
         """Every subset of at least two functions; each is chosen with the same probability."""
         n = len(self.functions)
-        return [secret for k in range(2, n + 1) for secret in combinations(range(n), k)]
+        secrets: list[tuple[int, ...]] = []
+        for size in range(2, n + 1):
+            secrets += combinations(range(n), size)
+        return secrets
 
     def run(
         self, table: Any, chosen: Sequence[int] | None = None, seed: int | None = None
@@ -607,19 +608,16 @@ class SecretChoice(Grouper):
         released = None if place is None else secret[place]
         sets = {}
         for choice in self.secrets():
+            if released is not None and released not in choice:
+                continue
+            run = self._naive(choice).run(table)
             if released is None:
-                sets[choice] = self._naive(choice).run(table).nothing_set()
-            elif released in choice:
-                sets[choice] = self._naive(choice).run(table).disclosure_set(choice.index(released))
-        return SecretRun(
-            released,
-            secret,
-            {
-                choice: disclosure_set
-                for choice, disclosure_set in sets.items()
-                if disclosure_set.size
-            },
-        )
+                disclosure_set = run.nothing_set()
+            else:
+                disclosure_set = run.disclosure_set(choice.index(released))
+            if disclosure_set.size:
+                sets[choice] = disclosure_set
+        return SecretRun(released, secret, sets)
 
     def grouping(
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None

@@ -383,21 +383,20 @@ class All:
         return all(part.complete for part in self.parts)
 
     def colour(self, value: Hashable) -> Hashable:
-        """Alike for all of them."""
-        return tuple(part.colour(value) for part in self.parts)
+        """The colours by all parts: alike where they are alike for each."""
+        return tuple([part.colour(value) for part in self.parts])
 
     def limit(self, size: int, colour: Hashable) -> int:
         """The least limit."""
-        return min(
-            part.limit(size, one) for part, one in zip(self.parts, _each(colour), strict=True)
-        )
+        pairs = zip(self.parts, _each(colour), strict=True)
+        return min(part.limit(size, colour_of_part) for part, colour_of_part in pairs)
 
     def allows(self, row: Row, total: int, size: int) -> bool:
         """True if all do."""
-        return all(
-            part.allows([(_each(colour)[i], count) for colour, count in row], total, size)
-            for i, part in enumerate(self.parts)
-        )
+        for place, part in enumerate(self.parts):
+            if not part.allows(_row_of_part(row, place), total, size):
+                return False
+        return True
 
 
 def _each(colour: Hashable) -> tuple[Hashable, ...]:
@@ -422,6 +421,11 @@ def as_property(given: Any) -> Property:
     raise InputError(f"property must be such as MaxRatio('1/2'), not {given!r}")
 
 
+def _row_of_part(row: Row, place: int) -> Row:
+    """A row in the colours of one of several properties."""
+    return [(_each(colour)[place], count) for colour, count in row]
+
+
 def survives(given: Property, row: Row, total: int, size: int, loss: Fraction) -> bool:
     """True if a person keeps the property when a share of the tables, at most `loss`, goes.
 
@@ -438,10 +442,10 @@ def survives(given: Property, row: Row, total: int, size: int, loss: Fraction) -
     ranked = sorted((Fraction(count, total) / (1 - loss) for _, count in row), reverse=True)
     match given:
         case All():
-            return all(
-                survives(part, [(_each(c)[i], n) for c, n in row], total, size, loss)
-                for i, part in enumerate(given.parts)
-            )
+            for place, part in enumerate(given.parts):
+                if not survives(part, _row_of_part(row, place), total, size, loss):
+                    return False
+            return True
         case GroupSize():
             return size >= given.k
         case MaxRatio() | RuledOut():

@@ -56,14 +56,14 @@ class DisclosureSet:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, for JSON; fractions as text."""
+        marginals: dict[str, dict[str, str]] = {}
+        for person, row in self.marginals.items():
+            marginals[str(person)] = {str(value): str(share) for value, share in row.items()}
         return {
             "size": self.size,
             "permutation size": self.permutation_size,
             "max ratio": str(self.max_ratio),
-            "marginals": {
-                str(person): {str(value): str(share) for value, share in row.items()}
-                for person, row in self.marginals.items()
-            },
+            "marginals": marginals,
         }
 
     def __repr__(self) -> str:
@@ -122,10 +122,10 @@ class Run:
     @property
     def report(self) -> str:
         """The run in a few lines of text."""
-        lines = [
-            f"{kind} set of g{i + 1} = {self._case.functions[i]}: {'safe' if safe else 'not safe'}"
-            for i, kind, safe in self.path
-        ]
+        lines = []
+        for i, kind, is_safe in self.path:
+            verdict = "safe" if is_safe else "not safe"
+            lines.append(f"{kind} set of g{i + 1} = {self._case.functions[i]}: {verdict}")
         end = "nothing" if self.released is None else f"g{self.released + 1}"
         return "\n".join([*lines, f"{end} is released"])
 
@@ -202,16 +202,14 @@ class TableRun:
         counts = self.exact.count(i, self.parts(i))
         marginals: dict[int, Mapping[Value, Fraction]] = {}
         for placed, part in zip(self.exact.layout.level(i), counts.parts, strict=True):
-            tables = {
-                self.values[code]: part.tables[self.colours[code], row]
-                for code, row in sorted(rows_of(placed.groups, self.codes).items())
-            }
+            tables: dict[Value, tuple[int, ...]] = {}
+            for code, row in sorted(rows_of(placed.groups, self.codes).items()):
+                tables[self.values[code]] = part.tables[self.colours[code], row]
             for cell, people in enumerate(placed.cells if counts.size else ()):
-                shares = {
-                    value: Fraction(row[cell], counts.size)
-                    for value, row in tables.items()
-                    if row[cell]
-                }
+                shares: dict[Value, Fraction] = {}
+                for value, numbers in tables.items():
+                    if numbers[cell]:
+                        shares[value] = Fraction(numbers[cell], counts.size)
                 marginals.update(dict.fromkeys(people, shares))
         ordered = {self.people[person]: marginals[person] for person in sorted(marginals)}
         return DisclosureSet(counts.size, counts.total, ordered)
@@ -245,7 +243,7 @@ def case_of(functions: Sequence[Function], strategy: Strategy, table: Any, steps
     """Read a table; what was found for other tables of the same people is used."""
     people, person_values = _read_table(table)
     codes_of: dict[Value, int] = {}
-    codes = tuple(codes_of.setdefault(value, len(codes_of)) for value in person_values)
+    codes = tuple([codes_of.setdefault(value, len(codes_of)) for value in person_values])
     colour_of_value = list(map(strategy.property.colour, codes_of))
     palette = tuple(dict.fromkeys(colour_of_value))
     colours = tuple(map(palette.index, colour_of_value))

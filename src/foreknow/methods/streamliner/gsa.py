@@ -162,7 +162,10 @@ def groups_of_gsa(
         batch, groups = np.zeros((2, len(codes)), dtype=np.int64)
     # Everybody's place in the order of each quasi-identifier, and the scale from 0 to its weight.
     weight_of = weights or {}
-    axes = [(a.codes, weight_of.get(a.name, 1) / max(len(a.domain) - 1, 1)) for a in attributes]
+    axes = []
+    for attribute in attributes:
+        weight = weight_of.get(attribute.name, 1)
+        axes.append((attribute.codes, weight / max(len(attribute.domain) - 1, 1)))
     n_groups = len(undivided)
     for number, (_, depth) in enumerate(batches):
         people = np.flatnonzero(batch == number).astype(np.int32)

@@ -138,10 +138,9 @@ class Streamliner(WithL):
                 "Streamliner: weights must map names of quasi-identifiers to whole numbers, not "
                 f"{self.weights!r}"
             )
-        weights = {
-            name: whole_number(weight, f"Streamliner: the weight of {name!r}", 0)
-            for name, weight in self.weights.items()
-        }
+        weights: dict[str, int] = {}
+        for name, weight in self.weights.items():
+            weights[name] = whole_number(weight, f"Streamliner: the weight of {name!r}", 0)
         if max(weights.values(), default=0) >= 2**31:
             raise InputError("Streamliner: a weight must be below 2**31")
         set_fields(self, weights=weights)
