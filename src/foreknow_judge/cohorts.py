@@ -1,8 +1,12 @@
-"""Cohorts: releases of different people, judged as one release with the groups of all."""
+"""Cohorts: releases of different people, judged as one release with the groups of all.
+
+A later release may have more columns that make groups. Of an earlier one such a column says
+nothing: all its people have the label `UNKNOWN` there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,6 +16,8 @@ from foreknow_judge.errors import CertificateError
 from foreknow_judge.files import File
 from foreknow_judge.grammar import AskedTable
 from foreknow_judge.written import Written
+
+UNKNOWN = "*"  # leaves open what a person has
 
 
 @dataclass(frozen=True)
@@ -25,21 +31,25 @@ class Cohorts(Written):
     def of(cls, releases: Mapping[str, Written]) -> Cohorts:
         """Put releases of the same form and columns together; refuse others."""
         first, *later_releases = releases.values()
-        for later in later_releases:
-            if _shape(first) != _shape(later):
-                raise CertificateError("other-columns", " and ".join(releases))
         *earlier_releases, last = releases.values()
+        lacking = {
+            name for earlier in earlier_releases for name in {*last.groups} - {*earlier.groups}
+        }
+        lacking = lacking if last.form == "generalized" else set()
+        for later in later_releases:
+            if _shape(first, lacking) != _shape(later, lacking):
+                raise CertificateError("other-columns", " and ".join(releases))
         for earlier in earlier_releases:
             if not all(rule in last.rules.tables for rule in earlier.rules.tables):
                 raise CertificateError("not-together", "impossible")
-        release, used_names = "release", {*first.groups, *first.exact, *(first.parts or ())}
+        release, used_names = "release", {*last.groups, *first.exact, *(first.parts or ())}
         for columns in (first.columns or {}).values():
             used_names |= {*columns}
         while release in used_names:
             release += "_"
         return cls(
             first.form,
-            [release, *first.groups],
+            [release, *last.groups],
             first.sensitive,
             first.tables,
             semantics=first.semantics,
@@ -72,7 +82,7 @@ class Cohorts(Written):
         which = np.repeat(np.arange(len(releases)), sizes)
         labels = {self.release: Column.of([*self.releases], which)}
         labels |= {
-            name: Column.stacked([rows.column(name) for rows in releases]) for name in groups
+            name: Column.stacked([_labels(rows, name) for rows in releases]) for name in groups
         }
         columns_beside = {
             name: Column.stacked([rows.column(name) for rows in releases]) for name in columns
@@ -85,22 +95,32 @@ class Cohorts(Written):
     ) -> DistinctRows:
         """The rows of one release."""
         release = self.releases[name]
+        if self.form == "generalized":
+            groups = [column for column in groups if column in release.groups]
         if [*release.groups] == groups:
             return release.count_rows(table, columns)
         return release.regrouped(groups, self.sensitive).count_rows(table, columns)
 
 
-def _shape(release: Written) -> tuple[object, ...]:
+def _labels(rows: DistinctRows, column: str) -> Column:
+    """The labels of a column that makes groups, also of a release that lacks it."""
+    if column in rows.groups or column in rows.beside:
+        return rows.column(column)
+    return Column.of([UNKNOWN], np.zeros(len(rows.times), np.int64))
+
+
+def _shape(release: Written, lacking: Collection[str]) -> tuple[object, ...]:
+    """The properties that releases must share, but for columns that earlier ones lack."""
     return (
         release.form,
-        [*release.groups],
+        [name for name in release.groups if name not in lacking],
         release.sensitive,
         release.semantics,
         release.parts,
         [*release.exact],
         {*release.beside},
-        release.rules.nodes,
-        release.rules.opaque,
+        [name for name in release.rules.nodes if name not in lacking],
+        [name for name in release.rules.opaque if name not in lacking],
         {*release.shuffled},
         {*release.tables},
     )

@@ -980,6 +980,14 @@ _ROWS = [
         "several/test_after_units",
     ),
     (
+        "columns-lost",
+        "foreknow_judge.cohorts:_shape",
+        "[name for name in release.groups if name not in lacking]",
+        "[]",
+        "groups of an earlier release are joined by a column that the last one lacks",
+        "several/test_added_columns",
+    ),
+    (
         "together-unsafe",
         "foreknow_judge.verify:judge_after",
         "for finding in joint_findings if not finding.safe]",

@@ -6,6 +6,7 @@ groups of all cohorts.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +33,7 @@ from foreknow.policy.policy import Policy
 from foreknow.policy.way_out import ASK_SOMETHING, no_safe_release
 from foreknow.publishing.entries import Placed
 from foreknow.releases.members import OwnRelease, alike_but_for_marks, refuse_alike
-from foreknow.several.joined_cohorts import places_in, united
+from foreknow.several.joined_cohorts import places_in, united, widened
 from foreknow.several.joint import Part, known_again, refuse_twice
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import InputError
@@ -50,6 +51,40 @@ def _of_same_columns(certificate: Certificate, schema: Schema) -> bool:
     """True if a release has a sensitive column and a quasi-identifier of a schema."""
     of_same = not {*certificate.sensitives}.isdisjoint(schema.sensitives)
     return of_same and not {*certificate.known}.isdisjoint(schema.quasi_identifiers)
+
+
+def _refuse_other_columns(name: str, certificate: Certificate, policy: Policy) -> None:
+    """Refuse columns by which an earlier release cannot be judged together with a new one.
+
+    A quasi-identifier may be added: of an earlier release it says nothing.
+    """
+    schema = policy.needed_schema
+    for role, before, now in (
+        ("sensitive", certificate.sensitives, schema.sensitives),
+        ("other", certificate.beside, schema.other),
+    ):
+        as_before = f"{role} = {json.dumps([*before])}"
+        if added := [column for column in now if column not in before]:
+            raise SchemaError(
+                f"{name} has no {' and no '.join(added)}, so what is new cannot be judged together "
+                f"with it by {role} = {json.dumps([*now])}. Add {' and '.join(added)} to "
+                "quasi_identifiers instead, which are published as labels; or write "
+                f"{as_before} in [schema], and no [[require]] on it"
+            )
+        if {*before} != {*now}:
+            raise SchemaError(f"{name} shows other columns: write {as_before} in [schema], as then")
+    if gone := [column for column in certificate.known if column not in schema.quasi_identifiers]:
+        raise SchemaError(
+            f"{name} has groups by {' and '.join(gone)}: add it to quasi_identifiers. If the table "
+            "no longer has it, give it that column with one value for everybody, such as 'unknown'"
+        )
+    added = [column for column in schema.quasi_identifiers if column not in certificate.known]
+    if added and (certificate.form == "bucketized" or policy.asks_rows):
+        limited = "the bucketized form" if certificate.form == "bucketized" else "such a [schema]"
+        raise SchemaError(
+            f"{name} has no {' and no '.join(added)}, and in {limited} it is not judged together "
+            "with a release that has: leave it out of quasi_identifiers"
+        )
 
 
 def _living_beside(
@@ -279,6 +314,8 @@ class Earlier:
     def newcomers(self, microdata: Microdata, policy: Policy) -> tuple[Microdata, CohortChanges]:
         """The people of a table who are in no earlier release, and how the others changed."""
         schema = microdata.schema
+        for name, owned_release in zip(self.names, self.owned, strict=True):
+            _refuse_other_columns(name, owned_release.published.certificate, policy)
         if schema.unit == "row" and schema.person is None:
             raise SchemaError(
                 'after: with unit = "row" a person may have several cases, and nothing says whose '
@@ -459,7 +496,8 @@ class Earlier:
             sights[place] = _seen_by_owner(self.owned[place].release, table, groups)
         problem = ""
         for owned_release, release_name, sight in zip(self.owned, self.names, sights, strict=True):
-            joint_audit = audit(owned_release.release, policy, learned=False, people=sight)
+            alone = widened(owned_release.release, release.group_columns)
+            joint_audit = audit(alone, policy, learned=False, people=sight)
             if joint_audit.failures and not problem:
                 problem = (
                     f"{release_name}, which was published before, does not hold the policy: "

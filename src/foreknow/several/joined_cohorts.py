@@ -1,4 +1,8 @@
-"""Joined cohorts: releases of different people as one release, each with its own groups."""
+"""Joined cohorts: releases of different people as one release, each with its own groups.
+
+A later release may have more columns that make groups. Of an earlier one such a column says
+nothing: all its people have the label `UNKNOWN` there.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,11 @@ from typing import Any, cast
 import numpy as np
 
 from foreknow.data.counts import Semantics
-from foreknow.data.engines.stacked import id_of, stacked
+from foreknow.data.engines.stacked import id_of, stacked, with_texts
 from foreknow.data.engines.table import free_name
 from foreknow.data.release import Parts, Release
 from foreknow.errors import InternalError
+from foreknow_judge.cohorts import UNKNOWN
 from foreknow_judge.errors import UnsupportedError
 
 COHORT = "cohort"  # a column beside those that make a group: which release shows somebody
@@ -23,7 +28,7 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
     Parameters
     ----------
     releases : sequence of Release
-        Of one form, with the same columns.
+        Of one form, with the same columns; the last may have more that make groups.
     names : sequence of str
         What each is called; each once.
 
@@ -42,12 +47,13 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
     """
     if len({*names}) < len(names):
         raise InternalError("two releases that are united have one name")
+    columns = _groups(releases[-1])
+    releases = [widened(release, columns) for release in releases]
     first = releases[0]
     parts_of_releases = [release.parts() for release in releases]
     first_shape = _shape(first, parts_of_releases[0])
     for release, parts, name in zip(releases[1:], parts_of_releases[1:], names[1:], strict=True):
         _refuse_other(first_shape, _shape(release, parts), names[0], name)
-    columns = _groups(first)
     used_names = {
         *columns,
         *first.sensitives,
@@ -99,20 +105,53 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
     return release.described(cohort=cohort)
 
 
+def widened(release: Release, columns: Sequence[str]) -> Release:
+    """A release with more columns that make groups, of which it says nothing.
+
+    Itself, where it has them all, or has others.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": ["30 to 39"] * 2, "disease": ["Flu", "AIDS"]})
+    >>> release = Release.from_generalized(table, quasi_identifiers=["age"], sensitive="disease")
+    >>> widened(release, ["age", "job"]).counts.groups
+    [('30 to 39', '*')]
+    """
+    groups = _groups(release)
+    added = [name for name in columns if name not in groups]
+    if not release.by_values or not added or [n for n in columns if n not in added] != groups:
+        return release
+    parts = release.parts()
+    cohort = [name for name in release.group_columns if name == release.cohort]
+
+    people = None if parts.people is None else with_texts(parts.people, added, UNKNOWN)
+    wide_releases = []
+    for sensitives, rows in parts.values.items():
+        wide = with_texts(rows, added, UNKNOWN)
+        groups = [*cohort, *columns]
+        wide_releases.append(_united(release, wide, sensitives, groups, people, parts, ()))
+    whole, *others = wide_releases
+    whole = whole.joined(others, release.sensitives) if others else whole
+    return whole.described(cohort=release.cohort, name=release.name, schema=release.schema)
+
+
 def places_in(joint: Release, releases: Sequence[Release], names: Sequence[str]) -> list[Any]:
     """The positions of each release's groups among the united groups."""
     labels: Any = joint.counts.groups
+    columns = _groups(joint)
     place = {
         tuple(map(_text, _parts(label))): place_number for place_number, label in enumerate(labels)
     }
     places = []
     for number, (release, name) in enumerate(zip(releases, names, strict=True), start=1):
         labels_of_groups: Any = release.counts.groups
-        kept_columns = [release.group_columns.index(column) for column in _groups(release)]
-        texts = [
-            [_text(_parts(label)[place_number]) for place_number in kept_columns]
-            for label in labels_of_groups
-        ]
+        kept_columns = _groups(release)
+        texts = []
+        for label in labels_of_groups:
+            text_of = dict(zip(release.group_columns, map(_text, _parts(label)), strict=True))
+            wanted = columns if release.by_values else kept_columns
+            texts.append([text_of.get(column, UNKNOWN) for column in wanted])
         united_labels = [
             (name, *text) if release.by_values else (id_of(number, name, text[0]),)
             for text in texts

@@ -98,6 +98,13 @@ def stacked(
     return pa.concat_tables(unified, promote_options="default")
 
 
+def with_texts(table: pa.Table, columns: Sequence[str], text: str) -> pa.Table:
+    """A table with more columns, in which every row has one text."""
+    for name in columns:
+        table = table.append_column(name, pa.repeat(text, len(table)))
+    return table
+
+
 def _as_texts(table: pa.Table, names: set[str]) -> pa.Table:
     for place, name in enumerate(table.column_names):
         if name in names:
