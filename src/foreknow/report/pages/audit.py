@@ -696,6 +696,8 @@ def policy_rows(
         how = f"{form}by {visible(options.method)}"
         apart = listing(map(visible, options.unlinked), n_shown=_EVERY)
         how += f"; apart from each other and all else: {apart}" if options.unlinked else ""
+        steps = [f"{visible(name)} to multiples of {step}" for name, step in options.round.items()]
+        how += f"; rounded: {listing(steps, n_shown=_EVERY)}" if steps else ""
         rows += [*schema_rows(policy.schema), *([("Published", [how])] if published else [])]
     return rows
 
