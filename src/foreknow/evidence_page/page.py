@@ -435,14 +435,14 @@ class EvidencePage(Page[EvidenceReport]):
         before, after = self.result.before, self.result.audit
         if before is None:
             return None
-        sizes = [(audit.utility, audit.scope.groups_of_one) for audit in (before, after)]
-        rows: list[Row] = [
-            ("people", *(number(worth.people) for worth, _ in sizes)),
-            ("groups of people who look alike", *(number(worth.groups) for worth, _ in sizes)),
-            ("smallest group", *(number(worth.smallest_group) for worth, _ in sizes)),
-            ("people alone in their group", *(number(n_alone) for _, n_alone in sizes)),
-            ("average group", *(average_text(worth.average_group_size) for worth, _ in sizes)),
-        ]
+        heads = (
+            "people",
+            "groups of people who look alike",
+            "smallest group",
+            "people alone in their group",
+            "average group",
+        )
+        rows: list[Row] = [*zip(heads, _sizes(before), _sizes(after), strict=True)]
         verdicts = zip(titled(after), before.exposed, after.exposed, strict=True)
         for (title, _), then, now in verdicts:
             if self._withheld(then.requirement):
@@ -752,6 +752,18 @@ def _for_the_page(blocks: Iterable[Block]) -> Iterator[Block]:
 def _worst(exposed: Exposed) -> Cell:
     verdict = exposed.verdict
     return replace(worst_cell(verdict.found, verdict.required, exposed.limits), width="", mark="")
+
+
+def _sizes(audit: Any) -> list[str]:
+    """The number of people and of groups, and how large groups are, as the table shows them."""
+    worth = audit.utility
+    return [
+        number(worth.people),
+        number(worth.groups),
+        number(worth.smallest_group),
+        number(audit.scope.groups_of_one),
+        average_text(worth.average_group_size),
+    ]
 
 
 def _of_utility(worth: Any) -> Any:

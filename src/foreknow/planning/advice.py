@@ -131,10 +131,11 @@ def _measured(
 def _relieved(relief: Relief, policy: Policy, everything: KeptDetail, in_one_group: bool) -> str:
     """The cost of a requirement, or the gain of a weaker one, in a sentence."""
     without_it, requirement = relief.kept_detail, policy.requirements[relief.place]
-    loss = [detail.loss(policy.options.weights) for detail in (without_it, everything)]
+    weights = policy.options.weights
     outcome = f"{without_it.groups:,} groups"
     if not in_one_group:
-        outcome += f", and columns generalized by {loss[0]:.0%}, not {loss[1]:.0%}"
+        loss, loss_with_it = without_it.loss(weights), everything.loss(weights)
+        outcome += f", and columns generalized by {loss:.0%}, not {loss_with_it:.0%}"
     if relief.line:
         return f"{relief.line} in {requirement.name} was tried: it gives {outcome}"
     against = "; ".join(map(str, requirement.judged))

@@ -197,7 +197,7 @@ def worth_saying(measured: Sequence[Saving], also_tried: Sequence[str]) -> list[
 
 
 def given_away(microdata: Microdata, policy: Policy, columns: Iterable[str]) -> list[TellingColumn]:
-    """Which columns tell the sensitive value of many more surely than a limit allows."""
+    """The columns that tell the sensitive value of many people more surely than a limit allows."""
     limits = _limits(microdata, policy)
     if limits is None:
         return []

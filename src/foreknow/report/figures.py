@@ -124,7 +124,7 @@ def _cloud(
     for cell in cells.tolist():
         kind = ", ".join(signature_words(names, posteriors.signatures[who[cell]]))
         value = named(posteriors.counts.values[what[cell]])
-        before, then = (percentage(float(x), 2) for x in (prior[cell], after[cell]))
+        before, then = percentage(float(prior[cell]), 2), percentage(float(after[cell]), 2)
         texts.append(f"{kind}: {value}\n{before} before, {then} after")
     name = f"by {', '.join(map(visible, names))}: {number(len(cells))}"
     x, y = prior[cells].tolist(), after[cells].tolist()

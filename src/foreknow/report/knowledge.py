@@ -114,7 +114,7 @@ class Terms:
     @property
     def axes(self) -> tuple[str, str, str]:
         """Titles of the axes of l, k and m."""
-        values, people, links = (several for _, several in self.things)
+        (_, values), (_, people), (_, links) = self.things
         return f"{values} (l)", f"{people} (k)", f"{links} (m)"
 
     @property

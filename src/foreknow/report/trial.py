@@ -41,7 +41,7 @@ def trial_sentences(trial: Trial) -> list[str]:
     columns = listing(map(visible, trial.by), n_shown=8)
     noun = noun_of(trial.sensitive)
     who = f"Somebody who learns from the release how {noun} goes with {columns}"
-    right, by_groups = (_share(trial, key) for key in ("right", "baseline"))
+    right, by_groups = _share(trial, "right"), _share(trial, "baseline")
     limit = percentage(trial.limit, 0)
     certainty = f"up to {percentage(trial.surest, 0, 'down')} sure"
     near = "" if trial.near is None else f" to within {visible(trial.near)}"

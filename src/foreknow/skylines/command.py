@@ -217,7 +217,7 @@ def _levels(text: str) -> dict[str, int | str]:
     """Read "age=3, sex=*"."""
     levels: dict[str, int | str] = {}
     for part in text.split(","):
-        column, equals, level = (piece.strip() for piece in part.rpartition("="))
+        column, equals, level = map(str.strip, part.rpartition("="))
         is_number = is_whole(level)
         if not equals or not column or not (is_number or level == "*"):
             raise InputError(

@@ -66,16 +66,14 @@ class NamedWitness(Plain):
         target, value = _quoted(self.target), _quoted(self.value)
         ruled_out, people = map(_quoted, self.ruled_out), map(_quoted, self.relatives)
         if self.semantics == "single":
-            return (
-                *(f"{target} != {x}" for x in ruled_out),
-                *(f"{_quoted(person)} = {_quoted(has)}" for person, has in self.known),
-                *(f"{person} = {value} -> {target} = {value}" for person in people),
-            )
-        return (
-            *(f"{x} in {target} -> {value} in {target}" for x in ruled_out),
-            *(_lacks(person, self.value) for person, _ in self.known),
-            *(f"{value} in {person} -> {value} in {target}" for person in people),
-        )
+            statements = [f"{target} != {other_value}" for other_value in ruled_out]
+            statements += [f"{_quoted(person)} = {_quoted(has)}" for person, has in self.known]
+            statements += [f"{person} = {value} -> {target} = {value}" for person in people]
+            return tuple(statements)
+        statements = [f"{x} in {target} -> {value} in {target}" for x in ruled_out]
+        statements += [_lacks(person, self.value) for person, _ in self.known]
+        statements += [f"{value} in {person} -> {value} in {target}" for person in people]
+        return tuple(statements)
 
     def sentence(self) -> str:
         """Say it in words; long lists are cut."""

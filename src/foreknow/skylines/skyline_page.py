@@ -376,12 +376,9 @@ def _texts(amounts: tuple[int, ...]) -> tuple[str, ...]:
 
 def _least(amounts: dict[Label, tuple[int, ...]]) -> list[Label]:
     """As many values as are listed, in their order, that withstand least."""
-    order = sorted(
-        range(len(amounts)),
-        key=[sum(value_amounts or (-1,)) for value_amounts in amounts.values()].__getitem__,
-    )
-    listed = set(order[:_MOST_LISTED])
-    return [value for place, value in enumerate(amounts) if place in listed]
+    ranked = sorted(amounts, key=lambda value: sum(amounts[value] or (-1,)))
+    listed = set(ranked[:_MOST_LISTED])
+    return [value for value in amounts if value in listed]
 
 
 def notable_points(corners: Sequence[Corner], max_points: int = _NOTABLE) -> list[Corner]:

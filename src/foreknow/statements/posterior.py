@@ -101,7 +101,8 @@ class PosteriorsOfOne(Answers):
     """Posteriors of one person by value."""
 
     def __repr__(self) -> str:
-        return f"{{{', '.join(f'{value!r}: {self[value]!r}' for value in self)}}}"
+        pairs = [f"{value!r}: {answer!r}" for value, answer in self.items()]
+        return f"{{{', '.join(pairs)}}}"
 
 
 class Posteriors(Answers):
@@ -117,7 +118,9 @@ class Posteriors(Answers):
 
 
 def _row(cells: Iterable[object], kind: str = "td") -> str:
-    return f"<tr>{''.join(f'<{kind}>{escape(str(cell))}</{kind}>' for cell in cells)}</tr>"
+    """A row of an HTML table."""
+    texts = [f"<{kind}>{escape(str(cell))}</{kind}>" for cell in cells]
+    return f"<tr>{''.join(texts)}</tr>"
 
 
 def _chance(exact: Fraction) -> str:

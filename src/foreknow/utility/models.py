@@ -579,7 +579,7 @@ class _Work:
         self, name: str, figure: Callable[[_Table], float | None], group: str = ""
     ) -> Estimate:
         """A figure of each."""
-        middles, drawn = (_mean(map(figure, tables)) for tables in (self.middles, self.drawn))
+        middles, drawn = _mean(map(figure, self.middles)), _mean(map(figure, self.drawn))
         return Estimate(name, _mean([figure(self.raw)]), middles, drawn, group)
 
 
@@ -633,7 +633,7 @@ def _place_of(target: _Variable, value: str | None) -> int:
 def _cross_tables(work: _Work) -> Iterator[CrossTable]:
     variables, targets = work.question.variables, work.question.targets
     for pair in sorted(combinations(variables, 2), key=lambda pair: pair[0] not in targets):
-        a, b = (variables[name] for name in pair)
+        a, b = variables[pair[0]], variables[pair[1]]
         if a.several and b.several:
             continue
         raw = _counted(work.raw, a, b)
@@ -698,7 +698,7 @@ def _cramer(table: _Table, a: _Variable, b: _Variable) -> float | None:
 
 
 def _correlation(table: _Table, a: _Variable, b: _Variable) -> float | None:
-    first, second = (table.columns[variable.name].numbers for variable in (a, b))
+    first, second = table.columns[a.name].numbers, table.columns[b.name].numbers
     is_finite = np.isfinite(first) & np.isfinite(second)
     first, second = first[is_finite], second[is_finite]
     if len(first) < 2 or not np.ptp(first) or not np.ptp(second):

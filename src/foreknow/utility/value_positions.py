@@ -45,8 +45,9 @@ def listed_steps(values: Sequence[Any], hierarchy: Tree | Ordered) -> Steps:
     value_places = np.flatnonzero(~listed)
     limits = []
     for nodes in levels.ancestors[:-1]:
-        ends = (np.searchsorted(nodes, nodes[value_places], side) for side in ("left", "right"))
-        limits.append(list(zip(*(before[end].tolist() for end in ends), strict=True)))
+        firsts = before[np.searchsorted(nodes, nodes[value_places], "left")]
+        ends = before[np.searchsorted(nodes, nodes[value_places], "right")]
+        limits.append(list(zip(firsts.tolist(), ends.tolist(), strict=True)))
     return before[value_places].tolist(), limits
 
 

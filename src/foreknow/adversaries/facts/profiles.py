@@ -821,8 +821,8 @@ def _profiles_of_divided(counts: GroupCounts, l: int, cells: Any) -> Profiles:
     ways = np.where(of_rest, 1, np.minimum(l, np.diff(parts.offsets)[own_part] - 1) + 1)
     way, _ = ranges(np.zeros_like(ways), ways)
     repeated = np.repeat(np.arange(len(ways)), ways)
-    group, value, s, own_part, kind = (x[repeated] for x in (group, value, s, own_part, kind))
-    of_rest = of_rest[repeated]
+    group, value, s = group[repeated], value[repeated], s[repeated]
+    own_part, kind, of_rest = own_part[repeated], kind[repeated], of_rest[repeated]
     inside = np.where(of_rest, l, way)
     excluded, out = np.zeros_like(s), np.zeros_like(s)
     rest_part = counts.n_groups * n_kinds + group

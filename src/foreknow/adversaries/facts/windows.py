@@ -107,7 +107,8 @@ def _pieces(
     """Pieces at windows from `first`, of cells from `begins`; those without people left out."""
     ends = np.searchsorted(_keys(counts), group * counts.n_values + ends_at[first], side="right")
     nonempty = slice(None) if (begins < ends).all() else np.flatnonzero(begins < ends)
-    first, last, group, begins, ends = (x[nonempty] for x in (first, last, group, begins, ends))
+    first, last, group = first[nonempty], last[nonempty], group[nonempty]
+    begins, ends = begins[nonempty], ends[nonempty]
     running = np.concatenate(([0], np.cumsum(counts.counts)))
     n, s = counts.sizes[group], running[ends] - running[begins]
     return Pieces(first, last, group, n, s, n - s - _others(counts, l, group, begins, ends))
@@ -241,7 +242,7 @@ def _apart(
 
 def _t_of(triples: Triples, n_known: int) -> Callable[[int], Fraction]:
     def exact(i: int) -> Fraction:
-        n, s, slack = (int(column[i]) for column in triples[:3])
+        n, s, slack = int(triples[0][i]), int(triples[1][i]), int(triples[2][i])
         return t_exact(n, s, Fraction(slack), n_known)
 
     return exact

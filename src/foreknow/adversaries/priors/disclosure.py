@@ -238,7 +238,8 @@ class ReleasePosteriors:
             of_set = self._known.of_set(codes).at(cells[starts])
             return _Secret(name, tuple(codes), cells[starts], *of_set)
         spare = len(codes) * 2.0**-50  # more than the roundings of a sum
-        upper, lower = (np.add.reduceat(bound[cells], starts) for bound in self._bounds[:2])
+        upper = np.add.reduceat(self._bounds[0][cells], starts)
+        lower = np.add.reduceat(self._bounds[1][cells], starts)
         return _Secret(
             name,
             tuple(codes),
@@ -377,7 +378,7 @@ class ReleasePosteriors:
 
     def _witness(self, secret: _Secret, cell: int) -> PriorsWitness:
         """The first group where it is so."""
-        case, signature = (int(part[cell]) for part in self._cells[:2])
+        case, signature = int(self._cells[0][cell]), int(self._cells[1][cell])
         group = int(np.argmax(self.posteriors.case_of == case))
         label, bag = self.signatures[signature], self.counts.bag(group)
         return PriorsWitness(

@@ -79,8 +79,12 @@ class Known:
         exactly = self._ruled_out(codes)
         if not by_case.any():
             return exactly
-        bounds = self._exchanged(codes, np.flatnonzero(by_case))
-        return Bounds(*(np.where(beyond, *pair) for pair in zip(bounds, exactly, strict=True)))
+        exchanged = self._exchanged(codes, np.flatnonzero(by_case))
+        return Bounds(
+            np.where(beyond, exchanged.upper, exactly.upper),
+            np.where(beyond, exchanged.lower, exactly.lower),
+            np.where(beyond, exchanged.bounded, exactly.bounded),
+        )
 
     # ---- values that the target does not have, exactly ------------------------------------
 

@@ -247,7 +247,8 @@ def batches(
     size = max(_NUMBERS // (sum(shape.widths) + len(level) * n_kinds), 16)
     for start in range(0, len(chosen), size):
         chunk = chosen[start : start + size]
-        kinds, items = (part.part(slice(start, start + size)) for part in both_sides)
+        rows = slice(start, start + size)
+        kinds, items = both_sides[0].part(rows), both_sides[1].part(rows)
         # Which item there is at each level; an item is weighed at the last of its levels.
         part = np.tile(np.arange(items.amounts.shape[1]), len(chunk))
         item = np.repeat(part, items.amounts.ravel()).reshape(len(chunk), len(level))

@@ -77,7 +77,7 @@ class Strayed:
         share = np.empty(bags.shape)
         np.put_along_axis(share, place, (starts + bags) / people[:, None], axis=1)
         spread = np.sqrt(share * (1 - share) / np.maximum(people - 1, 1)[:, None])
-        return cls(people, place, *(column.astype(np.float32) for column in (share, spread)))
+        return cls(people, place, share.astype(np.float32), spread.astype(np.float32))
 
     def bags(self, group: IntArray, size: IntArray, far: NDArray[np.float64]) -> NDArray[Any]:
         """Bags of parts of so many people, of some groups.

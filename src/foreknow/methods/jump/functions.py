@@ -170,7 +170,7 @@ def _read_groups(parts: Sequence[Any], source: Any) -> tuple[tuple[Person, ...],
 def _read_levels(text: str) -> tuple[tuple[str, Level], ...]:
     levels: dict[str, Level] = {}
     for part in text.split(","):
-        column, equals, level = (piece.strip() for piece in part.rpartition("="))
+        column, equals, level = map(str.strip, part.rpartition("="))
         is_number = level.isascii() and level.isdigit()
         if not equals or not column or not (is_number or level == SUPPRESSED):
             raise InputError(
@@ -268,7 +268,7 @@ def _refuse_separated(group: IntArray, microdata: Microdata) -> None:
     apart = np.flatnonzero(group != group[first[class_of]])
     if len(apart):
         person = int(apart[0])
-        rows = sorted(int(microdata.kept[p]) + 1 for p in (first[class_of[person]], person))
+        rows = sorted((microdata.kept[[first[class_of[person]], person]] + 1).tolist())
         raise InputError(
             f"a function puts rows {rows[0]} and {rows[1]} of {microdata.name} apart, which are "
             f"both {_text(attributes, person)}: keep people of equal quasi-identifiers together, "
