@@ -321,7 +321,7 @@ def locked_folder(parent: Path, settle: Settle = _NO_NOTES) -> tuple[Path, int]:
 
 
 def _hold(lock: int) -> bool | None:
-    """Whether we got the lock, which nobody else held; None if there are no locks."""
+    """Take a lock: True if nobody else held it; None if there are no locks."""
     if fcntl is None:
         return None
     try:

@@ -180,7 +180,7 @@ def refuse_rules(who: Any, table: HasRules | Any, needs: Needs = RULES) -> None:
 
 
 def _several(semantics: str | Mapping[str, str]) -> str:
-    """That people may have several values, and of which columns, if they may."""
+    """Say that people may have several values, and of which columns; empty if they may not."""
     if isinstance(semantics, Mapping):
         pairs = semantics.items()
         columns = [repr(name) for name, of_column in pairs if of_column != "single"]

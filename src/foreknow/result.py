@@ -76,7 +76,7 @@ class Result(Plain):
         return None
 
     def to_frame(self, library: str = "pandas") -> Any:
-        """Its rows as a frame, where it is a table."""
+        """The rows of a result as a frame, where it is a table."""
         kind = type(self).__name__
         raise InputError(f"{kind} is no single table; see .to_dict(), .summary() and .to_html()")
 

@@ -113,7 +113,7 @@ def given_of(table: BaseModel) -> dict[str, Any]:
 
 
 def with_examples(table: Any, **examples: Any) -> Any:
-    """The same table with an example of some keys, for editors and forms."""
+    """The table with an example of some keys, for editors and forms."""
     fields, annotated = dict[str, Any](), cast(Any, Annotated)
     for key, example in examples.items():
         setting = table.model_fields[key]

@@ -13,7 +13,7 @@ from foreknow.data.arrays import IntArray
 def possible(
     support: NDArray[np.bool_], people: Sequence[int], counts: Sequence[int]
 ) -> NDArray[np.bool_] | None:
-    """Which (signature, value) pairs occur in some world; None where there is no world.
+    """A mask of the (signature, value) pairs that occur in some world; None if there is no world.
 
     `support` says where priors are positive. A pair occurs if and only if, in one world, it lies
     on a cycle of exchanges: strong components of the residual graph.

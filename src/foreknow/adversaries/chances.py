@@ -104,7 +104,7 @@ class Chances:
         return first, kind
 
     def gaining(self, times: Fraction, cells: IntArray) -> BoolArray:
-        """Which of some cells are more than so many times as likely as before, and so forbidden."""
+        """True for each cell that is more than so many times as likely as before."""
         assert self.prior is not None
         limits = [min(Fraction(1), times * prior) for prior in self.prior(cells)]
         is_gaining = np.zeros(len(cells), dtype=bool)
@@ -116,7 +116,7 @@ class Chances:
         return is_gaining
 
     def sure(self, cells: IntArray) -> BoolArray:
-        """Which of some cells are certain, exactly."""
+        """True for each cell that is certain, exactly."""
         if self.certain is not None:
             return self.certain[cells]
         return self.reaching(Fraction(1), cells)

@@ -42,7 +42,7 @@ class KeyedRatios:
     detail: Any = None
 
     def take(self, index: NDArray[Any]) -> KeyedRatios:
-        """Only some, in their order."""
+        """The cells at some places, in their order."""
         if index.dtype == bool:
             index = np.flatnonzero(index)
         detail = None if self.detail is None else self.detail.take(index)
@@ -52,7 +52,7 @@ class KeyedRatios:
 
     @property
     def starts(self) -> IntArray:
-        """Where the cells of each key begin."""
+        """The place at which the cells of each key begin."""
         return _starts(self.key)
 
 
@@ -138,12 +138,12 @@ class MinLedger:
         return self.measure.fewest_leaving(counts)
 
     def divisible(self, counts: GroupCounts) -> BoolArray:
-        """Which groups may have parts that are all safe; see `PolicyLedger`."""
+        """True for each group that may have parts that are all safe; see `PolicyLedger`."""
         refused = self.measure.refused(counts, parts=2) if self.falling else None
         return np.ones(counts.n_groups, dtype=bool) if refused is None else ~refused
 
     def alone(self, counts: GroupCounts) -> BoolArray:
-        """Whether each group is safe by itself, if the ledger is empty."""
+        """True for each group that is safe by itself, if the ledger is empty."""
         return self.evaluate(None, counts, np.arange(counts.n_groups)).safe_each()
 
     def commit(self, removed: GroupCounts | None, added: GroupCounts) -> None:
@@ -168,6 +168,7 @@ class MinLedger:
         return MinEvaluation(self, removed, added, owner, leaving)
 
     def _bind(self, counts: GroupCounts) -> None:
+        """Begin with the values of the first counts; later ones must have the same."""
         if self._values is None:
             if self.wanted is not None:
                 is_wanted = np.asarray(self.wanted)
@@ -230,7 +231,7 @@ class MinLedger:
         return without
 
     def safe(self, minima: FloatArray) -> tuple[BoolArray, BoolArray]:
-        """Which odds are surely safe, and which are too close to the limit for floats to say."""
+        """Two masks of odds: surely safe, and too close to the limit for floats to say."""
         odds = self.measure.odds(minima)
         odds_limit = float((1 - self.threshold) / self.threshold)
         if not odds_limit:  # odds of 0 are exact
@@ -324,7 +325,7 @@ def _contents(counts: GroupCounts) -> Iterator[bytes]:
 
 
 def _starts(*columns: IntArray) -> IntArray:
-    """Where runs of equal rows begin."""
+    """The places at which runs of equal rows begin."""
     new = np.ones(len(columns[0]), dtype=bool)
     new[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
     return np.flatnonzero(new)
@@ -346,7 +347,7 @@ class MinEvaluation:
 
     @cached_property
     def _possible(self) -> BoolArray:
-        """Which proposals are not refused at once."""
+        """True for each proposal that is not refused at once."""
         possible = np.ones(self._n_proposals, dtype=bool)
         refused = self.ledger.measure.refused(self.added) if self.ledger.falling else None
         if refused is not None:
@@ -372,7 +373,7 @@ class MinEvaluation:
         return starts, cells.key[starts], owner[starts], minima
 
     def safe_each(self) -> BoolArray:
-        """Whether the release stays safe with each proposal by itself."""
+        """True for each proposal with which, by itself, the release stays safe."""
         ledger = self.ledger
         if not self._possible.any():
             return self._possible

@@ -36,7 +36,7 @@ class Evaluation(Protocol):
     """
 
     def safe_each(self) -> BoolArray:
-        """Whether the release stays safe with each proposal by itself, shape (proposals,)."""
+        """True for each proposal with which, by itself, the release stays safe."""
 
     def safe_jointly(self, chosen: BoolArray) -> bool:
         """True if the release stays safe with all the chosen proposals."""
@@ -137,7 +137,7 @@ class Gaining(Adversary, Protocol):
         """The adversary that a search asks before this one is judged; None if there is none."""
 
     def under(self, schema: Any) -> Any:
-        """The same with what it needs of a schema."""
+        """The adversary with what it needs of a schema."""
 
 
 @runtime_checkable

@@ -69,7 +69,11 @@ def taken(bag: IntArray, size: int) -> NDArray[np.int32]:
 def grown(
     tables: Tables, remaining: IntArray, size: int, max_tables: float
 ) -> tuple[Tables, IntArray] | None:
-    """Tables with one more cell, in every way, and the values that are left; None for too many."""
+    """Add a cell of so many values to every table, in every way.
+
+    Tables have the shape (tables, cells, values); `remaining` are the values that each leaves.
+    Return the new ones and what they leave, or None where they are too many.
+    """
     kinds, kind = np.unique(remaining, axis=0, return_inverse=True)
     kind = kind.reshape(-1)
     ways = np.array([n_taken(bag, size) for bag in kinds])

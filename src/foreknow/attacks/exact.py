@@ -74,7 +74,7 @@ class Posteriors:
         return none if self.perhaps_certain is None else self.perhaps_certain
 
     def with_sets(self, sets: Sequence[Sequence[int]]) -> Posteriors:
-        """The same with a column for each set of values: that a person has one of them."""
+        """The posteriors with a column for each set of values: that a person has one of them."""
         if not sets:
             return self
         return replace(

@@ -101,7 +101,7 @@ class Runs:
 
     @property
     def foreseen(self) -> bool:
-        """Whether, by a proof, what the method makes keeps the policy from those who know it."""
+        """True if, by a proof, releases keep the policy against those who know the method."""
         proof, policy = self.proof, self.policy
         if proof is None or policy is None or proof.frequencies:  # which say more
             return False
@@ -109,7 +109,7 @@ class Runs:
 
     @property
     def undivided(self) -> NDArray[np.bool_]:
-        """Which groups that are seen cannot be several that look alike."""
+        """True for each group seen that cannot be several groups that look alike."""
         sizes = np.bincount(self.seen.groups)
         if not self._labelled or self.known.proof is None:
             return np.ones(len(sizes), dtype=bool)

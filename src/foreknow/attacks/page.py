@@ -50,7 +50,7 @@ class AttackPage(Page[Attack]):
 
     @property
     def mood(self) -> Mood:
-        """Whether somebody is found out, or nobody by a proof."""
+        """The mood: unsafe if somebody is found out, safe if nobody is, by a proof."""
         if self.result.found:
             return "unsafe"
         unlimited = self.result.kept and not self.result.limited

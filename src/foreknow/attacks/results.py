@@ -188,7 +188,7 @@ class Attack(Result):
 
     @property
     def n_worlds_text(self) -> str:
-        """The same as a text; of very many, only about how many."""
+        """The number of worlds as a text; of very many, only about how many."""
         return self._posteriors.worlds.amount
 
     @property
@@ -287,7 +287,7 @@ class Attack(Result):
 
     @cached_property
     def perhaps_certain(self) -> tuple[int, ...]:
-        """Those of them who had one value in every possible world that was met.
+        """The people among them who had one value in every possible world that was met.
 
         All others that are unsettled are not certain: a possible world has another value for them.
         """
@@ -413,7 +413,7 @@ class Attack(Result):
 
     @cached_property
     def _people(self) -> tuple[IntArray, IntArray]:
-        """Where the people of each cell begin, and the people in order of their cells."""
+        """The place at which each cell begins, and the people in order of their cells."""
         worlds = self._posteriors.worlds
         starts = np.append(0, np.cumsum(worlds.cell_sizes))
         return starts, np.argsort(worlds.cell_of, kind="stable")

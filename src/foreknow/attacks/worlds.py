@@ -131,12 +131,12 @@ class Worlds:
 
     @cached_property
     def open(self) -> NDArray[np.bool_]:
-        """Which cells and values the release itself leaves open."""
+        """A mask of the cells and values that the release itself leaves open."""
         return (self.shares > 0) & (self.shares < 1)
 
     @cached_property
     def mixed(self) -> NDArray[np.bool_]:
-        """Which cells are of a group with several values."""
+        """True for each cell of a group with several values."""
         several: NDArray[np.bool_] = np.count_nonzero(self.bags, axis=1) > 1
         return several[self.group_of_cell]
 
@@ -147,7 +147,7 @@ class Worlds:
 
     @cached_property
     def amount(self) -> str:
-        """The same as a text; of very many, only about how many."""
+        """The number of worlds as a text; of very many, only about how many."""
         logs = np.cumsum(np.log10(np.arange(1, int(self.bags.sum(axis=1).max()) + 1)))
         logs = np.append(0.0, logs)
         power = float(logs[self.bags.sum(axis=1)].sum() - logs[self.bags].sum())

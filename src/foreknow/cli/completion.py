@@ -82,7 +82,7 @@ def install(app: click.Command, shell: str) -> str:
 
 
 def _named(shell: str) -> str:
-    """One of the shells that are known."""
+    """The shell of a name; an error if it is not known."""
     if shell == _USED:
         shell = Path(os.environ.get("SHELL", "pwsh" if os.name == "nt" else "")).name
     shell = {"powershell": "pwsh"}.get(shell, shell)

@@ -279,7 +279,7 @@ class Columns(Files):
 
 @dataclass(frozen=True)
 class Judging(Columns):
-    """The same with a policy, which is then not only about columns; or with what it would say.
+    """The options of a release and of its policy, requirements among them.
 
     Parameters
     ----------

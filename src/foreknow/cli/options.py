@@ -62,7 +62,7 @@ class More(dict[str, Any]):
 
 
 class Only(tuple[str, ...]):
-    """Which options of a bundle a command has; a policy and how files are read always."""
+    """The options of a bundle that a command has, beside a policy and how files are read."""
 
 
 class ForwardedOptions(dict[str, Any]):
@@ -98,7 +98,7 @@ class Command(click.Command):
         return vars(self)[name]
 
     def _taken(self) -> tuple[dict[str, click.Parameter], dict[str, tuple[Any, list[str]]]]:
-        """Its options by name; its bundles, each with the names of its options."""
+        """The options of a command by name; and its bundles, each with the names of its options."""
         options: dict[str, click.Parameter] = {}
         bundles: dict[str, tuple[Any, list[str]]] = {}
         for parameter in inspect.signature(self._body, eval_str=True).parameters.values():
@@ -455,13 +455,13 @@ class Files:
 
     @property
     def reading(self) -> Reading:
-        """As files are read."""
+        """How files are read, by these options."""
         return Reading(self.encoding, self.delimiter, self.decimal, self.date_format)
 
 
 @dataclass(frozen=True)
 class Output:
-    """Where what a command finds goes.
+    """The options that say where the results of a command go.
 
     Parameters
     ----------
@@ -632,7 +632,7 @@ def say_readings(source: Any, verbose: bool = False) -> None:
 
 
 def console() -> Console:
-    """Where results go: stdout."""
+    """The console on stdout, for results."""
     from rich.console import Console
 
     return Console(emoji=False)  # a name such as :key: is a name

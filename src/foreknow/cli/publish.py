@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Folder:
-    """Where a release is written, and what for.
+    """The options that say where a release is written, and what for.
 
     Parameters
     ----------

@@ -187,7 +187,7 @@ class Comparison(Result):
 
     @property
     def safe(self) -> tuple[Candidate, ...]:
-        """Those with a release that holds the policy at its limit."""
+        """The candidates with a release that holds the policy at its limit."""
         return tuple(candidate for candidate in self.candidates if candidate.safe)
 
     @property
@@ -391,7 +391,7 @@ def _timed(
     n_processes: int,
     seconds: float,
 ) -> dict[int, Candidate]:
-    """Those whose time was up with the time they need, by what an eighth of the people takes."""
+    """The runs whose time was up, and what they would need, by what a part of the people takes."""
     late = [place for place, candidate in finished.items() if candidate.status == "out of time"]
     first = {jobs[place].method: jobs[place] for place in reversed(late)}
     short = [replace(job, part=part) for job, part in product(first.values(), _PARTS)]
@@ -409,7 +409,7 @@ def _timed(
 
 
 def _needing(late: Candidate, took: Mapping[int, float], n: int, seconds: float) -> Candidate:
-    """One whose time was up, and how long it would take."""
+    """A run whose time was up, with the sentence how long it would take."""
     needs = max(grown(took), seconds)
     people = " and of ".join(f"{n // part:,}" for part in sorted(took, reverse=True))
     why = (

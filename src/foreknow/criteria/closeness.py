@@ -116,7 +116,7 @@ class _OfTable(OfGroups):
         return super().ledger(semantics, whole)
 
     def failing(self, counts: GroupCounts, table_counts: IntArray) -> BoolArray:
-        """Which groups are too far; fractions decide where floats are near."""
+        """True for each group that is too far; fractions decide where floats are near."""
         distances, edge = self.distances(counts, table_counts), self._edge
         fails: BoolArray = distances > edge
         close = np.abs(distances - edge) <= CLOSE * max(1.0, edge)
@@ -239,7 +239,7 @@ class TCloseness(_OfTable):
         return self.distances(counts, table_counts) + moved > self._edge - CLOSE
 
     def under(self, schema: Schema, sensitive: str | None = None) -> TCloseness:
-        """The same with the tree of a schema's sensitive column, where it has none of its own."""
+        """The criterion with the tree of a schema's sensitive column, if it has no tree itself."""
         sensitive = sensitive or schema.sensitive
         hierarchy = schema.hierarchies.get(sensitive)
         if self.distance != "hierarchical" or self.tree is not None or hierarchy is None:
@@ -252,7 +252,7 @@ class TCloseness(_OfTable):
         return replace(self, tree=hierarchy)
 
     def leaving(self, counts: GroupCounts, table_counts: IntArray) -> IntArray:
-        """So many that shares are near enough."""
+        """How many people must leave each group, at least, so that its shares are near enough."""
         # Shares move by no more than the share of people who leave, and each over 1 at most.
         beyond = np.maximum(self.distances(counts, table_counts) - self._edge - CLOSE, 0)
         return np.floor(counts.sizes * beyond).astype(np.int64)
@@ -409,12 +409,12 @@ class BetaLikeness(_OfTable):
     def may_fail(
         self, counts: GroupCounts, table_counts: Any, times: Fraction, swaps: int
     ) -> BoolArray:
-        """Decide by the largest possible share of each value."""
+        """True for each group in which the largest possible share of a value is too high."""
         table_share, _, high = _between(counts, table_counts, times, swaps)
         gain = np.full(len(table_share), self._edge)
-        most_allowed = table_share * (
-            1 + (np.minimum(gain, -np.log(table_share)) if self.enhanced else gain)
-        )
+        if self.enhanced:
+            gain = np.minimum(gain, -np.log(table_share))
+        most_allowed = table_share * (1 + gain)
         return np.asarray((high > most_allowed * (1 - CLOSE)).any(axis=1))
 
     def _words(self, amount: Fraction | float) -> str:
@@ -439,7 +439,7 @@ class BetaLikeness(_OfTable):
         return highest
 
     def failing(self, counts: GroupCounts, table_counts: IntArray) -> BoolArray:
-        """Which groups have a value too often; enhanced, by its share, too."""
+        """True for each group that has a value too often; if enhanced, too often for its share."""
         fails = super().failing(counts, table_counts)
         if not self.enhanced:
             return fails

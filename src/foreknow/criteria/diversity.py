@@ -157,7 +157,7 @@ class LDiversity(_OfValues):
         return Attained(amount, holds, words, counts.group_label(group))
 
     def failing(self, counts: GroupCounts, table_counts: Any = None) -> BoolArray:
-        """Which groups fail."""
+        """True for each group that fails."""
         if self.kind == "distinct":
             return np.diff(counts.offsets) < float(self.l)
         if self.kind == "entropy":
@@ -271,7 +271,7 @@ class AlphaK(_OfValues):
         return AlphaK(self.alpha, 1)
 
     def failing(self, counts: GroupCounts, table_counts: Any = None) -> BoolArray:
-        """Which groups fail."""
+        """True for each group that fails."""
         alpha, k = as_fraction(self.alpha), self.k
         return failing_groups(
             lambda top, size: top * alpha.denominator > size * alpha.numerator or size < k,

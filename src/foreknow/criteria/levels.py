@@ -137,7 +137,7 @@ class Levels(OfGroups):
         return {column: Level(**{"at_least": 0, **limit}) for column, limit in self.limits.items()}
 
     def under(self, schema: Schema, sensitive: str | None = None) -> Levels:
-        """The same with the hierarchies of a schema, whose columns it must be about."""
+        """The criterion with the hierarchies of a schema, whose columns it must be about."""
         # A certificate's schema has only the names of some; the requirement states these itself.
         hierarchies: Mapping[str, Any] = {**self.hierarchies, **schema.hierarchies}
         for column, limit in self.limits.items():
@@ -409,7 +409,7 @@ def _is_of_grid(way: Any, width: Fraction, origin: Fraction) -> bool:
 
 
 def _cuts(way: Any) -> Iterable[Fraction]:
-    """Where a range of numbers begins and ends; the last of whole numbers is in it."""
+    """The numbers at which a range begins and ends; the last of whole numbers is in it."""
     if way.lower is not None:
         yield Fraction(way.lower)
     if way.upper is not None:

@@ -126,13 +126,13 @@ class Criterion(Protocol):
         """Start a ledger for a search; `whole` is how many of the table have each value, int64."""
 
     def fails(self, counts: GroupCounts) -> BoolArray | None:
-        """Which groups of a whole release fail; None where it is not asked of single groups."""
+        """True for each group of a release that fails; None if single groups are not asked."""
 
     def beyond_groups(self, release: HasCounts) -> bool:
         """True if it fails by more than single groups."""
 
     def under(self, schema: Any, sensitive: str | None = None) -> Criterion:
-        """The same with what it needs of a schema."""
+        """The criterion with what it needs of a schema."""
 
     def stricter(self, share: Fraction, decoys: int | None) -> Criterion:
         """A criterion that still implies this one where odds may fall to a share of themselves."""
@@ -140,7 +140,7 @@ class Criterion(Protocol):
     def may_fail(
         self, counts: GroupCounts, table_counts: Any, times: Fraction, swaps: int
     ) -> BoolArray:
-        """Which groups may fail it against a whole table, rather one too many.
+        """True for each group that may fail against a whole table; rather one too many.
 
         If so many people have another value, and what is believed of anybody is then any of the
         shares times up to `times`, before they are made to add up to 1.
@@ -216,7 +216,7 @@ class OfGroups:
         )
 
     def failing(self, counts: GroupCounts, table_counts: Any) -> BoolArray:
-        """Which groups fail, for the ledger of a search."""
+        """True for each group that fails, for the ledger of a search."""
         raise NotImplementedError
 
     def leaving(self, counts: GroupCounts, table_counts: Any) -> IntArray:
@@ -224,7 +224,7 @@ class OfGroups:
         return np.zeros(counts.n_groups, dtype=np.int64)
 
     def fails(self, counts: GroupCounts) -> BoolArray | None:
-        """Which groups fail, by a ledger that looks at each."""
+        """True for each group that fails, by a ledger that looks at each."""
         ledger = self.ledger(counts.semantics, counts.totals)
         return ledger.fails(counts) if isinstance(ledger, EachGroup) else None
 
@@ -233,17 +233,17 @@ class OfGroups:
         return False
 
     def under(self, schema: Any, sensitive: str | None = None) -> Any:
-        """The same: it needs nothing of a schema."""
+        """The criterion itself: it needs nothing of a schema."""
         return self
 
     def stricter(self, share: Fraction, decoys: int | None) -> Any:
-        """The same: odds change nothing of it."""
+        """The criterion itself: odds change nothing."""
         return self
 
     def may_fail(
         self, counts: GroupCounts, table_counts: Any, times: Fraction, swaps: int
     ) -> BoolArray:
-        """Which groups may fail it against a whole table; see `Criterion.may_fail`."""
+        """True for each group that may fail against a whole table; see `Criterion.may_fail`."""
         raise NotImplementedError
 
     def ways_out(self, release: HasCounts) -> Sequence[str]:
@@ -255,7 +255,7 @@ class OfGroups:
         return {self.key: self._settings()}
 
     def _settings(self) -> dict[str, Any]:
-        """Its fields, as the keys of its table."""
+        """The fields of the criterion, as the keys of its table."""
         criterion: Any = self
         settings: dict[str, Any] = {}
         for setting in fields(criterion):
@@ -302,7 +302,7 @@ def counts_for(criterion: Any, release: HasCounts) -> GroupCounts:
 
 
 def classes_of(release: HasCounts) -> GroupCounts:
-    """Those who look alike: groups, or people of equal exact columns where these are published."""
+    """The counts of people who look alike: in a group, and in published exact columns."""
     published = getattr(release, "release", release)  # of what was published
     classes = getattr(published, "alike", None)
     return groups_of(published if classes is None else classes())
@@ -316,7 +316,7 @@ def smallest(counts: GroupCounts) -> str:
 
 
 def failing_groups(fails: Callable[..., bool], *columns: NDArray[Any]) -> BoolArray:
-    """Which groups fail, by whole numbers of each; Python's own, and asked once of equal groups."""
+    """True for each group that fails, by whole numbers of each; equal groups are asked once."""
     rows, which = np.unique(np.stack(columns, 1), axis=0, return_inverse=True)
     bad: BoolArray = np.array([fails(*row) for row in rows.tolist()], dtype=bool)
     return bad[which.reshape(-1)]
@@ -367,7 +367,7 @@ class SumLedger:
         raise NotImplementedError
 
     def holds(self, sums: IntArray) -> BoolArray:
-        """Whether whole releases are safe, by their sums."""
+        """True for each release that is safe, by its sums."""
         raise NotImplementedError
 
     @property
@@ -415,7 +415,7 @@ class SumEvaluation:
     changes: IntArray
 
     def safe_each(self) -> BoolArray:
-        """Whether the sums hold with each proposal by itself."""
+        """True for each proposal with which, by itself, the sums hold."""
         return self.ledger.holds(self.ledger.now + self.changes)
 
     def safe_jointly(self, chosen: BoolArray) -> bool:
@@ -444,7 +444,7 @@ class EachGroup(SumLedger):
         return self.fails(counts)[:, None].astype(np.int64)
 
     def holds(self, sums: IntArray) -> BoolArray:
-        """Whether none fails."""
+        """True for each release in which no group fails."""
         return np.asarray(sums[:, 0] == 0)
 
     @property
@@ -459,5 +459,5 @@ class EachGroup(SumLedger):
         return self.leaving(counts)
 
     def alone(self, counts: GroupCounts) -> BoolArray:
-        """Whether each group holds by itself."""
+        """True for each group that holds by itself."""
         return ~self.fails(counts)

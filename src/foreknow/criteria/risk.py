@@ -208,7 +208,7 @@ class Risk(Limits):
             yield Figure(Fraction(n_unique, people), limits["uniqueness"], words)
 
     def fails(self, counts: GroupCounts) -> BoolArray:
-        """Which groups fail: those that are too small, and people by themselves if too many are."""
+        """True for each group that is too small, or of one person where too many are alone."""
         fails, is_unique = self.failing(counts), counts.sizes == 1
         return fails | is_unique if self.too_many(int(is_unique.sum()), counts.n_people) else fails
 
@@ -223,11 +223,11 @@ class Risk(Limits):
         return _RiskLedger(self) if self._of_all else super().ledger(semantics, whole)
 
     def failing(self, counts: GroupCounts, table_counts: Any = None) -> BoolArray:
-        """Which groups are too small."""
+        """True for each group that is too small."""
         return counts.sizes < self.least
 
     def leaving(self, counts: GroupCounts, table_counts: Any = None) -> IntArray:
-        """All people of a group that is too small."""
+        """How many people leave: all of a group that is too small."""
         return np.where(self.failing(counts), counts.sizes, 0)
 
 
@@ -259,7 +259,7 @@ class _RiskLedger(SumLedger):
         return holds.astype(bool)
 
     def alone(self, counts: GroupCounts) -> BoolArray:
-        """Whether each group may be there at all: other groups may make up for the rest."""
+        """True for each group that may be there at all: other groups may make up for the rest."""
         return ~self.rule.failing(counts)
 
     def fewest_leaving(self, counts: GroupCounts) -> IntArray:

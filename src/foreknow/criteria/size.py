@@ -148,11 +148,11 @@ class GroupSize(OfGroups):
         return Attained(size, size >= self.k, words, counts.group_label(group))
 
     def failing(self, counts: GroupCounts, table_counts: Any) -> BoolArray:
-        """Which groups are too small."""
+        """True for each group that is too small."""
         return self.sizes(counts) < self.k
 
     def leaving(self, counts: GroupCounts, table_counts: Any) -> IntArray:
-        """All of a group that is too small."""
+        """How many people leave: all of a group that is too small."""
         return np.where(self.failing(counts, table_counts), counts.sizes, 0)
 
     def to_dict(self) -> dict[str, Any]:
@@ -218,7 +218,7 @@ class KAnonymity(GroupSize):
         numbers.whole_number(self.k, type(self).__name__, 1)
 
     def under(self, schema: Any, sensitive: str | None = None) -> GroupSize:
-        """The same of people where rows are their cases, and with all lists of so many columns."""
+        """The criterion for a schema: of people if rows are cases, with its lists of columns."""
         criterion = super().under(schema, sensitive)
         if not isinstance(self.of, int):
             return criterion
@@ -253,7 +253,7 @@ class KAnonymity(GroupSize):
 
     @property
     def of_cases(self) -> bool:  # type: ignore[override]
-        """Where it is of people, and not of rows that share some columns."""
+        """True if people are counted, and not rows that share some columns."""
         return not self.by_columns
 
     def monotone(self, semantics: Semantics = "single") -> bool:
@@ -280,7 +280,7 @@ class KAnonymity(GroupSize):
         )
 
     def fails(self, counts: GroupCounts) -> BoolArray | None:
-        """Which groups have people who share some columns with too few."""
+        """True for each group with people who share some columns with too few."""
         if not self.by_columns:
             return super().fails(counts)
         return np.asarray((self._sharing(counts)[1] < self.k).any(axis=0))
@@ -344,7 +344,7 @@ class Anybody(GroupSize):
     of_cases: ClassVar[bool] = True  # it counts nobody
 
     def under(self, schema: Any, sensitive: str | None = None) -> Anybody:
-        """The same: whose cases rows are does not matter."""
+        """The criterion itself: whose cases rows are does not matter."""
         return self
 
 

@@ -537,7 +537,7 @@ class EvidencePage(Page[EvidenceReport]):
 
     @property
     def _isolating(self) -> list[str]:
-        """That some question isolates somebody of every group, whatever is required."""
+        """The sentence that some question isolates somebody of every group."""
         if not self._generalized:
             return []
         smallest = self.result.audit.utility.smallest_group

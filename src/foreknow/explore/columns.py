@@ -255,7 +255,7 @@ def _coarsened(
 
 
 def _named(text: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """The same, where a requirement says which column it is about, once there are several."""
+    """The policy in which requirements say which column they are about, once there are several."""
     first, sensitive_after = before.get("sensitive"), after.get("sensitive")
     first = first[0] if isinstance(first, list) and len(first) == 1 else first
     if (

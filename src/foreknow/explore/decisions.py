@@ -261,7 +261,7 @@ def with_true_comments(
 def _with_list_of_others(
     text: str, roles: Mapping[str, str], suggested: PolicySuggestion | None
 ) -> str:
-    """The same with a list of the columns without a role, where there was one or is to be one."""
+    """The policy with a list of the columns without a role, where there was one or is to be one."""
     listed = _LIST.search(text)
     if listed is None and suggested is None:
         return text

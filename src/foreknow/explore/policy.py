@@ -255,7 +255,7 @@ def _item(
 
 
 def _columns(column_names: Any, before: Any, comments: Mapping[str, str]) -> Any:
-    """One column, or several by their lines, with the comments of before, or the given ones."""
+    """The item for columns, several on lines, with the comments of before or the given ones."""
     comments_of_columns, last = _commented(before)
     names = [column_names] if isinstance(column_names, str) else column_names
     lines, has_comments = "", bool(last)

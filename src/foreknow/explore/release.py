@@ -99,7 +99,7 @@ def _dial(looked: Looked, dial: Dial) -> dict[str, Any]:
 
 
 def _place_of(value: str) -> tuple[bool, Any, str]:
-    """Where a value stands in a list: numbers as numbers, then texts."""
+    """The sort key of a value in a list: numbers as numbers, then texts."""
     amount = read_number(value)
     return amount is None, amount or 0, value
 
@@ -128,7 +128,7 @@ def rows(looked: Looked) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Turned:
-    """Where the dials of a requirement stand."""
+    """The positions of the dials of a requirement: amounts, limit, value."""
 
     dial: Dial
     amounts: tuple[int, int, int]
@@ -142,7 +142,7 @@ class Turned:
 
     @classmethod
     def of(cls, looked: Looked, inputs: Mapping[str, str]) -> Turned:
-        """Read them from an address; what it does not say stands as in the policy."""
+        """Read the dials from an address; what it does not say stands as in the policy."""
         dials = {str(dial.place): dial for dial in looked.dials}
         if not dials:
             raise InputError("no requirement of the policy is about what somebody could find out")

@@ -100,11 +100,11 @@ class Draft:
         return False
 
     def saying(self, text: str) -> Draft:
-        """The same file with another text."""
+        """The draft with another text, in the same file."""
         return replace(self, text=text)
 
     def named(self, name: str, folder: Path) -> Draft:
-        """The same text in a file of the folder."""
+        """The draft with the same text, in a file of the folder."""
         return Draft(self.text, name, folder, folder)
 
     @property
@@ -151,7 +151,7 @@ class Dial:
     def turned(
         self, amounts: tuple[int, int, int], limit: Fraction, value: str
     ) -> RequirementCounts:
-        """The same counts with other amounts and another limit, of one value or of all."""
+        """The requirement with other amounts and another limit, of one value or of all."""
         requirement_counts = self.requirement_counts
         if value and requirement_counts.requirement.about_sets:
             requirement_counts = requirement_counts.called(value)
@@ -167,7 +167,7 @@ class Dial:
 
     @property
     def start(self) -> Point:
-        """Where it stands at first: at its own amounts, if they are of facts."""
+        """The point at which the dial stands at first: the policy's, if it is of facts."""
         points = [p for p in self.requirement.points if isinstance(p.adversary, Facts)]
         if points:
             return points[0]
@@ -383,7 +383,7 @@ class Session:
         return name
 
     def kind_of(self, name: str) -> str:
-        """Whether it is a table, a release or a policy."""
+        """The kind of a file: table, release or policy."""
         kind = _kind(self.path_of(name))
         if kind is None:
             raise InputError(f"{name!r} is no table, no release and no policy")

@@ -46,7 +46,7 @@ class WithL(Grouper):
     l: int | None
 
     def settled(self, microdata: Microdata, policy: Policy | None) -> Any:
-        """The same with an l, chosen as for this table."""
+        """The method with an l, chosen as for this table."""
         return self if self.l else self.grouping(microdata, policy, 0).method
 
     def _settle_l(self) -> None:
@@ -148,7 +148,7 @@ def _implied(requirements: Sequence[Requirement], people: int, l: int) -> bool:
 
 
 def _largest(microdata: Microdata, sizes: IntArray) -> str:
-    """Which l a table allows at most, and which value stands in the way."""
+    """Say which l a table allows at most, and which value stands in the way."""
     worst, people = int(np.argmax(sizes)), int(sizes.sum())
     count = int(sizes[worst])
     allows = f"allows l = {people // count} at most" if 2 * count <= people else "allows no l"

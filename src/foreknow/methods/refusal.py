@@ -53,7 +53,7 @@ class Refusal:
         return cls(people[moves], child[moves], fixed, labels, refuses)
 
     def holds(self, tables: IntArray) -> NDArray[np.bool_]:
-        """Whether it is refused, for values of its people of shape (worlds, parts, values)."""
+        """True for each world in which the cut is refused; shape (worlds, parts, values)."""
         worlds, (parts, values) = len(tables), self.fixed.shape
         step, is_refused = max(1, _AT_ONCE // parts), np.zeros(worlds, dtype=bool)
         for start in range(0, worlds, step):
@@ -64,7 +64,7 @@ class Refusal:
         return is_refused
 
     def alone(self, child: int, bags: IntArray) -> NDArray[np.bool_]:
-        """Whether one part is enough for it to be refused, for values of its people.
+        """True where one part is enough for the cut to be refused, for values of its people.
 
         A part never reveals more than the whole.
         """

@@ -41,7 +41,7 @@ def advice_of(
     kept_detail: KeptDetail,
     seed: int | None,
 ) -> Iterator[str]:
-    """Where next to nothing is left: what costs so much, and what would keep more."""
+    """Sentences where next to nothing is left: what costs so much, and what would keep more."""
     schema, weights = policy.needed_schema, policy.options.weights
     in_one_group, lost, columns = (
         kept_detail.groups == 1,
@@ -79,7 +79,7 @@ def advice_of(
 
 
 def _by_suppressing(method: Any, microdata: Microdata, policy: Policy, seed: int | None) -> str:
-    """Which share of people a method must set aside, so that it divides the others."""
+    """Say which share of people a method must set aside, so that it divides the others."""
     if getattr(method, "suppression", 1) or not 1 < microdata.n_people <= _MOST_TRIED:
         return ""
     for share in _SHARES:

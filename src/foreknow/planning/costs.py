@@ -93,7 +93,7 @@ class TellingColumn:
     share: float
 
     def said(self, sensitive: str, everybody: int) -> str:
-        """The same in words."""
+        """The column and how many it gives away, in words."""
         return (
             f"{self.column!r} gives {sensitive!r} away: somebody who knows it, and nothing else, "
             f"is surer about {people_text(self.people)} ({self.people / everybody:.0%}) than a "

@@ -110,7 +110,7 @@ def mood_of(holds: bool, limits: bool = True) -> Mood:
 
 
 def word_of(holds: bool, limits: bool = True, idle: bool = False) -> Cell:
-    """Whether something holds, in a word with a sign."""
+    """Say whether something holds, in a word with a sign."""
     if idle:
         return Cell("asks nothing", sign=True)
     word = "FAILS" if not holds else "safe" if limits else "holds"
@@ -190,14 +190,14 @@ class Later(Block):
 
 
 def at_a_glance(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Those that a terminal and a notebook show, shorter."""
+    """The blocks that a terminal and a notebook show, shorter."""
     for block in blocks:
         if not block.whole:
             yield block.at_a_glance()
 
 
 def all_made(blocks: Iterable[Block]) -> Iterator[Block]:
-    """All of them, also those that take a while."""
+    """The blocks, with those that take a while."""
     for block in blocks:
         if isinstance(block, Later):
             yield from (replace(part, whole=True) for part in all_made(block.make()))
@@ -206,7 +206,7 @@ def all_made(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 def reworded(content: Any, word: Callable[[str], str]) -> Any:
-    """The same with every text in other words."""
+    """The content with every text in other words."""
     if isinstance(content, str):
         return word(content)
     if isinstance(content, (tuple, list)):

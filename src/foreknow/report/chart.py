@@ -45,7 +45,7 @@ class Axis:
     ticks: Sequence[tuple[float, str]] = ()
 
     def at(self, value: float) -> float:
-        """Where a value lies, in percents of the way."""
+        """The place of a value on the axis, in percents of the way."""
         return 100 * (value - self.low) / (self.high - self.low)
 
 
@@ -166,7 +166,7 @@ class Chart:
         return "".join(parts)
 
     def marks(self, series: Series) -> Iterator[tuple[str, str, str]]:
-        """Where its marks are, and what they say."""
+        """The places of its marks, and what they say."""
         for place, (x, y) in enumerate(zip(series.x, series.y, strict=True)):
             if x is not None and y is not None:
                 text = series.texts[place] if series.texts else ""

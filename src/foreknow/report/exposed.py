@@ -171,7 +171,7 @@ def _row(exposed: Exposed, group: ExposedGroup) -> Iterator[str]:
 
 
 def exposed_csv(exposed: Iterable[tuple[str, Exposed]]) -> str:
-    """The same as a CSV file that a spreadsheet opens, and in which no text is a formula."""
+    """The exposed people as a CSV file for spreadsheets, in which no text is a formula."""
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)

@@ -127,7 +127,7 @@ class Terms:
 
 
 class TermsOfSets(Terms):
-    """The same where people may have several values.
+    """Words for releases in which people may have several values.
 
     The first two kinds of facts are other ones: values that the target would have only together
     with the one in question, and people who do not have that one.
@@ -180,7 +180,7 @@ class TermsOfSets(Terms):
 
 
 class TermsOfMultisets(TermsOfSets):
-    """The same where a person may have a value several times."""
+    """Words for releases in which a person may have a value several times."""
 
     holders = "Occurrences"
     counted = ("time", "times")
@@ -361,7 +361,7 @@ def _on_top(priors: Priors, noun: str) -> str:
 
 
 def short_priors(priors: Priors) -> str:
-    """The same for a narrow column: by which columns, and how they are read."""
+    """The priors for a narrow column: by which columns, and how they are read."""
     sets = [", ".join(map(visible, table.attributes)) for table in priors.tables]
     text = f"priors by {'; '.join(sets)} ({priors.semantics})"
     facts = Terms().short(*priors.amounts)

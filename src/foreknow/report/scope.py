@@ -75,7 +75,7 @@ def by_word_of(scope: Scope) -> str:
 def sentences(reader: Reader, *, claimed: bool = False) -> list[str]:
     """Everything that stands beside the verdicts, the most important first.
 
-    What is only `claimed` is said beside what was found.
+    With `claimed`, only what the publisher says beside what was found.
     """
     scope = reader.scope
     texts = [*said_to(reader), *_one_at_a_time(reader)]
@@ -85,7 +85,7 @@ def sentences(reader: Reader, *, claimed: bool = False) -> list[str]:
 
 
 def _one_at_a_time(reader: Reader) -> Iterator[str]:
-    """That several columns, each with limits on what is inferred, are not judged together."""
+    """Say that several columns, each with limits on what is inferred, are not judged together."""
     columns = [visible(name) for name, limits in reader.spread.items() if limits.some_alone]
     if len(columns) > 1:
         yield (

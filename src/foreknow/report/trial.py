@@ -111,7 +111,7 @@ def _between(share: Share) -> str:
 
 
 def what_it_is(trial: Trial) -> str:
-    """That it is no verdict; and of what was counted, that it is at least that."""
+    """Say that a trial is no verdict; and of what was counted, that it is at least that."""
     return WHAT_IT_IS if trial.measured else _CLAIMED
 
 

@@ -109,7 +109,7 @@ class Population:
         return "a table" if self.path is None else str(self.source)
 
     def under(self, schema: Schema) -> Population:
-        """The same with the hierarchies of a schema, and the columns that matter."""
+        """The population with the hierarchies of a schema, and the columns that matter."""
         population = Population(self.at)
         population.named = (schema.person,) if schema.person else tuple(schema.identifiers)
         population.source = self.source
@@ -337,7 +337,7 @@ class OfPopulation(OfGroups):
         return cls(**arguments, population=_stated(settings, folder))  # type: ignore[call-arg]
 
     def under(self, schema: Schema, sensitive: str | None = None) -> Any:
-        """The same with the hierarchies of a schema."""
+        """The criterion with the hierarchies of a schema."""
         criterion: Any = self
         return replace(criterion, population=self.population.under(schema))
 
@@ -424,7 +424,7 @@ class KMap(OfPopulation):
         return Attained(fewest, fewest >= self.k, words, counts.group_label(group))
 
     def fails(self, counts: GroupCounts) -> BoolArray:
-        """Which groups look like too few."""
+        """True for each group that looks like too few of the population."""
         is_too_small: BoolArray = self.population.place(counts).people < self.k
         return is_too_small
 
@@ -559,7 +559,7 @@ class DeltaPresence(OfPopulation):
         ]
 
     def fails(self, counts: GroupCounts) -> BoolArray:
-        """Which groups have too few or too many of those whom they cover."""
+        """True for each group with too few or too many of the people whom it covers."""
         people_in_group = self.population.place(counts).people
         low, high = as_fraction(self.lowest), as_fraction(self.highest)
         return failing_groups(
@@ -651,7 +651,7 @@ class PopulationRisk(Limits, OfPopulation):
         return self._attained(figures, counts.group_label(group), overlap_text * placement.overlap)
 
     def fails(self, counts: GroupCounts) -> BoolArray:
-        """Which groups look like too few, or like one person if too many do."""
+        """True for each group that looks like too few, or like one person where too many do."""
         people_in_group = self.population.place(counts).people
         fails: BoolArray = people_in_group < self.least_of("journalist")
         is_unique = people_in_group == 1

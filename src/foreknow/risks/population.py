@@ -312,7 +312,7 @@ def inverse_sizes(sizes: IntArray, fraction: Fraction) -> FloatArray:
 def _crossings(
     function: Callable[[float], float], places: list[float], *, falling: bool | None
 ) -> list[float]:
-    """Where a function is 0 between places in order; only where it falls, if asked for."""
+    """The places where a function is 0, between some in order; if asked for, where it falls."""
     values = list(map(function, places))
     roots = []
     for interval, (value, next_value) in enumerate(pairwise(values)):
@@ -324,7 +324,7 @@ def _crossings(
 
 
 def _halved(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function that is above 0 at `low`, and not at `high`, crosses 0."""
+    """The place where a function that is above 0 at `low`, and not at `high`, crosses 0."""
     for _ in range(_STEPS):
         middle = (low + high) / 2
         if middle in (low, high):

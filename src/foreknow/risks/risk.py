@@ -207,7 +207,7 @@ class RiskReport(_WithFloats, Result):
 
     @property
     def unique_share(self) -> Fraction:
-        """The same as a share of all people of the table."""
+        """The unique people as a share of all people of the table."""
         return Fraction(self.uniques, self.people)
 
     @property

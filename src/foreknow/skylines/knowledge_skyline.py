@@ -85,7 +85,7 @@ class Alike:
         return fronts.fronts_of(counts, l, self.cells, self.offsets)
 
     def surest(self, counts: GroupCounts, l: int, classes: IntArray) -> Iterator[Profiles]:
-        """Those of some classes where an adversary who knows nothing but l is surest, or nearly."""
+        """The profiles of classes at which an adversary with l alone is surest, or nearly."""
         places, offsets = ranges(self.offsets[classes], self.offsets[classes + 1])
         for profiles in fronts.blocks_of(counts, l, self.cells[places], offsets):
             profiles = profiles.by_value()
@@ -447,7 +447,7 @@ class _Class:
     points: Skyline = field(default_factory=list)  # the corners (l, k, m) at the l before
 
     def skyline(self) -> Skyline:
-        """All points below this l."""
+        """The points of the skyline below this l."""
         parts, ancestor = list[Skyline](), self
         while ancestor.before is not None:
             parts.append(ancestor.points)
@@ -534,7 +534,7 @@ def _next_classes(
 
 
 def _corners(l: int, stairs: IntArray, above: IntArray) -> Skyline:
-    """Where one more relative, or one more of the l, costs a known person; sorted."""
+    """The points at which one more relative, or one more of the l, costs a known person; sorted."""
     corner = np.append(stairs[1:] < stairs[:-1], True) & (above < stairs)
     (m,) = np.nonzero(corner[::-1])
     m = len(stairs) - 1 - m
@@ -572,7 +572,7 @@ class _Slices:
         return [steps[steps >= 0] for steps in self.stairs_within(bounds)]
 
     def stairs_within(self, bounds: list[IntArray]) -> list[IntArray]:
-        """Find the stairs of each value, none of which is higher than those given; -1 for none."""
+        """For each value and m, the most k that it withstands, up to a bound; -1 for none."""
         stairs: list[IntArray] = []
         sizes = np.cumsum([0, *map(len, bounds)])
         first = 0
@@ -590,7 +590,7 @@ class _Slices:
         return stairs
 
     def safe(self, value: IntArray, k: IntArray, m: IntArray) -> BoolArray:
-        """Whether each (k, m) is withstood; floats decide unless close, then fractions."""
+        """True for each (k, m) that is withstood; floats decide unless close, then fractions."""
         ratio = np.empty(len(k))
         # Values with as many holders are worked on together: that is what costs steps.
         for places in self._alike(value):

@@ -370,12 +370,12 @@ def _most_alone(report: SkylineReport, value: Label) -> tuple[int, ...]:
 
 
 def _texts(amounts: tuple[int, ...]) -> tuple[str, ...]:
-    """Such amounts for a table; dashes if not even knowing nothing is withstood."""
+    """Amounts for a table; dashes if not even knowing nothing is withstood."""
     return tuple(map(number, amounts)) if amounts else ("–",) * 3
 
 
 def _least(amounts: dict[Label, tuple[int, ...]]) -> list[Label]:
-    """As many values as are listed, in their order, that withstand least."""
+    """The values that withstand least, as many as are listed, in their order."""
     ranked = sorted(amounts, key=lambda value: sum(amounts[value] or (-1,)))
     listed = set(ranked[:_MOST_LISTED])
     return [value for value in amounts if value in listed]
@@ -451,7 +451,7 @@ def some_amounts(highest: int, marked: int, n_amounts: int) -> list[int]:
 
 
 def chosen(amounts: Sequence[int], max_amounts: int) -> list[int]:
-    """So many of some amounts, the first and the last among them.
+    """At most so many of some amounts, the first and the last among them.
 
     >>> chosen([0, 1, 2, 5, 9], 3)
     [0, 2, 9]
@@ -462,7 +462,7 @@ def chosen(amounts: Sequence[int], max_amounts: int) -> list[int]:
 
 
 def amount_of(amount: int, things: tuple[str, str]) -> str:
-    """So many things.
+    """An amount with its noun.
 
     >>> amount_of(0, ("link", "links")), amount_of(1, ("link", "links"))
     ('no links', 'one link')

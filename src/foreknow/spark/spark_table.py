@@ -147,7 +147,7 @@ class SparkTable:
             return values_of(sample.groupBy(name).count().toArrow())
 
     def holding(self, columns: Sequence[str], spellings: Collection[str]) -> list[str]:
-        """Those of some columns of texts in which a value is missing by one of these spellings."""
+        """The columns of texts in which a value is missing by one of these spellings."""
         from pyspark.sql import functions as spark
 
         if not columns:
@@ -158,7 +158,7 @@ class SparkTable:
         return [name for name, is_held in zip(columns, holds, strict=True) if is_held]
 
     def without(self, columns: Sequence[str], spellings: Collection[str]) -> SparkTable:
-        """The same where such values of some columns of texts are nulls."""
+        """The table where such values of some columns of texts are nulls."""
         from pyspark.sql import functions as spark
 
         table = copy(self)

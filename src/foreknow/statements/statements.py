@@ -66,7 +66,7 @@ class StatementQuery:
         return Posterior(name, value, answer, self.before(person, code))
 
     def any_of(self, person: int, codes: Sequence[int], set_name: str) -> Posterior:
-        """The same of several values together, one of which a person may have."""
+        """The posterior that a person has one of several values."""
         require("any_of", {Need.ONE_VALUE}, semantics=self.model.counts.semantics)
         before = sum((self.before(person, code) for code in codes), Fraction(0))
         answer = sum((self.answer(person, code) for code in codes), Fraction(0))
@@ -90,7 +90,7 @@ class StatementQuery:
             raise self._out_of_reach("whether these statements can hold together")
 
     def before(self, person: int, code: int) -> Fraction:
-        """The same without the statements."""
+        """The posterior without the statements."""
         group, counts = self.model.group_of(person), self.model.counts
         count = self.model.bag(group).get(code, 0)
         return _by_counts(counts.semantics, int(counts.sizes[group]), count)
@@ -208,7 +208,7 @@ class StatementQuery:
         return None if chance is None else chance > 0
 
     def _contradiction(self, suspects: Sequence[int]) -> ContradictionError:
-        """Which of some statements that cannot all hold are to blame: as few as possible."""
+        """The error that some statements cannot all hold; it names as few as possible."""
         formulas = self._statements
         for i in suspects:
             if self._possible([i]) is False:
@@ -414,7 +414,7 @@ class Statements:
         values: Iterable[Label] | None = None,
         any_of: Iterable[Label] | Mapping[str, Iterable[Label]] | None = None,
     ) -> Posteriors:
-        """The same for many: a mapping person -> value -> `Posterior`, worked out when asked for.
+        """Posteriors of many people: person -> value -> `Posterior`, worked out when asked for.
 
         Parameters
         ----------

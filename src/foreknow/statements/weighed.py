@@ -37,7 +37,7 @@ class WeighedCase:
         return self.any_of(person, [code], self.model.counts.values[code])
 
     def any_of(self, person: int, codes: Sequence[int], set_name: Any) -> Posterior:
-        """The same of several values together, one of which a person has."""
+        """The posterior that a person has one of several values."""
         answer = before = Fraction(0)
         chances = self._chances(person, with_statements=True)
         chances_before = self._chances(person, with_statements=False)

@@ -144,7 +144,7 @@ class Fit(Plain):
 
 @dataclass(frozen=True)
 class Models(Plain):
-    """Whether models come out the same with a release; for the owner only.
+    """How far models come out the same with a release; for the owner only.
 
     Attributes
     ----------
@@ -506,7 +506,7 @@ def _shown(times: IntArray, keys: Sequence[Key], asked_keys: Sequence[Key]) -> l
 
 
 def _edges(numbers: FloatArray) -> FloatArray:
-    """Where bands of about as many people each begin; the first has none, and there are two."""
+    """The numbers at which bands of equally many people begin, but for the first band."""
     lowest = numbers.min()
     edges = np.unique(np.quantile(numbers, _BANDS, method="inverted_cdf"))
     edges = edges[edges > lowest]
@@ -550,7 +550,7 @@ def _bands(edges: FloatArray, dates: bool) -> list[str]:
 def _with_middles(
     drawn: _Table, middles: Mapping[str, Coded], variables: Mapping[str, _Variable]
 ) -> _Table:
-    """The same with the middles of labels in place of numbers."""
+    """The table with the middles of labels in place of numbers."""
     columns = dict(drawn.columns)
     for variable in variables.values():
         if variable.numeric and variable.name in middles:
@@ -739,7 +739,7 @@ class _Design:
 
     @classmethod
     def of(cls, table: _Table, columns: Sequence[_Variable]) -> _Design:
-        """All terms side by side; what nothing tells becomes the mean of the others."""
+        """The terms side by side; an unknown number becomes the mean of the others."""
         matrix = np.hstack(
             [variable.features(table.columns[variable.name]) for variable in columns]
         )

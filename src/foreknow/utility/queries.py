@@ -129,7 +129,7 @@ def draw_queries(
 
 
 def _asked_of(microdata: Microdata, drawn: Queries, like: Microdata) -> Queries:
-    """The same queries of the same table by another schema, whose codes are others."""
+    """The queries in the codes of another schema of the same table."""
     attribute_of = {attribute.name: attribute for attribute in microdata.attributes}
     asked_names = [attribute.name for attribute in drawn.attributes]
     if strange := [name for name in asked_names if name not in attribute_of]:
@@ -212,7 +212,7 @@ class Boxes:
     counts: GroupCounts  # its values are those of the queries, by the same codes
 
     def answers(self, queries: Queries) -> FloatArray:
-        """As if everybody in a group were equally likely to be anywhere in its box."""
+        """The answers if everybody in a group is equally likely to be anywhere in its box."""
         counts = self.counts
         codes = [*(cover.of_group[counts.cell_groups] for cover in self.covers), counts.codes]
 
@@ -234,7 +234,7 @@ class Buckets:
     counts: GroupCounts  # as in `Boxes`
 
     def answers(self, queries: Queries) -> FloatArray:
-        """As if everybody in a group were equally likely to have each value of its bag."""
+        """The answers if everybody in a group is equally likely to have each value of its bag."""
 
         def factors(chosen: slice) -> list[Factor]:
             attribute_factors = _looked_up(

@@ -223,7 +223,7 @@ class Facts:
         return Disclosure(window, float(exact), lambda: exact, witness)
 
     def _beside(self, counts: GroupCounts) -> Chances:
-        """The same where rules are about a column beside the secret: bounds, by the judge."""
+        """Bounds by the judge, where rules are about a column beside the secret."""
         able: Any = counts.able
         if self.m:
             raise UnsupportedError("impossible-linked", f"{self}")

@@ -53,7 +53,7 @@ def fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterator[Profiles]:
 def fronts_of(
     counts: GroupCounts, l: int, cells: IntArray, offsets: IntArray
 ) -> Iterator[Profiles]:
-    """The same of some cells, one value after the other, and where those of each begin."""
+    """The undominated profiles of some cells, a block of values at a time."""
     for block in blocks_of(counts, l, cells, offsets):
         yield block.undominated(_EFFORT).distinct()
 

@@ -155,7 +155,7 @@ class FactsMeasure(Measure):
 
     @property
     def has_fractions(self) -> bool:
-        """Where everybody has one value."""
+        """True where everybody has one value."""
         return self.semantics == "single"
 
     def attaining(self, cells: KeyedRatios, minima: FloatArray) -> KeyedRatios:
@@ -180,7 +180,7 @@ def attaining(candidates: Profiles, k: int, m: int) -> Profiles:
 
 
 def _near(ratios: FloatArray, minima: FloatArray, m: int) -> BoolArray:
-    """Which profiles are within 1e-9 of one of five minima."""
+    """The profiles that are within 1e-9 of one of five minima."""
     used = slice(None) if m else slice(3)  # without a family, V is 1 everywhere
     return np.asarray((ratios[used] <= minima[used] * (1 + CLOSE)).any(axis=0))
 

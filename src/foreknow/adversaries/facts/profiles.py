@@ -211,7 +211,7 @@ class Profiles:
 
     @property
     def numbers(self) -> list[IntArray]:
-        """All whole numbers that fractions depend on, beside the value."""
+        """The whole numbers on which the fractions depend, beside the value."""
         return [
             self.identity,
             self.s,
@@ -220,7 +220,7 @@ class Profiles:
         ]
 
     def content(self) -> bytes:
-        """The same for profiles that no fraction tells apart; under ``single``."""
+        """A key that is equal for profiles that no fraction tells apart; under ``single``."""
         return np.concatenate(self.numbers).tobytes()
 
     def exact_slack(self) -> list[Fraction]:
@@ -250,16 +250,16 @@ class Profiles:
         return Profiles(value, group, n, s, slack, kind, self.counts, self.l, able_terms)
 
     def take(self, index: NDArray[Any] | slice) -> Profiles:
-        """Only the profiles at an index or mask."""
+        """The profiles at an index or mask."""
         return self._of_columns(None if x is None else x[index] for x in self._columns)
 
     def of(self, code: int) -> Profiles:
-        """Only those of one value, where they are in order of value."""
+        """The profiles of one value; all must be in order of value."""
         first, last = np.searchsorted(self.value, (code, code + 1))
         return self.take(slice(first, last))
 
     def join(self, *further: Profiles) -> Profiles:
-        """One after the other, of the same counts (or under ``single``)."""
+        """These profiles and further ones, of the same counts (or under ``single``)."""
         parts = [self, *further]
         if any(part.able_terms is not None for part in parts):
             parts = [part if part.able_terms is not None else part._of_all for part in parts]
@@ -271,7 +271,7 @@ class Profiles:
 
     @property
     def _of_all(self) -> Profiles:
-        """The same beside those of which not everybody can have the value."""
+        """These profiles beside others whose value not everybody can have: here everybody can."""
         return replace(self, able_terms=np.zeros((len(self), 3), dtype=np.int64))
 
     def by_value(self) -> Profiles:
@@ -280,7 +280,7 @@ class Profiles:
 
     @property
     def starts(self) -> IntArray:
-        """Where the profiles of each value begin."""
+        """The place at which the profiles of each value begin."""
         first = np.ones(min(1, len(self)), dtype=bool)
         return np.flatnonzero(np.concatenate((first, self.value[1:] != self.value[:-1])))
 
@@ -296,7 +296,7 @@ class Profiles:
         return first, kind
 
     def told_of(self, k: int) -> Profiles:
-        """The same with so many people known: T(l, 0) is then what T(l, k) was."""
+        """The profiles where so many people are known: T(l, 0) is then what T(l, k) was."""
         assert self.able_terms is not None
         n_known = np.minimum(k, self.slack)
         fewer = np.outer(k - n_known, [1, 0, 1])
@@ -344,7 +344,7 @@ class Profiles:
         return (spare + (1.0 if self.kind is None else 1e-9)) * self.n / self.s
 
     def better_than(self, counterpart: Profiles) -> NDArray[np.bool_]:
-        """Whether each can do for an adversary what its counterpart cannot, or may."""
+        """True for each profile that its counterpart does not dominate, or may not."""
         better = (
             (self.n < counterpart.n) | (self.s > counterpart.s) | self._has_less_slack(counterpart)
         )
@@ -356,7 +356,7 @@ class Profiles:
         return better
 
     def _has_less_slack(self, counterpart: Profiles) -> NDArray[np.bool_]:
-        """Whether each has less to spare than its counterpart, or may have."""
+        """True for each profile that has less slack than its counterpart, or may have."""
         if self.kind is None:
             return self.slack < counterpart.slack
         assert counterpart.kind is not None
@@ -470,9 +470,10 @@ class OneValue:
     def spelled(
         self, counts: GroupCounts, code: int, amounts: Amounts, minimum: ExactMinimum
     ) -> Spelled | None:
-        """Facts that attain a minimum; where it is certainty, no more than that takes.
+        """The values, people and links whose knowledge attains a minimum; None if none are stated.
 
-        Links go first, then known people. None where no facts are said to attain it.
+        Where the adversary is certain, only as many as that takes: links are dropped first, then
+        known people, then values.
         """
         l, k, m = amounts
         bag, value = counts.bag(minimum.target), counts.values[code]
@@ -483,7 +484,7 @@ class OneValue:
         family_s = counts.bag(minimum.family)[value]
         with_target, with_family = minimum.place != "with family", minimum.place != "with target"
 
-        def certain(out: int, k: int, m: int) -> bool:
+        def is_certain(out: int, k: int, m: int) -> bool:
             slack = self.slack_exact(n, s, frequent[:out])
             if self.t_exact(n, s, slack, k if with_target else 0) == 0:
                 return True
@@ -492,9 +493,9 @@ class OneValue:
 
         if not minimum.ratio:
             l, k, m = len(used), min(k, n + family_n), min(m, family_n)
-            m = bisect_left(range(m), True, key=lambda fewer: certain(l, k, fewer))
-            k = bisect_left(range(k), True, key=lambda fewer: certain(l, fewer, m))
-            l = bisect_left(range(l), True, key=lambda fewer: certain(fewer, k, m))
+            m = bisect_left(range(m), True, key=lambda fewer: is_certain(l, k, fewer))
+            k = bisect_left(range(k), True, key=lambda fewer: is_certain(l, fewer, m))
+            l = bisect_left(range(l), True, key=lambda fewer: is_certain(fewer, k, m))
         return used[:l], self.known_people(counts, code, used[:l], k, minimum), m
 
     def known_people(
@@ -742,7 +743,7 @@ def formulas_of(counts: GroupCounts) -> OneValue:
 
 
 def negated(counts: GroupCounts) -> GroupCounts:
-    """The same for an adversary who knows that people lack values."""
+    """The profiles for an adversary who knows that people lack values."""
     if counts.able is None:
         return counts
     return replace(counts, able=replace(counts.able, negated=True))

@@ -68,7 +68,7 @@ def own_windows(counts: GroupCounts, last: IntArray, l: int) -> Pieces:
 
 
 def every_window(counts: GroupCounts, last: IntArray, l: int) -> Pieces:
-    """All pieces: after a value has left, and where a value has entered."""
+    """The pieces at every window: after a value has left, and where a value has entered."""
     codes, group = counts.codes, counts.cell_groups
     # After the value of a cell has left, until the next leaves.
     inner = np.flatnonzero(group[1:] == group[:-1])

@@ -130,7 +130,7 @@ def _odds(chances: _ExactChances, holders: int, k: int) -> tuple[Fraction, int, 
 
 
 class _ExactChances:
-    """The same recursion for one bucket, in fractions, remembering what it found."""
+    """The recursion for one bucket in fractions; it remembers its results."""
 
     def __init__(self, n: int, counts: Sequence[int]) -> None:
         self.n = n
@@ -180,7 +180,7 @@ class Targets:
 
     @classmethod
     def of(cls, counts: GroupCounts, is_wanted: NDArray[Any] | None = None) -> Targets:
-        """All cells, or those of the wanted codes (a mask)."""
+        """The targets of a release: all cells, or those of the wanted codes (a mask)."""
         index = slice(None) if is_wanted is None else np.flatnonzero(is_wanted[counts.codes])
         return cls(counts.cell_groups[index], counts.codes[index], counts.counts[index])
 
@@ -196,7 +196,7 @@ class Targets:
         return cls(counts.cell_groups[index], counts.codes[index], counts.counts[index])
 
     def take(self, index: Any) -> Targets:
-        """Only some."""
+        """The targets at some places."""
         return Targets(self.group[index], self.code[index], self.holders[index])
 
 
@@ -224,7 +224,7 @@ def _tops(counts: GroupCounts, k: int) -> IntArray:
 
 
 def _near(ratios: FloatArray) -> IntArray:
-    """Where a minimum may be attained; at 0, where floats are exact, one place will do."""
+    """The places where a minimum may be attained; at 0, where floats are exact, one is enough."""
     minimum = ratios.min(initial=np.inf)
     near = np.flatnonzero(ratios <= minimum * (1 + CLOSE))
     return near[:1] if minimum == 0 else near
@@ -256,7 +256,7 @@ class ImplicationsMeasure(Measure):
         self.wanted = None if is_wanted is None or np.all(is_wanted) else np.asarray(is_wanted)
 
     def bind(self, n_values: int) -> int:
-        """One key; no group has more values than there are, so more atoms add nothing."""
+        """There is one key; no group has more values than there are, so more atoms add nothing."""
         self.k = min(self.k, n_values)
         return 1
 
@@ -297,7 +297,7 @@ class Plan:
 
 
 class Attained:
-    """Which groups and targets attain the minima of a release for at most k atoms, and how."""
+    """The groups and targets that attain the minima of a release for at most k atoms, and how."""
 
     def __init__(self, counts: GroupCounts, k: int) -> None:
         self.counts = counts

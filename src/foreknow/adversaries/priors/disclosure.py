@@ -151,7 +151,7 @@ class ReleasePosteriors:
         return len(self.posteriors.probabilities)
 
     def with_facts(self, amounts: Amounts) -> ReleasePosteriors:
-        """The same posteriors to somebody who has other facts on top."""
+        """The posteriors of the same release to somebody who has other facts on top."""
         return replace(self, amounts=amounts)
 
     def disclosures(self) -> dict[Label, Disclosure]:
@@ -220,7 +220,7 @@ class ReleasePosteriors:
         return np.split(order, np.searchsorted(value[order], np.arange(1, self.counts.n_values)))
 
     def _of_value(self, code: int, name: Label = None) -> _Secret:
-        """One value: a place for each kind of person and case of groups that it is in."""
+        """The secret of one value: a place for each kind of person and case of groups with it."""
         cells = self._cells_of[code]
         value = self.counts.values[code] if name is None else name
         return _Secret(value, (code,), cells, *self._bounds.at(cells))

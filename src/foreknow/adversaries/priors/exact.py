@@ -99,7 +99,7 @@ def _by_items(
 
 
 def _whole(row: Iterable[Fraction]) -> list[int]:
-    """The same ratios in the smallest whole numbers."""
+    """The smallest whole numbers in the ratios of a row."""
     scale = lcm(*(chance.denominator for chance in row))
     numbers = [int(chance * scale) for chance in row]
     common = gcd(*numbers) or 1

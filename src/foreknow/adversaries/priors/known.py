@@ -41,7 +41,7 @@ class Bounds(NamedTuple):
     bounded: BoolArray
 
     def at(self, cells: IntArray) -> Bounds:
-        """Those of some cells."""
+        """The bounds of some cells."""
         return Bounds(self.upper[cells], self.lower[cells], self.bounded[cells])
 
 
@@ -370,7 +370,7 @@ def _least_left(chances: FloatArray, l: int) -> FloatArray:
 
 
 def _least_left_of_others(chances: FloatArray, l: int) -> FloatArray:
-    """The same for each place, and without itself."""
+    """For each place, the sum of the others of its row without the l largest of these."""
     falling = -np.sort(-chances, axis=-1)
     end = np.concatenate([falling, np.zeros_like(falling[..., :1])], axis=-1)
     following = end[..., [min(l, chances.shape[-1])]]
@@ -388,7 +388,7 @@ def _left(counts: IntArray, n_others: IntArray, l: int) -> IntArray:
 
 
 def least_left(groups: SignatureGroups, l: int) -> IntArray:
-    """The same of each value of many groups, one group after another."""
+    """How many people have neither a value nor the l most frequent others, by group and value."""
     remaining, lengths = np.empty(len(groups.counts), np.int64), np.diff(groups.value_offsets)
     for length in np.unique(lengths).tolist():
         same_length = np.flatnonzero(lengths == length)
@@ -399,6 +399,6 @@ def least_left(groups: SignatureGroups, l: int) -> IntArray:
 
 
 def _exactly_left(counts: Sequence[int], column: int, l: int) -> int:
-    """The same of one value of one group."""
+    """How many people of one group have neither one value nor the l most frequent others."""
     other_counts = sorted(count for place, count in enumerate(counts) if place != column)
     return sum(other_counts[: max(len(other_counts) - l, 0)])

@@ -135,7 +135,7 @@ def _two_values(cases: SignatureGroups, owner: IntArray) -> SignatureGroups:
 
 
 def cell_offsets(cases: SignatureGroups) -> IntArray:
-    """Where the cells of each case begin: one for each of its signatures and values."""
+    """The place at which the cells of each case begin: one for each signature and value."""
     cells = np.diff(cases.offsets) * np.diff(cases.value_offsets)
     return np.concatenate(([0], np.cumsum(cells)))
 
@@ -277,7 +277,7 @@ class Side(NamedTuple):
     amounts: IntArray
 
     def part(self, rows: slice) -> Side:
-        """Some of the cases."""
+        """The part of these arrays that belongs to some of the cases."""
         return Side(self.places[rows], self.amounts[rows])
 
 

@@ -141,7 +141,7 @@ class Priors:
         return _Searched(*self.amounts) if any(self.amounts) else None
 
     def under(self, schema: Any) -> Priors:
-        """The same where a schema says which texts stand for what is missing."""
+        """The priors where a schema says which texts stand for what is missing."""
         if not schema.reading.missing:
             return self
         label = str(schema.missing) if schema.missing not in ("error", "drop") else None

@@ -41,7 +41,7 @@ class SignatureGroups:
         return row_sums(self.people, self.offsets)
 
     def checked(self, counts: GroupCounts) -> SignatureGroups:
-        """The same, unless some group has another number of people than its counts say."""
+        """These groups; an error if one has another number of people than its counts say."""
         odd = np.flatnonzero(self.sizes != counts.sizes)
         if len(odd):
             g = int(odd[0])
@@ -60,7 +60,7 @@ class SignatureGroups:
         return _pairs(self.value_offsets, self.values, self.counts, group)
 
     def take(self, groups: IntArray) -> SignatureGroups:
-        """Only the given groups (positions), in that order."""
+        """The given groups (positions), in that order."""
         cells, offsets = ranges(self.offsets[groups], self.offsets[groups + 1])
         bag, value_offsets = ranges(self.value_offsets[groups], self.value_offsets[groups + 1])
         return SignatureGroups(

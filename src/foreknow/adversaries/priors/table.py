@@ -120,7 +120,7 @@ class PriorTable:
         return PriorMatrix(rows)
 
     def united(self, members: Sequence[str], name: str) -> PriorTable:
-        """The same with some values as one, which is as likely as they are together."""
+        """The table with some values as one, which is as likely as they are together."""
         for value in members:
             if value not in self.values:
                 self.matrix([], [value])  # says which are known

@@ -85,7 +85,7 @@ def bags_of_deals(bags: IntArray, n_groups: IntArray) -> tuple[NDArray[Any], Int
 
 
 def _hold(bags: IntArray, n_groups: IntArray, safe: Safe) -> BoolArray:
-    """Whether all groups of each deal are safe together, some deals at a time."""
+    """True for each deal whose groups are all safe together; some deals are judged at a time."""
     holds = np.zeros(len(bags), dtype=bool)
     step = max(_CELLS // bags.shape[1] ** 2, 1)
     for start in range(0, len(bags), step):
@@ -141,14 +141,14 @@ class Deal:
         return cls(people, group_of, value[people], seats)
 
     def of(self, chosen: BoolArray) -> Deal:
-        """Those of some groups."""
+        """The deals of some groups."""
         mine = chosen[self.group]
         return Deal(self.people[mine], self.group[mine], self.value[mine], self.seat[mine])
 
     def shuffled(
         self, part: IntArray, n_parts: int, n_values: int, random: np.random.Generator
     ) -> IntArray:
-        """Bags of parts, values being given at random to the people of each small group."""
+        """The bag of each part if the values of each small group are dealt at random."""
         new = np.ones(len(self.seat), dtype=bool)
         new[1:] = (self.seat[1:] != self.seat[:-1]) | (self.group[1:] != self.group[:-1])
         lengths = np.diff(np.flatnonzero(new), append=len(new))

@@ -227,7 +227,7 @@ class Guards:
         return all(guard.alike for guard in self.each)
 
     def kinds(self, bags: IntArray) -> tuple[IntArray, IntArray, NDArray[Any]]:
-        """One of each kind of bags that no limit tells apart, the kind of each, forms of kinds.
+        """A bag of each kind, the kind of each bag, and forms; no limit tells bags of a kind apart.
 
         The most frequent value is the first, if it does not matter which is which.
         """
@@ -244,7 +244,7 @@ class Guards:
         return first, kind, forms[first][:, is_used] if self.alike else forms[first]
 
     def copy(self) -> Guards:
-        """The same as they stand now, apart from what is noted later."""
+        """The limits as they stand now, apart from what is noted later."""
         return Guards([replace(guard, ledger=deepcopy(guard.ledger)) for guard in self.each])
 
     def evaluate(self, groups: GroupCounts, owner: IntArray) -> PolicyEvaluation:
@@ -254,7 +254,7 @@ class Guards:
         )
 
     def roughly(self, groups: GroupCounts, owner: IntArray) -> PolicyEvaluation:
-        """The same for estimates, a little more strictly."""
+        """Evaluate for estimates, a little more strictly."""
         if self.coupled:
             return self.evaluate(groups, owner)
         return PolicyEvaluation(

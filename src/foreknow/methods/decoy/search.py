@@ -77,7 +77,7 @@ class TriedCuts:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Which cuts were tried, which of them were accepted, and the deal of those that may not be.
+    """The cuts that were tried, those that were accepted, and the deal of those that may not be.
 
     One that was not tried tells nothing.
     """
@@ -254,15 +254,15 @@ class Search:
         return counts_of_table(self.labels, bags)
 
     def safe(self, bags: IntArray, owner: IntArray) -> BoolArray:
-        """Whether every limit is kept with the groups of each proposal."""
+        """True for each proposal with whose groups every limit is kept."""
         return self._judged(self.guards.evaluate, bags, owner)
 
     def roughly(self, bags: IntArray, owner: IntArray) -> BoolArray:
-        """The same for estimates."""
+        """True for each proposal with whose groups every limit is kept, for estimates."""
         return self._judged(self.guards.roughly, bags, owner)
 
     def quiet(self, bags: IntArray, owner: IntArray) -> BoolArray:
-        """Which decoys are safe, and all that are so few exchanges away."""
+        """True for each decoy that is safe, with all that are so few exchanges away."""
         return self._judged(self.guards.exchanged, bags, owner)
 
     def _judged(self, judge: Judge, bags: IntArray, owner: IntArray) -> BoolArray:

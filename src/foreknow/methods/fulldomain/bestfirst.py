@@ -81,7 +81,7 @@ class BestFirst:
         return self.status.get(node) == SAFE
 
     def _count(self, node: Node) -> bool:
-        """Count the groups of a node, unless all is known; whether it may be safe at all."""
+        """Count the groups of a node, unless that was done; False if the node cannot be safe."""
         if node not in self._least and not self._is_hopeless(node):
             view = self._rollup.view(node)
             self._rollup.cache.add(view)

@@ -139,7 +139,7 @@ class FullDomain(Grouper):
         return Grouping(result.groups, result.floors, result, suppressed=result.hidden_people)
 
     def explained(self, microdata: Microdata, policy: Policy | None, seed: int | None) -> Grouping:
-        """The same, with more said of the lattice, for a report."""
+        """The method with more to find out of the lattice, for a report."""
         found = self.search(microdata, policy, explain=True)
         return Grouping(found.groups, found.floors, found, suppressed=found.hidden_people)
 

@@ -293,7 +293,7 @@ class LatticeResult(Result):
         return dict(zip(self.attributes, words, strict=True))
 
     def nodes(self, status: str | None = None) -> list[Node]:
-        """All nodes, or those that are "safe", "unsafe" or "unknown"; of those `listed`, if any."""
+        """The nodes, or those that are "safe", "unsafe" or "unknown"; of those `listed`, if any."""
         places = range(len(self.status))
         if status is None:
             return list(map(self._node, places))
@@ -303,7 +303,7 @@ class LatticeResult(Result):
         return list(map(self._node, matching.tolist()))
 
     def status_of(self, node: Node) -> str:
-        """Whether a node is "safe", "unsafe", or "unknown"."""
+        """The status of a node: "safe", "unsafe", or "unknown"."""
         place = self._number(node)
         return _WORDS[UNKNOWN if place is None else self.status[place]]
 
@@ -334,7 +334,7 @@ class LatticeResult(Result):
         return self._lattice.node(place) if self.listed is None else self.listed[place]
 
     def _number(self, node: Node) -> int | None:
-        """Where the arrays have a node; None where they have not."""
+        """The place of a node in the arrays; None if they do not have it."""
         if not isinstance(node, (tuple, list)) or len(node) != len(self.tops):
             raise InputError(f"{node!r} is no node: give one level for each of {self.attributes}")
         for level, top in zip(node, self.tops, strict=True):

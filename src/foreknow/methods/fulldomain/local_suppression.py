@@ -51,7 +51,7 @@ class LocalSuppression:
         self._groups: list[LocalGroup] = []
 
     def hidden(self) -> BoolArray | None:
-        """Which cells are hidden, shape (classes, attributes); None where no division is safe."""
+        """A mask of hidden cells, shape (classes, attributes); None if no division is safe."""
         for choices in self._choices():
             while self._keep_most(choices):
                 pass
@@ -132,9 +132,9 @@ class LocalSuppression:
                     self._rest, of_rest = self._rest[is_left], of_rest[is_left]
 
     def _returned(self) -> int | None:
-        """How many groups hide everything after all, so that with them the rest is a safe group.
+        """The fewest groups to hide altogether, so that the rest is a safe group with them.
 
-        It puts the groups in order, by the loss that this adds: the first ones are meant.
+        The groups are put in order by the loss that this adds; the first go. None if none help.
         """
         if not len(self._rest):
             return 0

@@ -72,7 +72,7 @@ class Judge:
         self._settled: dict[bytes, bool] = {}
 
     def failures(self, view: View) -> str:
-        """Which requirements the groups of a view fail, in words."""
+        """The requirements that the groups of a view fail, in words."""
         return "; ".join(self._policy.failures(view.counts))
 
     def no_release(self, problem: str, view: View) -> NoSafeRelease:
@@ -135,7 +135,7 @@ class Judge:
         return not self._policy.failures(counts)
 
     def _alone(self, counts: GroupCounts) -> BoolArray:
-        """Whether each group is safe by itself, to the last digit."""
+        """True for each group that is safe by itself, to the last digit."""
         if self._ledger.exact:
             return self._ledger.alone(counts)
         weighed = self._ledger.evaluate(None, counts, np.arange(counts.n_groups))

@@ -59,8 +59,12 @@ def most_lost(exact: Exact, parts: Sequence[Part], levels: Sequence[int]) -> Fra
 
 
 def _most_safe(exact: Exact, j: int, block: Block, columns: Sequence[Column]) -> Fraction:
-    """An upper bound of the share of a block's tables whose permutation set at level j is safe."""
-    home = [(-1, -1)] * len(block.sizes)
+    """An upper bound of the share of a block's tables whose permutation set at level j is safe.
+
+    In a safe one, no group of that level has more of a value than it is allowed. That is asked of
+    as many of these groups as there is time for, the smallest first.
+    """
+    home = [(-1, -1)] * len(block.sizes)  # the group of each cell at level j
     for place, below in enumerate(block.below[j]):
         for cell, group in enumerate(below.group_of):
             if group >= 0:

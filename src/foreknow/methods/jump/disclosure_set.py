@@ -64,7 +64,7 @@ Needs: TypeAlias = tuple[EarlierNeed, ...]
 
 @dataclass(frozen=True)
 class Strategy:
-    """Which sets are judged, and where a table goes from each verdict (Tables 6, 7 and 9).
+    """The sets that are judged, and where a table goes from each verdict (Tables 6, 7 and 9).
 
     A jump from function j has distance k[j], where Table 13 prints k[i].
     """
@@ -333,7 +333,7 @@ def _lost(views: Seen) -> bool:
 
 
 class BlockTables:
-    """All tables of one block, value by value over its cells: `total`; how many look how (`ends`).
+    """The tables of one block, value by value: `total`, and how many look how (`ends`).
 
     Those that no level can stop are left out of `ends`. There are `copies` of each of `classes`;
     frequent values come first, as they break limits.

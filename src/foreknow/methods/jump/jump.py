@@ -135,7 +135,7 @@ class InOrder(Grouper):
         return self.search(microdata, policy).grouping
 
     def explained(self, microdata: Microdata, policy: Policy | None, seed: int | None) -> Grouping:
-        """The same; where nothing is released, the error also says what that discloses."""
+        """The method; where nothing is released, its error also says what that discloses."""
         return self.search(microdata, policy).required().grouping
 
     def search(self, microdata: Microdata, policy: Policy | None = None) -> JumpResult:
@@ -172,7 +172,7 @@ class InOrder(Grouper):
         return JumpResult(algorithm, run, microdata)
 
     def settled(self, microdata: Microdata) -> Self:
-        """The same for one table: functions by the names of their levels, or the default ones."""
+        """The method for one table: functions by the names of their levels, or the default ones."""
         require(self, ONE_COLUMN, semantics=microdata.schema.semantics)
         functions = self.functions
         if functions is None:
@@ -294,7 +294,7 @@ class JumpResult:
         return Grouping(self.groups, self.floors, method=self.method)
 
     def required(self) -> JumpResult:
-        """Itself; where nothing is released, `NoSafeRelease` also says what that discloses."""
+        """The result; where nothing is released, `NoSafeRelease` also says what that discloses."""
         if self.released is not None:
             return self
         who = "An adversary who learns this, and knows the method and how often each value occurs,"
@@ -448,7 +448,7 @@ class Jump(InOrder):
         self._check()
 
     def _check(self) -> None:
-        """One distance per function, where functions are known; or else as given."""
+        """Read the distances: one per function, where functions are known; or else as given."""
         n = None if self.functions is None else len(self.functions)
         set_fields(self, distances=_read_distances(self.distances, n))
 

@@ -150,7 +150,7 @@ def _last(most: int, fits: Callable[[int], bool]) -> int:
 
 
 class _Symmetric:
-    """All values alike; the most that a value may occur is found with all others distinct."""
+    """A property that treats values alike: it allows a value most with all others distinct."""
 
     convex: ClassVar[bool] = True
     complete: ClassVar[bool] = False
@@ -374,12 +374,12 @@ class All:
 
     @property
     def convex(self) -> bool:
-        """Where all are."""
+        """True where all parts are."""
         return all(part.convex for part in self.parts)
 
     @property
     def complete(self) -> bool:
-        """Where all are."""
+        """True where all parts are."""
         return all(part.complete for part in self.parts)
 
     def colour(self, value: Hashable) -> Hashable:

@@ -341,8 +341,8 @@ def colour_edges(left_ends: list[int], right: list[int], n_colours: int) -> list
             give(edge, lowest(shared))
             continue
         colour, spare = lowest(free[0][left_end]), lowest(free[1][right_end])
-        # From `other` on, edges of `colour` and `spare` by turns; `one` has no edge of `colour`,
-        # so the path does not come there.
+        # From the right end on, edges of `colour` and `spare` by turns. The path does not come to
+        # the left end, which has no edge of `colour`.
         path, side, vertex, now = [], 1, right_end, colour
         while now in edge_of[side][vertex]:
             path.append(edge_of[side][vertex][now])
@@ -354,5 +354,5 @@ def colour_edges(left_ends: list[int], right: list[int], n_colours: int) -> list
             take(step)
         for step, new in zip(path, exchanged, strict=True):
             give(step, new)
-        give(edge, colour)
+        give(edge, colour)  # which is free at both ends now
     return colour_of

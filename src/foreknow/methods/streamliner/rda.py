@@ -109,7 +109,7 @@ class _Drawing:
         self.less[drawn] += 1
 
     def _between(self, max_size: int, min_size: int) -> tuple[int, int, int]:
-        """Where the other colours of some sizes are, and how many of them each group takes."""
+        """The places of the other colours of some sizes, and how many of them each group takes."""
         other_sizes = self.less[self.first + 1 :]
         low, high = (
             np.searchsorted(other_sizes, -max_size, "left"),

@@ -109,7 +109,7 @@ def _next(unused: IntArray, n_drawing: int, need: int, random: np.random.Generat
 
 
 def _possible(rows: NDArray[Any], unused: IntArray) -> NDArray[np.bool_]:
-    """Which rows ask for nothing that those before them have used up; the others draw again."""
+    """True for each row whose values are not used up by those before; the others draw again."""
     short = np.bincount(rows.reshape(-1), minlength=len(unused)) > unused
     keep = np.ones(len(rows), dtype=bool)
     available = {colour: int(unused[colour]) for colour in np.flatnonzero(short).tolist()}
@@ -152,7 +152,7 @@ def choices(sizes: IntArray, times: IntArray, random: np.random.Generator) -> In
 
 
 def _shuffled(sizes: IntArray, times: IntArray, random: np.random.Generator) -> IntArray:
-    """The same by shuffling all members."""
+    """The first members of each set, `times` of them, once its members are shuffled."""
     if not len(sizes):
         return sizes
     ends = np.cumsum(sizes)

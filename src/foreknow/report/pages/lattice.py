@@ -114,7 +114,7 @@ def chosen_sentence(result: LatticeResult, form: Form) -> str:
 
 
 def lattice_line(result: LatticeResult, form: Form) -> str:
-    """The same in a line, with how many generalizations were judged."""
+    """The chosen levels in a line, with how many generalizations were judged."""
     cut = "" if result.complete else f"; {_cut(result)}"
     return (
         f"{chosen_sentence(result, form)} ({number(result.n_checked)} of "
@@ -250,7 +250,7 @@ def _hover(result: LatticeResult, node: Node) -> str:
 
 
 def _places(lattice: Lattice) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Where each node stands: at its height, beside the others of it, in order of their levels."""
+    """The place of each node: at its height, beside the others of it, in order of their levels."""
     heights = lattice.heights
     x = np.empty(len(lattice))
     for height in range(int(heights.max()) + 1):
@@ -260,7 +260,7 @@ def _places(lattice: Lattice) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any
 
 
 def _lines(lattice: Lattice, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Series:
-    """From each node to those directly above."""
+    """The lines from each node to those directly above."""
     xs: list[float | None] = []
     ys: list[float | None] = []
     for low in range(len(lattice)):

@@ -223,7 +223,7 @@ def _amounts(amounts: Mapping[str, Any]) -> str:
 
 
 def _secret(required: Mapping[str, Any]) -> Secret:
-    """Which values a requirement of a certificate is about."""
+    """The values that a requirement of a certificate is about."""
     return Secret(*AskedTable.model_validate(required).secret)
 
 
