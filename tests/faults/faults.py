@@ -864,7 +864,7 @@ _ROWS = [
         "if attempt.limit is not None and risk.above:",
         "if attempt.limit is None and risk.above:",
         "a release is written though the estimated risk of somebody is above the limit",
-        "risks/test_risk_trial",
+        "risks/test_risk_limits",
     ),
     (
         "stars-alike-apart",
@@ -1057,7 +1057,7 @@ _ROWS = [
         "if limit is not None and _is_trial_of",
         "if policy.tries[0].limit is not None and limit is not None and _is_trial_of",
         "a trial stops nothing beside another that is only reported",
-        "trials/test_near",
+        "trials/test_learned",
     ),
     (
         "reader-rule-unmet",

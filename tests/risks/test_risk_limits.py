@@ -1,18 +1,23 @@
-"""Limits of risk: prosecutor, average, uniqueness and journalist, by every person of a release."""
+"""Limits of risk, by every person of a release; the risk of people of a survey; and its trial."""
 
 import json
 import random
 from fractions import Fraction
+from math import exp, inf, lgamma, log
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv
 from tests.examples import NIGHTLY
 from tests.oracle.risks import figures_in, first_of
 from tests.oracle.risks import figures_of_risk_figures as figures
 
 import foreknow as fk
-from foreknow_judge.errors import DataError
+from foreknow.policy.tries import Try
+from foreknow.risks.individual import expected_chances
+from foreknow_judge.errors import DataError, UnsupportedError
 
 TIMES = 20_000 if NIGHTLY else 200
 PUBLISHED = 600 if NIGHTLY else 3
@@ -277,3 +282,311 @@ def test_decoy_refuses_averages():
     assert min(publish(fk.Risk("1/3")).release.counts.sizes) >= 3
     with pytest.raises(fk.InputError, match="Risk"):
         publish(fk.Risk(average="1/3"))
+
+
+# ---- risk ----------------------------------------------------------------------------------------
+
+
+# `francdat` of sdcMicro 5.8: the keys are its columns 2, 4, 5 and 6, the weight its column 8.
+FRANCDAT = {
+    "Key1": [1, 1, 1, 3, 4, 4, 6, 1],
+    "Key2": [2, 2, 2, 3, 3, 3, 2, 2],
+    "Key3": [5, 1, 1, 1, 1, 1, 1, 5],
+    "Key4": [1, 1, 1, 5, 4, 1, 5, 1],
+    "w": [18.0, 45.5, 39.0, 17.0, 541.0, 8.0, 5.0, 92.0],
+}
+KEYS = ["Key1", "Key2", "Key3", "Key4"]
+# The table of its tests of `indivRisk`, and the risks that it expects there (method "approx").
+SAMPLE = {
+    "A": [2, 3, 2, 2, 3, 3, 1, 2],
+    "B": [3, 3, 3, 3, 3, 3, 4, 3],
+    "C": [1, 3, 1, 2, 1, 1, 1, 1],
+    "weight": [18.0, 45.5, 39.0, 17.0, 92.0, 8.0, 123.5, 51.0],
+}
+EXPECTED = "0.01369863 0.08579129 0.01369863 0.17707583 0.01877883 0.01877883 0.03931625 0.01369863"
+
+
+def series(n_rows, share):
+    """The sum of P(F) / F over all F, for a negative binomial number F of people."""
+    total, n_people, chance = 0.0, n_rows, inf
+    while n_people < 50 or chance > 1e-17:
+        chance = exp(
+            lgamma(n_people)
+            - lgamma(n_rows)
+            - lgamma(n_people - n_rows + 1)
+            + n_rows * log(share)
+            + (n_people - n_rows) * log(1 - share)
+        )
+        total += chance / n_people
+        n_people += 1
+        if n_people * share < n_rows:
+            chance = inf
+    return total
+
+
+def test_the_figures_of_sdcmicro():
+    report = fk.risk_report(pa.table(SAMPLE), quasi_identifiers=["A", "B", "C"], weights="weight")
+    assert report.individual.of_rows.round(8).tolist() == [*map(float, EXPECTED.split())]
+
+
+def test_francdat():
+    report = fk.risk_report(pa.table(FRANCDAT), quasi_identifiers=KEYS, weights="w")
+    n_rows, people = [2, 2, 2, 1, 1, 1, 1, 2], [110, 84.5, 84.5, 17, 541, 8, 5, 110]
+    risks = [series(n, n / size) for n, size in zip(n_rows, people, strict=True)]
+    assert report.individual.of_rows == pytest.approx(risks)
+    assert report.individual.population == sum(FRANCDAT["w"])
+    assert (report.individual.above, report.individual.highest) == (2, pytest.approx(max(risks)))
+    assert report.individual.expected == pytest.approx(sum(risks))
+
+
+@pytest.mark.parametrize("share", [0.9995, 0.99, 0.9, 0.5, 0.1, 0.02])
+@pytest.mark.parametrize("n_rows", [1, 2, 3, 5, 20])
+def test_chances_are_sums_of_series(n_rows, share):
+    (chance,) = expected_chances(np.array([n_rows]), np.array([n_rows / share]))
+    assert chance == pytest.approx(series(n_rows, share), rel=1e-6 if n_rows <= 2 else 0.13)
+
+
+def test_a_population_like_the_table():
+    chances = expected_chances(np.array([1, 2, 4, 1]), np.array([1.0, 2.0, 4.0, 0.5]))
+    assert chances.tolist() == [1, 0.5, 0.25, 1]
+
+
+def test_every_door_takes_weights(tmp_path):
+    draw = random.Random(3)
+    rows = {
+        "age": [draw.randint(20, 24) for _ in range(60)],
+        "sex": draw.choices("fm", k=60),
+        "ill": draw.choices("abc", k=60),
+        "w": [draw.randint(10, 900) / 10 for _ in range(60)],
+    }
+    lines = [";".join(str(cell) for cell in row) for row in zip(*rows.values(), strict=True)]
+    path = tmp_path / "survey.csv"
+    path.write_text("\n".join([";".join(rows), *lines]).replace(".", ","), "utf-8")
+    schema = {"quasi_identifiers": ["age", "sex"], "sensitive": "ill", "weights": "w"}
+    policy = {"schema": schema, "require": [{"group_size": 2}]}
+    with_commas = {"schema": schema | {"reading": {"decimal": ","}}, "require": policy["require"]}
+    table = pa.table(rows)
+    columns = {"quasi_identifiers": ["age", "sex"]}
+    reports = [
+        fk.risk_report(table, weights="w", **columns),
+        fk.risk_report(table, policy=policy),
+        fk.risk_report(fk.Microdata(table, fk.Schema(**schema))),
+        fk.risk_report(path, policy=with_commas),
+        fk.risk_report(path, weights="w", reading={"decimal": ","}, **columns),
+    ]
+    of_class = {}
+    for age, sex, weight in zip(rows["age"], rows["sex"], rows["w"], strict=True):
+        of_class.setdefault((age, sex), []).append(weight)
+    expected = [
+        series(len(of_class[key]), len(of_class[key]) / sum(of_class[key]))
+        for key in zip(rows["age"], rows["sex"], strict=True)
+    ]
+    for report in reports:
+        assert report.individual.of_rows == pytest.approx(expected, rel=0.13)
+        assert report.individual.of_rows.tolist() == reports[0].individual.of_rows.tolist()
+        assert report.to_dict()["individual"]["weights"] == "w"
+        assert all(words in report.to_html() for words in ("stands for", "Estimated by"))
+    made = fk.publish(table, policy, seed=1)
+    assert "w" not in made.to_arrow().column_names
+    made.write(tmp_path / "out")
+    assert fk.risk_report(tmp_path / "out").individual is None
+    assert fk.risk_report(tmp_path / "out", policy=policy).individual is None
+
+
+def test_misspelt_weights_are_refused():
+    columns = {"identifiers": ["who"], "quasi_identifiers": ["age"], "sensitive": "ill"}
+    policy = {"schema": columns | {"weights": "ww"}, "require": [{"group_size": 2}]}
+    table = pa.table({"who": ["a", "b"], "age": [1, 2], "ill": ["x", "y"], "w": [2, 3]})
+    with pytest.raises(fk.InputError, match="no column 'ww'; did you mean 'w'"):
+        fk.risk_report(table, policy=policy)
+    assert fk.risk_report(table.drop_columns(["who", "w"]), policy=policy).individual is None
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1.0, 0.0], "row 2 has the weight 0"),
+        ([1.0, -3.0], "row 2 has the weight -3"),
+        ([None, 2.0], "row 1 has no weight"),
+        ([1.0, float("nan")], "row 2 has"),
+        ([1.0, float("inf")], "row 2 has the weight inf"),
+        ([1.0, 1e308], "below 1e12"),
+        (["1", "many"], "'w' must hold a number"),
+    ],
+)
+def test_wrong_weights_are_refused(weights, message):
+    table = pa.table({"age": [1, 2], "w": weights})
+    with pytest.raises(fk.InputError, match=message):
+        fk.risk_report(table, quasi_identifiers=["age"], weights="w")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: fk.Schema(quasi_identifiers=["a"], sensitive="b", weights="a"), "as weights and"),
+        (lambda: fk.Schema(quasi_identifiers=["a"], sensitive="b", weights=["w"]), "name of one"),
+        (
+            lambda: fk.risk_report(fk.GroupCounts.from_bags([["x"]]), weights="w"),
+            "is for a raw table",
+        ),
+        (
+            lambda: fk.risk_report(
+                pa.table({"age": [1], "w": [2]}), quasi_identifiers=["age"], weights="ww"
+            ),
+            "no column 'ww'",
+        ),
+        (
+            lambda: fk.risk_report(
+                pa.table({"age": [1], "w": [2]}), quasi_identifiers=["w"], weights="w"
+            ),
+            "others may know",
+        ),
+    ],
+)
+def test_missing_weights_are_refused(call, message):
+    with pytest.raises(fk.InputError, match=message):
+        call()
+
+
+@pytest.mark.parametrize("weights", [None, "w"])
+def test_one_member_reveals_the_household(weights):
+    for seed in range(20):
+        draw = random.Random(f"households {seed}")
+        n_rows = draw.randint(1, 14)
+        table = {
+            "age": draw.choices([20, 30, None], k=n_rows),
+            "sex": draw.choices("fm", k=n_rows),
+            "home": draw.choices(["a", "b", "c", None], k=n_rows),
+            "w": [draw.randint(1, 60) for _ in range(n_rows)],
+        }
+        keys = list(zip(table["age"], table["sex"], strict=True))
+        report = fk.risk_report(
+            pa.table(table), quasi_identifiers=["age", "sex"], household="home", weights=weights
+        )
+        risks = [1 / keys.count(key) for key in keys]
+        if weights is not None:
+            risks = report.individual.of_rows.tolist()
+        homes = [home or i for i, home in enumerate(table["home"])]
+        missed = dict.fromkeys(homes, 1.0)
+        for home, risk in zip(homes, risks, strict=True):
+            missed[home] *= 1 - risk
+        found = [1 - chance for chance in missed.values()]
+        household = report.household
+        assert household.households == len(found)
+        assert household.highest == pytest.approx(max(found))
+        assert household.expected == pytest.approx(sum(found))
+        assert household.average == pytest.approx(sum(found) / len(found))
+        assert household.above == sum(risk > 0.2 + 1e-12 for risk in found)
+        assert "Households" in report.to_html()
+
+
+def test_households_need_people():
+    columns = {"quasi_identifiers": ["age"], "household": "home"}
+    with pytest.raises(fk.InputError, match="no column 'home'"):
+        fk.risk_report(pa.table({"age": [1]}), **columns)
+    with pytest.raises(fk.InputError, match="others may know"):
+        fk.risk_report(pa.table({"age": [1]}), quasi_identifiers=["age"], household="age")
+    with pytest.raises(fk.InputError, match="household is for a raw table"):
+        fk.risk_report(fk.GroupCounts.from_bags([["x"]]), household="home")
+
+
+# ---- the estimated risk as a trial: it stops a publication, and makes nothing safe ---------------
+
+
+SCHEMA_TRIAL = {
+    "quasi_identifiers": ["age", "town"],
+    "sensitive": "ill",
+    "weights": "w",
+    "missing": "drop",
+    "hierarchies": {"age": {"intervals": [10, 20]}},
+}
+
+
+def survey(seed):
+    draw = random.Random(seed)
+    n = draw.randint(20, 60)
+    return {
+        "age": [draw.choice([21, 24, 33, 38, None]) for _ in range(n)],
+        "town": draw.choices(["A", "B"], k=n),
+        "ill": [draw.choice(["x", "y", "z", None]) for _ in range(n)],
+        "w": [draw.randint(1, 80) for _ in range(n)],
+    }
+
+
+def policy_of_trial(form, **trial):
+    return {
+        "schema": SCHEMA_TRIAL,
+        "require": [{"group_size": 3}],
+        "try": [{"individual_risk": True, **trial}],
+        "publish": {"form": form, "labels": {"town": "exact"}},
+    }
+
+
+def risks_of(rows, labels):
+    """The risk of everybody, by those who look alike and their weights."""
+    alike = {}
+    for label, weight in zip(labels, rows, strict=True):
+        alike.setdefault(label, []).append(weight)
+    # A class that stands for no more people than it has is the population itself.
+    return {
+        label: series(len(weights), len(weights) / sum(weights))
+        if sum(weights) > len(weights)
+        else 1 / len(weights)
+        for label, weights in alike.items()
+    }
+
+
+@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+@pytest.mark.parametrize("seed", range(4))
+def test_who_is_found_too_easily(tmp_path, form, seed):
+    rows = survey(seed)
+    table = pa.table(rows)
+    made = fk.publish(table, policy_of_trial(form), seed=1)
+    made.write(tmp_path / "out")
+    kept = [i for i, ill in enumerate(rows["ill"]) if ill is not None]
+    labels = list(zip(rows["age"], rows["town"], strict=True))
+    if form == "generalized":
+        columns = pa.concat_tables(made.placed.members()).select(["age", "town"]).to_pydict()
+        labels = list(zip(columns["age"], columns["town"], strict=True))
+    risks = risks_of([rows["w"][i] for i in kept], [labels[i] for i in kept])
+    highest = max(risks.values())
+    assert any("estimated by weights" in note for note in made.certificate.notes)
+    assert str(highest)[:6] not in (tmp_path / "out" / "certificate.json").read_text()
+    above, below = min(1, highest * 1.15), highest * 0.85  # the formula is close to the series
+    again = fk.publish(table, policy_of_trial(form, stop=f"{above:.6f}"), seed=1)
+    assert again.to_arrow(next(iter(again.tables))) == made.to_arrow(next(iter(made.tables)))
+    with pytest.raises(fk.NoSafeRelease, match="stopped by a trial: by the weights"):
+        fk.publish(table, policy_of_trial(form, stop=f"{below:.6f}"), seed=1)
+
+
+def test_other_kinds_of_publishing(tmp_path):
+    table = pa.table(survey(1))
+    csv.write_csv(table, tmp_path / "survey.csv")
+    with pytest.raises(UnsupportedError, match='engine = "memory"'):
+        fk.publish(tmp_path / "survey.csv", policy_of_trial("generalized"), engine="duckdb")
+    policy = fk.Policy.from_dict(policy_of_trial("generalized", stop=0.9))
+    assert fk.Policy.from_dict(policy.to_dict()).tries == policy.tries
+    policy.save(tmp_path / "policy.toml")
+    assert fk.Policy(tmp_path / "policy.toml").tries == (Try(stop="9/10", individual_risk=True),)
+    made = fk.publish(table, policy, seed=1)
+    assert "w" not in made.to_arrow().column_names
+    assert fk.audit(made.release, policy).trials in ((), None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"schema": {**SCHEMA_TRIAL, "weights": None}}, 'add weights = "COLUMN"'),
+        ({"schema": {**SCHEMA_TRIAL, "person": "p", "unit": "row"}}, "a row for each person"),
+        ({"try": [{"individual_risk": True, "learned": {"by": ["age"]}}]}, "either learned"),
+        ({"try": [{"stop": 0.5}]}, "either learned"),
+        ({"try": [{"individual_risk": True, "sensitive": "ill"}]}, "guesses no column"),
+        ({"try": [{"individual_risk": True, "stop": 2}]}, "at most 1, not 2"),
+    ],
+)
+def test_trials_that_mean_nothing(changes, said):
+    tables = policy_of_trial("generalized") | changes
+    if "schema" in changes:
+        tables["schema"] = {k: v for k, v in tables["schema"].items() if v is not None}
+    with pytest.raises(fk.InputError, match=said):
+        fk.Policy.from_dict(tables)

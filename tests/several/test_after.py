@@ -1,10 +1,13 @@
-"""Published again: people of earlier releases are not published twice, and all is judged as one."""
+"""Published again: nobody twice, all releases are judged and tried as one, and newcomers."""
 
+import csv
 import hashlib
 import json
+import random
 import re
 import shutil
 from dataclasses import replace
+from functools import cache
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -16,6 +19,7 @@ from tests.cli.conftest import desk as desk
 from tests.refusals import refused
 
 import foreknow as fk
+from foreknow.policy.tries import Try
 from foreknow_judge.errors import UnsupportedError
 from foreknow_judge.file_names import CERTIFICATE
 
@@ -568,3 +572,222 @@ def test_command_separates_newcomers_and_all(january, desk):
     assert fk.verify(desk.folder / "new people", after=Path(january)).people_of_all == 420
     given = desk.publish("--after", january, "--whole", table="table.parquet", out="all")
     assert "leave whole out" in desk.refused(*given)
+
+
+# ---- trials --------------------------------------------------------------------------------------
+
+
+ILLS_TRIALS = ["Flu", "Cold"]
+
+
+def wave(first, last, turned, people=None):
+    """Jobs go with illnesses, the other way round where it is `turned`; not at all if None."""
+    random_ = random.Random(first)
+    rows = []
+    for i in range(first, last):
+        job = random_.choice(["clerk", "driver"])
+        tied = turned is not None and random_.random() < 0.9
+        ill = ILLS_TRIALS[(job == "clerk") != turned] if tied else random_.choice(ILLS_TRIALS)
+        rows.append((f"p{i}", job, 20 + i % 50, ill))
+    columns = zip(*rows[:people], strict=True)
+    return pa.table(dict(zip(["pid", "job", "age", "ill"], map(list, columns), strict=True)))
+
+
+def policy_trials(stop=None, tried=True):
+    schema = fk.Schema(identifiers=["pid"], quasi_identifiers=["job", "age"], sensitive="ill")
+    required = [fk.Requirement(fk.Facts(), below="3/4")]
+    return fk.Policy(required, schema, tries=[Try(fk.Learned(["job"]), stop)] if tried else [])
+
+
+@cache
+def first_of_all(form):
+    """The release of the first wave, on which nothing is tried yet."""
+    return fk.publish(wave(0, 300, False), policy_trials(tried=False), form=form, seed=1)
+
+
+def pair(tmp_path, form="generalized", stop=None, people=None, turned=True):
+    """Two waves with the opposite tie; the second table has so many of the first one's people."""
+    first, second = wave(0, 300, False), wave(300, 600, turned)
+    first_of_all(form).write(tmp_path / "january")
+    table = pa.concat_tables([first.slice(0, people), second])
+    return fk.publish(table, policy_trials(stop), after=tmp_path / "january", form=form, seed=1)
+
+
+@pytest.mark.complete
+def test_arrival_times_are_tried(tmp_path):
+    made = pair(tmp_path, "bucketized")
+    (trial,) = made.together.trials
+    assert trial.by == ("job", "cohort")  # all together tell nothing: the waves cancel
+    assert (trial.people, trial.measured) == (600, True)
+    assert trial.right > 0.8
+    assert trial.surest > 0.85
+    made.write(tmp_path / "march")
+    both = [tmp_path / "january", tmp_path / "march"]
+    (trial,) = fk.audit(both, policy_trials()).trials
+    assert trial.by == ("job", "cohort")
+    (found,) = fk.audit(both, policy_trials(tried=False)).trials
+    assert any("cohort" in own.by for own in found.tried)
+
+
+def test_leavers_are_not_measured(tmp_path):
+    (trial,) = pair(tmp_path, people=200).together.trials
+    assert (trial.people, trial.measured, trial.by) == (600, False, ("job", "cohort"))
+
+
+def test_trials_on_all_releases_stop(tmp_path):
+    """Of the second wave by itself nobody learns much; of the first, with which it is judged."""
+    for name in "ab":
+        (tmp_path / name).mkdir()
+    made = pair(tmp_path / "a", turned=None)
+    assert made.audit.trials[0].surest < 0.8 < made.together.trials[0].surest
+    with pytest.raises(fk.NoSafeRelease, match="learns from the release and from january by"):
+        pair(tmp_path / "b", stop=0.8, people=200, turned=None)
+
+
+@pytest.mark.complete
+def test_report_mentions_the_joint_trial(tmp_path):
+    """Alone, the new release is not; and whose word it is that nobody is in two."""
+    rules = fk.Policy([fk.Requirement(fk.Facts(0), below="3/4")], policy_trials().schema)
+    fk.publish(wave(0, 900, None), rules, seed=1).write(tmp_path / "january")
+    made = fk.publish(wave(900, 1800, None), rules, after=tmp_path / "january", seed=1)
+    assert made.audit.trials == ()
+    assert made.together.trials
+    said = " ".join(made.audit.notes)
+    assert "learns from this release and earlier ones together was tried" in said
+    made.write(tmp_path / "march")
+    report = (tmp_path / "march" / "report.html").read_text("utf-8")
+    assert "learns from this release and earlier ones together was tried" in report
+    assert "No trial was run" not in report
+    assert "That nobody is in two groups is the publisher&#39;s word." in report
+
+
+def test_wards_of_then_are_read(tmp_path):
+    """Everybody has moved to another ward since; the rows of january show the one of then."""
+
+    def table(first, last, moved):
+        ill = [f"ill {i % 7}" for i in range(first, last)]
+        ward = [f"w{(i + moved) % 7}" for i in range(first, last)]
+        names = [f"p{i}" for i in range(first, last)]
+        rows = {"pid": names, "age": [20 + i % 60 for i in range(first, last)], "ill": ill}
+        return pa.table({**rows, "ward": ward})
+
+    schema = fk.Schema(
+        identifiers=["pid"], quasi_identifiers=["age"], sensitive="ill", other=["ward"]
+    )
+    required = [fk.Requirement(fk.Facts(), below="1/2", knowing=[])]
+    plain = fk.Policy(required, schema)
+    fk.publish(table(0, 420, 0), plain, seed=1).write(tmp_path / "january")
+    tried = fk.Policy(required, schema, tries=[Try(fk.Learned(["ward"]), None)])
+    everybody = pa.concat_tables([table(0, 420, 1), table(420, 840, 0)])
+    made = fk.publish(everybody, tried, after=tmp_path / "january", seed=1)
+    (trial,) = made.together.trials
+    assert (trial.people, trial.measured, trial.surest) == (840, False, 1)
+
+
+# ---- newcomers -----------------------------------------------------------------------------------
+
+
+COLUMNS = ["who", "age", "zip", "pay", "ill"]
+SCHEMA = {
+    "identifiers": ["who"],
+    "quasi_identifiers": ["age", "zip"],
+    "sensitive": ["ill", "pay"],
+    "types": {"pay": "number"},
+    "reading": {"decimal": ",", "missing": ["k.A."]},
+}
+REQUIRE = [
+    {"sensitive": "ill", "facts": {}, "below": 0.8, "knowing": []},
+    {"sensitive": "pay", "facts": {}, "below": 0.8, "knowing": []},
+]
+POLICY = {"schema": SCHEMA, "require": REQUIRE}
+
+
+def drawn(size):
+    draw = random.Random(4)
+    return [
+        [
+            f"p{i}",
+            str(draw.randint(20, 60)),
+            draw.choice(["k.A.", "10", "20"]),
+            f"{draw.randint(10, 12)},{draw.randint(0, 9)}0",
+            draw.choice("abcd"),
+        ]
+        for i in range(size)
+    ]
+
+
+def write_table(path, rows, encoding="utf-8"):
+    with path.open("w", encoding=encoding, newline="") as file:
+        csv.writer(file, delimiter=";").writerows([COLUMNS, *rows])
+    return path
+
+
+def test_owner_gets_rows_of_newcomers(tmp_path):
+    rows = drawn(160)
+    first = write_table(tmp_path / "first.csv", rows[:90])
+    second = write_table(tmp_path / "second.csv", rows)
+    fk.publish(first, POLICY, seed=1).write(tmp_path / "january")
+    fk.publish(second, POLICY, seed=1, after=[tmp_path / "january"]).write(tmp_path / "march")
+    assert not (tmp_path / "january.owner" / "newcomers.csv").exists()
+    newcomers = tmp_path / "march.owner" / "newcomers.csv"
+    with newcomers.open(encoding="utf-8", newline="") as file:
+        written = [[cell or "k.A." for cell in row] for row in csv.reader(file, delimiter=";")]
+    assert written == [COLUMNS, *rows[90:]]
+    assert not list((tmp_path / "march").glob("newcomers*"))
+    fk.utility_report(tmp_path / "march", newcomers, policy=POLICY)
+    fk.evidence_report(tmp_path / "march", newcomers, policy=POLICY)
+    other = write_table(tmp_path / "other.csv", [*rows[:90], *rows[91:], ["x", *rows[90][1:]]])
+    with pytest.raises(fk.InputError, match="of its owner's folder"):
+        fk.evidence_report(tmp_path / "march", other, policy=POLICY)
+
+
+def test_measures_take_the_published_table(tmp_path):
+    """Each figure is that of the newcomers' own rows."""
+    rows = drawn(400)
+    first = write_table(tmp_path / "first.csv", rows[:150])
+    second = write_table(tmp_path / "second.csv", [*rows[150:], *rows[:150]])
+    third = write_table(tmp_path / "third.csv", rows[151:])
+    fk.publish(first, POLICY, seed=1).write(tmp_path / "january")
+    made = fk.publish(second, POLICY, seed=1, after=[tmp_path / "january"])
+    made.write(tmp_path / "march")
+    march, newcomers = tmp_path / "march", tmp_path / "march.owner" / "newcomers.csv"
+
+    def measured(release, table):
+        return (
+            fk.utility_report(release, table, policy=POLICY).to_dict()["query_errors"],
+            fk.learned_report(release, ["age"], people=table, policy=POLICY).right,
+        )
+
+    by_rows = measured(march, newcomers)
+    for release in (march, made):
+        assert measured(release, second) == by_rows
+    assert fk.evidence_report(march, second, policy=POLICY).same_source
+    named = fk.named_release(march, microdata=fk.Microdata(second, fk.Schema(**SCHEMA)))
+    assert named.counts.n_people == 250
+    with pytest.raises(fk.InputError, match="is not the table"):
+        fk.learned_report(march, people=third, policy=POLICY)
+    with pytest.raises(fk.InputError, match="is not the table"):
+        fk.evidence_report(march, third, policy=POLICY)
+    fk.forget(march, "p390")
+    assert measured(march, second) == by_rows
+
+
+@pytest.mark.parametrize(
+    "reading",
+    [{"encoding": "cp1252"}, {"encoding": "utf-16"}, {"delimiter": ":"}, {"encoding": "utf-8-sig"}],
+)
+def test_newcomers_are_read_by_policy(reading, tmp_path):
+    encoding, delimiter = reading.get("encoding", "utf-8"), reading.get("delimiter", ";")
+    rows = [[*row[:4], row[4].replace("a", "Öl")] for row in drawn(160)]
+    policy = POLICY | {"schema": SCHEMA | {"reading": SCHEMA["reading"] | reading}}
+    for name, people in (("first", rows[:90]), ("second", rows)):
+        with (tmp_path / f"{name}.csv").open("w", encoding=encoding, newline="") as file:
+            csv.writer(file, delimiter=delimiter).writerows([COLUMNS, *people])
+    fk.publish(tmp_path / "first.csv", policy, seed=1).write(tmp_path / "january")
+    made = fk.publish(tmp_path / "second.csv", policy, seed=1, after=[tmp_path / "january"])
+    made.write(tmp_path / "march")
+    newcomers = tmp_path / "march.owner" / "newcomers.csv"
+    fk.utility_report(tmp_path / "march", newcomers, policy=policy)
+    assert fk.evidence_report(tmp_path / "march", newcomers, policy=policy).same_source
+    both = fk.evidence_report(tmp_path / "march", tmp_path / "second.csv", policy=policy)
+    assert both.same_source

@@ -1,13 +1,24 @@
-"""Random queries, and their answers: of both forms those of enumeration."""
+"""Random queries answered as by enumeration, and what published labels cover between values."""
 
+import datetime as dt
 import json
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.examples import examples
+from tests.utility.brute import members_of
 
 import foreknow as fk
 from foreknow.utility.queries import draw_queries
+from foreknow.utility.value_positions import (
+    codes_of_texts,
+    covers_of_groups,
+    covers_of_texts,
+    positions_of,
+)
 from foreknow_judge.errors import DataError
 
 # ---- answers -------------------------------------------------------------------------------------
@@ -141,3 +152,250 @@ def test_wrong_releases_are_refused(release, said):
 def test_a_table_is_no_microdata():
     with pytest.raises(fk.InputError, match=r"quasi_identifiers=.* Microdata\(table, schema\)"):
         fk.query_error(None, pa.table({"a": [1]}))
+
+
+# ---- positions -----------------------------------------------------------------------------------
+
+
+SETTINGS = examples(60, deadline=None)
+DAYS = st.dates(dt.date(2023, 11, 20), dt.date(2024, 3, 10))
+
+
+def laid_out(values, hierarchy=None, type_=None):
+    hierarchies = {"q": hierarchy} if hierarchy else {}
+    schema = fk.Schema(quasi_identifiers=["q"], sensitive="s", hierarchies=hierarchies)
+    table = pa.table({"q": pa.array(values, type_), "s": ["x"] * len(values)})
+    (found,) = fk.Microdata(table, schema).attributes
+    return found, positions_of(found, hierarchy)
+
+
+def share(values, group, asked, hierarchy=None, style="range", floor=None, type_=None):
+    """The share of a label's possible values that a query asks for.
+
+    The group is of the people at some places, the query for some of the values.
+    """
+    attribute, line = laid_out(values, hierarchy, type_)
+    groups = np.array([0 if i in group else 1 for i in range(len(values))])
+    n_groups = int(groups.max()) + 1
+    floors = None if floor is None else np.array([floor, 0][:n_groups])
+    covers = covers_of_groups(attribute, line, groups, n_groups, style, floors)
+    wish = np.array([[value in asked] for value in attribute.domain])
+    return covers.shares(wish)[covers.of_group[0], 0]
+
+
+def spelled(values, asked, possible):
+    """What is asked for of what is possible: neighbours with all that lies between them."""
+    known = sorted(set(values))
+    found = []
+    for value in possible:
+        below = [v for v in known if v <= value]
+        above = [v for v in known if v >= value]
+        found += [value] * bool(below and above and below[-1] in asked and above[0] in asked)
+    return found
+
+
+@st.composite
+def questions(draw, values):
+    """Values, who is in the group, and which values are asked for."""
+    rows = draw(st.lists(values, min_size=1, max_size=8))
+    group = {0, *draw(st.sets(st.integers(0, len(rows) - 1)))}
+    asked = draw(st.sets(st.sampled_from(rows)))
+    return rows, group, asked
+
+
+ORDER, SOME = fk.Ordered(["low", "middle", "high", "top"]), ["low", "high", "top"]
+FIVES, QUARTERS, HALVES = fk.Intervals([5]), fk.Intervals(["0.25"]), fk.Intervals(["0.5", 2])
+DIGITS = [0.0, 0.123456789012345, 0.75, 1.0]
+HUGE = [-1e300, 1e-300, 1.0, 1e300]
+MISSING, AGES = [None, 13, 14, 20], [20, 30, 40, None]
+STEPS, TINY = [0.0, 1e-30, 2e-30, 3e-30, 1e30], fk.Intervals(["2e-30", "4e-30"])
+APART = zip(STEPS, [0.5, 0.5, 0, 0, 0], strict=True)
+TENTHS, CODES = [0.0, 0.3, 0.4, 0.9, 2.0], ["120", "127", "131"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "group", "asked", "how", "wanted"),
+    [
+        # Of numbers with many digits the length counts.
+        (DIGITS, {0, 3}, {0.0, 0.123456789012345}, {}, 0.123456789),
+        (DIGITS, {1, 3}, {0.75, 1.0}, {}, 0.25 / 0.876543211),
+        # A value alone has no length; a label that is exact is that value.
+        (DIGITS, {0, 3}, {0.75}, {}, 0),
+        (DIGITS, {2}, {0.75}, {}, 1),
+        # So it does from the largest to the smallest; beside an infinite value, values are counted.
+        (HUGE, {0, 3}, {1e-300, 1.0, 1e300}, {}, 0.5),
+        *((HUGE, {0}, {value}, {}, int(value == HUGE[0])) for value in HUGE),
+        *((HUGE, {1}, {value}, {}, int(value == HUGE[1])) for value in HUGE),
+        (HUGE, {0, 1, 2, 3}, set(HUGE), {}, 1),
+        # Intervals of very many steps keep apart.
+        *((STEPS, {0, 1}, {value}, {"hierarchy": TINY}, share) for value, share in APART),
+        ([1.0, 2.0, 90.0, float("inf")], {0, 3}, {1.0, 2.0}, {}, 0.5),
+        # "10 to 14" as far as the column goes: 13 and 14; "*" is 13 to 20, or missing.
+        (MISSING, {1, 2}, {13}, {"hierarchy": FIVES}, 0.5),
+        (MISSING, {1, 2}, {None}, {"hierarchy": FIVES}, 0),
+        (MISSING, {0}, {None, 13}, {"hierarchy": FIVES}, 1),
+        (MISSING, {0, 1}, {None}, {"hierarchy": FIVES}, 1 / 9),
+        # "0 to <0.5" holds 0.0, 0.1, ..., 0.4; the query is for 0.0 to 0.3.
+        (TENTHS, {0, 2}, {0.0, 0.3}, {"hierarchy": HALVES}, 4 / 5),
+        # Bounds between two steps: "0.5 to <0.75" holds 0.5, 0.6, 0.7; "0.25 to <0.5" 0.3, 0.4.
+        ([0.5, 0.6, 0.9], {0, 1}, {0.5}, {"hierarchy": QUARTERS}, 1 / 3),
+        (TENTHS, {1, 2}, {0.3}, {"hierarchy": QUARTERS}, 1 / 2),
+        # A range of an order holds what lies between.
+        (SOME, {0, 1}, {"low"}, {"hierarchy": ORDER, "style": "range"}, 1 / 3),
+        (SOME, {0, 1}, {"low", "high"}, {"hierarchy": ORDER, "style": "range"}, 1),
+        # Of texts and masked codes those that occur are possible.
+        (list("axz"), {0, 2}, {"a"}, {"style": "set"}, 0.5),
+        (list("axz"), {0}, {"a"}, {"style": "set", "floor": 1}, 1 / 3),
+        (CODES, {0, 1}, {"127"}, {"hierarchy": fk.Mask(3)}, 0.5),
+        (CODES, {0, 2}, {"127"}, {"hierarchy": fk.Mask(3)}, 1 / 3),
+        # A set holds its values, and a missing one is one more; all that there are mean "*".
+        (AGES, {0, 2}, {20, 30}, {"style": "set"}, 0.5),
+        (AGES, {0, 2, 3}, {20, 30}, {"style": "set"}, 1 / 3),
+        (AGES, {0, 1, 3}, {20, 30}, {}, 11 / 12),
+        (AGES, {0, 1, 2, 3}, {20, 30}, {"style": "set"}, 11 / 22),
+        (AGES, {3}, {None, 20}, {}, 1),
+    ],
+)
+def test_what_a_label_holds(rows, group, asked, how, wanted):
+    style = "hierarchy" if "hierarchy" in how else "range"
+    found = share(rows, group, asked, **{"style": style, **how})
+    assert found == pytest.approx(wanted, abs=1e-9)
+
+
+def test_zoned_times_are_instants():
+    zone = pa.timestamp("s", "Europe/Berlin")  # whose clocks go back on 27 October 2024
+    hours = [dt.datetime(2024, 10, 26, 22 + h, tzinfo=dt.UTC) for h in (0, 1)]
+    hours += [dt.datetime(2024, 10, 27, h, tzinfo=dt.UTC) for h in (0, 1, 2, 7)]
+    _, line = laid_out(hours, type_=zone)
+    assert line.cells.tolist() == [0, 1, 2, 3, 4, 9]
+
+
+@SETTINGS
+@given(questions(DAYS), st.sampled_from(["day", "month", "quarter", "year", "decade"]))
+def test_periods_hold_their_days(question, period):
+    rows, group, asked = question
+
+    parts = {
+        "day": lambda day: day,
+        "month": lambda day: (day.year, day.month),
+        "quarter": lambda day: (day.year, (day.month - 1) // 3),
+        "year": lambda day: day.year,
+        "decade": lambda day: day.year // 10,
+    }
+    node = parts[period]
+    days = [dt.date(2023, 11, 20) + dt.timedelta(n) for n in range(112)]
+    everything = [day for day in days if min(rows) <= day <= max(rows)]
+    nodes = {node(rows[i]) for i in group}
+    box = everything if len(nodes) > 1 else [day for day in everything if node(day) in nodes]
+    hierarchy = fk.DateLevels([period])
+    wanted = len(spelled(rows, asked, box)) / len(box)
+    assert share(rows, group, asked, hierarchy, "hierarchy", 1) == pytest.approx(wanted)
+    texts = [day.isoformat() for day in rows]
+    told = {day.isoformat() for day in asked}
+    assert share(texts, group, told, hierarchy, "hierarchy", 1) == pytest.approx(wanted)
+
+
+def test_periods_at_ends_of_calendar():
+    rows = [dt.date.min, dt.date(5, 5, 5), dt.date(9995, 5, 5), dt.date.max]
+    first, last = (dt.date(10, 1, 1) - rows[0]).days, (rows[3] - dt.date(9990, 1, 1)).days + 1
+    for places, days in (((0, 1), first), ((2, 3), last)):
+        asked = [rows[place] for place in places]
+        wanted = ((asked[1] - asked[0]).days + 1) / days
+        found = share(rows, {*places}, {*asked}, fk.DateLevels(["decade"]), "hierarchy")
+        assert found == pytest.approx(wanted)
+
+
+# ---- labels that are read back -------------------------------------------------------------------
+
+
+def covered(found, text, style):
+    covers = covers_of_texts(*found, [text], style)
+    return [found[0].domain[code] for code in members_of(covers)[1].tolist()]
+
+
+FIFTIES, LETTERS = laid_out([20, 30, 40, 50, None]), laid_out(["a", "b", "c", "d", None])
+BARS, BAR = laid_out(["a | b", 'say "c"', "d"]), laid_out(["a|b", "c"])
+MASKED = laid_out(["120", "127", "131", "990"], fk.Mask(3))
+STARRED, NULLS = laid_out(["*", "a", "b"]), laid_out(["missing", "x", None, "y"])
+RANKED = ["1 to 2", "3 to 4", "5 to 6"]
+RANKS, QUOTED = laid_out(RANKED, fk.Ordered(RANKED)), laid_out(["a", "b", '"a" | "b"'])
+ALL_CODES = ["120", "127", "131", "990"]
+
+
+@pytest.mark.parametrize(
+    ("found", "style", "read", "refused"),
+    [
+        (
+            FIFTIES,
+            "range",
+            {"20 to 40": [20, 30, 40], "30": [30], 30: [30], None: [None]}
+            | {"30 to 40 or missing": [None, 30, 40], "30 or missing": [None, 30]}
+            | {"*": [None, 20, 30, 40, 50]},
+            ["20 to 99", "40 to 20", "20 | 30"],
+        ),
+        (
+            LETTERS,
+            "set",
+            {"a | c": ["a", "c"], "missing | b | c": [None, "b", "c"], "b": ["b"], None: [None]}
+            | {"*": [None, "a", "b", "c", "d"]},
+            ["a | x", "c | a", "a to c"],
+        ),
+        (
+            BARS,
+            "set",
+            {'"a | b" | "d"': ["a | b", "d"], "a | b": ["a | b"]}
+            | {'"a | b" | "say ""c"""': ["a | b", 'say "c"']},
+            [],
+        ),
+        (BAR, "set", {}, ['"a|b" | "c']),
+        (
+            MASKED,
+            "hierarchy",
+            {"12*": ALL_CODES[:2], "1**": ALL_CODES[:3], "*": ALL_CODES, "131": ["131"]},
+            ["14*"],
+        ),
+        # A domain that holds a star is suppressed by another name.
+        (STARRED, "set", {"*": ["*"], "* (level 1)": ["*", "a", "b"]}, []),
+        (
+            RANKS,
+            "range",
+            {'"1 to 2" to "5 to 6"': RANKED, "3 to 4": ["3 to 4"]},
+            ["1 to 2 to 5 to 6"],
+        ),
+        # A null beside the word "missing" is the one without quotes.
+        (
+            NULLS,
+            "set",
+            {'missing | "x"': [None, "x"], '"missing" | "x"': ["missing", "x"]}
+            | {'missing | "missing" | "x"': [None, "missing", "x"]},
+            ["missing | x"],
+        ),
+        # A set that would be written like a value has a plus.
+        (QUOTED, "set", {'"a" | "b"': ['"a" | "b"'], '"a" | "b"+': ["a", "b"]}, ['"a" | "b"++']),
+    ],
+)
+def test_labels_mean_what_they_cover(found, style, read, refused):
+    for text, values in read.items():
+        assert covered(found, text, style) == values
+    for text in refused:
+        with pytest.raises(DataError, match=f"cannot be read as a {style}"):
+            covered(found, text, style)
+
+
+def test_exact_values_read_as_printed():
+    assert codes_of_texts(FIFTIES[0], ["20", None, 50]).tolist() == [1, 0, 4]
+    with pytest.raises(DataError, match="the original table has no '21'"):
+        codes_of_texts(FIFTIES[0], ["21"])
+
+
+def test_equal_nodes_read_alike():
+    """The lower of them is meant, for the release as for its reader."""
+    tree = fk.Tree([["a", "g", "g"], ["b", "g", "g"], ["c", "h", "g"], ["d", "k", "k"]])
+    found, line = laid_out(["a", "b", "d"], tree)
+    of_text = covers_of_texts(found, line, ["g"], "hierarchy")
+    assert (of_text.starts[0], of_text.ends[0]) == (0, 2)
+    for level in (1, 2):
+        floor = np.array([level, 0])
+        groups = covers_of_groups(found, line, np.array([0, 0, 1]), 2, "hierarchy", floor)
+        at = groups.of_group[0]
+        assert (groups.starts[at], groups.ends[at]) == (0, 2)
