@@ -1,22 +1,17 @@
 """Exit codes, and what holds for every command that writes what it finds."""
 
-import errno
-import itertools
 import json
-import os
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import click
 import duckdb
 import pytest
-from tests.cli.desk import LABELS, POLICY, TABLE, python
+from tests.cli.desk import POLICY, TABLE, python
 from tests.signals import heeded
 
 import foreknow as fk
@@ -25,7 +20,6 @@ from foreknow.cli import entry, process
 from foreknow.cli.entry import app
 from foreknow.publishing import formats
 from foreknow.publishing import publish as publishing
-from foreknow_judge import duckdb_files
 from foreknow_judge import written as verifier
 from foreknow_judge.errors import memory_for
 
@@ -46,7 +40,6 @@ def listing(folder):
 
 FAR = [f"P{i},20,f,flu" for i in range(20_000)]
 BARE = POLICY.partition("[publish")[0]
-PERSON = POLICY.replace("[[require]]", 'person = "name"\n\n[[require]]')
 # A file that is put in place of the table or policy, and what is said of it.
 FILES = [
     ("table.csv", b"", "line; its first line must name the columns"),
@@ -83,25 +76,6 @@ FILES = [
 def test_files_that_cannot_be_used(desk, command, name, content, said):
     desk.put(name, content)
     assert said in desk.refused(*getattr(desk, command)())
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "said"),
-    [
-        ("none.csv", None, "there is no file or folder 'none.csv'"),
-        ("table.ods", b"PK", "neither CSV (.csv, .tsv, .txt) nor Parquet"),
-        ("table.parquet", b"PAR1", "table.parquet cannot be read as Parquet"),
-        ("table.csv.gz", b"not zipped", "table.csv.gz cannot be read"),
-        ("empty", "folder", "'empty' holds no .parquet file"),
-    ],
-)
-def test_files_that_are_no_tables(desk, name, content, said):
-    if content == "folder":
-        (desk.folder / name).mkdir()
-    elif content is not None:
-        desk.put(name, content)
-    assert said in desk.refused(*desk.publish(table=name))
-    assert said in desk.refused(*desk.audit(release=name))
 
 
 LONG = "n" * 300
@@ -155,60 +129,6 @@ def test_calls_that_cannot_be_meant(desk, call, said):
     (desk.folder / "link").symlink_to("policy.toml")
     refusal = desk.refused(*call.split())
     assert any(part in refusal for part in said.split("|")), refusal
-
-
-def test_missing_values_without_a_policy(desk):
-    """The way out that is printed works as it is typed."""
-    ill = ["flu", "cold", "gout", ""]
-    desk.put(
-        "table.csv", table(*(f"P{i},{20 + i % 9},{'fm'[i % 2]},{ill[i % 4]}" for i in range(80)))
-    )
-    (desk.folder / "policy.toml").unlink()
-    columns = "--quasi-identifiers", "age,sex", "--sensitive", "disease"
-    said = desk.refused("skyline", "table.csv", *columns, "-c", "0.9")
-    command = "foreknow init TABLE --sensitive disease"
-    assert f"; without a policy file, {command} writes one that says it" in said
-    desk.says(*command.replace("TABLE", "table.csv").split()[1:])
-    desk.says(*desk.publish())
-    desk.says("skyline", "table.csv", "--policy", "policy.toml", "-c", "0.9")
-
-
-@pytest.mark.parametrize("command", ["publish", "audit"])
-def test_somebody_in_two_rows(desk, command):
-    desk.put("policy.toml", PERSON)
-    desk.put("table.csv", TABLE.replace("Dora", "Bob"))
-    call = getattr(desk, command)()
-    assert "table.csv: name 'Bob' is in rows 2 and 4" in desk.refused(*call)
-    desk.put("table.csv", TABLE.replace("Dora", ""))
-    assert "'name' is missing in row 4" in desk.refused(*call)
-
-
-# A policy beside the one of the certificate, and what is said where it is of other columns.
-OTHERS = [
-    (PERSON.replace("person", 'semantics = "set"\nperson'), "'single', the policy for 'set'"),
-    (PERSON.replace("person", 'semantics = "multiset"\nperson'), "the policy for 'multiset'"),
-    (BARE.replace('["age", "sex"]', '["age"]'), "is for age, sex and disease, the policy for "),
-    (
-        BARE.replace('identifiers = ["name"]\n', "").replace('"sex"]', '"sex", "name"]'),
-        "the certificate is for age, sex and disease, the policy for ",
-    ),
-    (BARE.replace('"disease"', '"illness"'), "is for age, sex and disease, the policy for "),
-    (POLICY.replace('["age", "sex"]', '["sex", "age"]'), None),
-    (PERSON, None),
-    (POLICY, None),
-]
-
-
-def test_policies_beside_a_certificate(desk):
-    desk.says(*desk.publish("-q"))
-    for policy, said in OTHERS:
-        desk.put("other.toml", policy)
-        call = desk.audit("-q", release="out", policy="other.toml")
-        if said is None:
-            assert desk.says(*call) == ""
-        else:
-            assert said in desk.refused(*call)
-    assert desk.says(*desk.audit("-q", release="out/release.csv", policy="other.toml")) == ""
 
 
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
@@ -399,23 +319,6 @@ def test_interrupt_that_became_an_answer(monkeypatch, capsys):
     assert capsys.readouterr().err == ENDED
 
 
-def test_busy_machine_uses_no_patience(monkeypatch):
-    """Else an interrupt breaks into modules that end the process for it."""
-    clock, later = itertools.count(100, 10), []
-    monkeypatch.setattr(process.time, "monotonic", lambda: next(clock))
-    interrupts = process.Interrupts()
-    monkeypatch.setattr(interrupts, "_note_later", lambda: later.append(1))
-    importing = SimpleNamespace(
-        f_code=SimpleNamespace(co_filename="<frozen importlib._bootstrap>"), f_back=None
-    )
-    for _ in range(5):
-        interrupts._note(signal.SIGINT, importing)
-    assert len(later) == 5
-    next(itertools.islice(clock, 5, None))
-    with pytest.raises(KeyboardInterrupt):  # but it is not waited for ever
-        interrupts._note(signal.SIGINT, importing)
-
-
 STAGES = {
     "counting": (fk.Microdata, "digest"),
     "partition": (fk.Mondrian, "partition"),
@@ -484,31 +387,7 @@ def test_a_signal_while_writing(desk, name, call, engine, code):
     assert listing(desk.folder) == ["aside", *LEFT]
 
 
-@pytest.mark.parametrize("call", ["--version", "audit none.csv -p policy.toml"])
-def test_callers_have_their_signals_back(desk, call):
-    watched = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
-    before = [signal.getsignal(number) for number in watched]
-    desk.run(*call.split())
-    assert [signal.getsignal(number) for number in watched] == before
-
-
 # ---- disks -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("code", [errno.EACCES, errno.EROFS, errno.ENOSPC, errno.EDQUOT])
-def test_the_words_of_the_system(desk, monkeypatch, code):
-    def fail(*given, **named):
-        raise OSError(code, os.strerror(code))
-
-    duckdb_files.connect()  # has its own folder for what it writes aside
-    monkeypatch.setattr(tempfile, "mkdtemp", fail)
-    monkeypatch.setattr(tempfile, "mkstemp", fail)
-    for arguments, name in (
-        (desk.publish(), f"temporary files in {tempfile.gettempdir()!r}"),
-        (desk.audit("--json", "audit.json"), "'audit.json'"),
-    ):
-        said = f"cannot write {name}: {os.strerror(code)}; nothing was written"
-        assert said in desk.refused(*arguments)
 
 
 @pytest.fixture
@@ -539,13 +418,6 @@ def test_a_disk_full_of_table(desk, small_disk, fmt):
     said = desk.refused(*desk.publish("--format", fmt, out=disk / "out"))
     assert "No space left on device; nothing was written" in said
     assert [*disk.iterdir()] == []
-
-
-def test_a_disk_full_of_report(desk, small_disk):
-    disk = small_disk(16)
-    for call in (desk.publish(out=disk / "out"), desk.audit("--html", disk / "page.html")):
-        assert "No space left on device; nothing was written" in desk.refused(*call)
-        assert [*disk.iterdir()] == []
 
 
 # ---- faults of our own -------------------------------------------------------------------------
@@ -743,18 +615,3 @@ def test_places_of_outputs(ready, name):
     assert "for you only" in ready.refused(*least, "--json", "made/found.json")
     assert "nowhere" in ready.refused(*least, "--json", "nowhere/found.json")
     assert "nowhere" in ready.refused(*least, "--html", "nowhere/page.html")
-
-
-@pytest.mark.parametrize("name", having("policy"))
-def test_policies_that_are_not_there(ready, name):
-    if name == "explore":
-        pytest.skip("it says so on its page")
-    least = LEAST.get(name, {"verify": PUBLISHED, "sql": []}.get(name, ["table.csv", "-o", "x"]))
-    assert "'none.toml' does not exist" in ready.refused(name, *least, "--policy", "none.toml")
-
-
-@pytest.mark.parametrize("name", sorted({*having("policy")} & {*LEAST} - {"learned", "evidence"}))
-def test_columns_that_no_policy_describes(ready, name):
-    ready.put("bare.toml", POLICY[POLICY.index("[[require]]") :].replace(LABELS, ""))
-    said = ready.refused(name, *LEAST[name], "--policy", "bare.toml")
-    assert "no [schema] table" in said

@@ -13,7 +13,6 @@ import pytest
 import foreknow as fk
 from foreknow.errors import SchemaError
 from foreknow_judge.certificate import digest_of
-from foreknow_judge.errors import CertificateError
 
 WRITTEN = Path(__file__).parents[1] / "certificates"
 ONE, TWO = "facts-generalized-csv", "facts-bucketized-csv"
@@ -214,15 +213,6 @@ def test_parquet_that_holds_more(change, said, desk, copied):
     assert said in refused(desk)
 
 
-def test_amounts_may_be_left_out(desk, copied):
-    def change(table):
-        del table["policy"]["require"][0]["priors"]["semantics"]
-        del table["findings"][0]["judged"]["priors"]["semantics"]
-
-    edit(copied("priors-at-most-parquet"), change)
-    assert "against priors by sex (joint)" in desk.says("verify", "out")
-
-
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -276,25 +266,6 @@ def test_documents_are_not_judged(name, desk, copied):
     assert f"In the same folder, and not judged: {Path(name).parts[0]}" in said
 
 
-def test_a_certified_report(desk):
-    desk.run("publish", "table.csv", "--policy", "policy.toml", "--out", "out")
-    said = desk.says("verify", "out")
-    assert "report.html is what was certified, by its digest; what it says was not judged" in said
-    assert "In the same folder, and not judged" not in said
-    found = fk.verify("out")
-    assert (found.unchanged, found.not_judged) == (("report.html",), ())
-
-
-def test_what_is_no_certificate(desk, copied):
-    copied()
-    assert "nothere does not exist" in refused(desk, "out", "nothere")
-    (desk.folder / "alone.csv").write_text("age\n1\n")
-    said = refused(desk, desk.folder / "alone.csv")
-    assert "is not JSON" in said
-    assert "give the folder of a release, or its certificate.json" in said
-    assert "--priors: the certificate" in refused(desk, "out", "--priors", "nothere.json")
-
-
 @pytest.mark.parametrize("name", [ONE, TWO])
 def test_what_is_no_file(name, desk, copied):
     folder = copied(name)
@@ -314,20 +285,6 @@ def test_what_is_no_file(name, desk, copied):
 
 
 # ---- a policy of one's own ---------------------------------------------------------------------
-
-
-def test_a_policy_of_ones_own(desk, copied):
-    folder = copied()
-    desk.put("own.toml", POLICY)
-    said = desk.says("verify", folder, "--policy", "own.toml")
-    assert "every requirement of your policy on disease holds" in said
-    assert "against facts l = 0, k = 1, m = 0: at most" in said
-    found = fk.verify(folder, policy="own.toml")
-    assert (found.own_policy, len(found.findings)) == (True, 1)
-    desk.put("strict.toml", POLICY.replace("0.9", "0.4"))
-    assert "the limit is 2/5" in refused(desk, "out", "--policy", "strict.toml")
-    with pytest.raises(CertificateError, match="the limit is 2/5"):
-        fk.verify(folder, fk.Policy.load("strict.toml"))
 
 
 def test_the_last_word(desk, copied):
@@ -401,34 +358,3 @@ def test_no_path_is_told(desk):
     assert json.loads(text)["policy"]["schema"]["hierarchies"] == {"age": {"file": "ages.csv"}}
     assert str(desk.folder) not in text
     assert desk.run("verify", "out", "-q") == (0, "", "")
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"folder": None}, "expected a folder"),
-        ({"folder": ONE, "policy": {}}, "expected a Policy or its path, not dict"),
-        ({"folder": ONE, "priors": 3}, "expected the path of priors.json, not int"),
-    ],
-)
-def test_what_python_cannot_verify(given, said, copied):
-    folder = given.pop("folder")
-    with pytest.raises(fk.InputError, match=said):
-        fk.verify(None if folder is None else copied(folder), **given)
-
-
-def test_exact_columns_are_said(desk):
-    rows = "".join(f"P{i},{20 + i // 4},{'mf'[i // 4 % 2]},{'abcd'[i % 4]}\n" for i in range(16))
-    desk.put("t.csv", "name,age,sex,disease\n" + rows)
-    for form in ("bucketized", "generalized"):
-        desk.put(
-            "p.toml",
-            '[schema]\nidentifiers = ["name"]\nquasi_identifiers = ["age", "sex"]\n'
-            'sensitive = "disease"\n[[require]]\nk_anonymity = 4\n'
-            f'[publish]\nform = "{form}"\n',
-        )
-        desk.says("publish", "t.csv", "--policy", "p.toml", "--out", form)
-        said = desk.says("verify", form)
-        assert ("about groups, and not" in said) == (form == "generalized")
-        exact = "this is about who has the same age and sex, which are published exactly"
-        assert (exact in said) == (form == "bucketized")

@@ -581,7 +581,7 @@ _ROWS = [
         'if digest != recorded["columns"][name]:',
         "if False:",
         "households and rules are counted of rows that were edited after they were published",
-        "several/test_after_units",
+        "several/test_together",
     ),
     (
         "key-of-another-release",
@@ -961,7 +961,7 @@ _ROWS = [
         "int(beside.sum()), fresh & ~beside",
         "int(beside.sum()), fresh",
         "what a household shares is shown again by somebody who joins it",
-        "several/test_after_units",
+        "several/test_together",
     ),
     (
         "later-cases",
@@ -969,7 +969,7 @@ _ROWS = [
         "np.unique(codes, return_index=True)[1]",
         "np.unique(codes, return_index=True)[1][:1]",
         "people of several cases are published again",
-        "several/test_after_units",
+        "several/test_together",
     ),
     (
         "rules-of-cohorts",
@@ -977,7 +977,7 @@ _ROWS = [
         "rules=last.rules,",
         "rules=last.rules._replace(tables=()),",
         "who cannot have a value is counted among those who can, over several releases",
-        "several/test_after_units",
+        "several/test_together",
     ),
     (
         "columns-lost",

@@ -20,7 +20,6 @@ from tests.refusals import refused
 
 import foreknow as fk
 from foreknow.policy.tries import Try
-from foreknow_judge.errors import UnsupportedError
 from foreknow_judge.file_names import CERTIFICATE
 
 ILLS = ["Flu", "Cold", "Asthma", "HIV"]
@@ -157,31 +156,6 @@ def test_too_few_newcomers(march, january):
     assert publish(register(0, 900), january, looser).together.safe  # as the way out says
 
 
-def test_newcomers_have_their_way_out(tmp_path):
-    """A limit that they would satisfy is named; that they are few is said before all else."""
-    rules = policy(fk.Requirement(fk.KAnonymity(5)), quasi_identifiers=["age"])
-    publish(register(0, 300), rules=rules).write(tmp_path / "one")
-    with pytest.raises(fk.NoSafeRelease, match="3 of 303 people are new") as caught:
-        publish(register(0, 303), tmp_path / "one", rules)
-    first, *others = caught.value.way_out
-    assert "wait for more" in first
-    assert any(line.split("#")[0].strip() == "k_anonymity = 3" for line in others)
-    rules = policy(fk.Requirement(fk.KAnonymity(5)), quasi_identifiers=["sex"])
-    sexes = [*["f", "m"] * 30, *["f"] * 3, *["f", "m"] * 8, "x"]
-    rows = register(0, 80, ills=[*"abcd"]).set_column(2, "sex", [sexes])
-    publish(rows.slice(0, 60), rules=rules).write(tmp_path / "january")
-    rare = rows.set_column(2, "sex", [[f"s{max(i, 65)}" for i in range(80)]])
-    few = "Fewer than 5 are too few for a group or a label: wait for more"
-    for table, people, said in (
-        (rows.slice(0, 63), "3 of 63", few),
-        (rare, "20 of 80", "If too few people are new"),
-    ):
-        with pytest.raises(fk.InputError, match=f"^{people} people are new") as caught:
-            publish(table, tmp_path / "january", rules)
-        assert said in str(caught.value)
-        assert str(caught.value).index(said) < str(caught.value).index("column 'sex'")
-
-
 def test_identifiers_match_people(january, tmp_path):
     table = register(0, 420)
     names = [None, *table["pid"].to_pylist()[1:]]
@@ -295,30 +269,6 @@ def test_forgotten_numbers_in_any_spelling(tmp_path):
     assert (made.since.new, made.since.stay) == (120, 300)
 
 
-def test_nobody_else_is_suggested(tmp_path):
-    """To forget somebody cannot be undone, and numbers that look alike are other people."""
-    publish(register(0, 300, named="{:08}".format)).write(tmp_path / "january")
-    publish(register(0, 300, named=lambda i: "Tom" if i == 1 else f"p{i}")).write(
-        tmp_path / "names"
-    )
-
-    def said(call, *name):
-        with pytest.raises(fk.InputError) as caught:
-            call(*name)
-        return str(caught.value).partition("did you mean ")[2]
-
-    for folder, name, meant, others in (
-        ("january", "100", "'00000100'?", "'00000100'?"),
-        *(("january", name, "", "") for name in ("9100", "00010009", "Tim")),
-        ("names", "Tim", "", "'Tom'?"),
-        ("names", "TOM", "'Tom'?", "'Tom'?"),
-    ):
-        release = fk.named_release(tmp_path / folder)
-        assert said(fk.forget, tmp_path / folder, name) == meant
-        assert said(fk.Statements().posterior, release, name, "Flu") == others
-        assert said(release.members.group_of, name) == others
-
-
 def test_forgotten_people_are_still_found(january, tmp_path):
     publish(register(299, 600)).write(tmp_path / "march")
     for is_forgotten in (False, True):
@@ -338,20 +288,6 @@ def test_two_tries_cross(march, january, tmp_path):
 
 
 # ---- folders that are not named, or lost ---------------------------------------------------------
-
-
-def test_neighbouring_releases_are_mentioned(march, january, tmp_path, caplog):
-    others = {"sensitive": "sex", "quasi_identifiers": ["age"]}
-    others = policy(fk.Requirement(fk.GroupSize(2)), **others)
-    publish(register(0, 500), rules=others).write(tmp_path / "other columns")
-    (tmp_path / "empty.owner").mkdir()
-    made = publish(register(0, 500), january)
-    assert made.since.beside == (("march", 120),)
-    assert "march, which was not named, shows 120 of those who are new" in caplog.text
-    assert "Look at march, which was not named: it shows 120 of those" in str(made.since)
-    fk.forget(march, "p350")
-    assert publish(register(0, 500), january).since.beside == (("march", 120),)
-    assert publish(register(0, 500), [january, march]).since.beside == ()
 
 
 @pytest.mark.parametrize("after", [True, False])
@@ -536,28 +472,6 @@ def test_recognition_needs_one_release(tmp_path):
     assert {*alike.counts.sizes.tolist()} == {1}
 
 
-def test_escaped_values_agree_across_releases(tmp_path):
-    """An apostrophe before what looks like a formula is no part of the value."""
-    rules = policy(fk.Requirement(fk.Facts(1), below=0.8, values=["=HIV"]))
-    table = register(0, 420, ills=["=HIV", "Flu", "Cold"])
-    made = both_published(tmp_path, table.slice(0, 300), table, rules, escape_formulas=True)
-    both = fk.together([tmp_path / "january", tmp_path / "march"])
-    for counts in (made.together.counts, both.counts):
-        assert {*counts.values} == {"=HIV", "Flu", "Cold"}
-
-
-def test_release_of_everybody_is_refused(january):
-    """In Python and in a certificate, with one code."""
-    for after in (january, None):
-        with refused("whole-after", UnsupportedError) as caught:
-            publish(register(0, 420), after, whole=True)
-        assert "leave whole out" in str(caught.value)
-    path = january / CERTIFICATE
-    path.write_text(json.dumps({**json.loads(path.read_text()), "cohort": "cohort"}))
-    with pytest.raises(UnsupportedError, match="leave whole out"):
-        fk.verify(january)
-
-
 def test_command_separates_newcomers_and_all(january, desk):
     pq.write_table(register(0, 420), desk.folder / "table.parquet")
     rules = '[schema]\nidentifiers = ["pid"]\nquasi_identifiers = ["age", "sex"]\n'
@@ -629,11 +543,6 @@ def test_arrival_times_are_tried(tmp_path):
     assert any("cohort" in own.by for own in found.tried)
 
 
-def test_leavers_are_not_measured(tmp_path):
-    (trial,) = pair(tmp_path, people=200).together.trials
-    assert (trial.people, trial.measured, trial.by) == (600, False, ("job", "cohort"))
-
-
 def test_trials_on_all_releases_stop(tmp_path):
     """Of the second wave by itself nobody learns much; of the first, with which it is judged."""
     for name in "ab":
@@ -642,23 +551,6 @@ def test_trials_on_all_releases_stop(tmp_path):
     assert made.audit.trials[0].surest < 0.8 < made.together.trials[0].surest
     with pytest.raises(fk.NoSafeRelease, match="learns from the release and from january by"):
         pair(tmp_path / "b", stop=0.8, people=200, turned=None)
-
-
-@pytest.mark.complete
-def test_report_mentions_the_joint_trial(tmp_path):
-    """Alone, the new release is not; and whose word it is that nobody is in two."""
-    rules = fk.Policy([fk.Requirement(fk.Facts(0), below="3/4")], policy_trials().schema)
-    fk.publish(wave(0, 900, None), rules, seed=1).write(tmp_path / "january")
-    made = fk.publish(wave(900, 1800, None), rules, after=tmp_path / "january", seed=1)
-    assert made.audit.trials == ()
-    assert made.together.trials
-    said = " ".join(made.audit.notes)
-    assert "learns from this release and earlier ones together was tried" in said
-    made.write(tmp_path / "march")
-    report = (tmp_path / "march" / "report.html").read_text("utf-8")
-    assert "learns from this release and earlier ones together was tried" in report
-    assert "No trial was run" not in report
-    assert "That nobody is in two groups is the publisher&#39;s word." in report
 
 
 def test_wards_of_then_are_read(tmp_path):
@@ -770,24 +662,3 @@ def test_measures_take_the_published_table(tmp_path):
         fk.evidence_report(march, third, policy=POLICY)
     fk.forget(march, "p390")
     assert measured(march, second) == by_rows
-
-
-@pytest.mark.parametrize(
-    "reading",
-    [{"encoding": "cp1252"}, {"encoding": "utf-16"}, {"delimiter": ":"}, {"encoding": "utf-8-sig"}],
-)
-def test_newcomers_are_read_by_policy(reading, tmp_path):
-    encoding, delimiter = reading.get("encoding", "utf-8"), reading.get("delimiter", ";")
-    rows = [[*row[:4], row[4].replace("a", "Öl")] for row in drawn(160)]
-    policy = POLICY | {"schema": SCHEMA | {"reading": SCHEMA["reading"] | reading}}
-    for name, people in (("first", rows[:90]), ("second", rows)):
-        with (tmp_path / f"{name}.csv").open("w", encoding=encoding, newline="") as file:
-            csv.writer(file, delimiter=delimiter).writerows([COLUMNS, *people])
-    fk.publish(tmp_path / "first.csv", policy, seed=1).write(tmp_path / "january")
-    made = fk.publish(tmp_path / "second.csv", policy, seed=1, after=[tmp_path / "january"])
-    made.write(tmp_path / "march")
-    newcomers = tmp_path / "march.owner" / "newcomers.csv"
-    fk.utility_report(tmp_path / "march", newcomers, policy=policy)
-    assert fk.evidence_report(tmp_path / "march", newcomers, policy=policy).same_source
-    both = fk.evidence_report(tmp_path / "march", tmp_path / "second.csv", policy=policy)
-    assert both.same_source
