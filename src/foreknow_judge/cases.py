@@ -118,7 +118,7 @@ def chances_by_facts(
     asked_cells, columns = numbers_of_cells(groups, secrets, "single", l)
     first, kind = distinct(*columns)
     value, *rows = (column[first].tolist() for column in columns)
-    cells = [Cell.of(row) for row in zip(*rows, strict=True)]
+    cells = zip(*rows, strict=True)
     law, chances = Theorem2.of("single", k, m), list[Fraction]()
     for _, pairs in groupby(zip(value, cells, strict=True), itemgetter(0)):
         chances += [1 / (1 + Fraction(*odds)) for odds in _odds(law, [cell for _, cell in pairs])]
@@ -127,9 +127,7 @@ def chances_by_facts(
 
 def _odds(law: Theorem2, cells: Sequence[Cell]) -> list[Ratio]:
     """For the cells of one value, the lowest odds against a target in each."""
-    beside_known, alone = (
-        least_of(law.none_linked(cell, n_known) for cell in cells) for n_known in (law.k, 0)
-    )
+    beside_known, alone = law.least_none_linked(cells, law.k), law.least_none_linked(cells, 0)
     odds = []
     for cell in cells:
         without_known, with_known = law.against(cell, 0), law.against(cell, law.k)
@@ -156,7 +154,7 @@ def chances_with_rules(
         ):
             codes = groups.codes[groups.starts[group] : groups.starts[group + 1]]
             cell = int(groups.starts[group] + np.searchsorted(codes, value))
-            profiles.setdefault(value, []).append((cell, Cell.of(row)))
+            profiles.setdefault(value, []).append((cell, row))
     lowest: dict[int, Ratio] = {}
     for profile_cells in profiles.values():
         for (cell, _), odds in zip(

@@ -172,11 +172,7 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
         highest_count = self.counts.max(initial=0)
         if len(self) * (int(highest_count) + 1) < _MOST:
             keys = self.of_group * (highest_count + 1) + (highest_count - self.counts)
-            if 4 * len(self) * (int(highest_count) + 1) <= _room(keys):
-                times = np.bincount(keys)
-                keys = np.repeat(np.arange(len(times)), times)
-            else:
-                keys.sort(kind="stable")  # faster, as they are nearly in order
+            keys.sort(kind="stable")  # faster than to sort the cells, and nearly in order
             return np.asarray(highest_count - keys % (highest_count + 1))
         return self.counts[np.lexsort((-self.counts, self.of_group))]
 
@@ -300,19 +296,24 @@ def _order(key: Ints, span: int) -> Ints:
 
 
 def _ranked(numbers: Ints, span: int) -> tuple[Ints, int]:
-    """The rank of each number, all of which are below `span`, and how many ranks there are."""
+    """The rank of each number, all of which are below `span`, and how many ranks there are.
+
+    A table has a bit for each number up to `span`, set where it occurs, in words of 64 bits. So the
+    rank is the number of bits that are set before: in the words before, and in the word itself.
+
+        numbers  65 3 65 70     words  0001000...   0100001...     ranks  1 0 1 2
+    """
     if span > _room(numbers):
         distinct_numbers, ranks = np.unique(numbers, return_inverse=True)
         return ranks, len(distinct_numbers)
     occurs = np.zeros(-(-span // 64) * 64, bool)
     occurs[numbers] = True
     words = np.packbits(occurs, bitorder="little").view("<u8")
-    up_to = np.cumsum(np.bitwise_count(words), dtype=np.int64)
-    word = numbers >> 6
-    rank, later = up_to[word], words[word]
-    later >>= (numbers & 63).astype(np.uint8)
-    rank -= np.bitwise_count(later)  # of the number itself and of those above it in its word
-    return rank, int(up_to[-1])
+    up_to_word = np.cumsum(np.bitwise_count(words), dtype=np.int64)
+    word, bit = numbers >> 6, (numbers & 63).astype(np.uint8)
+    ranks = up_to_word[word]
+    ranks -= np.bitwise_count(words[word] >> bit)  # the number itself, and what comes after it
+    return ranks, int(up_to_word[-1])
 
 
 def highest(above: Ints, below: Ints) -> tuple[Fraction, int]:

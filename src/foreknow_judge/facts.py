@@ -19,19 +19,10 @@ import numpy as np
 from foreknow_judge.counting import Group, GroupBags, Ints, distinct
 
 Ratio: TypeAlias = tuple[int, int]
-
-
-class Cell(NamedTuple):
-    """The numbers that Theorem 2 needs of one group and one value."""
-
-    people: int
-    holders: int  # occurrences of the value; never 0
-    others: tuple[int, ...]  # counts of the l most frequent other values, or only their sum
-
-    @classmethod
-    def of(cls, row: Sequence[int]) -> Cell:
-        """A cell from a row of its numbers."""
-        return cls(row[0], row[1], tuple(row[2:]))
+# The numbers that Theorem 2 needs of one group and one value: the people, the holders of the value
+# (never 0), and those of other values that its law takes. The odds are lower with fewer people, and
+# with more in all the other places.
+Cell: TypeAlias = Sequence[int]
 
 
 class Worst(NamedTuple):
@@ -108,7 +99,7 @@ class DistinctProfiles(NamedTuple):
 
     value: Ints
     group: Ints
-    rows: Ints  # of each cell: people, holders, others
+    rows: Ints  # a `Cell` each
 
     @classmethod
     def of(
@@ -121,29 +112,19 @@ class DistinctProfiles(NamedTuple):
         return cls(value, groups.of_group[asked_cells][first], np.stack(rows, 1))
 
     def front(self) -> Iterator[tuple[int, list[Cell]]]:
-        """For each value, the cells that no cell dominates which differs in two columns only.
+        """For each value, its cells but for those that cannot have the lowest odds.
 
-        Fewer people, more holders and more `others` never raise the odds, neither of a target nor
-        of linked people, so dominated cells can be skipped.
+        A cell is left out if another one differs in two places only, and is as bad in both.
         """
         worse = self.rows * np.array([-1] + [1] * (self.rows.shape[1] - 1))
-        unbeaten = np.argsort(self.value, kind="stable")
+        remaining = np.argsort(self.value, kind="stable")
         for pair in combinations(range(worse.shape[1]), 2):
-            by_one, by_other = worse[unbeaten].T[[*pair]]
-            equal_columns = [self.value[unbeaten], *np.delete(worse[unbeaten], pair, axis=1).T]
-            order = np.lexsort((-by_other, -by_one, *equal_columns))
-            new = np.zeros(len(unbeaten), bool)
-            new[:1] = True
-            for column in equal_columns:
-                new[1:] |= np.diff(column[order]) != 0
-            # With all else equal, a cell with less in one column needs more in the other.
-            step = int(by_other.max(initial=0)) - int(by_other.min(initial=0)) + 1
-            height = by_other[order] + step * np.cumsum(new)
-            new[1:] |= height[1:] > np.maximum.accumulate(height)[:-1]
-            unbeaten = unbeaten[np.sort(order[new])]
-        pairs = zip(self.value[unbeaten].tolist(), self.rows[unbeaten].tolist(), strict=True)
+            first, second = worse[remaining].T[[*pair]]
+            equal = [self.value[remaining], *np.delete(worse[remaining], pair, axis=1).T]
+            remaining = remaining[_unbeaten(first, second, equal)]
+        pairs = zip(self.value[remaining].tolist(), self.rows[remaining].tolist(), strict=True)
         for value, pairs_of_value in groupby(pairs, itemgetter(0)):
-            yield value, [Cell.of(row) for _, row in pairs_of_value]
+            yield value, [cell for _, cell in pairs_of_value]
 
     def first(self, value: int, target: Target) -> int:
         """The first group in which the odds are as low as `target.least`."""
@@ -151,9 +132,29 @@ class DistinctProfiles(NamedTuple):
         places = places[np.argsort(self.group[places], kind="stable")]
         rows = zip(self.group[places].tolist(), self.rows[places].tolist(), strict=True)
         groups: Iterator[int] = (
-            group for group, row in rows if not is_less(target.least, target.odds(Cell.of(row)))
+            group for group, row in rows if not is_less(target.least, target.odds(row))
         )
         return next(groups)
+
+
+def _unbeaten(first: Ints, second: Ints, equal: Sequence[Ints]) -> Ints:
+    """The rows that no other with the same in all `equal` columns reaches in both numbers.
+
+    With the highest first numbers first, a row remains if its second is above all before:
+
+        equal    0 0 0 0 0 | 1 1
+        first    9 9 7 7 4 | 8 6
+        second   3 1 3 4 2 | 1 2
+        remains  x . . x . | x x
+    """
+    order = np.lexsort((-second, -first, *equal))
+    is_new = np.any([np.diff(column[order]) != 0 for column in equal], axis=0)
+    # Each run of equal columns is lifted above those before it, so it begins afresh.
+    lift = int(second.max(initial=0)) - int(second.min(initial=0)) + 1
+    lifted = second[order] + lift * np.append(0, np.cumsum(is_new))[: len(order)]
+    remains = np.ones(len(order), bool)
+    remains[1:] = lifted[1:] > np.maximum.accumulate(lifted)[:-1]
+    return np.sort(order[remains])
 
 
 def secret_cells(groups: GroupBags, secrets: Collection[str]) -> Ints:
@@ -165,9 +166,10 @@ def secret_cells(groups: GroupBags, secrets: Collection[str]) -> Ints:
 def numbers_of_cells(
     groups: GroupBags, secrets: Collection[str], semantics: str, l: int
 ) -> tuple[Ints, list[Ints]]:
-    """The cells that are asked about: values, people, holders, others.
+    """The cells that are asked about, and their columns: values, people, holders, other values.
 
-    A value is never among its own `others`.
+    Of other values than its own, a cell has the counts of the l most frequent ones under "set", and
+    only their sum under "single" and "multiset".
     """
     asked_cells = secret_cells(groups, secrets)
     group, holders = groups.of_group, groups.counts
@@ -204,7 +206,7 @@ class Theorem2(NamedTuple):
         """The law for one of the three semantics, with its odds or with others, `against`."""
         usual, none_linked = _LAWS[semantics]
         chance = cache(lambda people, holders, n_known: none_linked(people, holders, n_known, m))
-        return cls(against or usual, lambda cell, n: chance(cell.people, cell.holders, n), k, m)
+        return cls(against or usual, lambda cell, n: chance(cell[0], cell[1], n), k, m)
 
     def least(self, cells: Sequence[Cell]) -> tuple[Ratio, Target]:
         """The lowest odds against one value, with k people known and m people linked.
@@ -229,9 +231,7 @@ class Theorem2(NamedTuple):
             cells, lambda cell: times(self.against(cell, k), self.none_linked(cell, k + 1))
         )
         without_known = self._target(cells, lambda cell: self.against(cell, 0))
-        beside_known, alone = (
-            least_of(self.none_linked(cell, n) for cell in cells) for n in (k, 0)
-        )
+        beside_known, alone = self.least_none_linked(cells, k), self.least_none_linked(cells, 0)
         options = [
             (with_both.least, with_both),
             (times(without_known.least, beside_known), without_known),
@@ -240,18 +240,22 @@ class Theorem2(NamedTuple):
         lowest = least_of(odds for odds, _ in options)
         return next(option for option in options if option[0] == lowest)
 
+    def least_none_linked(self, cells: Sequence[Cell], n_known: int) -> Ratio:
+        """The lowest chance of any group that no linked person has the value."""
+        return least_of(self.none_linked(cell, n_known) for cell in cells)
+
     def _target(self, cells: Sequence[Cell], odds: Callable[[Cell], Ratio]) -> Target:
         return Target(odds, least_of(map(odds, cells)))
 
 
 def _odds_single(cell: Cell, n_known: int) -> Ratio:
     """Odds against the target having the value, where everybody has one."""
-    people, holders, other_counts = cell
-    return max(people - holders - sum(other_counts) - n_known, 0), holders
+    people, holders, n_others = cell
+    return max(people - holders - n_others - n_known, 0), holders
 
 
 def _odds_set(cell: Cell, n_known: int) -> Ratio:
-    people, holders, other_counts = cell
+    people, holders, *other_counts = cell
     above, below = max(people - holders - n_known, 0), holders
     for count in other_counts:
         above *= people - count
@@ -260,12 +264,12 @@ def _odds_set(cell: Cell, n_known: int) -> Ratio:
 
 
 def _odds_multiset(cell: Cell, n_known: int) -> Ratio:
-    people, holders, other_counts = cell
+    people, holders, n_others = cell
     if people - n_known - 1 <= 0:
         return 0, 1
     missed = (people - n_known - 1) ** holders
     hit = (people - n_known) ** holders - missed
-    return missed * (people - 1) ** sum(other_counts), hit * people ** sum(other_counts)
+    return missed * (people - 1) ** n_others, hit * people**n_others
 
 
 def _none_linked(people: int, holders: int, n_known: int, m: int) -> Ratio:
@@ -341,15 +345,15 @@ def odds_by_implications(
     frequent = [groups.count_at_rank(place) for place in range(k + 2)]
     first_groups, shape = distinct(groups.people, *frequent)
     counts = np.stack([groups.people, *frequent])[:, first_groups]
-    elsewhere = _chances_elsewhere(_Buckets(counts), k)
+    elsewhere = _chances_elsewhere(_Groups(counts), k)
     shape_of = shape[groups.of_group[asked_cells]]
     cells, cell = distinct(shape_of, groups.counts[asked_cells])
     holders = groups.counts[asked_cells][cells].astype(object)
-    odds = zip(*_Buckets(counts[:, shape_of[cells]]).odds(holders, elsewhere), strict=True)
+    odds = zip(*_Groups(counts[:, shape_of[cells]]).odds(holders, elsewhere), strict=True)
     return asked_cells, list(odds), cell
 
 
-def _chances_elsewhere(buckets: _Buckets, k: int) -> list[Fraction]:
+def _chances_elsewhere(buckets: _Groups, k: int) -> list[Fraction]:
     """Lowest chances that 0 to k atoms in other groups than the target's all fail.
 
     A group, the target's too, may be used twice: its atoms together fail no more often than that.
@@ -365,18 +369,18 @@ def _chances_elsewhere(buckets: _Buckets, k: int) -> list[Fraction]:
     return lowest
 
 
-class _Buckets:
-    """Groups as arrays: people, and the counts of the most frequent values, highest first.
+class _Groups:
+    """Groups as arrays, and in how many ways atoms about their members all fail.
 
     An atom says that a person has a value. By Theorem 9 the worst k implications are "if A_i, then
     A", with an atom A about the target and k atoms A_i; by Lemma 12 they leave odds against A of
-    Pr(neither A nor any A_i) / Pr(A). By Lemma 13 the atoms of one group fail most rarely if they
-    name, of person i, the a_i most frequent values: with a_0 >= a_1 >= ..., the chance is the
-    product of (people - i - sum of the a_i highest counts) / (people - i) over the persons.
+    Pr(neither A nor any A_i) / Pr(A). By Lemma 13 the atoms of one group fail most rarely if a_i of
+    them are about person i, who has none of the a_i most frequent values, with a_0 >= a_1 >= ...:
 
-    Here a chance is two whole numbers for each group: `failing` over `ways`. The product has one
-    factor for each person, and `ways` one for each atom, as if each were about another person: so
-    whatever is compared has equal denominators.
+        chance = product over i of (people - i - sum of the a_i highest counts) / (people - i)
+
+    Here it is `failing` over `ways`, two whole numbers for each group. To have equal denominators,
+    `ways` has one factor for each atom, as if each were about another person.
     """
 
     def __init__(self, counts: Ints) -> None:

@@ -239,7 +239,7 @@ def worst_with_rules(
 
 
 class Rest(NamedTuple):
-    """The other values of a target's group: the `others` of a `Cell`, as numbers of people."""
+    """The other values of a target's group, in a `Cell`: how many people have them."""
 
     of_kind: int  # who have other values of the same kind that are not ruled out
     without: int  # who could have the kind, but have none of it
@@ -325,9 +325,10 @@ def odds_with_rules(cell: Cell, n_known: int) -> Ratio:
     Otherwise the target has another value of its kind, or one of the rest that is not ruled out.
     Known people have values of the kind, as far as there are enough.
     """
-    kind_left, n_without, out, n_free = Rest(*cell.others).signed()
+    _, holders, *others = cell
+    kind_left, n_without, out, n_free = Rest(*others).signed()
     of_kind = min(kind_left, n_known)
     n_without, n_free = n_without - (n_known - of_kind), n_free - (n_known - of_kind)
     if n_without <= 0 or n_free <= 0:
-        return kind_left - of_kind, cell.holders
-    return (kind_left - of_kind) * n_free + n_without * max(n_free - out, 0), cell.holders * n_free
+        return kind_left - of_kind, holders
+    return (kind_left - of_kind) * n_free + n_without * max(n_free - out, 0), holders * n_free

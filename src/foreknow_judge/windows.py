@@ -20,7 +20,6 @@ import numpy as np
 from foreknow_judge.counting import Group, GroupBags, Ints, distinct
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.facts import (
-    Cell,
     DistinctProfiles,
     LeastOdds,
     Theorem2,
@@ -147,7 +146,7 @@ def _of_all(
 def _near(rows: Ints, law: Theorem2, highest_odds: Fraction, by_itself: bool = False) -> Ints:
     """Which cells reach such odds, with the best target or linked people of any, or `by_itself`."""
     first, sort = distinct(*rows.T)
-    cells = [Cell.of(row) for row in rows[first].tolist()]
+    cells = rows[first].tolist()
     limit = highest_odds.numerator, highest_odds.denominator
     near = np.array(
         [by_itself and not is_less(limit, law.least([cell])[0]) for cell in cells], bool

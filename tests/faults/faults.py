@@ -73,8 +73,8 @@ _ROWS = [
     (
         "facts-known-one-less",
         "foreknow_judge.facts:_odds_single",
-        "sum(other_counts) - n_known",
-        "sum(other_counts) - max(n_known - 1, 0)",
+        "n_others - n_known",
+        "n_others - max(n_known - 1, 0)",
         "one of k known people is forgotten",
         "judge/test_verifier",
     ),
@@ -129,7 +129,7 @@ _ROWS = [
     # ---- implications and negations ------------------------------------------------------------
     (
         "implications-one-atom",
-        "foreknow_judge.facts:_Buckets._count_failing",
+        "foreknow_judge.facts:_Groups._count_failing",
         "range(1, min(limit, atoms) + 1)",
         "range(1, min(limit, atoms, 1) + 1)",
         "no two implications are about one other person",
@@ -137,7 +137,7 @@ _ROWS = [
     ),
     (
         "implications-elsewhere",
-        "foreknow_judge.facts:_Buckets.odds",
+        "foreknow_judge.facts:_Groups.odds",
         "for atoms_here in range(k + 1):",
         "for atoms_here in range(k, k + 1):",
         "implications are never about people of other groups",

@@ -251,7 +251,7 @@ def test_dominated_cells_decide_nothing(bags, point, room):
 
     def every_cell(cells):
         for value in np.unique(cells.value).tolist():
-            yield value, [kernel.Cell.of(row) for row in cells.rows[cells.value == value].tolist()]
+            yield value, cells.rows[cells.value == value].tolist()
 
     with (
         mock.patch.object(kernel.DistinctProfiles, "front", every_cell),
@@ -277,9 +277,7 @@ def test_front_drops_dominated_cells(n_columns):
         }
         profiles = DistinctProfiles(cells[:, 0], np.arange(len(cells)), cells[:, 1:])
         found = [
-            (value, (-cell.people, cell.holders, *cell.others))
-            for value, front in profiles.front()
-            for cell in front
+            (value, (-cell[0], *cell[1:])) for value, front in profiles.front() for cell in front
         ]
         assert len({*found}) == len(found)
         assert {*every} - {*found} <= dominated
