@@ -23,7 +23,7 @@ import pyarrow as pa
 
 import foreknow as fk
 from benchmarks.measure import heading, line, medians
-from foreknow_judge import parquet_layout
+from foreknow.data.engines.write import write
 from foreknow_judge.certificate import digest_of
 
 QUASI = ("age", "sex", "zip", "school", "work")
@@ -109,7 +109,7 @@ def written(setting: Setting, rows: int, folder: Path) -> Path:
                 ).fetchall()
             else:
                 batches = connection.sql(query).to_arrow_reader(1_000_000)
-                parquet_layout.write((pa.Table.from_batches([own]) for own in batches), path)
+                write((pa.Table.from_batches([own]) for own in batches), path)
             known["release"]["files"][path.name] = digest_of(path)
     del known["code_book"]  # which is about the small release
     (out / "datapackage.json").unlink()

@@ -1,17 +1,16 @@
 """The Parquet layout of a release: the rows determine every byte, so nothing else fits in.
 
 A Parquet file can hold much besides its columns: notes, statistics, entries of a dictionary that no
-row uses, fields that readers skip. So `write` writes a release, and the judge lays out what it read
-once more and compares all bytes (`is_ours`): anything that is not a value would differ. There is no
-list of what is allowed, so none can be incomplete. PyArrow's own writer would not do: its bytes
-differ from version to version.
+row uses, fields that readers skip. So a release is written as `layout` has it, and the judge lays
+out what it read once more and compares all bytes (`is_ours`): anything that is not a value would
+differ. There is no list of what is allowed, so none can be incomplete. PyArrow's own writer would
+not do: its bytes differ from version to version.
 
-Row groups have `ROWS` rows, with one page per column. There is no codec: its bytes would differ as
-well, and its stream may hold more than the content. Instead, distinct values are written once, in
-order, if there are at most `ENTRIES`; then each row takes as few bits as possible, or runs of equal
-values, whichever is shorter. That is as small as PyArrow makes it with Snappy.
-
-Workers of a cluster are sent this module as it is: it imports nothing else of ours.
+Row groups have `ROWS` rows, but for the last, with one page per column. There is no codec: its
+bytes would differ as well, and its stream may hold more than the content. Instead, distinct values
+are written once, in order, if there are at most `ENTRIES`; then each row takes as few bits as
+possible, or runs of equal values, whichever is shorter. That is as small as PyArrow makes it with
+Snappy.
 """
 
 from __future__ import annotations
@@ -42,27 +41,13 @@ _SIMPLER = {
 }
 
 Field: TypeAlias = tuple[int, bytes]  # a type of Thrift's compact protocol, and the content
+Content: TypeAlias = Field | bytes | int
 Codes: TypeAlias = NDArray[np.int32] | NDArray[np.uint16]
 Places: TypeAlias = NDArray[np.int64]
 
 
-def write(parts: Iterable[pa.Table], path: Path) -> int:
-    """Write tables of one schema as one file; return how many rows they have."""
-    rows = 0
-
-    def counted() -> Iterator[pa.Table]:
-        nonlocal rows
-        for part in parts:
-            rows += len(part)
-            yield part
-
-    with path.open("wb") as file:
-        file.writelines(layout(counted()))
-    return rows
-
-
 def is_ours(path: Path) -> bool:
-    """True if a file is, byte for byte, what `write` makes of its rows.
+    """True if a file is, byte for byte, what `layout` makes of its rows.
 
     This reads one row group at a time, so check first that row groups are small.
     """
@@ -89,16 +74,18 @@ def _groups_of(source: Any) -> Iterator[pa.Table]:
 
 
 def layout(parts: Iterable[pa.Table]) -> Iterator[bytes]:
-    """The bytes of a file of tables, piece by piece."""
+    """The bytes of a file, piece by piece: of an empty table, and of row groups."""
     yield _MAGIC
     place, rows = len(_MAGIC), 0
     elements: list[Field] = []
     groups: list[Field] = []
-    for part in _batches(parts):
+    for part in parts:
+        if rows % ROWS or len(part) > ROWS:
+            raise ValueError(f"row groups have {ROWS} rows, but for the last")
         columns = dict(zip(part.column_names, map(_simpler, part.columns), strict=True))
         if not elements:
-            root = {3: _int32(0), 4: _text(b"schema"), 5: _int32(len(columns))}
-            elements = [_struct(root), *(_element(name, x.type) for name, x in columns.items())]
+            root = _struct({3: 0, 4: b"schema", 5: len(columns)})
+            elements = [root, *(_element(name, x.type) for name, x in columns.items())]
         if not len(part):
             continue
         start, chunks = place, []
@@ -107,37 +94,11 @@ def layout(parts: Iterable[pa.Table]) -> Iterator[bytes]:
             yield content
             place += len(content)
             chunks.append(chunk)
-        size = place - start
-        groups.append(_struct({1: _list(chunks), 2: _int64(size), 3: _int64(len(part))}))
+        groups.append(_struct({1: _list(chunks), 2: _int64(place - start), 3: _int64(len(part))}))
         rows += len(part)
-    footer = {
-        1: _int32(2),
-        2: _list(elements),
-        3: _int64(rows),
-        4: _list(groups),
-        6: _text(_MAKER),
-    }
-    _, content = _struct(footer)
+    columns_and_rows = {2: _list(elements), 3: _int64(rows), 4: _list(groups)}
+    _, content = _struct({1: 2, **columns_and_rows, 6: _MAKER})
     yield content + len(content).to_bytes(4, "little") + _MAGIC
-
-
-def _batches(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """An empty table, then all rows of some tables in batches of `ROWS`, but for the last."""
-    waiting: list[pa.Table] = []
-    n_rows = 0
-    for part in parts:
-        if not waiting:
-            waiting = [part.slice(0, 0)]
-            yield waiting[0]
-        start = 0
-        while len(part) - start >= ROWS - n_rows:
-            yield pa.concat_tables([*waiting, part.slice(start, ROWS - n_rows)])
-            start += ROWS - n_rows
-            waiting, n_rows = waiting[:1], 0
-        waiting.append(part.slice(start))
-        n_rows += len(part) - start
-    if n_rows:
-        yield pa.concat_tables(waiting)
 
 
 def _simpler(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -152,10 +113,8 @@ def _element(name: str, kind: pa.DataType) -> Field:
     """The schema element of a column, for the footer."""
     kind = _undone(kind)
     physical, meaning = _stored(name, kind)
-    fields = {1: _int32(physical), 3: _int32(_OPTIONAL), 4: _text(name.encode()), **meaning}
-    if physical == _BYTES:
-        fields[2] = _int32(_width(kind))
-    return _struct(fields)
+    size = {2: _width(kind)} if physical == _BYTES else {}
+    return _struct({1: physical, **size, 3: _OPTIONAL, 4: name.encode(), **meaning})
 
 
 def _undone(kind: pa.DataType) -> pa.DataType:
@@ -163,7 +122,7 @@ def _undone(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def _stored(name: str, kind: pa.DataType) -> tuple[int, dict[int, Field]]:
+def _stored(name: str, kind: pa.DataType) -> tuple[int, dict[int, Content]]:
     """How the values of a column are stored, and the fields that say what they mean."""
     types = pa.types
     if types.is_boolean(kind):
@@ -171,29 +130,26 @@ def _stored(name: str, kind: pa.DataType) -> tuple[int, dict[int, Field]]:
     if types.is_float32(kind) or types.is_float64(kind):
         return _FLOAT if kind.bit_width == 32 else _DOUBLE, {}
     if types.is_string(kind):
-        return _TEXT, {6: _int32(0), 10: _struct({1: _struct({})})}
+        return _TEXT, {6: 0, 10: _struct({1: _struct({})})}
     if types.is_date32(kind):
-        return _INT32, {6: _int32(6), 10: _struct({6: _struct({})})}
+        return _INT32, {6: 6, 10: _struct({6: _struct({})})}
     if types.is_integer(kind):
         bits, signed = kind.bit_width, types.is_signed_integer(kind)
         converted = bits.bit_length() - 4 + (15 if signed else 11)
-        logical = _struct({1: (3, bytes([bits])), 2: _flag(signed)})
+        logical = _struct({1: (3, bytes([bits])), 2: signed})
         plain = signed and bits >= 32
-        meaning = {} if plain else {6: _int32(converted), 10: _struct({10: logical})}
+        meaning = {} if plain else {6: converted, 10: _struct({10: logical})}
         return _INT64 if bits == 64 else _INT32, meaning
     if types.is_decimal128(kind) and kind.scale >= 0:
-        scale, precision = _int32(kind.scale), _int32(kind.precision)
-        logical = _struct({5: _struct({1: scale, 2: precision})})
-        return _BYTES, {6: _int32(5), 7: scale, 8: precision, 10: logical}
+        logical = _struct({5: _struct({1: kind.scale, 2: kind.precision})})
+        return _BYTES, {6: 5, 7: kind.scale, 8: kind.precision, 10: logical}
     if (types.is_time(kind) or types.is_timestamp(kind)) and kind.unit in ("ms", "us"):
         dated, fine = types.is_timestamp(kind), kind.unit == "us"
         unit = _struct({2 if fine else 1: _struct({})})
-        zoned = _flag(dated and kind.tz is not None)
+        zoned = dated and kind.tz is not None
         logical = _struct({8 if dated else 7: _struct({1: zoned, 2: unit})})
-        return _INT64 if dated or fine else _INT32, {
-            6: _int32((9 if dated else 7) + fine),
-            10: logical,
-        }
+        converted = (9 if dated else 7) + fine
+        return _INT64 if dated or fine else _INT32, {6: converted, 10: logical}
     raise pa.ArrowNotImplementedError(
         f"the column {name!r} is of type {kind}, which a release does not hold; make it a text"
     )
@@ -227,18 +183,17 @@ def _chunk(name: str, column: pa.ChunkedArray, place: int) -> tuple[bytes, Field
     else:
         codes, starts, entries = coded
         encoding, encodings = _BY_ENTRY, [_PLAIN, _RUNS, _BY_ENTRY]
-        header = _struct({1: _int32(len(entries)), 2: _int32(_PLAIN)})
+        header = _struct({1: len(entries), 2: _PLAIN})
         first = _page(_ENTRIES_PAGE, 7, header, _plain(entries))
         width = max((len(entries) - 1).bit_length(), 1)
         rows = levels + bytes([width]) + _runs(codes, starts, width)
-    numbers = {1: len(array), 2: encoding, 3: _RUNS, 4: _RUNS}
-    header = _struct({key: _int32(number) for key, number in numbers.items()})
+    header = _struct({1: len(array), 2: encoding, 3: _RUNS, 4: _RUNS})
     content = first + _page(_DATA_PAGE, 5, header, rows)
-    metadata = {
-        1: _int32(physical),
-        2: _list([_int32(number) for number in encodings]),
-        3: _list([_text(name.encode())]),
-        4: _int32(0),  # no codec
+    metadata: dict[int, Content] = {
+        1: physical,
+        2: _list(encodings),
+        3: _list([name.encode()]),
+        4: 0,  # no codec
         5: _int64(len(array)),
         6: _int64(len(content)),
         7: _int64(len(content)),
@@ -253,8 +208,7 @@ def _page(kind: int, key: int, header: Field, content: bytes) -> bytes:
     """A page with its header; field `key` of this is the `header` of its kind."""
     if len(content) > _LONGEST:
         raise pa.ArrowCapacityError("a column has more than 2 GB of text in some rows")
-    size = _int32(len(content))
-    return _struct({1: _int32(kind), 2: size, 3: size, key: header})[1] + content
+    return _struct({1: kind, 2: len(content), 3: len(content), key: header})[1] + content
 
 
 def _coded(values: pa.Array) -> tuple[Codes, Places, pa.Array] | None:
@@ -356,35 +310,33 @@ def _varint(number: int) -> bytes:
     return bytes([*seven_bits, number])
 
 
-def _int32(number: int) -> Field:
-    return 5, _varint(number << 1)
-
-
 def _int64(number: int) -> Field:
     return 6, _varint(number << 1)
 
 
-def _text(content: bytes) -> Field:
-    return 8, _varint(len(content)) + content
+def _field(content: Content) -> Field:
+    """A field: texts, flags and whole numbers of 32 bits by their types in Python."""
+    if isinstance(content, bytes):
+        return 8, _varint(len(content)) + content
+    if isinstance(content, bool):
+        return 1 if content else 2, b""
+    return (5, _varint(content << 1)) if isinstance(content, int) else content
 
 
-def _flag(yes: bool) -> Field:
-    return 1 if yes else 2, b""
-
-
-def _list(items: Sequence[Field]) -> Field:
+def _list(items: Sequence[Content]) -> Field:
     """Items, all of one type."""
-    kind = items[0][0] if items else 12
-    n_items = len(items)
+    fields = [*map(_field, items)]
+    kind = fields[0][0] if fields else 12
+    n_items = len(fields)
     size = bytes([n_items << 4 | kind]) if n_items < 15 else bytes([0xF0 | kind]) + _varint(n_items)
-    return 9, size + b"".join(content for _, content in items)
+    return 9, size + b"".join(content for _, content in fields)
 
 
-def _struct(fields: Mapping[int, Field]) -> Field:
+def _struct(fields: Mapping[int, Content]) -> Field:
     """A structure of fields, whose numbers are written as differences."""
     field_bytes, last = bytearray(), 0
     for number in sorted(fields):
-        kind, content = fields[number]
+        kind, content = _field(fields[number])
         field_bytes += bytes([number - last << 4 | kind]) + content
         last = number
     return 12, bytes(field_bytes) + b"\0"

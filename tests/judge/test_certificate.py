@@ -18,6 +18,7 @@ from tests.refusals import refused
 from tests.support import UNSUPPORTED
 
 import foreknow as fk
+from foreknow.data.engines.write import write as write_parquet
 from foreknow.errors import NoSafeRelease, SchemaError
 from foreknow.publishing.verification import write_certificate
 from foreknow_judge import folder as release_folder
@@ -26,7 +27,6 @@ from foreknow_judge.errors import CertificateError, DataError, PolicyError, Unsu
 from foreknow_judge.lines import main
 from foreknow_judge.messages import MESSAGES
 from foreknow_judge.numbers import exact_text
-from foreknow_judge.parquet_layout import write as write_parquet
 from foreknow_judge.written import read_population
 
 STORED = Path(__file__).parents[1] / "certificates"

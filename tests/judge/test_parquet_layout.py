@@ -15,13 +15,13 @@ import pytest
 from tests.examples import NIGHTLY
 
 import foreknow as fk
-from foreknow.data.engines.write import write_in_parts
+from foreknow.data.engines.write import write, write_in_parts
 from foreknow_judge import files as judge_files
 from foreknow_judge import parquet_layout as layout
 from foreknow_judge import written as judge_written
 from foreknow_judge.errors import CertificateError, DataError
 from foreknow_judge.files import holds_rows_alone
-from foreknow_judge.parquet_layout import ROWS, is_ours, write
+from foreknow_judge.parquet_layout import ROWS, is_ours
 
 SCHEMA = {
     "identifiers": ["id"],
@@ -33,7 +33,7 @@ PEOPLE = pd.DataFrame(
     {"id": range(60), "age": [*range(20, 50)] * 2, "ill": ["flu", "cold", "gout"] * 20}
 )
 NAME = b"p17 has gout"
-TEXT = layout._text(NAME)
+TEXT = layout._field(NAME)
 PAIR = layout._list([layout._struct({1: TEXT, 2: TEXT})])
 # What is described by such fields: the file, a column, what is stored of it, its pages.
 FOOTER, ELEMENT = {1, 2, 3, 4, 6}, {1, 3, 4, 6, 10}
@@ -131,7 +131,7 @@ HIDDEN = {
     "notes of the file": described(FOOTER, {5: PAIR}),
     "unknown of the file": described(FOOTER, {13: TEXT}),
     "fewer rows": described(FOOTER, {3: layout._int64(1)}),
-    "number of a column": described(ELEMENT, {9: layout._int32(77)}),
+    "number of a column": described(ELEMENT, {9: 77}),
     "path of a column": described(CHUNK, {1: TEXT}),
     "unknown of a column": described(CHUNK, {15: TEXT}),
     "notes of a column": described(STORED, {8: PAIR}),

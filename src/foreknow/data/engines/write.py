@@ -17,7 +17,7 @@ from foreknow.atomic_files import replaced
 from foreknow.data.engines import renamed
 from foreknow.data.engines.bare import simple, with_commas
 from foreknow_judge.errors import DataError
-from foreknow_judge.parquet_layout import write
+from foreknow_judge.parquet_layout import ROWS, layout
 
 _NOTE = b"foreknow"
 
@@ -106,6 +106,40 @@ def write_in_parts(tables: Iterable[pa.Table], path: Path, max_rows: int | None)
     except (pa.ArrowNotImplementedError, pa.ArrowCapacityError) as error:
         raise DataError(str(error)) from None
     return files
+
+
+def write(parts: Iterable[pa.Table], path: Path) -> int:
+    """Write tables of one schema as one file of a release; return how many rows they have."""
+    rows = 0
+
+    def counted() -> Iterator[pa.Table]:
+        nonlocal rows
+        for part in parts:
+            rows += len(part)
+            yield part
+
+    with path.open("wb") as file:
+        file.writelines(layout(_batches(counted())))
+    return rows
+
+
+def _batches(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """An empty table, then all rows of some tables in batches of `ROWS`, but for the last."""
+    waiting: list[pa.Table] = []
+    n_rows = 0
+    for part in parts:
+        if not waiting:
+            waiting = [part.slice(0, 0)]
+            yield waiting[0]
+        start = 0
+        while len(part) - start >= ROWS - n_rows:
+            yield pa.concat_tables([*waiting, part.slice(start, ROWS - n_rows)])
+            start += ROWS - n_rows
+            waiting, n_rows = waiting[:1], 0
+        waiting.append(part.slice(start))
+        n_rows += len(part) - start
+    if n_rows:
+        yield pa.concat_tables(waiting)
 
 
 def _pieces(tables: Iterable[pa.Table], max_rows: int) -> Iterator[tuple[int, pa.Table]]:
