@@ -105,28 +105,33 @@ def _work_of_moving(groups: GroupBags) -> Ints:
 
 
 def _work_along_line(groups: GroupBags, order: Sequence[str]) -> Ints:
-    """Work along a line; the two cumulative shares cross once between two values of the group."""
+    """Work along a line: what moves over each step of it, which is | have - would have |.
+
+    `have` is how many of a group have a value up to there; it would have its part of all people
+    who do. Between two values of the group, the former stays and the latter grows, so the two cross
+    once at most, at `turn`:
+
+        have        ------------      the work is the area between the two lines
+        would have  ____----^^^^
+        place       first  turn  after
+    """
     n, total = len(order), int(groups.totals.sum())
     position_of = {name: position for position, name in enumerate(order)}
     positions = np.array([position_of[name] for name in groups.names], np.int64)
-    among = np.empty(n, np.int64)
-    among[positions] = groups.totals
-    below = wide(np.cumsum(among), 4 * n * total**2)
-    sums = np.concatenate([below[:1] * 0, np.cumsum(below)])
     line = GroupBags(
         groups.labels, list(order), groups.of_group, positions[groups.codes], groups.counts
     )
-    counts, starts = np.cumsum(line.counts), line.starts
-    before = counts[starts[:-1]] - line.counts[starts[:-1]]
-    have = (counts - before[line.of_group]) * below[-1]  # up to here, times all
+    up_to = wide(np.cumsum(line.totals), 4 * n * total**2)  # of all people
+    area = np.concatenate([up_to[:1] * 0, np.cumsum(up_to)])  # below it, left of each place
+    before = np.cumsum(line.people) - line.people
+    have = (np.cumsum(line.counts) - before[line.of_group]) * up_to[-1]
     people = line.people[line.of_group]
     first, after = line.codes, np.append(line.codes[1:], n)
-    after[starts[1:] - 1] = n
-    # Before the turn the group has more below than all people; from it on it has not.
-    turn = np.clip(np.searchsorted(below, have // people, "right"), first, after)
-    work = have * (2 * turn - first - after)
-    work += people * (sums[first] + sums[after] - 2 * sums[turn])
-    nobody = sums[line.codes[starts[:-1]]] * line.people  # where the group has nobody yet
+    after[line.starts[1:] - 1] = n
+    turn = np.clip(np.searchsorted(up_to, have // people, "right"), first, after)
+    work = have * (turn - first) - people * (area[turn] - area[first])
+    work += people * (area[after] - area[turn]) - have * (after - turn)
+    nobody = area[first[line.starts[:-1]]] * line.people  # where the group has nobody yet
     return np.asarray(line.sum_by_group(work) + nobody)
 
 

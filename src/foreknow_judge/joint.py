@@ -11,13 +11,21 @@ from collections.abc import Collection, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 from foreknow_judge.impossible import Cannot, JointValue
 
 # With more kinds of secrets in one group, nothing is proven: 1 is the bound.
 _MOST_KINDS = 8
-_FREE: frozenset[int] = frozenset()
+_NO_RULES: frozenset[int] = frozenset()
+
+
+class _Kind(NamedTuple):
+    """Joint values that fall under the same rules, so that they are dealt to the same people."""
+
+    counts: Counter[Any]  # how many have each value
+    n_secret: int  # how many have a value of the secret
+    members: int = 0  # among how many people at least its values are dealt, if not among all
 
 
 @lru_cache(maxsize=1 << 16)  # groups are often alike
@@ -30,70 +38,66 @@ def surest(
 ) -> Fraction:
     """An upper bound of how sure somebody may become that a member of a group has a secret.
 
-    A kind is the set of rules that joint values fall under; values of a kind are dealt to the same
-    people, so a member is as likely to have one of them as another: with the same `share`. The
-    share of a kind that only some can have is highest when two things hold. Those who can have it
-    have other kinds as often as they can, except kinds that all of them can have, which are dealt
-    later. And the known people are among the rest.
+    A member is as likely to have one value of a kind as another: with the same `share`. The share
+    of a kind that only some can have is highest when two things hold. Those who can have it have
+    other kinds as often as they can, except kinds that all of them can have, which are dealt later.
+    And the known people are among the rest.
 
     The bound is the worst of all choices of kinds that the target can have: these have their
     highest shares, and the values that everybody can have share what is left. The exact figure is
     a mean of such choices, or lower.
     """
-
-    def able(kind: frozenset[int], other_kind: frozenset[int] = _FREE) -> int:
-        """How many people can have a kind, and perhaps can have the other."""
-        return sum(n for who, n in people if not (who.perhaps & kind or who.surely & other_kind))
-
     size = sum(n for _, n in people)
-    partly = {kind for _, kind, _ in bag if able(kind) < size}
-    having: dict[frozenset[int], Counter[Any]] = {_FREE: Counter()}
-    for value, kind, count in bag:
-        having.setdefault(kind if kind in partly else _FREE, Counter())[value] += count
-    sums = {kind: values_of_kind.total() for kind, values_of_kind in having.items()}
-    holders = {
-        kind: sum(values_of_kind[value] for value in secret)
-        for kind, values_of_kind in having.items()
-    }
-
-    def may_take_from(kind: frozenset[int], other_kind: frozenset[int]) -> bool:
-        """True if values of another kind may take people from those who can have a kind."""
-        may_stand_beside = l > 0 and not holders[other_kind]
-        return may_stand_beside or any(
-            who.perhaps & other_kind and not who.surely & kind for who, _ in people
-        )
-
-    members = {
-        kind: able(kind)
-        - sum(
-            min(sums[other_kind], able(kind, other_kind))
-            for other_kind in partly - {kind}
-            if may_take_from(kind, other_kind)
-        )
-        for kind in partly
-        if holders[kind]
-    }
-    if len(members) > _MOST_KINDS:
+    counts: dict[frozenset[int], Counter[Any]] = {_NO_RULES: Counter()}
+    for value, rules, count in bag:
+        rules_here = rules if _able(people, rules) < size else _NO_RULES
+        counts.setdefault(rules_here, Counter())[value] += count
+    n_secret = {rules: sum(map(held.__getitem__, secret)) for rules, held in counts.items()}
+    free, kinds = _Kind(counts[_NO_RULES], n_secret[_NO_RULES]), list[_Kind]()
+    for rules, held in counts.items():
+        if rules == _NO_RULES or not n_secret[rules]:
+            continue
+        members = _able(people, rules)
+        for others in counts.keys() - {rules, _NO_RULES}:
+            beside = l > 0 and not n_secret[others]  # the target may have it, and it is ruled out
+            if beside or any(who.perhaps & others and not who.surely & rules for who, _ in people):
+                members -= min(counts[others].total(), _able(people, rules, others))
+        kinds.append(_Kind(held, n_secret[rules], members))
+    if len(kinds) > _MOST_KINDS:
         return Fraction(1)
     worst = Fraction(0)
-    for chosen in (
-        values_of_kind
-        for n in range(len(members) + 1)
-        for values_of_kind in combinations(members, n)
-    ):
-        unshared, k_left = Fraction(1), k
-        chances = defaultdict[Any, Fraction](Fraction)
-        for kind in (*chosen, _FREE):
-            known_others = min(k if kind else k_left, sums[kind] - holders[kind])
-            count_left, k_left = sums[kind] - known_others, max(k_left - known_others, 0)
-            share = max(unshared, Fraction(0)) / (count_left or 1)
-            if kind:
-                share = Fraction(1, max(members[kind] - k, count_left))
-            unshared -= count_left * share
-            for value, count in having[kind].items():
-                chances[value] += count * share
-        of_secret = sum((chances.pop(value, Fraction(0)) for value in secret), Fraction(0))
-        of_others = sorted(chances.values(), reverse=True)
-        if of_secret:
-            worst = max(worst, of_secret / max(1 - sum(of_others[:l], Fraction(0)), of_secret))
+    for n_chosen in range(len(kinds) + 1):
+        for chosen in combinations(kinds, n_chosen):
+            worst = max(worst, _surest_with(chosen, free, secret, l, k))
     return worst
+
+
+def _able(
+    people: Collection[tuple[Cannot, int]],
+    rules: frozenset[int],
+    others: frozenset[int] = _NO_RULES,
+) -> int:
+    """How many people surely can have values under some rules, and perhaps those under others."""
+    return sum(n for who, n in people if not (who.perhaps & rules or who.surely & others))
+
+
+def _surest_with(
+    chosen: Sequence[_Kind], free: _Kind, secret: Collection[Any], l: int, k: int
+) -> Fraction:
+    """How sure somebody may become of a target who can have the chosen kinds, and no others."""
+    unshared, k_left = Fraction(1), k
+    chances = defaultdict[Any, Fraction](Fraction)
+    for kind in (*chosen, free):
+        n_others = kind.counts.total() - kind.n_secret
+        n_known = min(k_left if kind is free else k, n_others)
+        n_left, k_left = kind.n_secret + n_others - n_known, max(k_left - n_known, 0)
+        if kind is free:
+            share = max(unshared, Fraction(0)) / (n_left or 1)
+        else:
+            share = Fraction(1, max(kind.members - k, n_left))
+        unshared -= n_left * share
+        for value, count in kind.counts.items():
+            chances[value] += count * share
+    of_secret = sum((chances.pop(value, Fraction(0)) for value in secret), Fraction(0))
+    ruled_out = sum(sorted(chances.values(), reverse=True)[:l], Fraction(0))
+    return of_secret / max(1 - ruled_out, of_secret) if of_secret else Fraction(0)

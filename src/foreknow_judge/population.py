@@ -13,8 +13,8 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import reduce
-from operator import and_
-from typing import Any, NamedTuple
+from operator import and_, getitem
+from typing import Any, NamedTuple, TypeAlias
 
 from foreknow_judge.counting import GroupBags, Measured
 from foreknow_judge.errors import CertificateError
@@ -88,57 +88,63 @@ def gauge_delta_presence(
     return Measured(highest_rate, groups.group(rates.index(highest_rate)), holds, figures)
 
 
+# A set of groups: a whole number with bit i set if group i is in it, so that sets meet quickly.
+_Groups: TypeAlias = int
+_ALL: _Groups = -1
+
+
 def count_matches(
-    groups_with_people: GroupBags, settings: PopulationSettings, everybody: Population
+    groups: GroupBags, settings: PopulationSettings, everybody: Population
 ) -> tuple[list[int], int, bool]:
     """How many people fit each group, how many fit none, and whether anyone fits two.
 
     A population that cannot include the people of the table is refused: it must have enough
     people for each group, together with all groups that lie within it.
     """
-    groups = list(groups_with_people)
-    above: list[dict[str, int]] = []  # by column: of each value, a bit for each group it is in
-    for place, column in enumerate(everybody.columns):
-        labels: dict[str | None, int] = {}
-        for number, group in enumerate(groups):
-            labels[group[place]] = labels.get(group[place], 0) | 1 << number
-        readings = [
-            (by_column or {}).get(column)
-            for by_column in (settings.trees, settings.orders, settings.exact)
-        ]
-        values = _LabelReader({row[place] for row in everybody.people}, column, *readings)
-        by_column: dict[Any, int] = dict.fromkeys(values.texts, 0)
-        for label, bits in labels.items():
-            for value in values.equal(label) if everybody.exact else values.in_label(label):
-                by_column[value] |= bits
-        above.append(by_column)
-    people, around = [0] * len(groups), [-1] * len(groups)
+    columns = enumerate(everybody.columns)
+    covering = [_covering(groups, place, name, settings, everybody) for place, name in columns]
+    sizes = groups.people.tolist()
+    people, around = [0] * len(sizes), [_ALL] * len(sizes)
     outside, overlap = 0, False
-    for *row, times in everybody.people:
-        bits = reduce(and_, (by_column[value] for by_column, value in zip(above, row, strict=True)))
-        outside += times if not bits else 0
-        overlap = overlap or bits.bit_count() > 1
-        for number in _places(bits):
-            people[number] += times
-            around[number] &= bits
-    covered = [0] * len(groups)  # the people of a group and of all that lie within it
-    for size, bits in zip(groups_with_people.people.tolist(), around, strict=True):
-        for number in _places(max(bits, 0)):
-            covered[number] += size
-    for group, n_fitting, n_within, size in zip(
-        groups, people, covered, groups_with_people.people.tolist(), strict=True
-    ):
-        if n_fitting < max(n_within, size):
-            raise CertificateError("other-population", ", ".join(map(str, group)))
+    for *row, n_people in everybody.people:
+        fitting: _Groups = reduce(and_, map(getitem, covering, row))
+        outside += 0 if fitting else n_people
+        overlap = overlap or fitting.bit_count() > 1
+        for place in _places(fitting):
+            people[place] += n_people
+            around[place] &= fitting  # what remains: groups that everybody fits who fits this one
+    covered = [0] * len(sizes)  # the people of a group and of all that lie within it
+    for place, size in enumerate(sizes):
+        for wider in _places(around[place]) if people[place] else ():
+            covered[wider] += size
+    for place, n_fitting in enumerate(people):
+        if n_fitting < max(covered[place], sizes[place]):
+            raise CertificateError("other-population", ", ".join(map(str, groups.group(place))))
     return people, outside, overlap
 
 
-def _places(bits: int) -> Iterator[int]:
-    """The places of the bits that are set."""
-    while bits:
-        last = bits & -bits
-        yield last.bit_length() - 1
-        bits ^= last
+def _covering(
+    groups: GroupBags, place: int, column: str, settings: PopulationSettings, everybody: Population
+) -> dict[Any, _Groups]:
+    """For each value of a column of the population, the groups whose label covers it."""
+    with_label: dict[str | None, _Groups] = {}
+    for number, label in enumerate(groups.labels[place].to_list()):
+        with_label[label] = with_label.get(label, 0) | 1 << number
+    readings = [(by or {}).get(column) for by in (settings.trees, settings.orders, settings.exact)]
+    values = _LabelReader({row[place] for row in everybody.people}, column, *readings)
+    covering: dict[Any, _Groups] = dict.fromkeys(values.texts, 0)
+    for label, those in with_label.items():
+        for value in values.equal(label) if everybody.exact else values.in_label(label):
+            covering[value] |= those
+    return covering
+
+
+def _places(groups: _Groups) -> Iterator[int]:
+    """The places of the groups of a set, from the first on."""
+    while groups:
+        first = groups & -groups  # the lowest bit that is set, alone
+        yield first.bit_length() - 1
+        groups ^= first
 
 
 class _LabelReader:

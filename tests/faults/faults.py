@@ -186,9 +186,9 @@ _ROWS = [
     ),
     (
         "joint-known",
-        "foreknow_judge.joint:surest",
-        "members[kind] - k",
-        "members[kind]",
+        "foreknow_judge.joint:_surest_with",
+        "kind.members - k,",
+        "kind.members,",
         "known people are forgotten where rules are about a column beside the secret",
         "audits/test_rules",
     ),
