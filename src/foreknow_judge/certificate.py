@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from fractions import Fraction
 from functools import cache, lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_type_hints
 
@@ -89,7 +90,7 @@ class TableOfPriors(Settings):
     def _check_rows(self) -> TableOfPriors:
         if any(len(signature) != len(self.attributes) for signature, _ in self.rows):
             raise ValueError("each row needs a text or null for each attribute")
-        for chance in {chance for _, row in self.rows for chance in row}:
+        for chance in {*chain(*(row for _, row in self.rows))}:
             as_fraction(chance)
         return self
 
@@ -125,7 +126,7 @@ def _require_table(knowledge: tuple[Any, ...], criteria: tuple[Any, ...]) -> Any
 
 
 def _required(requirement: Any, info: ValidationInfo) -> Any:
-    kinds = _kinds_of(info)
+    kinds: Kinds = info.context or OURS
     table = _require_table(tuple(kinds.knowledge.items()), tuple(kinds.criteria.items()))
     required = table.model_validate(requirement)
     if not required.kinds:
@@ -134,12 +135,6 @@ def _required(requirement: Any, info: ValidationInfo) -> Any:
     if not kinds.criteria.keys() & required.kinds and len(required.limits) != len(single):
         raise CertificateError("one-limit", "a requirement")
     return required
-
-
-def _kinds_of(info: ValidationInfo) -> Kinds:
-    """The kinds by which a certificate is read."""
-    kinds: Kinds = info.context or OURS
-    return kinds
 
 
 class _Policy(Settings):
@@ -236,10 +231,9 @@ class Certificate:
     code_book: Digest | None = None
 
     @property
-    def schema(self) -> Table:
+    def schema(self) -> Any:
         """The ``[schema]`` table of its policy."""
-        table: Table = self.policy.get("schema", {})
-        return table
+        return self.policy.get("schema", {})
 
     @property
     def sensitives(self) -> tuple[str, ...]:
@@ -264,10 +258,8 @@ class Certificate:
 
     def paths(self, folder: Path) -> dict[str, list[Path]]:
         """The files of each table in a folder."""
-        return {
-            part: [folder / name for name in files_of(part, self.format, self.files)]
-            for part in self.parts
-        }
+        names = {part: files_of(part, self.format, self.files) for part in self.parts}
+        return {part: [*map(folder.joinpath, files)] for part, files in names.items()}
 
     @property
     def beside(self) -> tuple[str, ...]:
@@ -291,14 +283,10 @@ class Certificate:
         if self.parts == ("release",):
             return {"release": (*quasi_identifiers, *self.beside, *self.sensitives)}
         groups = self.groups if self.form == "bucketized" else ()
-        people = (*quasi_identifiers, *self.beside, *groups)
-        return {
-            "people": people,
-            **{
-                part: (*self.groups, *columns, "count")
-                for part, columns in self.tables_of_sensitive.items()
-            },
-        }
+        columns = {"people": (*quasi_identifiers, *self.beside, *groups)}
+        for part, sensitives in self.tables_of_sensitive.items():
+            columns[part] = (*self.groups, *sensitives, "count")
+        return columns
 
     @property
     def tables_of_sensitive(self) -> dict[str, tuple[str, ...]]:
@@ -457,7 +445,7 @@ def _contradiction(certificate: Any, requirements: Sequence[Table], kinds: Kinds
     ):
         return "unlinked columns are sensitive or among other"
     parts = parts_of(release.form, release.semantics, schema.sensitives, unlinked)
-    files = {name for part in parts for name in files_of(part, release.format, release.files)}
+    files = {*chain(*(files_of(part, release.format, release.files) for part in parts))}
     for what, actual, by_policy in (
         ("groups of the release are by", [*release.groups], expected_groups),
         ("sensitive column of the release is", release.sensitive, schema.sensitives[0]),
@@ -480,11 +468,15 @@ def _contradiction(certificate: Any, requirements: Sequence[Table], kinds: Kinds
         for name in required.known:
             if name not in (*schema.sensitives, *schema.other):
                 return f"{name!r} is said to be known, and is not published beside values"
-        if not of_people:
-            secret = required.sensitive or release.sensitive
-            _refuse_unsupported(required, requirement, secret, unlinked)
-        if (uncounted := _uncounted(schema, required, unlinked)) and not of_people:
-            return uncounted
+        if of_people:
+            continue
+        _refuse_unsupported(
+            required, requirement, required.sensitive or release.sensitive, unlinked
+        )
+        if schema.shared and (
+            {schema.shown, *schema.shared} & {*unlinked} or schema.shown not in required.known
+        ):
+            return "what households share is not judged by whose row shows it"
     for required in requirements:
         for column, levels in required.get("levels", {}).items():
             hierarchy = certificate.policy.schema_.hierarchies.get(column, {})
@@ -608,15 +600,6 @@ def _refuse_unsupported(
     ]
     linked = required.at_most_times is not None and any(facts.get("m") for facts in on_top)
     refuse_knowledge("the certificate", secret, required.known, unlinked, relative_links=linked)
-
-
-def _uncounted(schema: Roles, required: CertifiedTable, unlinked: Sequence[str]) -> str | None:
-    """A message if something bears on the secret of a requirement but is not counted for it."""
-    if schema.shared:
-        apart = {schema.shown, *schema.shared} & {*unlinked}
-        if apart or schema.shown not in required.known:
-            return "what households share is not judged by whose row shows it"
-    return None
 
 
 def map_prior_tables(required: Table, change: Callable[[Table], Table]) -> dict[str, Any]:

@@ -39,11 +39,6 @@ def gauge_t_closeness(groups: GroupBags, settings: TClosenessSettings) -> Measur
     return Measured(worst, groups.group(group), worst <= limit)
 
 
-def is_of_equal_distance(settings: TClosenessSettings) -> bool:
-    """True if all values are equally far apart, so that a set of them can count as one value."""
-    return settings.distance == "equal"
-
-
 def gauge_beta_likeness(groups: GroupBags, settings: BetaLikenessSettings) -> Measured:
     """The group in which the share of a value is most above its share among all people."""
     beta, total = as_fraction(settings.beta), int(groups.totals.sum())

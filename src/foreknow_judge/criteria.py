@@ -12,7 +12,6 @@ from foreknow_judge.closeness import (
     gauge_beta_likeness,
     gauge_delta_disclosure,
     gauge_t_closeness,
-    is_of_equal_distance,
 )
 from foreknow_judge.counting import Group, GroupBags, Measured
 from foreknow_judge.diversity import gauge_alpha_k, gauge_l_diversity
@@ -56,11 +55,10 @@ def limits_values(gauge: Gauge, settings: Any, groups: GroupBags, arguments: Seq
 def digests_of(requirements: Sequence[Mapping[str, Any]]) -> list[tuple[int, str]]:
     """The positions of requirements that compare groups with a population, and its digest."""
     compared = {key for key, gauge in GAUGES.items() if gauge.of_population}
-    return [
-        (place, str(table[key].get("digest")))
-        for place, table in enumerate(requirements)
-        for key in compared & table.keys()
-    ]
+    digests = []
+    for place, table in enumerate(requirements):
+        digests += [(place, str(table[key].get("digest"))) for key in compared & table.keys()]
+    return digests
 
 
 GAUGES: dict[str, Gauge] = {
@@ -70,7 +68,7 @@ GAUGES: dict[str, Gauge] = {
     ),
     "l_diversity": Gauge(gauge_l_diversity, of_sets=lambda settings: True),
     "alpha_k": Gauge(gauge_alpha_k, of_classes=True, of_sets=lambda settings: True),
-    "t_closeness": Gauge(gauge_t_closeness, of_sets=is_of_equal_distance),
+    "t_closeness": Gauge(gauge_t_closeness, of_sets=lambda settings: settings.distance == "equal"),
     "beta_likeness": Gauge(gauge_beta_likeness, of_sets=lambda settings: True),
     "delta_disclosure": Gauge(gauge_delta_disclosure, of_sets=lambda settings: True),
     "k_map": Gauge(gauge_k_map, of_people=True, of_classes=True, of_population=True),

@@ -87,7 +87,8 @@ def _keeps(shape: tuple[int, ...], limit: Fraction) -> bool:
     total = sum(shape)
     with localcontext() as context:
         context.prec = 70
-        gap = Decimal(total) * (Decimal(total).ln() - _ln(limit))
+        ln_limit = Decimal(limit.numerator).ln() - Decimal(limit.denominator).ln()
+        gap = Decimal(total) * (Decimal(total).ln() - ln_limit)
         gap -= sum(Decimal(n) * Decimal(n).ln() for n in shape)
         if abs(gap) > Decimal("1e-40") * total:
             return gap > 0
@@ -98,7 +99,3 @@ def _keeps(shape: tuple[int, ...], limit: Fraction) -> bool:
     for n in shape:
         right *= n**n
     return bool(total**total * limit.denominator**total >= right)
-
-
-def _ln(number: Fraction) -> Decimal:
-    return Decimal(number.numerator).ln() - Decimal(number.denominator).ln()

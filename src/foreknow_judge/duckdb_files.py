@@ -282,18 +282,18 @@ class CsvFile:
 
     def header_by(self, delimiter: str) -> list[str]:
         """The names of the columns, between delimiters."""
-        name = self.name
         try:
             with self.opened("rt", encoding="utf-8-sig", newline="") as file:
-                lines = header_lines(file, name)
+                lines = header_lines(file, self.name)
                 header = next(csv.reader(lines, delimiter=delimiter), None)
         except UnicodeDecodeError as error:
-            raise DataError("not-utf-8", name, place=f"byte {error.start + 1}") from None
+            raise DataError("not-utf-8", self.name, place=f"byte {error.start + 1}") from None
         except (OSError, EOFError) as error:
-            raise DataError("unreadable-file", name, problem=error) from None
-        if header:
-            return header
-        raise DataError("no-header", name, problem="is empty, or begins with an empty line")
+            raise DataError("unreadable-file", self.name, problem=error) from None
+        if not header:
+            problem = "is empty, or begins with an empty line"
+            raise DataError("no-header", self.name, problem=problem)
+        return header
 
     def relation(self, connection: Any) -> Any:
         """Open it in DuckDB, as texts c0, c1, ...; an empty field is null, and "" an empty text."""
@@ -381,7 +381,7 @@ class CsvFile:
                     raise DataError(
                         "stray-quote", self.name, line=line + _line_ends(text[: min(stray)])
                     )
-                outside = _is_odd(quotes) == quoted
+                outside = np.logical_xor.accumulate(quotes) == quoted
                 marks_of_kinds = [marks & outside for marks in marks_of_kinds]
                 quoted = not outside[-1]
             n_ends, n_blank, n_delimiters = map(int, map(np.count_nonzero, marks_of_kinds))
@@ -416,15 +416,3 @@ class _Shape(NamedTuple):
 
 def _line_ends(text: NDArray[np.uint8]) -> int:
     return int(np.count_nonzero(text == _NEWLINE) or np.count_nonzero(text == _RETURN))
-
-
-def _is_odd(marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """For each place, whether the number of marks up to it is odd; eight bytes at a time."""
-    padded = np.zeros(-(-len(marks) // 8) * 8, np.uint8)
-    padded[: len(marks)] = marks
-    words = padded.view("<u8")
-    for bits in (8, 16, 32):
-        words ^= words << np.uint64(bits)
-    before = np.bitwise_xor.accumulate(words[:-1] >> np.uint64(56))
-    words[1:] ^= before * np.uint64(0x0101010101010101)
-    return padded[: len(marks)].view(bool)

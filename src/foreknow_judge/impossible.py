@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import chain
 from math import inf
 from typing import Any, NamedTuple, TypeAlias
 
@@ -66,14 +66,13 @@ class Rules(NamedTuple):
 
     def columns(self) -> list[str]:
         """The columns of the conditions under which people cannot have a value."""
-        return list(dict.fromkeys(name for table in self.tables for name in table["where"]))
+        return [*dict.fromkeys(chain(*(table["where"] for table in self.tables)))]
 
     def texts_of(self, column: str, positions: Sequence[int]) -> list[str]:
         """The values of a column that some rules name as their conditions."""
         conditions = [self.tables[i]["where"].get(column, ()) for i in positions]
-        return [
-            str(text) for texts in conditions if not isinstance(texts, Mapping) for text in texts
-        ]
+        listed = [texts for texts in conditions if not isinstance(texts, Mapping)]
+        return [*map(str, chain(*listed))]
 
     def applies_to(self, rule: int, labels: Mapping[str, str | None]) -> bool | None:
         """Whether a rule applies to people with these labels; None if the labels leave it open."""
@@ -138,6 +137,16 @@ class Cannot(NamedTuple):
     surely: frozenset[int] = frozenset()
 
 
+NO_RULES: frozenset[int] = frozenset()
+
+
+def n_able(
+    people: Collection[tuple[Cannot, int]], rules: frozenset[int], others: frozenset[int] = NO_RULES
+) -> int:
+    """How many people surely can have values under some rules, and perhaps those under others."""
+    return sum(n for who, n in people if not (who.perhaps & rules or who.surely & others))
+
+
 class ImpossibleCounts(NamedTuple):
     """For each group, its people by the rules that apply to them; for each value, its rules."""
 
@@ -152,8 +161,11 @@ def rules_of_values(
     for i in positions:
         for text in map(str, rules.tables[i]["values"]):
             _refuse_other_spelling(text, names)
-    values_of_rules = {i: {*values_named(rules.tables[i]["values"], names)} for i in positions}
-    return {name: frozenset(i for i in positions if name in values_of_rules[i]) for name in names}
+    rules_of: dict[str, frozenset[int]] = dict.fromkeys(names, NO_RULES)
+    for i in positions:
+        for name in values_named(rules.tables[i]["values"], names):
+            rules_of[name] |= {i}
+    return rules_of
 
 
 def _refuse_other_spelling(text: str, present: Collection[str]) -> None:
@@ -174,10 +186,8 @@ def people_by_rules(
 ) -> dict[Group, Counter[Cannot]]:
     """For each group, its people by the rules that apply to them; refuse a contradiction."""
     for place, name in enumerate(columns):
-        labels_there = (
-            labels[place] for counts_of_labels in people.values() for labels in counts_of_labels
-        )
-        present = {label for label in labels_there if label is not None}
+        everybody = chain(*people.values())
+        present = {text for labels in everybody if (text := labels[place]) is not None}
         for text in rules.texts_of(name, positions):
             if not any(same_values(text, present)):  # which meets a condition
                 _refuse_other_spelling(text, present)
@@ -205,7 +215,7 @@ def _refuse(group: Group, bag: Sequence[JointValue], people: Counter[Cannot]) ->
     for _, kind, count in bag:
         having[kind] += count
     for kind, count in having.items():
-        if count > sum(n for cannot, n in people.items() if not cannot.surely & kind):
+        if count > n_able(people.items(), NO_RULES, kind):
             name = ", ".join(str(part) for part in group)
             raise CertificateError("impossible-group", name)
 
@@ -264,59 +274,32 @@ def numbers_of_group(
     cannot have it. The numbers are how many people can have the value, how many have it, and the
     `Rest`, signed.
     """
-    size = sum(people.values())
-    kinds = {rules_of[value] for value, _ in bag}
-    can = {
-        kind: sum(n for cannot, n in people.items() if not cannot.perhaps & kind) for kind in kinds
-    }
-    having = Counter[frozenset[int]]()
+    size = people.total()
+    by_kind: dict[frozenset[int], dict[int, int]] = {NO_RULES: {}}  # values, and who have them
     for value, count in bag:
-        having[rules_of[value]] += count
-    restricted = {kind for kind in kinds if can[kind] < size}
-    n_free = size - sum(having[kind] for kind in restricted)
-    unrestricted_tops = _tops([n for value, n in bag if rules_of[value] not in restricted])
-    for value, holders in bag:
-        if not is_secret[value]:
-            continue
-        kind = rules_of[value]
-        counts_of_kind = [
-            n for x, n in bag if x != value and _are_alike(rules_of[x], kind, restricted)
-        ]
-        kind_tops = _tops(counts_of_kind)
-        if kind not in restricted:
-            rest = Rest(n_free - holders - _top(kind_tops, l), 0, 0, 0)
-            yield value, (n_free, holders, *rest.signed())
-            continue
-        reserved = [
-            min(
-                having[other_kind],
-                sum(
-                    n for c, n in people.items() if not (c.perhaps & kind or c.surely & other_kind)
-                ),
-            )
-            for other_kind in restricted - {kind}
-        ]
-        members = can[kind] - sum(reserved)
-        n_without = max(members - having[kind], 0)
-        for inside in range(min(l, len(counts_of_kind)) + 1):
-            kind_left = having[kind] - holders - _top(kind_tops, inside)
-            rest = Rest(kind_left, n_without, _top(unrestricted_tops, l - inside), n_free)
-            yield value, (members, holders, *rest.signed())
-
-
-def _are_alike(
-    first: frozenset[int], kind: frozenset[int], partly: Collection[frozenset[int]]
-) -> bool:
-    """True if values of two kinds are dealt to the same people."""
-    return first == kind if kind in partly else first not in partly
-
-
-def _tops(counts: Sequence[int]) -> list[int]:
-    return [0, *accumulate(sorted(counts, reverse=True))]
-
-
-def _top(tops: Sequence[int], number: int) -> int:
-    return tops[min(number, len(tops) - 1)]
+        rules = rules_of[value]
+        kind = rules if n_able(people.items(), rules) < size else NO_RULES
+        by_kind.setdefault(kind, {})[value] = count
+    having = {kind: sum(counts.values()) for kind, counts in by_kind.items()}
+    free_counts = sorted(by_kind[NO_RULES].values(), reverse=True)
+    for kind, counts in by_kind.items():
+        members = n_able(people.items(), kind)
+        for other in by_kind.keys() - {kind, NO_RULES}:
+            members -= min(having[other], n_able(people.items(), kind, other))
+        for value, holders in counts.items():
+            if not is_secret[value]:
+                continue
+            others = sorted((n for x, n in counts.items() if x != value), reverse=True)
+            if kind == NO_RULES:
+                rest = Rest(having[kind] - holders - sum(others[:l]), 0, 0, 0)
+                yield value, (having[kind], holders, *rest.signed())
+                continue
+            n_without = max(members - having[kind], 0)
+            for inside in range(min(l, len(others)) + 1):
+                kind_left = having[kind] - holders - sum(others[:inside])
+                ruled_out = sum(free_counts[: l - inside])
+                rest = Rest(kind_left, n_without, ruled_out, having[NO_RULES])
+                yield value, (members, holders, *rest.signed())
 
 
 def odds_with_rules(cell: Cell, n_known: int) -> Ratio:

@@ -13,11 +13,10 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from foreknow_judge.impossible import Cannot, JointValue
+from foreknow_judge.impossible import NO_RULES, Cannot, JointValue, n_able
 
 # With more kinds of secrets in one group, nothing is proven: 1 is the bound.
 _MOST_KINDS = 8
-_NO_RULES: frozenset[int] = frozenset()
 
 
 class _Kind(NamedTuple):
@@ -48,20 +47,20 @@ def surest(
     a mean of such choices, or lower.
     """
     size = sum(n for _, n in people)
-    counts: dict[frozenset[int], Counter[Any]] = {_NO_RULES: Counter()}
+    counts: dict[frozenset[int], Counter[Any]] = {NO_RULES: Counter()}
     for value, rules, count in bag:
-        rules_here = rules if _able(people, rules) < size else _NO_RULES
+        rules_here = rules if n_able(people, rules) < size else NO_RULES
         counts.setdefault(rules_here, Counter())[value] += count
     n_secret = {rules: sum(map(held.__getitem__, secret)) for rules, held in counts.items()}
-    free, kinds = _Kind(counts[_NO_RULES], n_secret[_NO_RULES]), list[_Kind]()
+    free, kinds = _Kind(counts[NO_RULES], n_secret[NO_RULES]), list[_Kind]()
     for rules, held in counts.items():
-        if rules == _NO_RULES or not n_secret[rules]:
+        if rules == NO_RULES or not n_secret[rules]:
             continue
-        members = _able(people, rules)
-        for others in counts.keys() - {rules, _NO_RULES}:
+        members = n_able(people, rules)
+        for others in counts.keys() - {rules, NO_RULES}:
             beside = l > 0 and not n_secret[others]  # the target may have it, and it is ruled out
             if beside or any(who.perhaps & others and not who.surely & rules for who, _ in people):
-                members -= min(counts[others].total(), _able(people, rules, others))
+                members -= min(counts[others].total(), n_able(people, rules, others))
         kinds.append(_Kind(held, n_secret[rules], members))
     if len(kinds) > _MOST_KINDS:
         return Fraction(1)
@@ -70,15 +69,6 @@ def surest(
         for chosen in combinations(kinds, n_chosen):
             worst = max(worst, _surest_with(chosen, free, secret, l, k))
     return worst
-
-
-def _able(
-    people: Collection[tuple[Cannot, int]],
-    rules: frozenset[int],
-    others: frozenset[int] = _NO_RULES,
-) -> int:
-    """How many people surely can have values under some rules, and perhaps those under others."""
-    return sum(n for who, n in people if not (who.perhaps & rules or who.surely & others))
 
 
 def _surest_with(
