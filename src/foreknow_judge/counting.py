@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Group: TypeAlias = tuple[str | None, ...]
+Signature: TypeAlias = tuple[str | None, ...]  # what some columns say of a person
 Bag: TypeAlias = dict[str, int]
 Ints: TypeAlias = NDArray[Any]  # whole numbers
 

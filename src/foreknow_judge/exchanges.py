@@ -242,9 +242,13 @@ def worst_exchanged(
         prior = Fraction(before, case.scales[person.signature])
         name = question.names[secret]
         worst_cases.append((name, case.place, Worst(name, groups[case.place], chance, prior)))
-    # Of equally bad ones, the first value and its first group.
-    worst_cases.sort(key=itemgetter(0, 1))
-    return Worst.among((worst for *_, worst in worst_cases), relative)
+    return first_worst(worst_cases, relative)
+
+
+def first_worst(cases: Iterable[tuple[str, int, Worst]], relative: bool) -> Worst:
+    """The worst of some cases, with their values and groups; of equally bad ones, the first."""
+    in_order = sorted(cases, key=itemgetter(0, 1))
+    return Worst.among((worst for *_, worst in in_order), relative)
 
 
 def _require_worlds(people: Sequence[int], counts: Sequence[int], rows: Any) -> None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from foreknow_judge.counting import Group, GroupBags, Ints, distinct
+from foreknow_judge.counting import Group, GroupBags, Ints, Signature, distinct
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.facts import (
     Cell,
@@ -29,25 +29,28 @@ from foreknow_judge.facts import (
 from foreknow_judge.labels import FIRST, HOUR_OF_DAY, Span, period_of, spans_of, value_of
 from foreknow_judge.named_values import range_of, same_values, values_named
 from foreknow_judge.numbers import read_number
+from foreknow_judge.settings import Table
 from foreknow_judge.text import plain_spelling
 
 _COARSE = re.compile(
     r'.*(\*| to | \| |").*|.* or (more|less|later|earlier)|<.*|other\++|other|(.* or )?missing',
     re.DOTALL,
 )
+# Rules by their positions: those that a value falls under, or that apply to somebody.
+RuleSet: TypeAlias = frozenset[int]
 # A value in a group; the rules that it, or what stands beside it, falls under; how many have it.
-JointValue: TypeAlias = tuple[Any, frozenset[int], int]
+JointValue: TypeAlias = tuple[Any, RuleSet, int]
 
 
 class Rules(NamedTuple):
     """The rules in a policy's schema that say which people cannot have which values."""
 
-    tables: Sequence[Mapping[str, Any]] = ()
+    tables: Sequence[Table] = ()
     nodes: Collection[str] = ()  # columns whose labels are nodes of a hierarchy
     opaque: Collection[str] = ()  # those of them whose labels may read like other values
 
     @classmethod
-    def of(cls, schema: Mapping[str, Any]) -> Rules:
+    def of(cls, schema: Table) -> Rules:
         """The rules in the ``[schema]`` table of a policy."""
         sensitive = schema.get("sensitive")
         main = sensitive if isinstance(sensitive, str) or not sensitive else sensitive[0]
@@ -110,7 +113,7 @@ def _met_by_range(label: str, condition: Span) -> bool | None:
     return None
 
 
-def is_opaque(hierarchy: Mapping[str, Any]) -> bool:
+def is_opaque(hierarchy: Table) -> bool:
     """True if the labels of a hierarchy are any texts, such as "2" for twenties.
 
     >>> is_opaque({"rows": [["23", "2"]]}), is_opaque({"mask": 5}), is_opaque({"intervals": [10]})
@@ -133,15 +136,15 @@ def _may_hold(label: str, value: str) -> bool:
 class Cannot(NamedTuple):
     """The rules that perhaps, or surely, apply to a person."""
 
-    perhaps: frozenset[int] = frozenset()
-    surely: frozenset[int] = frozenset()
+    perhaps: RuleSet = frozenset()
+    surely: RuleSet = frozenset()
 
 
-NO_RULES: frozenset[int] = frozenset()
+NO_RULES: RuleSet = frozenset()
 
 
 def n_able(
-    people: Collection[tuple[Cannot, int]], rules: frozenset[int], others: frozenset[int] = NO_RULES
+    people: Collection[tuple[Cannot, int]], rules: RuleSet, others: RuleSet = NO_RULES
 ) -> int:
     """How many people surely can have values under some rules, and perhaps those under others."""
     return sum(n for who, n in people if not (who.perhaps & rules or who.surely & others))
@@ -151,17 +154,17 @@ class ImpossibleCounts(NamedTuple):
     """For each group, its people by the rules that apply to them; for each value, its rules."""
 
     people: Sequence[Counter[Cannot]]
-    rules_of: Sequence[frozenset[int]]  # of each value
+    rules_of: Sequence[RuleSet]  # of each value
 
 
 def rules_of_values(
     names: Collection[str], rules: Rules, positions: Sequence[int]
-) -> dict[str, frozenset[int]]:
+) -> dict[str, RuleSet]:
     """For each value of a column, those of the column's `positions` rules that it falls under."""
     for i in positions:
         for text in map(str, rules.tables[i]["values"]):
             _refuse_other_spelling(text, names)
-    rules_of: dict[str, frozenset[int]] = dict.fromkeys(names, NO_RULES)
+    rules_of: dict[str, RuleSet] = dict.fromkeys(names, NO_RULES)
     for i in positions:
         for name in values_named(rules.tables[i]["values"], names):
             rules_of[name] |= {i}
@@ -178,7 +181,7 @@ def _refuse_other_spelling(text: str, present: Collection[str]) -> None:
 
 
 def people_by_rules(
-    people: Mapping[Group, Mapping[tuple[str | None, ...], int]],
+    people: Mapping[Group, Mapping[Signature, int]],
     columns: Sequence[str],
     rules: Rules,
     positions: Sequence[int],
@@ -211,7 +214,7 @@ def _refuse(group: Group, bag: Sequence[JointValue], people: Counter[Cannot]) ->
     """Refuse a group in which more people have values than can have them."""
     if not any(cannot.surely for cannot in people):
         return
-    having = Counter[frozenset[int]]()
+    having = Counter[RuleSet]()
     for _, kind, count in bag:
         having[kind] += count
     for kind, count in having.items():
@@ -264,7 +267,7 @@ class Rest(NamedTuple):
 def numbers_of_group(
     bag: Sequence[tuple[int, int]],
     people: Counter[Cannot],
-    rules_of: Sequence[frozenset[int]],
+    rules_of: Sequence[RuleSet],
     is_secret: Ints,
     l: int,
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
@@ -275,7 +278,7 @@ def numbers_of_group(
     `Rest`, signed.
     """
     size = people.total()
-    by_kind: dict[frozenset[int], dict[int, int]] = {NO_RULES: {}}  # values, and who have them
+    by_kind: dict[RuleSet, dict[int, int]] = {NO_RULES: {}}  # values, and who have them
     for value, count in bag:
         rules = rules_of[value]
         kind = rules if n_able(people.items(), rules) < size else NO_RULES

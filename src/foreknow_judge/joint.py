@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from foreknow_judge.impossible import NO_RULES, Cannot, JointValue, n_able
+from foreknow_judge.impossible import NO_RULES, Cannot, JointValue, RuleSet, n_able
 
 # With more kinds of secrets in one group, nothing is proven: 1 is the bound.
 _MOST_KINDS = 8
@@ -47,7 +47,7 @@ def surest(
     a mean of such choices, or lower.
     """
     size = sum(n for _, n in people)
-    counts: dict[frozenset[int], Counter[Any]] = {NO_RULES: Counter()}
+    counts: dict[RuleSet, Counter[Any]] = {NO_RULES: Counter()}
     for value, rules, count in bag:
         rules_here = rules if n_able(people, rules) < size else NO_RULES
         counts.setdefault(rules_here, Counter())[value] += count

@@ -15,6 +15,7 @@ from foreknow_judge.impossible import (
     Cannot,
     ImpossibleCounts,
     JointValue,
+    RuleSet,
     people_by_rules,
     rules_of_values,
     worst_with_rules,
@@ -95,7 +96,7 @@ def possible_holders(question: Question) -> ImpossibleCounts | None:
     bags, people = _joint_values(question)
     of_value = {value: kind for bag in bags.values() for value, kind, _ in bag}
     kinds = {of_value[name] for name in question.members if name in of_value}
-    nothing = frozenset[int]()
+    nothing = RuleSet()
     if len(kinds) > 1:
         raise CertificateError("impossible-in-part", next(iter(question.about)))
     if question.members:
@@ -112,7 +113,7 @@ def _joint_values(
     known_columns = question.columns[len(release.groups) :]
     apart = release.groups_of(release.sensitive, (*known_columns, *question.beside))
     columns = [apart.names, *(column.texts for column in apart.labels[n:])]
-    positions, rules_of = list[int](), list[dict[Any, frozenset[int]]]()
+    positions, rules_of = list[int](), list[dict[Any, RuleSet]]()
     for name, texts in zip((release.sensitive, *question.beside), columns, strict=True):
         of_column = rules.positions_for(name)
         positions += of_column
@@ -121,9 +122,7 @@ def _joint_values(
     for labels, (_, bag) in apart.items():
         for value, count in bag.items():
             row = zip(rules_of, (value, *labels[n:]), strict=True)
-            kind = frozenset[int]().union(
-                *(rules_of_text.get(text, ()) for rules_of_text, text in row)
-            )
+            kind = RuleSet().union(*(rules_of_text.get(text, ()) for rules_of_text, text in row))
             bags[labels[:n]].append((value, kind, count))
     attributes = [name for name in rules.columns() if name in release.of_people]
     people = people_with(release, attributes, question.columns)
@@ -189,7 +188,7 @@ def _judge_priors(question: Question, settings: PriorSettings) -> Worst:
 def _refuse_unheld(chances: Chances, question: Question) -> None:
     """Refuse a set with a value that has a prior but no holder: its prior would be counted."""
     for value in {*values_named(question.spec, [*chances.values])} - {*question.members}:
-        if any(chances.of(signature, value) for signature in chances.rows):
+        if any(chances.any(signature, [value]) for signature in chances.rows):
             raise CertificateError("prior-of-nobody", value)
 
 

@@ -16,12 +16,18 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from foreknow_judge.counting import Bag, Group, Ints
+from foreknow_judge.counting import Bag, Group, Ints, Signature
 from foreknow_judge.errors import CertificateError
-from foreknow_judge.exchanges import Amounts, ExchangeQuestion, PriorGroup, Shape, worst_exchanged
+from foreknow_judge.exchanges import (
+    Amounts,
+    ExchangeQuestion,
+    PriorGroup,
+    Shape,
+    first_worst,
+    worst_exchanged,
+)
 from foreknow_judge.facts import Worst
 
-Signature: TypeAlias = "tuple[str | None, ...]"
 # Values that are one secret: its name, and the values.
 _Set: TypeAlias = "tuple[str, Collection[str]]"
 
@@ -36,60 +42,55 @@ class Chances:
     """The probabilities of values by one set of attributes, as a certificate holds them."""
 
     def __init__(self, table: Mapping[str, Any]) -> None:
-        self._whole: dict[Signature, tuple[list[int], int]] = {}
         try:
             self.attributes: list[str] = list(table["attributes"])
             self.values = {str(value): i for i, value in enumerate(table["values"])}
-            self.rows: dict[Signature, list[Fraction]] = {
-                tuple(signature): [Fraction(chance) for chance in row]
-                for signature, row in table["rows"]
-            }
-            if not self.attributes or len(self.rows) < len(table["rows"]):
+            rows = {tuple(who): [*map(Fraction, row)] for who, row in table["rows"]}
+            if not self.attributes or len(rows) < len(table["rows"]):
                 raise ValueError("attributes, and each signature once")
-            for row in self.rows.values():
-                if len(row) != len(self.values) or not 0 <= min(row) <= max(row) <= 1:
-                    raise ValueError(f"{len(self.values)} probabilities from 0 to 1 in each row")
-                if any(0 < chance < _LEAST_CHANCE for chance in row):
-                    raise ValueError("probabilities that are 0, or large enough for floats")
-                if _common(row).bit_length() > _MOST_BITS:
-                    raise ValueError("probabilities whose common denominator is not that large")
-                if sum(row) > 1 + Fraction(1, 10**9):
-                    raise ValueError("probabilities that add up to at most 1 in each row")
+            # By signature: the probabilities as whole numbers, and their common denominator.
+            self.rows: dict[Signature, tuple[list[int], int]] = {}
+            for who, row in rows.items():
+                self.rows[who] = self._whole(row)
         except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
             raise CertificateError("malformed-priors", error) from None
+
+    def _whole(self, row: Sequence[Fraction]) -> tuple[list[int], int]:
+        scale = _common(row)
+        if len(row) != len(self.values) or not 0 <= min(row) <= max(row) <= 1:
+            raise ValueError(f"{len(self.values)} probabilities from 0 to 1 in each row")
+        if any(0 < chance < _LEAST_CHANCE for chance in row):
+            raise ValueError("probabilities that are 0, or large enough for floats")
+        if scale.bit_length() > _MOST_BITS:
+            raise ValueError("probabilities whose common denominator is not that large")
+        if sum(row) > 1 + Fraction(1, 10**9):
+            raise ValueError("probabilities that add up to at most 1 in each row")
+        return [int(chance * scale) for chance in row], scale
 
     def united(self, members: Collection[str], name: str) -> Chances:
         """The same with some values merged into one, whose probability is their sum."""
         other_values = [value for value in self.values if value not in members]
-        rows = [
-            (who, [*(self.of(who, value) for value in other_values), self.any(who, members)])
-            for who in self.rows
-        ]
+        rows = []
+        for who in self.rows:
+            chances = [self.any(who, [value]) for value in other_values]
+            rows.append((who, [*chances, self.any(who, members)]))
         return Chances(
             {"attributes": self.attributes, "values": [*other_values, name], "rows": rows}
         )
 
     def any(self, signature: Signature, members: Collection[str]) -> Fraction:
         """The probability of any of some values; at most 1, which rounded floats may exceed."""
-        return min(sum((self.of(signature, value) for value in members), Fraction(0)), Fraction(1))
+        numbers, scale = self.whole(signature, members)
+        return min(Fraction(sum(numbers), scale), Fraction(1))
 
-    def whole(self, signature: Signature, values: Sequence[str]) -> tuple[list[int], int]:
+    def whole(self, signature: Signature, values: Collection[str]) -> tuple[list[int], int]:
         """The probabilities of values as whole numbers, and their common denominator."""
-        if signature not in self._whole:
-            row = self.rows.get(signature, [])
-            scale = _common(row)
-            self._whole[signature] = [int(chance * scale) for chance in row], scale
-        scaled, scale = self._whole[signature]
-        if not scaled or not all(value in self.values for value in values):
-            for value in values:  # an error says which is lacking
-                self.of(signature, value)
-        return [scaled[self.values[value]] for value in values], scale
-
-    def of(self, signature: Signature, value: str) -> Fraction:
-        """The probability of a value."""
-        if signature not in self.rows or value not in self.values:
-            raise CertificateError("no-probability", value, group=", ".join(map(str, signature)))
-        return self.rows[signature][self.values[value]]
+        for value in values:
+            if signature not in self.rows or value not in self.values:
+                group = ", ".join(map(str, signature))
+                raise CertificateError("no-probability", value, group=group)
+        numbers, scale = self.rows[signature]
+        return [numbers[self.values[value]] for value in values], scale
 
 
 def _common(row: Sequence[Fraction]) -> int:
@@ -130,8 +131,7 @@ def worst_priors(
             shapes.setdefault(shape, []).append(case)
     if any(amounts[1:]):
         return worst_exchanged(shapes, question, relative, groups)
-    best, top = Worst(), (0, 1)
-    first: tuple[str, int] = ("", 0)  # ties: the first value, then its first group
+    worst_cases, top = list[tuple[str, int, Worst]](), Fraction(0)
     for shape, cases in sorted(shapes.items(), key=lambda entry: _kinds(entry[0])):
         if (states := _states(_kinds(shape))) > _MOST_STATES:
             raise CertificateError("too-large", "a group with priors")
@@ -142,17 +142,16 @@ def worst_priors(
             if relative:  # divided by the prior
                 scale = np.array([case.scales for case in batch], object)
                 above, below = weight * scale[:, :, None], total * before
-            for c, s, x in np.argwhere((above > 0) & (above * top[1] >= top[0] * below)).tolist():
-                numerator, denominator = above[c, s, x], below[c, s, x]
-                value = batch[c].values[x] if name is None else name
-                excess = numerator * top[1] - top[0] * denominator
-                order_key = value, batch[c].place
-                if excess > 0 or (excess == 0 and order_key < first):
-                    prior = Fraction(before[c, s, x], batch[c].scales[s])
-                    chance = Fraction(weight[c, s, x], total[c, s, x])
-                    best = Worst(value, groups[batch[c].place], chance, prior)
-                    top, first = (numerator, denominator), order_key
-    return best
+            is_near = (above > 0) & (above * top.denominator >= top.numerator * below)
+            for c, s, x in np.argwhere(is_near).tolist():
+                if above[c, s, x] * top.denominator >= top.numerator * below[c, s, x]:
+                    top = Fraction(above[c, s, x], below[c, s, x])
+                    case, chance = batch[c], Fraction(weight[c, s, x], total[c, s, x])
+                    prior = Fraction(before[c, s, x], case.scales[s])
+                    value = case.values[x] if name is None else name
+                    worst = Worst(value, groups[case.place], chance, prior)
+                    worst_cases.append((value, case.place, worst))
+    return first_worst(worst_cases, relative)
 
 
 def _cases(
@@ -197,7 +196,7 @@ def _judged(
     table = np.array([case.rows for case in cases], object)
     weights, total = _posteriors(shape, table)
     total = total[:, None, None] * np.array(shape[0], object)[None, :, None]
-    is_asked = np.array([[value in question.wanted for value in case.values] for case in cases])
+    is_asked = np.array([[*map(question.wanted.__contains__, case.values)] for case in cases])
     weight = weights[:, :, : is_asked.shape[1]] * is_asked[:, None, :]
     if as_one:
         weight = weight.sum(axis=2, keepdims=True)
@@ -276,16 +275,11 @@ class _Steps(NamedTuple):
             place[states_of_level] = np.arange(len(states_of_level))
         moves = []
         for states_of_level in states[:-1]:
-            able = [
-                np.flatnonzero(digit[states_of_level] < kind)
-                for digit, kind in zip(digits, kinds, strict=True)
-            ]
-            moves.append(
-                [
-                    (possible, place[states_of_level[possible] + step])
-                    for possible, step in zip(able, steps, strict=True)
-                ]
-            )
+            moves_of_kinds = []
+            for digit, kind, step in zip(digits, kinds, steps, strict=True):
+                possible = np.flatnonzero(digit[states_of_level] < kind)
+                moves_of_kinds.append((possible, place[states_of_level[possible] + step]))
+            moves.append(moves_of_kinds)
         return cls(moves, [place[n_states - 1 - states_of_level] for states_of_level in states])
 
     def ways(self, table: Any, sorts: Sequence[int]) -> list[Any]:

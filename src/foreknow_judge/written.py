@@ -13,7 +13,15 @@ from typing import Any, get_args
 import duckdb
 import numpy as np
 
-from foreknow_judge.counting import Column, DistinctRows, Group, GroupBags, Ints, distinct
+from foreknow_judge.counting import (
+    Column,
+    DistinctRows,
+    Group,
+    GroupBags,
+    Ints,
+    Signature,
+    distinct,
+)
 from foreknow_judge.duckdb_files import CsvFile, connect
 from foreknow_judge.errors import CertificateError, DataError, NotEnoughMemory, short_of_memory
 from foreknow_judge.files import (
@@ -215,9 +223,9 @@ def count_people(release: Written) -> tuple[int, int]:
 
 def people_with(
     release: Written, attributes: Sequence[str], groups: Sequence[str]
-) -> dict[Group, dict[tuple[str | None, ...], int]]:
+) -> dict[Group, dict[Signature, int]]:
     """For each group, how many people have each combination of `attributes`."""
-    people: dict[Group, dict[tuple[str | None, ...], int]] = {}
+    people: dict[Group, dict[Signature, int]] = {}
     name = "release" if "release" in release.tables else "people"
     columns_beside = [name for name in (*groups, *attributes) if name not in release.groups]
     rows = release.count_rows(name, list(dict.fromkeys(columns_beside)))
@@ -272,7 +280,7 @@ def read_population(
             file.check(int(times.sum()))
         if isinstance(file, CsvFile):
             cells = [merge_empties(column) for column in cells]
-    people_by_labels: dict[tuple[str | None, ...], int] = {}
+    people_by_labels: dict[Signature, int] = {}
     for *key, n in zip(*(column.to_list() for column in cells), times.tolist(), strict=True):
         people_by_labels[tuple(key)] = people_by_labels.get(tuple(key), 0) + n
     return Population(tuple(columns), [(*key, n) for key, n in people_by_labels.items()])
