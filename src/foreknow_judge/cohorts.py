@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from foreknow_judge.counting import Column, DistinctRows, Ints
+from foreknow_judge.counting import Column, DistinctRows
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.files import File
 from foreknow_judge.grammar import AskedTable
@@ -25,43 +25,34 @@ class Cohorts(Written):
     """Written releases by name, counted together; nobody is counted in two of them."""
 
     releases: Mapping[str, Written] = field(default_factory=dict)
-    release: str = ""  # the column added to those of a group: its release
 
     @classmethod
     def of(cls, releases: Mapping[str, Written]) -> Cohorts:
         """Put releases of the same form and columns together; refuse others."""
         first, *later_releases = releases.values()
         *earlier_releases, last = releases.values()
-        lacking = {
-            name for earlier in earlier_releases for name in {*last.groups} - {*earlier.groups}
-        }
-        lacking = lacking if last.form == "generalized" else set()
+        lacking = set[str]()
+        for earlier in earlier_releases if last.form == "generalized" else ():
+            lacking |= {*last.groups} - {*earlier.groups}
         for later in later_releases:
             if _shape(first, lacking) != _shape(later, lacking):
                 raise CertificateError("other-columns", " and ".join(releases))
         for earlier in earlier_releases:
             if not all(rule in last.rules.tables for rule in earlier.rules.tables):
                 raise CertificateError("not-together", "impossible")
-        release, used_names = "release", {*last.groups, *first.exact, *(first.parts or ())}
-        for columns in (first.columns or {}).values():
-            used_names |= {*columns}
-        while release in used_names:
-            release += "_"
+        used_names = {*last.groups, *first.exact, *(first.parts or ())}
+        used_names.update(*(first.columns or {}).values())
+        cohort = "release"
+        while cohort in used_names:
+            cohort += "_"
+        names = "form sensitive tables semantics populations parts beside shuffled"
         return cls(
-            first.form,
-            [release, *last.groups],
-            first.sensitive,
-            first.tables,
-            semantics=first.semantics,
-            populations=first.populations,
-            parts=first.parts,
-            exact=[release, *first.exact] if first.exact else (),
-            beside=first.beside,
+            **{name: getattr(first, name) for name in names.split()},
+            groups=[cohort, *last.groups],
+            exact=[cohort, *first.exact] if first.exact else (),
             rules=last.rules,
-            shuffled=first.shuffled,
             releases=releases,
-            cohort=release,
-            release=release,
+            cohort=cohort,
         )
 
     @property
@@ -76,19 +67,16 @@ class Cohorts(Written):
 
     def count_rows(self, table: str, columns: Sequence[str]) -> DistinctRows:
         """The rows of all releases, one release after the other."""
-        groups = [name for name in self.groups if name != self.release]
+        groups = [name for name in self.groups if name != self.cohort]
         releases = [self._counted(name, groups, table, columns) for name in self.releases]
-        sizes = [len(rows.times) for rows in releases]
-        which = np.repeat(np.arange(len(releases)), sizes)
-        labels = {self.release: Column.of([*self.releases], which)}
-        labels |= {
-            name: Column.stacked([_labels(rows, name) for rows in releases]) for name in groups
-        }
-        columns_beside = {
-            name: Column.stacked([rows.column(name) for rows in releases]) for name in columns
-        }
-        times: Ints = np.concatenate([rows.times for rows in releases])
-        return DistinctRows.of({name: labels[name] for name in self.groups}, columns_beside, times)
+        which = np.repeat(np.arange(len(releases)), [len(rows.times) for rows in releases])
+        stacked = {self.cohort: Column.of([*self.releases], which)}
+        for name in (*groups, *columns):
+            stacked[name] = Column.stacked([_labels(rows, name) for rows in releases])
+        labels = {name: stacked[name] for name in self.groups}
+        columns_beside = {name: stacked[name] for name in columns}
+        times = np.concatenate([rows.times for rows in releases])
+        return DistinctRows.of(labels, columns_beside, times)
 
     def _counted(
         self, name: str, groups: Sequence[str], table: str, columns: Sequence[str]

@@ -5,10 +5,10 @@ This shares no code with the criterion, nor with the code that writes labels.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from fractions import Fraction
-from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -105,16 +105,15 @@ def _shows_an_end(label: str, top: Span | None, bottom: Span | None) -> bool:
 
 def _is_coarse(label: str, hierarchy: Table, level: int, are_integers: bool) -> bool:
     """True if a label is of a level of a hierarchy, or of a coarser one."""
-    kinds: dict[str, Callable[[str, Table, int], bool]]
-    kinds = {
-        "mask": _masked,
-        "intervals": partial(_wide, are_integers=are_integers),
-        "dates": _long,
-    }
-    kind = next((key for key in kinds if key in hierarchy), None)
-    if kind is None:
+    if "mask" in hierarchy:
+        is_coarse = _masked(label, hierarchy, level)
+    elif "intervals" in hierarchy:
+        is_coarse = _wide(label, hierarchy, level, are_integers)
+    elif "dates" in hierarchy:
+        is_coarse = _long(label, hierarchy, level)
+    else:
         raise CertificateError("no-level")
-    return kinds[kind](label, hierarchy, level) or is_everything(label)
+    return is_coarse or is_everything(label)
 
 
 def _masked(label: str, hierarchy: Table, level: int) -> bool:
@@ -151,7 +150,7 @@ def _long(label: str, hierarchy: Table, level: int) -> bool:
     period = periods[level - 1]
     if HOUR_OF_DAY.fullmatch(label) or label == "00h to 23h":
         return period == "hour" or (period == "day" and label == "00h to 23h")
-    cuts = [cut for span in spans_of(label) if span.dated for cut in span[1:]]
+    cuts = [*chain(*(span[1:] for span in spans_of(label) if span.dated))]
     return bool(cuts) and all(cut in (FIRST, LAST) or _begins(cut, period) for cut in cuts)
 
 
@@ -173,10 +172,9 @@ def _node(label: str, hierarchy: Table, level: int) -> bool:
         raise CertificateError("no-level")
     if any(not isinstance(row, list) or len(row) != len(rows[0]) for row in rows):
         raise CertificateError("malformed-tree")
-    finer = {str(cell) for row in rows for cell in row[:level]}
-    if label in finer:
+    if label in map(str, chain(*(row[:level] for row in rows))):  # the name of a finer node, too
         return False
-    if label == MISSING or any(str(cell) == label for row in rows for cell in row[level:]):
+    if label == MISSING or label in map(str, chain(*(row[level:] for row in rows))):
         return True
     bare = label.removesuffix(OR_MISSING)
     if bare != label:

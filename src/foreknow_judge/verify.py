@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
@@ -260,14 +261,10 @@ def judge(
     else:
         folder = release if release.is_dir() else release.parent
         paths = certificate.paths(folder)
-        accounted = {
-            CERTIFICATE,
-            SIGNATURE,
-            *(name.partition("/")[0] for name in certificate.files),
-        }
-        accounted |= {CODE_BOOK} if certificate.code_book else set()
-        names_beside = sorted(path.name for path in folder.iterdir() if path.name not in accounted)
-    all_paths = [path for files in paths.values() for path in files]
+        accounted = {CERTIFICATE, SIGNATURE, *([CODE_BOOK] if certificate.code_book else [])}
+        accounted.update(name.partition("/")[0] for name in certificate.files)
+        names_beside = sorted({path.name for path in folder.iterdir()} - accounted)
+    all_paths = [*chain(*paths.values())]
     if release not in (folder, *all_paths):
         raise CertificateError("not-of-the-release", release)
     for path in all_paths:
@@ -323,13 +320,8 @@ def judge_after(
     if any(has_kept_priors(table) for table in verification.requirements):
         raise CertificateError("not-together", "the priors that the owner keeps")
     paths = {name: certificate.paths(path) for name, (certificate, path) in releases.items()}
-    all_paths = [
-        path
-        for paths_of_tables in paths.values()
-        for files in paths_of_tables.values()
-        for path in files
-    ]
-    with opened_once(all_paths) as opened_paths:
+    all_paths = chain(*(chain(*paths_of_tables.values()) for paths_of_tables in paths.values()))
+    with opened_once([*all_paths]) as opened_paths:
         written_releases = {}
         for name, (certificate, path) in releases.items():
             changed = changed_files(certificate, paths[name], opened_paths, path)
@@ -375,7 +367,7 @@ def _opened_tables(
     paths: Mapping[str, list[Path]], opened_paths: Mapping[Path, Path]
 ) -> dict[str, list[Path]]:
     """The opened files of each table."""
-    return {part: [opened_paths[path] for path in files] for part, files in paths.items()}
+    return {part: [*map(opened_paths.__getitem__, files)] for part, files in paths.items()}
 
 
 class _RequirementsAtHand(NamedTuple):
@@ -460,12 +452,10 @@ def _judge_files(
         people, n_groups = count_people(release)
         if not people:
             raise CertificateError("no-rows")
-        findings = [
-            finding
-            for number, table in enumerate(required)
-            if number not in requirements.unjudged
-            for finding in verdicts(release, [table], kinds.judges, kinds.gauges, number)
-        ]
+        findings = list[Verdict]()
+        for number, table in enumerate(required):
+            if number not in requirements.unjudged:
+                findings += verdicts(release, [table], kinds.judges, kinds.gauges, number)
         scope = remarks_of_files(certificate, release, required, kinds)
         problems += Problem.each("other-figures", not_rounded(as_written, release))
         further_problems = list[Problem]()
@@ -482,18 +472,13 @@ def _judge_files(
     messages = [failure_message(finding, certificate.groups) for finding in unsafe]
     problems += Problem.each("not-safe", messages)
     if own_policy is None:
-        certified = [
-            then
-            for then in certificate.findings
-            if then["requirement"] not in requirements.unjudged
-        ]
+        unjudged = requirements.unjudged
+        certified = [then for then in certificate.findings if then["requirement"] not in unjudged]
         differing = [*differences(certificate, findings, certified, requirements.kept)]
         if (people, n_groups) != (certificate.people, certificate.n_groups):
-            differing.append(
-                f"the release has {people_text(people)} in "
-                f"{some(n_groups, 'group', 'groups')}; certified are "
-                f"{certificate.people} in {certificate.n_groups}"
-            )
+            size = f"{people_text(people)} in {some(n_groups, 'group', 'groups')}"
+            certified_size = f"{certificate.people} in {certificate.n_groups}"
+            differing.append(f"the release has {size}; certified are {certified_size}")
         problems += Problem.each("other-figures", differing)
         if not problems:
             problems += Problem.each("other-remarks", scope_differences(certificate, scope))
@@ -548,12 +533,10 @@ def populations_of(certificate: Certificate, places: Any) -> dict[str, Any]:
         if not path.is_file():
             raise CertificateError("no-file", path)
         schema = certificate.schema
-        naming_columns = (
-            [schema["person"]] if schema.get("person") else schema.get("identifiers", [])
-        )
-        digest = read_population(
-            path, certificate.exact or certificate.groups, naming_columns
-        ).digest
+        person = schema.get("person")
+        naming_columns = [person] if person else schema.get("identifiers", [])
+        columns = certificate.exact or certificate.groups
+        digest = read_population(path, columns, naming_columns).digest
         if digest not in digests:
             raise CertificateError("digest-differs", path.name)
         populations[digest] = path
@@ -564,7 +547,9 @@ def written_of(
     certificate: Certificate, tables: Mapping[str, Any], populations: Mapping[str, Any]
 ) -> Written:
     """The tables of a release, or their files, as the `Written` release that is judged."""
-    of_each = certificate.tables_of_sensitive.items()
+    parts = dict[str, str]()
+    for part, columns in certificate.tables_of_sensitive.items():
+        parts |= dict.fromkeys(columns, part)
     return Written(
         certificate.form,
         certificate.groups,
@@ -574,7 +559,7 @@ def written_of(
         certificate.semantics,
         certificate.columns,
         populations=populations,
-        parts={name: part for part, columns in of_each for name in columns},
+        parts=parts,
         exact=certificate.exact,
         shuffled=certificate.unlinked if certificate.parts == ("release",) else (),
         beside=certificate.beside,

@@ -90,7 +90,7 @@ class Written:
     delimiter: str = ","  # of CSV
     commas: Collection[str] = ()  # columns in which commas and points are swapped
     cohort: str = ""  # the column that says which release shows a person first
-    memory: Memory = field(default_factory=Memory, repr=False, compare=False)
+    memory: Memory = field(default_factory=Memory, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.form not in get_args(Form):
@@ -130,13 +130,19 @@ class Written:
             semantics = semantics.get(sensitive, "single")
         elif semantics != "single" or sensitive == self.sensitive:
             return self
-        return replace(self, sensitive=sensitive, semantics=semantics)
+        return self.with_fields(sensitive=sensitive, semantics=semantics)
+
+    def with_fields(self, **changed: Any) -> Written:
+        """The same release with other fields; nothing is read again."""
+        changed_release = replace(self, **changed)
+        object.__setattr__(changed_release, "memory", self.memory)
+        return changed_release
 
     def regrouped(self, groups: Sequence[str], sensitive: str) -> Written:
         """The same files with groups by other columns, by which they are counted again."""
-        memory = Memory(self.files, rows_alone=self.memory.rows_alone)
-        release = replace(self, groups=groups, sensitive=sensitive, memory=memory)
-        return replace(release, semantics="single", parts=None)
+        release = replace(self, groups=groups, sensitive=sensitive, semantics="single", parts=None)
+        release.memory.files, release.memory.rows_alone = self.files, self.memory.rows_alone
+        return release
 
     def groups_of(self, sensitive: str, known_columns: Sequence[str]) -> GroupBags:
         """The counts of one sensitive column, in groups that the `known_columns` columns divide."""

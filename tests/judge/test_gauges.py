@@ -1,6 +1,5 @@
 """Every criterion is measured alike by its class and by the verifier's gauge, in both forms."""
 
-from dataclasses import replace
 from fractions import Fraction
 from math import inf
 
@@ -79,7 +78,7 @@ def compare(data, kind, form):
     population = getattr(criterion, "population", None)
     at_hand = {} if population is None else {population.digest(): POPULATION}
     own = criterion.attained(release)
-    (found,) = verify(replace(held, populations=at_hand), [criterion.published()])
+    (found,) = verify(held.with_fields(populations=at_hand), [criterion.published()])
     amount = None if own.amount == inf else Fraction(own.amount)
     assert (found.reached, found.safe) == (amount, own.holds)
     assert own.holds == criterion.holds(release)
