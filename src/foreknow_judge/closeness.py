@@ -5,7 +5,7 @@ This shares no code with the criteria that the search uses.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import groupby, pairwise
@@ -150,10 +150,14 @@ def _order(values: Sequence[str], listed: Sequence[Any] | None) -> list[str]:
     places = {str(value): place for place, value in enumerate(listed)}
     if len(places) < len(listed):
         raise CertificateError("wrong-setting", "the order of t_closeness")
-    missing = [value for value in values if value not in places]
-    if missing:
-        raise CertificateError("not-listed", "the order of t_closeness", value=missing[0])
+    _require_listed(values, places, "the order of t_closeness")
     return sorted(values, key=lambda value: places[value])
+
+
+def _require_listed(values: Sequence[str], listed: Collection[str], where: str) -> None:
+    for value in values:
+        if value not in listed:
+            raise CertificateError("not-listed", where, value=value)
 
 
 def _branches(values: Sequence[str], tree: Sequence[Sequence[Any]]) -> list[dict[str, str]]:
@@ -170,9 +174,7 @@ def _branches(values: Sequence[str], tree: Sequence[Sequence[Any]]) -> list[dict
         )
         if has_two_parents or above.setdefault(value, nodes) != nodes:
             raise CertificateError("malformed-tree")
-    missing = [value for value in values if value not in above]
-    if missing:
-        raise CertificateError("not-listed", "the tree of t_closeness", value=missing[0])
+    _require_listed(values, above, "the tree of t_closeness")
     levels = [dict(zip(above, nodes, strict=True)) for nodes in zip(*above.values(), strict=True)]
     if len({*levels[-1].values()}) > 1:
         levels.append(dict.fromkeys(above, "root"))

@@ -136,8 +136,7 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
         self.codes = codes[first]  # of each cell, the place of its value in `names`
         self.counts = counts[first]
         if len(first) < len(counts):
-            self.counts = np.zeros(len(first), np.int64)
-            np.add.at(self.counts, inverse, counts)
+            self.counts = sums_at(inverse, counts, len(first))
         n_groups = len(labels[0].codes)
         # the first cell of each group, and at the end the number of cells
         self.starts = np.append(0, np.cumsum(np.bincount(group, minlength=n_groups)))
@@ -229,9 +228,7 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
     @cached_property
     def totals(self) -> Ints:
         """How many people have each value, over all groups."""
-        sums = np.zeros(len(self.names), np.int64)
-        np.add.at(sums, self.codes, self.counts)
-        return sums
+        return sums_at(self.codes, self.counts, len(self.names))
 
     def merged(self, one_of: Mapping[str, str]) -> GroupBags:
         """The same counts with values merged; `one_of` gives the new name of each."""
@@ -239,6 +236,13 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
         groups = GroupBags(self.labels, merged.texts, self.of_group, merged.codes, self.counts)
         groups.people = self.people
         return groups
+
+
+def sums_at(places: Ints, amounts: Ints, n_places: int) -> Ints:
+    """For each place, the sum of the amounts that belong there."""
+    sums = np.zeros(n_places, np.int64)
+    np.add.at(sums, places, amounts)
+    return sums
 
 
 def distinct(*columns: Ints) -> tuple[Ints, Ints]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -103,7 +105,7 @@ def count_rows(
     the rest.
     """
     kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
-    keys = list(dict.fromkeys(key for sight in sights for key in sight))
+    keys = [*dict.fromkeys(chain(*sights))]
     for key in keys:
         if not _PLAIN.fullmatch(kinds[key]):
             raise DataError("ambiguous-type", kinds[key])
@@ -125,8 +127,8 @@ def count_rows(
         if has_few_texts:
             rows = [row for row in rows_of_sights if row[-1] == mask]
             identity = np.arange(len(rows))
-            places = map(keys.index, sight)
-            columns = [Column.of([row[place] for row in rows], identity) for place in places]
+            texts_of = [map(itemgetter(keys.index(key)), rows) for key in sight]
+            columns = [Column.of([*texts], identity) for texts in texts_of]
             counted.append((columns, np.array([row[-2] for row in rows], np.int64)))
             continue
         rows = (

@@ -14,17 +14,13 @@ from foreknow_judge.file_names import CODE_BOOK, LATTICE, MEMBERS, OWNER, PRIORS
 FOR_THE_OWNER = frozenset((LATTICE, OWNER, PRIORS, MEMBERS))
 
 
-# Suffixes of documents, which may lie beside a release; every other file may be a table.
-_DOCUMENTS = {"md", "rst", "pdf", "png", "jpg", "jpeg", "svg", "sig", "asc", "cff", "toml"}
-
-
-_ALSO = frozenset((
-    "readme", "license", "licence", "copying", "notice", "authors", "changelog", "citation",
-    ".ds_store", "desktop.ini", ".gitignore", ".gitattributes",
-))  # fmt: skip
-
-
-_NAMES = frozenset(("release", "people", "sensitive"))
+# Documents may lie beside a release; every other file may be a table.
+_SUFFIXES = "md rst pdf png jpg jpeg svg sig asc cff toml"
+_DOCUMENTS = (
+    "readme license licence copying notice authors changelog citation .ds_store desktop.ini "
+    ".gitignore .gitattributes"
+)
+_TABLES = ("release", "people", "sensitive")
 
 
 def paths_of(folders: Any) -> list[Path]:
@@ -58,11 +54,9 @@ def uncertified(folder: Path, names_beside: Sequence[str]) -> Iterator[str]:
     for name in names_beside:
         path = folder / name
         inside = path.is_dir() and not path.is_symlink()
-        files = (
-            (Path(place, n) for place, _, names in os.walk(path) for n in names)
-            if inside
-            else [path]
-        )
+        files = [] if inside else [path]
+        for place, _, file_names in os.walk(path) if inside else ():
+            files += map(Path(place).joinpath, file_names)
         for file in files:
             if file.name == MEMBERS:
                 yield (
@@ -120,7 +114,8 @@ def _is_document(path: Path) -> bool:
     """True if a name is that of a document, and not of a part of a release."""
     name = path.name.lower()
     stem, *suffixes = name.split(".")
-    return name in _ALSO or (stem not in _NAMES and not _DOCUMENTS.isdisjoint(suffixes[-1:]))
+    is_document = bool(suffixes) and suffixes[-1] in _SUFFIXES.split()
+    return name in _DOCUMENTS.split() or (stem not in _TABLES and is_document)
 
 
 def strange_parts(folder: Path, names: Sequence[str]) -> Iterator[str]:

@@ -14,21 +14,19 @@ from pydantic import Field, ValidationError
 from foreknow_judge.certificate import (
     Digest,
     TableOfPriors,
+    bytes_of_certificate,
     has_kept_priors,
     map_prior_tables,
     parse_certificate,
 )
-from foreknow_judge.documents import read_bytes
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.file_names import PRIORS
 from foreknow_judge.settings import Settings, Table, explain
 
-_MOST_BYTES = 256 << 20
-
 PARTS = tuple(TableOfPriors.model_fields)
 
 
-class _KeptTable(Settings):
+class _FileOfPriors(Settings):
     """The format of the owner's file."""
 
     format: Literal["foreknow priors"]
@@ -91,12 +89,12 @@ class KeptPriors:
     def load(cls, path: str | Path) -> KeptPriors:
         """Read the file that `publish` wrote for the owner."""
         path = Path(path)
-        if path.exists() and not path.is_file():
+        if path.is_dir():
             raise CertificateError("not-a-file", path)
-        content = read_bytes(path, _MOST_BYTES, CertificateError, repr(str(path)))
+        content = bytes_of_certificate(path)
         table = parse_certificate(path, content, f"give the {PRIORS} that publish wrote")
         try:
-            _KeptTable.model_validate(table)
+            _FileOfPriors.model_validate(table)
         except ValidationError as error:
             raise CertificateError("not-kept-priors", path, problem=explain(error)) from None
         return cls(bytes.fromhex(table["key"]), tuple(table["tables"]))

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from foreknow_judge.certificate import Certificate
-from foreknow_judge.counting import GroupBags
+from foreknow_judge.counting import GroupBags, sums_at
 from foreknow_judge.errors import PolicyError, nearest
 from foreknow_judge.grammar import AskedTable, Secret
 from foreknow_judge.labels import FIRST, value_of
@@ -67,16 +68,12 @@ def remarks_of_files(
         for table in on_values
     ]
     looked_at = {*layout.looked_at(sights, [table.known for table in on_people])}
-    looked_at.update(*(columns for table in tables for columns in _attributes(table)))
+    looked_at.update(*chain(*map(_attributes, tables)))
     linked = [name for name in certificate.sensitives if name in layout.linked]
     beside_each_other = linked if len(linked) > 1 and sights else []
-    one_table = certificate.form == "generalized" and certificate.semantics == "single"
-    shuffled = certificate.unlinked if one_table else ()
-    names = [name for name in certificate.beside if name not in shuffled]
+    names = [name for name in certificate.beside if name not in release.shuffled]
     columns = {name: release.groups_of(name, ()) for name in certificate.sensitives}
-    foreign = [
-        kinds.packages[key] for table in tables for key in table.kinds if key in kinds.packages
-    ]
+    keys = chain(*(table.kinds for table in tables))
     return Scope(
         **remarks_on_values(columns, [Question.of(table, kinds) for table in on_values]),
         suppressed=suppressed_columns(release),
@@ -85,8 +82,8 @@ def remarks_of_files(
         exact=certificate.exact,
         method=NOT_JUDGED,
         assumed=layout.assumed(sights),
-        shuffled=tuple(shuffled),
-        foreign=tuple(dict.fromkeys(foreign)),
+        shuffled=tuple(release.shuffled),
+        foreign=tuple(dict.fromkeys(kinds.packages[key] for key in keys if key in kinds.packages)),
     )
 
 
@@ -194,7 +191,7 @@ def _named_values(groups: GroupBags, questions: Iterable[Question]) -> dict[str,
         secret = question.secret
         lists = [named for named in secret.sets.values() if not isinstance(named, Mapping)]
         values = [*map(str, secret.values or ())]
-        texts = [*values, *(str(text) for named in lists for text in named)]
+        texts = [*values, *map(str, chain(*lists))]
         for text in (*texts, *map(str, secret.excluded)):
             if text in present_set or text in (SHOWN_ELSEWHERE, *question.absent):
                 continue
@@ -208,7 +205,7 @@ def _named_values(groups: GroupBags, questions: Iterable[Question]) -> dict[str,
         if values:
             sets = {" or ".join(values): sorted(values_about(secret, present))}
         idle |= {name for name, members in sets.items() if not members}
-        members = {value for named in sets.values() for value in named}
+        members = {*chain(*sets.values())}
         stems = {text for text in texts if not text.endswith("*")}
         begin_alike |= _begin_alike(stems, [value for value in present if value not in members])
         if len(lists) < len(secret.sets):
@@ -261,8 +258,7 @@ def _extremes(tally: GroupBags) -> set[tuple[str, str, int, int]]:
     rank = np.array([ascending[number] for number in positions], np.int64)
     ends = set()
     for end, ranks in (("lowest", rank), ("highest", len(ascending) - 1 - rank)):
-        people = np.zeros(len(ascending), np.int64)
-        np.add.at(people, ranks, tally.totals)
+        people = sums_at(ranks, tally.totals, len(ascending))
         occupied = np.flatnonzero(people)
         if not len(occupied):
             continue
@@ -304,7 +300,7 @@ def _attributes(table: AskedTable) -> list[set[str]]:
     for settings in table.kinds.values():
         for point in settings if isinstance(settings, (list, tuple)) else [settings]:
             tables = point.get("tables", ()) if isinstance(point, Mapping) else ()
-            attributes.append({name for priors in tables for name in priors["attributes"]})
+            attributes.append({*chain(*(priors["attributes"] for priors in tables))})
     return attributes
 
 

@@ -61,12 +61,14 @@ class Roles:
             if column not in self.sensitives:
                 raise CertificateError("not-sensitive", "semantics", column=column)
         several = multivalued_columns(semantics, self.sensitives)
-        if several and schema.missing != "error":
-            raise CertificateError("one-value-only", "missing")
-        if several and schema.unit == "row" and schema.person is not None:
-            raise CertificateError("one-value-only", "unit")
-        if several and schema.impossible:
-            raise CertificateError("one-value-only", "impossible")
+        of_cases = schema.unit == "row" and schema.person is not None
+        for key, is_said in (
+            ("missing", schema.missing != "error"),
+            ("unit", of_cases),
+            ("impossible", schema.impossible),
+        ):
+            if several and is_said:
+                raise CertificateError("one-value-only", key)
         if schema.shared is not None and (several or schema.unit == "row"):
             raise CertificateError("one-value-only", "shared")
 

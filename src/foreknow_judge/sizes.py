@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-import numpy as np
-
-from foreknow_judge.counting import GroupBags, Measured, distinct
+from foreknow_judge.counting import GroupBags, Measured, distinct, sums_at
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.kinds import OfColumns, OfUnits
 
@@ -36,8 +34,7 @@ def gauge_k_anonymity(
             raise CertificateError("wrong-setting", "k_anonymity")
         names = [*({cohort} & {*columns}), *names]
         _, sort = distinct(*(groups.labels[columns.index(name)].codes for name in names))
-        n_alike = np.zeros(int(sort.max()) + 1, np.int64)
-        np.add.at(n_alike, sort, groups.people)
+        n_alike = sums_at(sort, groups.people, int(sort.max()) + 1)
         group = int(n_alike[sort].argmin())
         size_and_group = int(n_alike[sort[group]]), group
         worst = size_and_group if worst is None or size_and_group[0] < worst[0] else worst

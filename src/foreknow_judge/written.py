@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import chain
 from pathlib import Path
 from typing import Any, get_args
 
@@ -18,9 +20,9 @@ from foreknow_judge.counting import (
     DistinctRows,
     Group,
     GroupBags,
-    Ints,
     Signature,
     distinct,
+    sums_at,
 )
 from foreknow_judge.duckdb_files import CsvFile, connect
 from foreknow_judge.errors import CertificateError, DataError, NotEnoughMemory, short_of_memory
@@ -159,6 +161,11 @@ class Written:
         rows = self.regrouped(columns, ids).count_rows("people", [ids])
         return rows.counts((), rows.column(ids), rows.times)
 
+    @property
+    def main_table(self) -> str:
+        """The table that has a row for each person."""
+        return "release" if "release" in self.tables else "people"
+
     def prepare(self, required: Sequence[AskedTable]) -> None:
         """If there is one row per person, count in one scan what the requirements need."""
         if "release" in self.tables:
@@ -204,7 +211,6 @@ def suppressed_columns(release: Written) -> tuple[str, ...]:
 
 def not_rounded(certificate: Any, release: Written) -> Iterator[str]:
     """Messages about numbers that are no multiples of what the policy says."""
-    table = "release" if "release" in release.tables else "people"
     missing = certificate.policy.get("schema", {}).get("missing")
     label = missing.get("label") if isinstance(missing, dict) else None
     for column, setting in certificate.policy.get("publish", {}).get("round", {}).items():
@@ -212,7 +218,7 @@ def not_rounded(certificate: Any, release: Written) -> Iterator[str]:
         if column in certificate.sensitives:
             texts: Any = release.groups_of(column, ()).names
         else:
-            texts = release.count_rows(table, [column]).column(column).texts
+            texts = release.count_rows(release.main_table, [column]).column(column).texts
         for text in texts:
             if text is None or text == label:
                 continue
@@ -232,16 +238,12 @@ def people_with(
 ) -> dict[Group, dict[Signature, int]]:
     """For each group, how many people have each combination of `attributes`."""
     people: dict[Group, dict[Signature, int]] = {}
-    name = "release" if "release" in release.tables else "people"
     columns_beside = [name for name in (*groups, *attributes) if name not in release.groups]
-    rows = release.count_rows(name, list(dict.fromkeys(columns_beside)))
+    rows = release.count_rows(release.main_table, [*dict.fromkeys(columns_beside)])
     columns = [rows.column(name) for name in (*groups, *attributes)]
     first, sort = distinct(*(column.codes for column in columns))
-    counts = np.zeros(len(first), np.int64)
-    np.add.at(counts, sort, rows.times)
-    for *row, count in zip(
-        *(c.take(first).to_list() for c in columns), counts.tolist(), strict=True
-    ):
+    counts = sums_at(sort, rows.times, len(first)).tolist()
+    for *row, count in zip(*(c.take(first).to_list() for c in columns), counts, strict=True):
         group, signature = tuple(row[: len(groups)]), tuple(row[len(groups) :])
         people.setdefault(group, {})[signature] = count
     return people
@@ -275,21 +277,19 @@ def read_population(
         names = [f"c{header.index(column)}" for column in naming_columns if column in header]
         if names:
             ((who, often),) = count_rows(connection, relation, [names])
-            # A missing text and an empty one come first, and name nobody.
-            lacks = [sum(not text for text in column.texts[:2]) for column in who]
-            is_named = np.all(
-                [column.codes >= n for column, n in zip(who, lacks, strict=True)], axis=0
-            )
-            if (often[is_named] > 1).any():
+            for who_column in who:  # a missing text and an empty one come first, and name nobody
+                n_empty = sum(not text for text in who_column.texts[:2])
+                often = np.where(who_column.codes < n_empty, 0, often)
+            if often.max(initial=0) > 1:
                 raise CertificateError("person-twice")
         if file is not None:
             file.check(int(times.sum()))
         if isinstance(file, CsvFile):
             cells = [merge_empties(column) for column in cells]
-    people_by_labels: dict[Signature, int] = {}
-    for *key, n in zip(*(column.to_list() for column in cells), times.tolist(), strict=True):
-        people_by_labels[tuple(key)] = people_by_labels.get(tuple(key), 0) + n
-    return Population(tuple(columns), [(*key, n) for key, n in people_by_labels.items()])
+    people = Counter[Signature]()
+    for *labels, n in zip(*(column.to_list() for column in cells), times.tolist(), strict=True):
+        people[tuple(labels)] += n
+    return Population(tuple(columns), [(*labels, n) for labels, n in people.items()])
 
 
 def _read(release: Written, sensitive: str, known_columns: Sequence[str]) -> GroupBags:
@@ -306,33 +306,24 @@ def _read(release: Written, sensitive: str, known_columns: Sequence[str]) -> Gro
 def _with_people(release: Written, tally: GroupBags) -> GroupBags:
     """Set the people of each group from the table of people; its values must match in number."""
     people = release.count_rows("people", ())
-    labels, place_held, place_counted = _together(tally.labels, list(people.groups.values()))
+    pairs = zip(tally.labels, people.groups.values(), strict=True)  # all groups of both tables
+    columns = [*map(Column.stacked, pairs)]
+    first, places = distinct(*(column.codes for column in columns))
+    labels = [column.take(first) for column in columns]
+    place_held, place_counted = places[: len(tally)], places[len(tally) :]
     groups = GroupBags(labels, tally.names, place_held[tally.of_group], tally.codes, tally.counts)
-    groups.people = np.zeros(len(groups), np.int64)
-    np.add.at(groups.people, place_counted[people.of_group], people.times)
+    groups.people = sums_at(place_counted[people.of_group], people.times, len(groups))
     # Counts that are too large are capped, so that sums do not overflow.
     counts = np.minimum(groups.counts, len(groups.people) and int(groups.people.sum()) + 1)
-    none = np.zeros(len(groups), np.int64)
-    needed = {"single": groups.sum_by_group(counts), "set": groups.max_by_group(counts)}.get(
-        release.semantics, none
-    )
-    wrong = (groups.people == 0) | (needed > groups.people)
+    wrong = groups.people == 0
     if release.semantics == "single":
-        wrong |= needed < groups.people
+        wrong |= groups.sum_by_group(counts) != groups.people
+    elif release.semantics == "set":
+        wrong |= groups.max_by_group(counts) > groups.people
     if wrong.any():
-        first = int(np.argmax(wrong))
-        raise CertificateError("people-differ", group_name(groups.group(first)))
+        group = groups.group(int(np.argmax(wrong)))
+        raise CertificateError("people-differ", group_name(group))
     return groups
-
-
-def _together(
-    first_labels: Sequence[Column], second_labels: Sequence[Column]
-) -> tuple[list[Column], Ints, Ints]:
-    """The groups of two tables together: labels, and where each table's groups are among them."""
-    n_groups = len(first_labels[0].codes)
-    columns = [*map(Column.stacked, zip(first_labels, second_labels, strict=True))]
-    first, place = distinct(*(column.codes for column in columns))
-    return [column.take(first) for column in columns], place[:n_groups], place[n_groups:]
 
 
 def _read_rows(release: Written, sensitive: str, known_columns: Sequence[str]) -> GroupBags:
@@ -393,14 +384,12 @@ def group_name(group: Sequence[str | None]) -> str:
 
 def count_sights(release: Written, table: str, sights: Sequence[tuple[str, ...]]) -> None:
     """Count equal rows of a table for several sights (sets of columns), in one scan."""
-    new = {
-        frozenset(column): column
-        for column in sights
-        if release.counted_superset(table, column) is None
-    }
-    sights = [
-        column for columns, column in new.items() if not any(columns < wider for wider in new)
-    ]
+    sets = {frozenset(sight): sight for sight in sights}
+    sights = []
+    for names, sight in sets.items():
+        is_covered = any(names < wider for wider in sets)
+        if not is_covered and release.counted_superset(table, sight) is None:
+            sights.append(sight)
     if not sights:
         return
     merged_columns = {*release.groups, release.sensitive, *(release.parts or ())}
@@ -416,10 +405,12 @@ def count_sights(release: Written, table: str, sights: Sequence[tuple[str, ...]]
             raise CertificateError("not-called-shuffled", name)
         header = [original_names.get(name, name) for name in header]
         _require_columns(header, len(relation.columns), release, table)
-        for name in (name for sight in sights for name in sight):
-            if name not in header:
-                raise CertificateError("unknown-column", "the release", column=name)
-        places = [[f"c{header.index(name)}" for name in sight] for sight in sights]
+        places = []
+        for sight in sights:
+            for name in sight:
+                if name not in header:
+                    raise CertificateError("unknown-column", "the release", column=name)
+            places.append([f"c{header.index(name)}" for name in sight])
         with _nothing_beside_rows(release, table):
             counts = count_rows(connection, relation, places, has_few_texts(file))
         if file is not None:
@@ -469,15 +460,7 @@ def _nothing_beside_rows(release: Written, table: str) -> Iterator[None]:
         from concurrent.futures import ThreadPoolExecutor
 
         engine, thread = connect(), ThreadPoolExecutor(1)
-        all_paths = [
-            *paths,
-            *(
-                path
-                for table_of_release in release.tables.values()
-                for path in paths_of(table_of_release)
-            ),
-        ]
-        for path in dict.fromkeys(all_paths):
+        for path in dict.fromkeys(chain(paths, *map(paths_of, release.tables.values()))):
             checks[path] = thread.submit(holds_rows_alone, engine, path)
     try:
         yield
