@@ -85,12 +85,12 @@ def worst_sum(
         for number, pairs in summands.items():
             name = groups.names[int(groups.codes[cell[first[number]]])]
             near.setdefault(tuple(sorted(pairs)), name)
-    totals = (
-        (-sum((chances[summand] * cases for summand, cases in pairs), Fraction(0)), name)
-        for pairs, name in near.items()
-    )
-    best, value = min(totals, default=(Fraction(0), None))
-    return value, min(-best, Fraction(1))
+    best, value = Fraction(0), None
+    for parts, name in near.items():
+        total = sum((chances[summand] * cases for summand, cases in parts), Fraction(0))
+        if total > best or (total == best and (value is None or name < value)):
+            best, value = total, name
+    return value, min(best, Fraction(1))
 
 
 def _pairs(groups: GroupBags, group: Ints) -> tuple[Ints, Ints]:
@@ -121,7 +121,8 @@ def chances_by_facts(
     cells = zip(*rows, strict=True)
     law, chances = Theorem2.of("single", k, m), list[Fraction]()
     for _, pairs in groupby(zip(value, cells, strict=True), itemgetter(0)):
-        chances += [1 / (1 + Fraction(*odds)) for odds in _odds(law, [cell for _, cell in pairs])]
+        cells_of_value = [cell for _, cell in pairs]
+        chances += [1 / (1 + Fraction(*odds)) for odds in _odds(law, cells_of_value)]
     return asked_cells, [chances[profile] for profile in kind.tolist()]
 
 
@@ -181,9 +182,8 @@ def cells_of(question: Question, kind: str, settings: Any) -> Cells:
     if kind == "negations":
         splits = [(amount, l - amount, 0) for amount in range(min(l, len(groups.names)) + 1)]
     results = [chances_with_rules(groups, secrets, able, *amounts) for amounts in splits]
-    return results[0][0], [
-        max(amount) for amount in zip(*(chances for _, chances in results), strict=True)
-    ]
+    (cells, *_), chances_of_splits = zip(*results, strict=True)
+    return cells, [*map(max, zip(*chances_of_splits, strict=True))]
 
 
 # The kinds of knowledge that are judged of people with several cases.

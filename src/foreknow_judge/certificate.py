@@ -51,7 +51,7 @@ from foreknow_judge.numbers import as_fraction, as_threshold
 from foreknow_judge.registry import OURS, Kinds
 from foreknow_judge.roles import Roles
 from foreknow_judge.scope import Scope
-from foreknow_judge.settings import Settings, Table, malformed
+from foreknow_judge.settings import Settings, Table, Texts, malformed
 from foreknow_judge.support import refuse_knowledge, refuse_release
 
 FORMAT = "foreknow certificate"
@@ -236,7 +236,7 @@ class Certificate:
         return self.policy.get("schema", {})
 
     @property
-    def sensitives(self) -> tuple[str, ...]:
+    def sensitives(self) -> Texts:
         """All sensitive columns."""
         sensitive = self.schema.get("sensitive", self.sensitive)
         return (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
@@ -247,12 +247,12 @@ class Certificate:
         return bool(self.schema.get("unit") == "row")
 
     @property
-    def unlinked(self) -> tuple[str, ...]:
+    def unlinked(self) -> Texts:
         """Columns that are published apart from others, according to the publisher."""
         return tuple(self.policy.get("publish", {}).get("unlinked", ()))
 
     @property
-    def parts(self) -> tuple[str, ...]:
+    def parts(self) -> Texts:
         """Names of the tables."""
         return parts_of(self.form, self.semantics, self.sensitives, self.unlinked)
 
@@ -262,22 +262,22 @@ class Certificate:
         return {part: [*map(folder.joinpath, files)] for part, files in names.items()}
 
     @property
-    def beside(self) -> tuple[str, ...]:
+    def beside(self) -> Texts:
         """The other columns, which are published unchanged."""
         return tuple(self.schema.get("other", ()))
 
     @property
-    def known(self) -> tuple[str, ...]:
+    def known(self) -> Texts:
         """The columns that identify people: quasi-identifiers."""
         return tuple(self.schema.get("quasi_identifiers", ()))
 
     @property
-    def exact(self) -> tuple[str, ...]:
+    def exact(self) -> Texts:
         """In the bucketized form, the columns by which people can be recognized."""
         return self.known if self.form == "bucketized" else ()
 
     @property
-    def columns(self) -> dict[str, tuple[str, ...]]:
+    def columns(self) -> dict[str, Texts]:
         """The columns of each table: no others may be in its file."""
         quasi_identifiers = self.known
         if self.parts == ("release",):
@@ -289,7 +289,7 @@ class Certificate:
         return columns
 
     @property
-    def tables_of_sensitive(self) -> dict[str, tuple[str, ...]]:
+    def tables_of_sensitive(self) -> dict[str, Texts]:
         """The columns of each table of sensitive values."""
         apart = (*self.unlinked, *multivalued_columns(self.semantics, self.sensitives))
         return parts_of_sensitive(self.sensitives, apart)
@@ -328,7 +328,7 @@ _LISTS = ("notes", "groups", "findings", "commas", "after")
 
 
 def _model(
-    name: str, types: Mapping[str, Any], keys: Mapping[str, str], **further_fields: Any
+    name: str, types: Table, keys: Mapping[str, str], **further_fields: Any
 ) -> type[Settings]:
     """The model of a table of a certificate file: the fields in `keys`, under the keys there."""
     columns: dict[str, Any] = {}
@@ -393,16 +393,14 @@ def check_certificate(table: Any, name: str, kinds: Kinds = OURS) -> dict[str, A
 
 def parts_of(
     form: str, semantics: Any, sensitives: Sequence[str] = ("",), unlinked: Sequence[str] = ()
-) -> tuple[str, ...]:
+) -> Texts:
     """Names of the tables of a release."""
     one_table = form == "generalized" and semantics == "single"
     apart = (*unlinked, *multivalued_columns(semantics, sensitives))
     return ("release",) if one_table else ("people", *parts_of_sensitive(sensitives, apart))
 
 
-def parts_of_sensitive(
-    sensitives: Sequence[str], unlinked: Sequence[str]
-) -> dict[str, tuple[str, ...]]:
+def parts_of_sensitive(sensitives: Sequence[str], unlinked: Sequence[str]) -> dict[str, Texts]:
     """The columns of each table of sensitive values; linked columns share a table.
 
     >>> parts_of_sensitive(["disease", "income"], ["income"])

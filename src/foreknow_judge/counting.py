@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -71,7 +72,7 @@ class Column(NamedTuple):
             column.codes.astype(np.int64) + start
             for column, start in zip(columns, starts, strict=False)
         ]
-        return cls.of([text for column in columns for text in column.texts], np.concatenate(codes))
+        return cls.of([*chain(*(column.texts for column in columns))], np.concatenate(codes))
 
 
 class DistinctRows(NamedTuple):
@@ -229,6 +230,12 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
     def totals(self) -> Ints:
         """How many people have each value, over all groups."""
         return sums_at(self.codes, self.counts, len(self.names))
+
+    @property
+    def holders(self) -> dict[Any, int]:
+        """How many people have each value that somebody has, in order of the values."""
+        people = zip(self.names, self.totals.tolist(), strict=True)
+        return {value: n_holders for value, n_holders in people if n_holders}
 
     def merged(self, one_of: Mapping[str, str]) -> GroupBags:
         """The same counts with values merged; `one_of` gives the new name of each."""

@@ -23,6 +23,8 @@ Ratio: TypeAlias = tuple[int, int]
 # (never 0), and those of other values that its law takes. The odds are lower with fewer people, and
 # with more in all the other places.
 Cell: TypeAlias = Sequence[int]
+# A ratio of a cell, if so many of its group are known.
+Law: TypeAlias = Callable[[Cell, int], Ratio]
 
 
 class Worst(NamedTuple):
@@ -194,15 +196,13 @@ def numbers_of_cells(
 class Theorem2(NamedTuple):
     """Theorem 2 for given k and m; both functions are given how many of the group are known."""
 
-    against: Callable[[Cell, int], Ratio]  # odds against the target
-    none_linked: Callable[[Cell, int], Ratio]  # chance that no linked person has the value
+    against: Law  # odds against the target
+    none_linked: Law  # chance that no linked person has the value
     k: int
     m: int
 
     @classmethod
-    def of(
-        cls, semantics: str, k: int, m: int, against: Callable[[Cell, int], Ratio] | None = None
-    ) -> Theorem2:
+    def of(cls, semantics: str, k: int, m: int, against: Law | None = None) -> Theorem2:
         """The law for one of the three semantics, with its odds or with others, `against`."""
         usual, none_linked = _LAWS[semantics]
         chance = cache(lambda people, holders, n_known: none_linked(people, holders, n_known, m))
@@ -290,7 +290,7 @@ def _none_linked_of_many(people: int, holders: int, n_known: int, m: int) -> Rat
     return (people - n_known - m) ** holders, (people - n_known) ** holders
 
 
-_LAWS: dict[str, tuple[Callable[[Cell, int], Ratio], Callable[[int, int, int, int], Ratio]]] = {
+_LAWS: dict[str, tuple[Law, Callable[[int, int, int, int], Ratio]]] = {
     "single": (_odds_single, _none_linked),
     "set": (_odds_set, _none_linked),
     "multiset": (_odds_multiset, _none_linked_of_many),

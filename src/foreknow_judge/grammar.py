@@ -24,7 +24,7 @@ from pydantic import (
 from foreknow_judge.errors import InputError, UnsupportedError
 from foreknow_judge.json_values import plain
 from foreknow_judge.numbers import as_fraction, as_threshold, shown
-from foreknow_judge.settings import Settings, Table, one_or_several
+from foreknow_judge.settings import Settings, Table, Texts, one_or_several
 
 S = TypeVar("S", bound=Collection[str])
 Semantics: TypeAlias = Literal["single", "set", "multiset"]
@@ -172,7 +172,7 @@ class RequireTable(Settings):
         return Secret(self.values, self.excluded, sets, self.within)
 
     @property
-    def known(self) -> tuple[str, ...]:
+    def known(self) -> Texts:
         """The columns that it says are known of everybody."""
         return self.knowing or ()
 
@@ -257,7 +257,7 @@ def as_times(number: Any, name: str = "at_most_times") -> Fraction:
     return times
 
 
-def labels_of(key: str, values: Any) -> tuple[str, ...]:
+def labels_of(key: str, values: Any) -> Texts:
     """Labels as texts, which is how they are compared, since a CSV file has no types."""
     if isinstance(values, (str, Mapping)) or not isinstance(values, Iterable):
         raise ValueError(f"{key} must be a list, such as [{values!r}]")
@@ -364,8 +364,8 @@ class SchemaTable(Settings):
 
 
 def require_table(
-    knowledge: Mapping[str, Any],
-    criteria: Mapping[str, Any],
+    knowledge: Table,
+    criteria: Table,
     base: type[RequireTable],
     n_points: int,
 ) -> Any:

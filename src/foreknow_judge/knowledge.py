@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import chain
 from typing import Any, NamedTuple
 
 from foreknow_judge.counting import Bag, Group, GroupBags
@@ -94,7 +95,7 @@ def possible_holders(question: Question) -> ImpossibleCounts | None:
     if question.width is not None or release.semantics != "single":
         raise CertificateError("one-value-only", "impossible")
     bags, people = _joint_values(question)
-    of_value = {value: kind for bag in bags.values() for value, kind, _ in bag}
+    of_value = {value: kind for value, kind, _ in chain(*bags.values())}
     kinds = {of_value[name] for name in question.members if name in of_value}
     nothing = RuleSet()
     if len(kinds) > 1:
@@ -198,15 +199,10 @@ def _least_prior(question: Question, settings: PriorSettings) -> Fraction | None
     for table in settings.tables:
         chances = Chances(table)
         people = people_with(question.written, chances.attributes, question.columns)
-        present = {value for _, bag in question.held.values() for value in bag} & set(
-            question.about
-        )
+        present = question.held.holders.keys() & {*question.about}
         sets = [question.members] if question.members else [[value] for value in present]
-        priors += [
-            chances.any(signature, values)
-            for signature in set().union(*people.values())
-            for values in sets
-        ]
+        for signature in {*chain(*people.values())}:
+            priors += [chances.any(signature, values) for values in sets]
     return min((prior for prior in priors if prior), default=None)
 
 

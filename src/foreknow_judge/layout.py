@@ -6,14 +6,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from foreknow_judge.settings import Texts
+
 
 class Seen(NamedTuple):
     """The columns beside one sensitive column, as one adversary sees them."""
 
     secret: str  # the column that must stay hidden
     # columns whose values the adversary knows of everybody: they divide groups
-    known: tuple[str, ...] = ()
-    assumed: tuple[str, ...] = ()  # the others, which the adversary is assumed not to know
+    known: Texts = ()
+    assumed: Texts = ()  # the others, which the adversary is assumed not to know
 
     def with_priors(self, by: Collection[str]) -> Seen:
         """The same for an adversary who has priors by some columns."""
@@ -41,7 +43,7 @@ class Layout:
     """Which sensitive and other columns of a release stand beside each other in its rows."""
 
     main: str = ""  # the sensitive column that is meant where none is named
-    linked: tuple[str, ...] = ()  # columns that stand in the same rows
+    linked: Texts = ()  # columns that stand in the same rows
 
     def __post_init__(self) -> None:
         if len(self.linked) < 2:  # nothing stands beside it
@@ -72,10 +74,9 @@ class Layout:
         These are columns side by side that every adversary asks for or knows, and columns by
         which every criterion that counts people tells them apart.
         """
-        first_columns, *other_columns = of_people or [()]
-        told_apart = [
-            name for name in first_columns if all(name in columns for columns in other_columns)
-        ]
+        first_columns, *_ = of_people or [()]
+        by_all = {*first_columns}.intersection(*of_people)
+        told_apart = [name for name in first_columns if name in by_all]
         if not sights_on_values:
             return told_apart
         sights = [
@@ -83,18 +84,17 @@ class Layout:
             for sight in sights_on_values
             if sight.secret in self.linked
         ]
-        common_columns = [
-            name for name in self.linked if sights and all(name in columns for columns in sights)
-        ]
+        seen_by_all = set[str]().union(*sights).intersection(*sights)
+        common_columns = [name for name in self.linked if name in seen_by_all]
         return [*common_columns, *(name for name in told_apart if name not in self.linked)]
 
-    def assumed(self, sights_on_values: Iterable[Seen]) -> dict[str, tuple[str, ...]]:
+    def assumed(self, sights_on_values: Iterable[Seen]) -> dict[str, Texts]:
         """For each secret, the columns beside it that some adversary is assumed not to know."""
         assumed_by_secret: dict[str, set[str]] = {}
         for sight in sights_on_values:
             assumed_by_secret.setdefault(sight.secret, set()).update(sight.assumed)
-        return {
-            secret: tuple(name for name in self.linked if name in columns)
-            for secret, columns in assumed_by_secret.items()
-            if columns
-        }
+        in_order = dict[str, Texts]()
+        for secret, columns in assumed_by_secret.items():
+            if columns:
+                in_order[secret] = tuple(name for name in self.linked if name in columns)
+        return in_order

@@ -41,7 +41,9 @@ _SIMPLER = {
 }
 
 Field: TypeAlias = tuple[int, bytes]  # a type of Thrift's compact protocol, and the content
-Content: TypeAlias = Field | bytes | int
+# What a field holds: a text, a flag, a whole number of 32 bits, a list, or fields by their numbers
+# (a structure); or a `Field`.
+Content: TypeAlias = Any
 Codes: TypeAlias = NDArray[np.int32] | NDArray[np.uint16]
 Places: TypeAlias = NDArray[np.int64]
 
@@ -77,15 +79,14 @@ def layout(parts: Iterable[pa.Table]) -> Iterator[bytes]:
     """The bytes of a file, piece by piece: of an empty table, and of row groups."""
     yield _MAGIC
     place, rows = len(_MAGIC), 0
-    elements: list[Field] = []
-    groups: list[Field] = []
+    elements, groups = list[Content](), list[Content]()
     for part in parts:
         if rows % ROWS or len(part) > ROWS:
             raise ValueError(f"row groups have {ROWS} rows, but for the last")
         columns = dict(zip(part.column_names, map(_simpler, part.columns), strict=True))
         if not elements:
-            root = _struct({3: 0, 4: b"schema", 5: len(columns)})
-            elements = [root, *(_element(name, x.type) for name, x in columns.items())]
+            elements = [{3: 0, 4: b"schema", 5: len(columns)}]
+            elements += [_element(name, column.type) for name, column in columns.items()]
         if not len(part):
             continue
         start, chunks = place, []
@@ -94,27 +95,26 @@ def layout(parts: Iterable[pa.Table]) -> Iterator[bytes]:
             yield content
             place += len(content)
             chunks.append(chunk)
-        groups.append(_struct({1: _list(chunks), 2: _int64(place - start), 3: _int64(len(part))}))
+        groups.append({1: chunks, 2: _int64(place - start), 3: _int64(len(part))})
         rows += len(part)
-    columns_and_rows = {2: _list(elements), 3: _int64(rows), 4: _list(groups)}
-    _, content = _struct({1: 2, **columns_and_rows, 6: _MAKER})
+    _, content = _struct({1: 2, 2: elements, 3: _int64(rows), 4: groups, 6: _MAKER})
     yield content + len(content).to_bytes(4, "little") + _MAGIC
 
 
 def _simpler(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The column, cast to a type that we write if its type is a variant of one."""
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    kind = _undone(column.type)
     if pa.types.is_timestamp(kind) and kind.unit == "s":
         return column.cast(pa.timestamp("ms", kind.tz))
     return column.cast(_SIMPLER[kind]) if kind in _SIMPLER else column
 
 
-def _element(name: str, kind: pa.DataType) -> Field:
+def _element(name: str, kind: pa.DataType) -> Content:
     """The schema element of a column, for the footer."""
     kind = _undone(kind)
     physical, meaning = _stored(name, kind)
     size = {2: _width(kind)} if physical == _BYTES else {}
-    return _struct({1: physical, **size, 3: _OPTIONAL, 4: name.encode(), **meaning})
+    return {1: physical, **size, 3: _OPTIONAL, 4: name.encode(), **meaning}
 
 
 def _undone(kind: pa.DataType) -> pa.DataType:
@@ -130,24 +130,23 @@ def _stored(name: str, kind: pa.DataType) -> tuple[int, dict[int, Content]]:
     if types.is_float32(kind) or types.is_float64(kind):
         return _FLOAT if kind.bit_width == 32 else _DOUBLE, {}
     if types.is_string(kind):
-        return _TEXT, {6: 0, 10: _struct({1: _struct({})})}
+        return _TEXT, {6: 0, 10: {1: {}}}
     if types.is_date32(kind):
-        return _INT32, {6: 6, 10: _struct({6: _struct({})})}
+        return _INT32, {6: 6, 10: {6: {}}}
     if types.is_integer(kind):
         bits, signed = kind.bit_width, types.is_signed_integer(kind)
         converted = bits.bit_length() - 4 + (15 if signed else 11)
-        logical = _struct({1: (3, bytes([bits])), 2: signed})
+        logical = {10: {1: (3, bytes([bits])), 2: signed}}
         plain = signed and bits >= 32
-        meaning = {} if plain else {6: converted, 10: _struct({10: logical})}
+        meaning = {} if plain else {6: converted, 10: logical}
         return _INT64 if bits == 64 else _INT32, meaning
     if types.is_decimal128(kind) and kind.scale >= 0:
-        logical = _struct({5: _struct({1: kind.scale, 2: kind.precision})})
+        logical = {5: {1: kind.scale, 2: kind.precision}}
         return _BYTES, {6: 5, 7: kind.scale, 8: kind.precision, 10: logical}
     if (types.is_time(kind) or types.is_timestamp(kind)) and kind.unit in ("ms", "us"):
         dated, fine = types.is_timestamp(kind), kind.unit == "us"
-        unit = _struct({2 if fine else 1: _struct({})})
         zoned = dated and kind.tz is not None
-        logical = _struct({8 if dated else 7: _struct({1: zoned, 2: unit})})
+        logical = {8 if dated else 7: {1: zoned, 2: {2 if fine else 1: {}}}}
         converted = (9 if dated else 7) + fine
         return _INT64 if dated or fine else _INT32, {6: converted, 10: logical}
     raise pa.ArrowNotImplementedError(
@@ -160,7 +159,7 @@ def _width(kind: pa.DataType) -> int:
     return int((10**kind.precision - 1).bit_length() // 8 + 1)
 
 
-def _chunk(name: str, column: pa.ChunkedArray, place: int) -> tuple[bytes, Field]:
+def _chunk(name: str, column: pa.ChunkedArray, place: int) -> tuple[bytes, Content]:
     """The pages of a column that begin at a place, and what the footer says of them."""
     array = column.unify_dictionaries().combine_chunks()
     kind = _undone(array.type)
@@ -183,16 +182,16 @@ def _chunk(name: str, column: pa.ChunkedArray, place: int) -> tuple[bytes, Field
     else:
         codes, starts, entries = coded
         encoding, encodings = _BY_ENTRY, [_PLAIN, _RUNS, _BY_ENTRY]
-        header = _struct({1: len(entries), 2: _PLAIN})
+        header = {1: len(entries), 2: _PLAIN}
         first = _page(_ENTRIES_PAGE, 7, header, _plain(entries))
         width = max((len(entries) - 1).bit_length(), 1)
         rows = levels + bytes([width]) + _runs(codes, starts, width)
-    header = _struct({1: len(array), 2: encoding, 3: _RUNS, 4: _RUNS})
+    header = {1: len(array), 2: encoding, 3: _RUNS, 4: _RUNS}
     content = first + _page(_DATA_PAGE, 5, header, rows)
     metadata: dict[int, Content] = {
         1: physical,
-        2: _list(encodings),
-        3: _list([name.encode()]),
+        2: encodings,
+        3: [name.encode()],
         4: 0,  # no codec
         5: _int64(len(array)),
         6: _int64(len(content)),
@@ -201,10 +200,10 @@ def _chunk(name: str, column: pa.ChunkedArray, place: int) -> tuple[bytes, Field
     }
     if first:
         metadata[11] = _int64(place)
-    return content, _struct({2: _int64(0), 3: _struct(metadata)})
+    return content, {2: _int64(0), 3: metadata}
 
 
-def _page(kind: int, key: int, header: Field, content: bytes) -> bytes:
+def _page(kind: int, key: int, header: Content, content: bytes) -> bytes:
     """A page with its header; field `key` of this is the `header` of its kind."""
     if len(content) > _LONGEST:
         raise pa.ArrowCapacityError("a column has more than 2 GB of text in some rows")
@@ -315,7 +314,11 @@ def _int64(number: int) -> Field:
 
 
 def _field(content: Content) -> Field:
-    """A field: texts, flags and whole numbers of 32 bits by their types in Python."""
+    """A field, by the type of what it holds."""
+    if isinstance(content, Mapping):
+        return _struct(content)
+    if isinstance(content, list):
+        return _list(content)
     if isinstance(content, bytes):
         return 8, _varint(len(content)) + content
     if isinstance(content, bool):

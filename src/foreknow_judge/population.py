@@ -53,7 +53,7 @@ class Population(NamedTuple):
     def digest(self) -> str:
         """A digest of its content, in whatever order it was read."""
         order = sorted(range(len(self.columns)), key=lambda i: self.columns[i])
-        rows = [[*(row[i] for i in order), row[-1]] for row in self.people]
+        rows = [[*map(row.__getitem__, order), row[-1]] for row in self.people]
         rows.sort(key=lambda row: [(cell is not None, str(cell)) for cell in row])
         text = json.dumps([[self.columns[i] for i in order], rows])
         return hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
@@ -154,7 +154,7 @@ class _LabelReader:
         if any(not 2 <= len(row) == len(tree[0]) for row in tree or ()):
             raise CertificateError("malformed-tree")
         self.texts, self._column = texts, column
-        self._rows = {str(row[0]): [str(cell) for cell in row] for row in tree or ()}
+        self._rows = {str(row[0]): [*map(str, row)] for row in tree or ()}
         self._order = {str(value): place for place, value in enumerate(order or ())}
         self._nodes: dict[tuple[int, str], set[Any]] = {}
         for text, row in self._rows.items():
@@ -254,7 +254,7 @@ class _LabelReader:
         if quoted is not None and present_label != label:
             bare = present_label.split(AMONG)
             ways = [quoted, bare if len(bare) == len(quoted) else quoted]  # quotes of the values
-            occurring = [members for members in ({*way} & self.texts for way in ways) if members]
+            occurring = [*filter(None, ({*way} & self.texts for way in ways))]
             yield from ({*members, None} & self.texts for members in occurring or [set()])
             return
         if quoted is not None:

@@ -99,7 +99,7 @@ def remarks_on_values(
     unrequired, ends, names = list[str](), set[Any](), dict[str, set[Any]]()
     single: dict[str, Any] = {}
     for column, groups in columns.items():
-        alike_values |= {*alike(_holders(groups))}
+        alike_values |= {*alike(groups.holders)}
         questions_of_column = [
             question
             for question in questions or ()
@@ -137,12 +137,6 @@ def remarks_on_values(
     }
 
 
-def _holders(groups: GroupBags) -> dict[str, int]:
-    """How many people have each value that somebody has, in order of the values."""
-    people = zip(groups.names, groups.totals.tolist(), strict=True)
-    return {value: n_holders for value, n_holders in people if n_holders}
-
-
 def values_about(secret: Secret, values: Collection[str]) -> set[str]:
     """The values of a column that a secret is about, alone or among others."""
     if secret.sets:
@@ -153,7 +147,7 @@ def values_about(secret: Secret, values: Collection[str]) -> set[str]:
 
 def _unprotected(groups: GroupBags, questions: Iterable[Question]) -> dict[str, int]:
     """Values that no requirement is about, and how many people have each."""
-    free = _holders(groups)
+    free = groups.holders
     for question in questions:
         secrets = values_about(question.secret, groups.names)
         if SHOWN_ELSEWHERE in question.secret.excluded:
@@ -169,7 +163,7 @@ def _single_values(groups: GroupBags, questions: Sequence[Question]) -> dict[str
     in_sets = [values_about(secret, groups.names) for secret in secrets if secret.sets]
     secret_values = set[str]().union(*single).difference(*in_sets)
     remarks: dict[str, Any] = {}
-    holders = _holders(groups)
+    holders = groups.holders
     values, people = len(holders), sum(holders.values())
     if single and len(single) == len(questions) and people >= _FEW and values * 10 >= people * 8:
         remarks["values_and_people"] = values, people
@@ -184,7 +178,7 @@ def _single_values(groups: GroupBags, questions: Sequence[Question]) -> dict[str
 
 def _named_values(groups: GroupBags, questions: Iterable[Question]) -> dict[str, Any]:
     """Remarks on the values that requirements on a column name; see `Scope`."""
-    present = sorted(_holders(groups))
+    present = sorted(groups.holders)
     present_set, absent, idle, no_numbers = {*present}, set[str](), set[str](), set[str]()
     begin_alike = set[tuple[str, str]]()
     for question in questions:

@@ -10,16 +10,17 @@ from foreknow_judge.errors import CertificateError
 from foreknow_judge.grammar import ImpossibleTable, SchemaTable
 from foreknow_judge.layout import multivalued_columns
 from foreknow_judge.named_values import range_of
+from foreknow_judge.settings import Texts
 
 
 @dataclass(frozen=True)
 class Roles:
     """The columns of a release by role; each column has one role."""
 
-    quasi_identifiers: tuple[str, ...]
-    sensitives: tuple[str, ...]
-    other: tuple[str, ...]
-    shared: tuple[str, ...] = ()  # sensitive columns of which a household has one value
+    quasi_identifiers: Texts
+    sensitives: Texts
+    other: Texts
+    shared: Texts = ()  # sensitive columns of which a household has one value
     shown: str = ""  # the column that says which row of a household shows it
 
     @classmethod

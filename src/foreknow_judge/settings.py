@@ -21,6 +21,7 @@ from foreknow_judge.errors import CertificateError
 
 # A table of a policy or a certificate, as it is read from a file.
 Table: TypeAlias = Mapping[str, Any]
+Texts: TypeAlias = tuple[str, ...]  # names of columns, files or values
 
 Amount = Annotated[int, Field(ge=0)]
 FromOne = Annotated[int, Field(ge=1, strict=True)]

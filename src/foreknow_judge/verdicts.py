@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields
+from itertools import chain
 from typing import Any
 
 from foreknow_judge.counting import GroupBags, Measured
@@ -233,7 +234,7 @@ def _of_sets(
     """The groups with each set counted as one value, for a criterion."""
     values = set(groups.names)
     sets = _sets(release, table, values)
-    members = [value for values_of_set in sets.values() for value in values_of_set]
+    members = [*chain(*sets.values())]
     if not allowed or len(set(members)) < len(members):
         raise CertificateError("wrong-sets", key)
     return _merged(groups, sets, values)

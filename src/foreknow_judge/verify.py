@@ -48,7 +48,7 @@ from foreknow_judge.kept_priors import KeptPriors
 from foreknow_judge.registry import OURS, Kinds
 from foreknow_judge.remarks import NOT_JUDGED, remarks_of_files
 from foreknow_judge.scope import CLAIMED, Scope
-from foreknow_judge.settings import Table
+from foreknow_judge.settings import Table, Texts
 from foreknow_judge.text import people_text, some
 from foreknow_judge.verdict import NOTHING_JUDGED, Verdict
 from foreknow_judge.verdicts import read_requirements, verdicts
@@ -105,23 +105,23 @@ class Verification(Plain):
     version: ClassVar[int] = 1
     _told = "* limits_inference"
 
-    files: tuple[str, ...]
+    files: Texts
     people: int
     n_groups: int
-    groups: tuple[str, ...]
+    groups: Texts
     sensitive: str
-    beside: tuple[str, ...]
+    beside: Texts
     findings: tuple[Verdict, ...]
     requirements: tuple[Table, ...] = field(repr=False)
     own_policy: bool = False
-    unchanged: tuple[str, ...] = ()
-    not_judged: tuple[str, ...] = ()
-    to_keep: tuple[str, ...] = ()
-    claimed: tuple[str, ...] = ()
+    unchanged: Texts = ()
+    not_judged: Texts = ()
+    to_keep: Texts = ()
+    claimed: Texts = ()
     scope: Scope = field(default_factory=Scope)
     claimed_scope: Scope = field(default_factory=Scope)
     semantics: Any = "single"
-    sensitives: tuple[str, ...] = ()
+    sensitives: Texts = ()
     counts_people: bool = False
     after: tuple[tuple[str, int], ...] = ()
     people_of_all: int = 0
@@ -171,7 +171,7 @@ class OwnPolicy(NamedTuple):
     """A policy of the reader, by which a release is judged in place of the publisher's."""
 
     tables: Table  # as a certificate has them
-    populations: Mapping[str, Any]  # by their digests
+    populations: Table  # by their digests
     # Its ``[[require]]`` tables with labels of hierarchies written as values of the release.
     written_out: Callable[[Written], Sequence[Table]]
 
@@ -374,7 +374,7 @@ class _RequirementsAtHand(NamedTuple):
     """The requirements, and for the positions of those that cannot be judged, what they lack."""
 
     required: Sequence[Any]
-    populations: Mapping[str, Any]
+    populations: Table
     kept: KeptPriors | None = None
     unjudged: Mapping[int, str] = {}
 
@@ -543,9 +543,7 @@ def populations_of(certificate: Certificate, places: Any) -> dict[str, Any]:
     return populations
 
 
-def written_of(
-    certificate: Certificate, tables: Mapping[str, Any], populations: Mapping[str, Any]
-) -> Written:
+def written_of(certificate: Certificate, tables: Table, populations: Table) -> Written:
     """The tables of a release, or their files, as the `Written` release that is judged."""
     parts = dict[str, str]()
     for part, columns in certificate.tables_of_sensitive.items():

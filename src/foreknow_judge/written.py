@@ -202,11 +202,11 @@ class Written:
 def suppressed_columns(release: Written) -> tuple[str, ...]:
     """Group columns of which nothing is published: all labels are ``*``."""
     labelled = release.groups if release.form == "generalized" else ()
-    return tuple(
-        column
-        for column, labels in zip(labelled, release.held.labels, strict=False)
-        if all(set(label or "") == {"*"} for label in labels.texts)
-    )
+    suppressed = []
+    for column, labels in zip(labelled, release.held.labels, strict=False):
+        if all(label and not label.strip("*") for label in labels.texts):
+            suppressed.append(column)
+    return tuple(suppressed)
 
 
 def not_rounded(certificate: Any, release: Written) -> Iterator[str]:
