@@ -103,35 +103,38 @@ class _Part(NamedTuple):
 
     @property
     def asked(self) -> Any:
-        """By case and value, whether it is a secret or belongs to one."""
+        """Whether a value is a secret or belongs to one, by case and value."""
         return self.secrets < len(self.question.names)
 
     @property
     def of_column(self) -> Any:
-        """By case and column of odds, the place of its secret; values of one secret have one."""
+        """The place of each column's secret, by case; the values of one secret have one column."""
         return self.secrets.min(axis=1, keepdims=True) if self.question.united else self.secrets
 
     @property
     def able(self) -> Any:
-        """By case, signature and column of odds, whether such people may have the secret."""
+        """Whether people may have the secret, by case, signature and column of odds."""
         able = self.asked[:, None] & (self.chances[:, :, : self.secrets.shape[1]] > 0)
         return able.any(axis=2, keepdims=True) if self.question.united else able
 
-    def odds_of_all(self, ruled_out: int, known: Sequence[int]) -> Any:
-        """The odds of everybody, by `known`, case, signature and column."""
-        if not known:
+    def odds_of_all(self, ruled_out: int, numbers_known: Sequence[int]) -> Any:
+        """The odds of everybody, by number of known people, case, signature and column."""
+        if not numbers_known:
             return np.empty((0, *self.able.shape))
         values, signatures = range(self.secrets.shape[1]), range(len(self.shape[0]))
-        odds = [self.odds(who, values, ruled_out, known) for who in signatures]
+        odds = [self.odds(who, values, ruled_out, numbers_known) for who in signatures]
         return np.stack(odds, axis=2)
 
-    def odds(self, who: int, values: Any, ruled_out: int, known: Sequence[int]) -> Any:
-        """The odds against some values of people of one signature, by `known`, case and column.
+    def odds(self, who: int, values: Any, ruled_out: int, numbers_known: Sequence[int]) -> Any:
+        """The odds against some values of people of one signature, by case and column.
 
-        So many values are ruled out; `known` are the numbers of people whose values are known.
+        So many values are ruled out. There are odds for each number of people who are known.
         """
         (people, counts), chances, asked = self.shape, self.chances, self.asked
-        ruled_out, known = min(ruled_out, len(counts)), [min(n, sum(people)) for n in known]
+        ruled_out, numbers_known = (
+            min(ruled_out, len(counts)),
+            [min(n, sum(people)) for n in numbers_known],
+        )
         holders, swaps = np.array([counts]), ~np.eye(len(counts), dtype=bool)[None, values]
         if self.question.united:
             swaps = ~asked[:, None]
@@ -143,13 +146,13 @@ class _Part(NamedTuple):
         mine = chances[:, who]
         gains = np.where(swaps, _over(mine[:, None], mine[:, values, None] * self.scale, 0), 0)
         losses = chances[:, :, values, None] * self.inverse[:, :, None]
-        others = np.array(people) - (np.arange(len(people)) == who)
-        partners = np.broadcast_to((others[:, None] * (chances > 0))[:, :, None], losses.shape)
+        n_others = np.array(people) - (np.arange(len(people)) == who)
+        partners = np.broadcast_to((n_others[:, None] * (chances > 0))[:, :, None], losses.shape)
         order = np.argsort(losses, axis=1)
-        losses, partners = (np.take_along_axis(each, order, 1) for each in (losses, partners))
+        losses, partners = (np.take_along_axis(array, order, 1) for array in (losses, partners))
         before = np.cumsum(partners, axis=1) - partners
         weights = []  # by how many holders of a value are known
-        for n_known in range(max(known, default=0) + 1):
+        for n_known in range(max(numbers_known, default=0) + 1):
             unknown = np.maximum(holders - n_known, 0)[:, None]
             swapped = np.clip(unknown[:, None] - before, 0, partners)
             is_lacking = unknown > partners.sum(axis=1)
@@ -157,8 +160,8 @@ class _Part(NamedTuple):
             weights.append(np.where(gains > 0, weight, 0))
         lowest = _least(weights, ruled_out)
         able = asked[:, values] & (mine[:, values] > 0)
-        in_favour = np.zeros((len(known), *able.shape), mine.dtype)
-        for place, n_known in enumerate(known):
+        in_favour = np.zeros((len(numbers_known), *able.shape), mine.dtype)
+        for place, n_known in enumerate(numbers_known):
             favour = _over(np.array(counts)[values], lowest[ruled_out, n_known], inf)
             in_favour[place] = np.where(able, favour, 0)
         if self.question.united:
@@ -179,11 +182,11 @@ class _Person(NamedTuple):
         """The place of the secret among the names."""
         return int(self.part.of_column[self.case, self.column])
 
-    def odds(self, ruled_out: int, known: Sequence[int]) -> list[Any]:
-        """The odds by `known`, as fractions or infinity."""
+    def odds(self, ruled_out: int, numbers_known: Sequence[int]) -> list[Any]:
+        """The odds by `numbers_known`, as fractions or infinity."""
         part = self.part.exactly(self.case)
         values = np.flatnonzero(part.asked[0]) if part.question.united else [self.column]
-        odds = part.odds(self.signature, values, ruled_out, known)
+        odds = part.odds(self.signature, values, ruled_out, numbers_known)
         return [x if x == inf else Fraction(x) for x in odds[:, 0, 0]]
 
     @classmethod
@@ -221,10 +224,10 @@ def worst_exchanged(
             parts.append(_Part.of(shape, cases[start : start + step], question))
     largest = max((sum(people) for people, _ in shapes), default=0)
     # Of each linked person, one more is known than of the one before.
-    known = [n_known + i for i in range(1, min(n_linked, largest) + 1)]
+    numbers_known = [n_known + i for i in range(1, min(n_linked, largest) + 1)]
     targets = linked = [part.able for part in parts]
     if not any(((part.chances > 0) & (part.chances < _EXTREME)).any() for part in parts):
-        targets, linked = _nearly_worst(parts, question, known, relative)
+        targets, linked = _nearly_worst(parts, question, numbers_known, relative)
     factors: dict[int, Fraction] = {}
     worst_cases = []
     for person in _Person.among(parts, targets):
@@ -234,7 +237,7 @@ def worst_exchanged(
                 mask & (part.of_column == secret)[:, None]
                 for part, mask in zip(parts, linked, strict=True)
             ]
-            factors[secret] = _none_linked(_Person.among(parts, ties), known)
+            factors[secret] = _none_linked(_Person.among(parts, ties), numbers_known)
         (odds,) = person.odds(ruled_out, [n_known])
         chance = Fraction(0) if odds == inf else 1 / (1 + odds * factors[secret])
         case = person.part.cases[person.case]
@@ -309,12 +312,12 @@ def _least(weights: Sequence[Any], most_ruled_out: int) -> dict[tuple[int, int],
 
 
 def _nearly_worst(
-    parts: Sequence[_Part], question: ExchangeQuestion, known: Sequence[int], relative: bool
+    parts: Sequence[_Part], question: ExchangeQuestion, numbers_known: Sequence[int], relative: bool
 ) -> tuple[list[Any], list[Any]]:
-    """By part: who may be the worst target of all, and who has the lowest odds of linked people."""
+    """Who may be the worst target of all, and who has the lowest odds of linked people, by part."""
     ruled_out, n_known, _ = question.amounts
-    odds_of_linked = [part.odds_of_all(0, known) for part in parts]
-    lowest = np.full((len(known), len(question.names) + 1), inf)
+    odds_of_linked = [part.odds_of_all(0, numbers_known) for part in parts]
+    lowest = np.full((len(numbers_known), len(question.names) + 1), inf)
     for part, odds in zip(parts, odds_of_linked, strict=True):
         for lowest_of_one, odds_of_one in zip(lowest, odds, strict=True):
             np.minimum.at(lowest_of_one, part.of_column, odds_of_one.min(axis=1))
@@ -335,11 +338,11 @@ def _nearly_worst(
     return [(score > 0) & (score >= top * (1 - _NEAR)) for score in scores], linked
 
 
-def _none_linked(linked: Sequence[_Person], known: Sequence[int]) -> Fraction:
+def _none_linked(linked: Sequence[_Person], numbers_known: Sequence[int]) -> Fraction:
     """A lower bound of the chance that none of the linked people has the secret."""
-    lowest: list[Any] = [inf] * len(known)
+    lowest: list[Any] = [inf] * len(numbers_known)
     for person in linked:
-        lowest = [*map(min, lowest, person.odds(0, known))]
+        lowest = [*map(min, lowest, person.odds(0, numbers_known))]
     factor = Fraction(1)
     for odds in lowest:
         factor *= 1 if odds == inf else odds / (1 + odds)

@@ -144,10 +144,10 @@ NO_RULES: RuleSet = frozenset()
 
 
 def n_able(
-    people: Collection[tuple[Cannot, int]], rules: RuleSet, others: RuleSet = NO_RULES
+    people: Collection[tuple[Cannot, int]], rules: RuleSet, other_rules: RuleSet = NO_RULES
 ) -> int:
     """How many people surely can have values under some rules, and perhaps those under others."""
-    return sum(n for who, n in people if not (who.perhaps & rules or who.surely & others))
+    return sum(n for who, n in people if not (who.perhaps & rules or who.surely & other_rules))
 
 
 class ImpossibleCounts(NamedTuple):
@@ -287,19 +287,19 @@ def numbers_of_group(
     free_counts = sorted(by_kind[NO_RULES].values(), reverse=True)
     for kind, counts in by_kind.items():
         members = n_able(people.items(), kind)
-        for other in by_kind.keys() - {kind, NO_RULES}:
-            members -= min(having[other], n_able(people.items(), kind, other))
+        for other_kind in by_kind.keys() - {kind, NO_RULES}:
+            members -= min(having[other_kind], n_able(people.items(), kind, other_kind))
         for value, holders in counts.items():
             if not is_secret[value]:
                 continue
-            others = sorted((n for x, n in counts.items() if x != value), reverse=True)
+            other_counts = sorted((n for x, n in counts.items() if x != value), reverse=True)
             if kind == NO_RULES:
-                rest = Rest(having[kind] - holders - sum(others[:l]), 0, 0, 0)
+                rest = Rest(having[kind] - holders - sum(other_counts[:l]), 0, 0, 0)
                 yield value, (having[kind], holders, *rest.signed())
                 continue
             n_without = max(members - having[kind], 0)
-            for inside in range(min(l, len(others)) + 1):
-                kind_left = having[kind] - holders - sum(others[:inside])
+            for inside in range(min(l, len(other_counts)) + 1):
+                kind_left = having[kind] - holders - sum(other_counts[:inside])
                 ruled_out = sum(free_counts[: l - inside])
                 rest = Rest(kind_left, n_without, ruled_out, having[NO_RULES])
                 yield value, (members, holders, *rest.signed())
@@ -311,8 +311,8 @@ def odds_with_rules(cell: Cell, n_known: int) -> Ratio:
     Otherwise the target has another value of its kind, or one of the rest that is not ruled out.
     Known people have values of the kind, as far as there are enough.
     """
-    _, holders, *others = cell
-    kind_left, n_without, out, n_free = Rest(*others).signed()
+    _, holders, *rest = cell
+    kind_left, n_without, out, n_free = Rest(*rest).signed()
     of_kind = min(kind_left, n_known)
     n_without, n_free = n_without - (n_known - of_kind), n_free - (n_known - of_kind)
     if n_without <= 0 or n_free <= 0:

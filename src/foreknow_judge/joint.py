@@ -51,17 +51,24 @@ def surest(
     for value, rules, count in bag:
         rules_here = rules if n_able(people, rules) < size else NO_RULES
         counts.setdefault(rules_here, Counter())[value] += count
-    n_secret = {rules: sum(map(held.__getitem__, secret)) for rules, held in counts.items()}
+    n_secret = {
+        rules: sum(map(counts_of_rules.__getitem__, secret))
+        for rules, counts_of_rules in counts.items()
+    }
     free, kinds = _Kind(counts[NO_RULES], n_secret[NO_RULES]), list[_Kind]()
-    for rules, held in counts.items():
+    for rules, counts_of_rules in counts.items():
         if rules == NO_RULES or not n_secret[rules]:
             continue
         members = n_able(people, rules)
-        for others in counts.keys() - {rules, NO_RULES}:
-            beside = l > 0 and not n_secret[others]  # the target may have it, and it is ruled out
-            if beside or any(who.perhaps & others and not who.surely & rules for who, _ in people):
-                members -= min(counts[others].total(), n_able(people, rules, others))
-        kinds.append(_Kind(held, n_secret[rules], members))
+        for other_rules in counts.keys() - {rules, NO_RULES}:
+            is_ruled_out = (
+                l > 0 and not n_secret[other_rules]
+            )  # the target may have it, and it is ruled out
+            if is_ruled_out or any(
+                who.perhaps & other_rules and not who.surely & rules for who, _ in people
+            ):
+                members -= min(counts[other_rules].total(), n_able(people, rules, other_rules))
+        kinds.append(_Kind(counts_of_rules, n_secret[rules], members))
     if len(kinds) > _MOST_KINDS:
         return Fraction(1)
     worst = Fraction(0)
