@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 from tests.methods.art_tables import random_table
-from tests.oracle.art_worlds import (
+from tests.oracle.priors import (
     exists,
     highest_binary,
     highest_joint,

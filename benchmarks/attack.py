@@ -22,7 +22,7 @@ from benchmarks.measure import heading
 from foreknow.attacks.method_runner import Runs
 from foreknow.attacks.worlds import Worlds
 from foreknow.methods.fulldomain.lattice import Lattice
-from foreknow.methods.fulldomain.losses import loss_by
+from foreknow.methods.fulldomain.losses import Loss
 from foreknow.methods.fulldomain.rollup import Rollup
 from foreknow.methods.fulldomain.search import LatticeSearch
 from foreknow.methods.fulldomain.suppression import Judge
@@ -64,7 +64,7 @@ def first_node(table: fk.Microdata, policy: fk.Policy) -> bool:
     """What every run of FullDomain does before it knows anything of values."""
     rollup = Rollup(table)
     lattice = Lattice(rollup.tops)
-    loss = loss_by("ncp", rollup, lattice)
+    loss = Loss(rollup, lattice, "ncp")
     search = LatticeSearch(lattice, rollup, Judge(policy, table.values, 0), loss)
     return search.check(lattice.top)
 

@@ -12,7 +12,7 @@ from itertools import product
 
 import numpy as np
 import pyarrow as pa
-from tests.adversaries.test_facts_on_priors import possible, priors_of, release_of, scene, settled
+from tests.adversaries.test_facts_on_priors import found_of, priors_of, release_of, scene, settled
 from tests.oracle.facts_on_priors import surest
 
 import foreknow as fk
@@ -67,7 +67,7 @@ def exactness() -> None:
         for case in range(CASES):
             drawn = random.Random(f"{amounts} {case}")
             kinds, groups = scene(drawn, "any")
-            if not possible(kinds, groups, "joint"):
+            if found_of(kinds, groups, "joint", fk.Facts()) is None:
                 continue
             held = [([kinds[i] for i in people], bag) for people, bag in groups]
             found = priors_of(kinds, "joint", fk.Facts(*amounts)).disclosures(release_of(groups))

@@ -14,7 +14,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pyarrow as pa
-from tests.oracle.minimize import minimize2
+from tests.oracle.implications import minimize2
 
 import foreknow as fk
 from benchmarks.audit_five_million import ROWS, SIZE, VALUES, make
