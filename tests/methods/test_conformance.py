@@ -1,6 +1,7 @@
 """What holds of every registered method: groups, seeds, refusals, safety, what it publishes."""
 
 import random
+from contextlib import suppress
 from fractions import Fraction
 
 import pyarrow as pa
@@ -8,7 +9,8 @@ import pytest
 from tests.methods.tables import asking
 
 import foreknow as fk
-from foreknow.methods.registry import METHODS
+from foreknow.methods.protocol import traits_of
+from foreknow.methods.registry import METHODS, PROVED, kind_of
 from foreknow_judge.errors import PolicyError
 
 VARIANTS = ["rda", "ria", "gda", "gsa"]
@@ -54,6 +56,20 @@ WHOLE = [0, -3, 2.0, "3", True]
 def test_wrong_parameters(name, given, message):
     with pytest.raises(fk.InputError, match=message):
         getattr(fk, name)(*given)
+
+
+# ---- what init names -----------------------------------------------------------------------------
+
+
+def test_init_asks_every_proved_method():
+    """It loads no others: they do not consult a policy, publish two tables, or need priors."""
+    proved = set()
+    for key, given in CASES:
+        with suppress(fk.InputError):
+            traits = traits_of(kind_of(key)(**given))
+            if traits.consults_policy and traits.proof and traits.form == "generalized":
+                proved.add(key)
+    assert proved == {*PROVED}
 
 
 # ---- ART as it is published ----------------------------------------------------------------------

@@ -30,6 +30,8 @@ OURS: tuple[tuple[str, str], ...] = (
     ("safe", "foreknow.methods.jump.jump:Safe"),
     ("naive", "foreknow.methods.jump.jump:Naive"),
 )
+# Those that consult a policy, publish one table, and have a proof against who knows them.
+PROVED = ("decoy",)
 METHODS: tuple[tuple[str, str], ...] = (
     *OURS,
     *((entry.name, entry.value) for entry in plugins.named("foreknow.methods", dict(OURS))),

@@ -62,7 +62,7 @@ from foreknow.figures import percentage
 from foreknow.hints import Plain, hinted
 from foreknow.methods.proof import AS_REQUIRED
 from foreknow.methods.protocol import as_written, check_needs, traits_of
-from foreknow.methods.registry import OURS, method_of
+from foreknow.methods.registry import PROVED, method_of
 from foreknow.planning.costs import given_away, made_of, sample_of, savings, worth_saying
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
@@ -1414,14 +1414,13 @@ def _k_of(table: Any) -> int:
 
 def _told_to_adversaries(policy: Policy) -> Iterator[str]:
     """The methods whose groups hold a policy also against who knows the method."""
-    for key, _ in OURS:
+    for key in PROVED:
         with suppress(InputError):
             method = method_of(key, policy)
-            traits = traits_of(method)
-            if traits.consults_policy and traits.proof and traits.form == "generalized":
-                check_needs(method, policy)
-                if traits.proof.said(policy) == AS_REQUIRED:
-                    yield key
+            check_needs(method, policy)
+            proof = traits_of(method).proof
+            if proof and proof.said(policy) == AS_REQUIRED:
+                yield key
 
 
 def _from(folder: Path, suggestion: PolicySuggestion, hierarchy: Any) -> dict[str, Any]:
