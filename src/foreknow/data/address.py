@@ -42,9 +42,8 @@ class Address(NamedTuple):
         _, colon, password = self.who.partition(":")
         passwords = [password] if colon else []
         passwords += [part.partition("=")[2] for part in _SECRET.findall(self.query)]
-        return sorted(
-            {text for part in passwords for text in (part, unquote(part)) if text}, key=len
-        )
+        texts = {*passwords, *map(unquote, passwords)}
+        return sorted(filter(None, texts), key=len)
 
 
 def read_address(source: str | Path) -> Address | None:

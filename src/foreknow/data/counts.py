@@ -188,18 +188,17 @@ class GroupCounts:
         groups: Sequence[Label] | None,
         semantics: Semantics,
     ) -> GroupCounts:
-        values = in_order({value for tally in tallies for value in tally})
+        values = in_order(set().union(*tallies))
         code = {value: i for i, value in enumerate(values)}
-        offsets = np.cumsum([0, *(len(tally) for tally in tallies)])
-        cells = [
-            sorted((code[value], count) for value, count in tally.items()) for tally in tallies
-        ]
-        flat = [cell for row in cells for cell in row]
+        offsets = np.cumsum([0, *map(len, tallies)])
+        cells: list[tuple[int, int]] = []
+        for tally in tallies:
+            cells += sorted((code[value], count) for value, count in tally.items())
         return cls(
             whole(sizes, "people"),
             offsets,
-            whole([c for c, _ in flat], "codes"),
-            whole([n for _, n in flat], "counts"),
+            whole([c for c, _ in cells], "codes"),
+            whole([n for _, n in cells], "counts"),
             Labels(values),
             groups,
             semantics,

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -279,13 +280,10 @@ def about_of(rules: Sequence[Rule], values: Mapping[str, Labels]) -> dict[str, B
 
     One that names a value otherwise than the table has it would do nothing, and is refused.
     """
+    about: dict[str, BoolArray] = {}
     for name, labels in values.items():
-        rule_texts = {text for rule in rules if rule.sensitive == name for text in rule.values}
-        refuse_misspelt(name, rule_texts, [*map(str, labels)])
-    return {
-        name: np.array(
-            [chosen(labels, rule.values if rule.sensitive == name else ()) for rule in rules]
-        )
-        for name, labels in values.items()
-        if any(rule.sensitive == name for rule in rules)
-    }
+        named = [rule.values if rule.sensitive == name else () for rule in rules]
+        if any(named):
+            refuse_misspelt(name, {*chain(*named)}, [*map(str, labels)])
+            about[name] = np.array([chosen(labels, texts) for texts in named])
+    return about

@@ -591,7 +591,9 @@ class Release(Plain):
 
         `names` are all of them, in order; the first is one of its own.
         """
-        apart = {name: release.tables for release in releases for name in release.sensitives}
+        apart: dict[str, Any] = {}
+        for release in releases:
+            apart |= dict.fromkeys(release.sensitives, release.tables)
         linked_columns = next(
             (release.beside for release in (self, *releases) if release.beside), ()
         )
@@ -1034,12 +1036,8 @@ class Release(Plain):
         """Columns that make groups, of which nothing is published: ``*`` or ``***`` everywhere."""
         if not self.tables.null_groups:
             return ()
-        parts = self.group_labels.parts
-        return tuple(
-            name
-            for name, (labels, _) in zip(self.group_columns, parts, strict=False)
-            if all(isinstance(label, str) and label and not label.strip("*") for label in labels)
-        )
+        parts = zip(self.group_columns, self.group_labels.parts, strict=False)
+        return tuple(name for name, (labels, _) in parts if all(map(_is_hidden, labels)))
 
     @property
     def name(self) -> str:
@@ -1057,6 +1055,11 @@ class Release(Plain):
             return f"Release({self.name}, not counted yet)"
         counts = self._counted
         return f"Release({self.name}: {counts.n_groups} groups, {counts.n_people} people)"
+
+
+def _is_hidden(label: Any) -> bool:
+    """True if a label stands for any value: ``*`` or ``***``."""
+    return isinstance(label, str) and bool(label) and not label.strip("*")
 
 
 def _sensitives(sensitive: str | Sequence[str], semantics: str = "single") -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from textwrap import shorten
 from typing import Any, cast, get_args
@@ -267,7 +268,7 @@ class Schema:
     @property
     def conditions(self) -> list[str]:
         """The columns that say who cannot have which values."""
-        return list(dict.fromkeys(name for rule in self.impossible for name in rule.where))
+        return list(dict.fromkeys(chain.from_iterable(rule.where for rule in self.impossible)))
 
     @property
     def persons(self) -> list[str]:
@@ -338,7 +339,7 @@ class Schema:
     @property
     def columns(self) -> list[str]:
         """Every column that has a role."""
-        return [column for _, columns in self._by_role() for column in columns]
+        return list(chain.from_iterable(columns for _, columns in self._by_role()))
 
     def naming(self, person: str | None = None) -> Schema:
         """The same with the column that names people: one given, its own, or its only identifier.

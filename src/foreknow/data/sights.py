@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -102,13 +103,10 @@ class Sight:
             sizes = [self.counts.n_groups, *(len(labels) for _, labels in columns)]
             parts, first = combine([self._groups, *(codes for codes, _ in columns)], sizes)
             place = {_parts(label): i for i, label in enumerate(shown_release.counts.groups or ())}
-            labels = [
-                (
-                    *_parts(self.counts.group_label(int(self._groups[row]))),
-                    *(labels[int(codes[row])] for codes, labels in columns),
-                )
-                for row in first.tolist()
-            ]
+            labels = []
+            for row in first.tolist():
+                known = [texts[int(codes[row])] for codes, texts in columns]
+                labels.append((*_parts(self.counts.group_label(int(self._groups[row]))), *known))
             if not all(label in place for label in labels):
                 raise DataError(
                     f"{self._microdata.name}: nobody in the release has what somebody here has in "
@@ -398,25 +396,20 @@ def _joint_cells(
             f"out, or add {ruled_columns[0]!r} to knowing"
         )
     labels = [_parts(label) for label in whole_counts.groups or ()]
-    texts = {
-        name: [label[position - len(all_known)] for label in labels]
-        for position, name in enumerate(all_known)
-    }
-    columns = [[texts[name][position] for name in sight.known] for position in range(len(labels))]
+    beside = [label[len(label) - len(all_known) :] for label in labels]
+    texts = dict(zip(all_known, zip(*beside, strict=True), strict=False))
+    known_labels = zip(*(texts[name] for name in sight.known), strict=True)
     divided = [
-        (*label[: len(label) - len(all_known)], *known_labels)
-        for label, known_labels in zip(labels, columns, strict=True)
+        (*label[: len(label) - len(all_known)], *known)
+        for label, known in zip(labels, known_labels if sight.known else repeat(()), strict=False)
     ]
     place = {_parts(label): position for position, label in enumerate(counts.groups or ())}
     group = np.array([place[label] for label in divided], dtype=np.int64)
     values = {name: Labels(in_order({*texts[name]} - {None})) for name in ruled_columns}
-    codes = {  # a missing value is one that anybody may have
-        name: np.array(
-            [column_labels.codes.get(text, len(column_labels)) for text in texts[name]],
-            dtype=np.int64,
-        )
-        for name, column_labels in values.items()
-    }
+    codes = {}
+    for name, column_labels in values.items():  # a missing value is one that anybody may have
+        missing, code_of = len(column_labels), column_labels.codes
+        codes[name] = np.array([code_of.get(text, missing) for text in texts[name]], np.int64)
     value = np.array([counts.values.codes[label] for label in whole_counts.values], dtype=np.int64)
     of_cell = whole_counts.cell_groups
     at_cell = {name: code[of_cell] for name, code in codes.items()}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -131,12 +132,8 @@ def read_tables(table: Mapping[str, Any], name: str) -> Any:
         if isinstance(settings, Mapping) and key not in PublishTable.model_fields
     ]
     required = table.get("require")
-    keys = {
-        key
-        for requirement in (required if isinstance(required, list) else ())
-        if isinstance(requirement, Mapping)
-        for key in requirement
-    }
+    listed = required if isinstance(required, list) else ()
+    keys = {*chain(*(table for table in listed if isinstance(table, Mapping)))}
     return read(policy_settings(dict.fromkeys(methods), keys), dict(table), name)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain
 from operator import is_
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -209,11 +210,11 @@ class Policy:
             return []
         schema = self.needed_schema
         ruled = {rule.sensitive for rule in schema.impossible}
-        beside = [
-            self.layout.ruled_beside(column or schema.sensitive, requirement.knowing, ruled)
-            for column in requirement.columns
-        ]
-        return [name for columns in beside for name in columns]
+        ruled_columns: list[str] = []
+        for column in requirement.columns:
+            secret = column or schema.sensitive
+            ruled_columns += self.layout.ruled_beside(secret, requirement.knowing, ruled)
+        return ruled_columns
 
     def _check_impossible(self, schema: Schema) -> None:
         """Refuse what is not counted if rules on one column bear on another of the same row."""
@@ -347,7 +348,8 @@ class Policy:
         for requirement in self.requirements:
             how = self.semantics_of(requirement)
             counts = RequirementCounts.of_nobody(requirement, values, how)
-            parts += [part for secret in counts.secrets for part in secret.parts(how, everyone)]
+            for secret in counts.secrets:
+                parts += secret.parts(how, everyone)
         return PolicyLedger(parts, self.monotone())
 
     def __repr__(self) -> str:
@@ -512,7 +514,7 @@ class Policy:
     def _rules_on(self, requirement: Requirement) -> list[Rule]:
         """The rules on the column of a requirement, and on those that stand beside it."""
         columns = (*requirement.columns, *self.ruled_beside(requirement))
-        return [rule for name in columns for rule in self.needed_schema.rules_about(name)]
+        return self.needed_schema.rules_about(*columns)
 
     @property
     def owned_columns(self) -> list[str]:
@@ -521,7 +523,7 @@ class Policy:
         if schema is None:
             return []
         of_each = [requirement.owned(schema) for requirement in self.requirements]
-        return list(dict.fromkeys(name for columns in of_each for name in columns))
+        return list(dict.fromkeys(chain(*of_each)))
 
     @property
     def word(self) -> tuple[str, ...]:
@@ -540,9 +542,7 @@ class Policy:
         if not self.owned:
             return self
         policy, schema = self.shown, self.needed_schema
-        hidden_rules = [
-            rule for required in self.requirements for rule in self._hidden_rules(required)
-        ]
+        hidden_rules = chain(*map(self._hidden_rules, self.requirements))
         if columns := {rule.sensitive for rule in hidden_rules}:
             rules = [rule for rule in schema.impossible if rule.sensitive not in columns]
             return policy._with(
@@ -573,28 +573,28 @@ class Policy:
     @property
     def points(self) -> list[Point]:
         """Every adversary with its limit, of all requirements."""
-        return [point for requirement in self.requirements for point in requirement.points]
+        return [*chain(*(requirement.points for requirement in self.requirements))]
 
     def least_limit(self, sensitive: str | None = None) -> Fraction | None:
         """The least limit on who knows facts, without statistics, of a sensitive column."""
-        main = None if self.schema is None else self.schema.sensitive
-        limits = [
-            point.below
-            for requirement in self.requirements
-            if sensitive is None or (requirement.sensitive or main) in (None, sensitive)
-            for point in requirement.points
-            if not point.relative and "priors" not in point.adversary.to_dict()
-        ]
+        points = chain(*(requirement.points for requirement in self._about(sensitive)))
+        absolute = [point for point in points if not point.relative]
+        limits = [p.below for p in absolute if "priors" not in p.adversary.to_dict()]
         return min(limits, default=None)
+
+    def _about(self, sensitive: str | None) -> list[Requirement]:
+        """The requirements on a sensitive column; all where none is named."""
+        main = None if self.schema is None else self.schema.sensitive
+        columns = (None, sensitive)
+        return [
+            requirement
+            for requirement in self.requirements
+            if sensitive is None or (requirement.sensitive or main) in columns
+        ]
 
     def widths_of(self, sensitive: str) -> tuple[Width | None, ...]:
         """How near is near, in each way that limits on a sensitive column say it; None: exactly."""
-        main = None if self.schema is None else self.schema.sensitive
-        widths = [
-            requirement.width
-            for requirement in self.requirements
-            if requirement.points and (requirement.sensitive or main) in (None, sensitive)
-        ]
+        widths = [required.width for required in self._about(sensitive) if required.points]
         return tuple(dict.fromkeys(widths)) or (None,)
 
     @property
@@ -616,21 +616,17 @@ class Policy:
     @property
     def compared(self) -> list[Any]:
         """Each population that groups are compared with."""
-        kinds = [kind for required in self.requirements for kind in required.judged]
+        kinds = chain(*(required.judged for required in self.requirements))
         return [kind.population for kind in kinds if Need.POPULATION in kind.needs]
 
     def failures(self, release: HasCounts) -> list[str]:
         """Messages that say which requirements a release fails, and by how much."""
-        return [
-            message
-            for requirement in self.requirements
-            for message in requirement.failures(release)
-        ]
+        return [*chain(*(requirement.failures(release) for requirement in self.requirements))]
 
     @property
     def priors(self) -> list[Any]:
         """The tables of all adversaries with priors."""
-        return [table for point in self.points for table in getattr(point.adversary, "tables", ())]
+        return [*chain(*(getattr(point.adversary, "tables", ()) for point in self.points))]
 
     @property
     def searched(self) -> Policy:

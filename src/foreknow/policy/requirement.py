@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property, wraps
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from typing import Any, NamedTuple, cast
 
 from foreknow.adversaries.disclosure import Disclosure, worst, worst_by_prior
@@ -699,7 +699,7 @@ class Requirement:
 
 def columns_of_priors(kind: Any) -> set[str]:
     """The columns of an adversary's priors; none of anybody else."""
-    return {name for table in getattr(kind, "tables", ()) for name in table.attributes}
+    return {*chain(*(table.attributes for table in getattr(kind, "tables", ())))}
 
 
 def point_of(name: str, adversary: Any, limits: Mapping[str, Fraction]) -> Point:

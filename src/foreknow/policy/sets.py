@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -58,7 +59,7 @@ def sets_of(required: Requirement, values: Labels) -> dict[str, tuple[str, ...]]
                 "one of these; leave out what need not stay hidden"
             )
     if required.criterion is not None:
-        all_members = [member for members in sets.values() for member in members]
+        all_members = [*chain(*sets.values())]
         twice = next((x for i, x in enumerate(all_members) if x in all_members[:i]), None)
         if twice is not None:
             raise PolicyError(
@@ -149,15 +150,12 @@ def meant(required: Requirement, values: Labels) -> TargetValues:
     for code, value in enumerate(values):
         codes.setdefault(str(value), []).append(code)
     is_about = np.zeros(len(values), dtype=bool)
-    is_about[[code for members in sets.values() for label in members for code in codes[label]]] = (
-        True
-    )
+    of_set = {name: [*chain(*map(codes.__getitem__, sets[name]))] for name in sets}
+    is_about[[*chain(*of_set.values())]] = True
     other_values = [value for value, is_one in zip(values, is_about, strict=True) if not is_one]
     places, names = np.cumsum(~is_about) - 1, list[str]()
-    for name, members in sets.items():
-        places[[code for label in members for code in codes[label]]] = len(other_values) + len(
-            names
-        )
+    for name, codes_of_set in of_set.items():
+        places[codes_of_set] = len(other_values) + len(names)
         names.append(name_of_set([name], [*map(str, other_values), *names]))
     return TargetValues(is_about, Labels([*other_values, *names]), sets, places)
 
@@ -205,7 +203,7 @@ def _labels(required: Requirement, values: Labels) -> set[str]:
     if required.hierarchy is None:
         return set()
     try:
-        return {label for level in _levels(required, values, "any_of") for label in level}
+        return {*chain(*_levels(required, values, "any_of"))}
     except PolicyError:
         return set()
 
@@ -215,11 +213,11 @@ def _below(
 ) -> tuple[str, ...]:
     """The values below a label, at whichever levels it occurs."""
     levels = _levels(required, values, f"any_of = {label!r}")
-    members = [member for level in levels for member in level.get(label, ())]
+    members = [*chain(*(level.get(label, ()) for level in levels))]
     if not members and label not in printed and label in _listed(required):
         return ()  # nobody in this table has a value below it
     if not members:
-        labels = list(dict.fromkeys(name for level in levels for name in level))
+        labels = list(dict.fromkeys(chain(*levels)))
         hint = did_you_mean(label, labels)
         if label in printed:
             hint = f'; it is a value: any_of = ["{label}"]'
@@ -233,7 +231,7 @@ def _below(
 def _listed(required: Requirement) -> set[str]:
     """All labels above the values that a hierarchy lists, even if nobody has them."""
     rows = getattr(required.hierarchy, "rows", ())
-    return {label for row in rows for label in row[1:]}
+    return {*chain(*(row[1:] for row in rows))}
 
 
 def labelled(hierarchy: Hierarchy, values: Labels) -> dict[str, tuple[str, ...]]:

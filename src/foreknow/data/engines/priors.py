@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -73,9 +74,7 @@ def read_chances(source: Any) -> Chances:
         of_values[value] = row, chance
     if not by_signature:
         raise DataError(f"{table.name} has no rows")
-    values = tuple(
-        dict.fromkeys(value for of_values in by_signature.values() for value in of_values)
-    )
+    values = tuple(dict.fromkeys(chain.from_iterable(by_signature.values())))
     for signature, of_values in by_signature.items():
         for value in values:
             if value not in of_values:
