@@ -182,15 +182,12 @@ class Audit(Result):
         >>> found.over.people, found.over.groups, found.certain.people
         (3, 1, 3)
         """
-        by_place = groupby(self.verdicts, key=lambda verdict: verdict.place)
-        verdicts = [(place, [*of_requirement]) for place, of_requirement in by_place]
-        return tuple(
-            exposed
-            for place, of_requirement in verdicts
-            for exposed in exposed_by(
-                self.counted[place], of_requirement, any(map(self.limits_people, of_requirement))
-            )
-        )
+        exposed: list[Exposed] = []
+        for place, verdicts in groupby(self.verdicts, key=lambda verdict: verdict.place):
+            of_requirement = [*verdicts]
+            limits = any(map(self.limits_people, of_requirement))
+            exposed += exposed_by(self.counted[place], of_requirement, limits)
+        return tuple(exposed)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -148,7 +149,7 @@ def _together(requirement_counts: RequirementCounts, by_secret: Sequence[Exposed
     where = _OfSecrets(by_secret, values_of_secrets, counts_of(requirement_counts.seen))
     groups = list(where.groups(first.verdict.required))
     certain = [group for group in groups if group.certain]
-    members = [value for values in requirement_counts.meant.sets.values() for value in values]
+    members = [*chain(*requirement_counts.meant.sets.values())]
     steps: tuple[int, ...] = ()
     if len(set(members)) == len(members):  # else somebody may have a value of two sets
         steps = tuple(map(sum, zip(*(exposed.by_chance for exposed in by_secret), strict=True)))
@@ -273,7 +274,7 @@ class _OfSecrets:
 
     def groups(self, limit: Limit) -> Iterator[ExposedGroup]:
         """All of them, the secrets in order."""
-        return (group for exposed in self.by_secret for group in exposed.groups)
+        return chain.from_iterable(exposed.groups for exposed in self.by_secret)
 
 
 @dataclass(frozen=True, eq=False)

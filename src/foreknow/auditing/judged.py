@@ -282,10 +282,8 @@ class _CountedRows:
             return self._labels(np.arange(counts.n_groups)), _ones(counts.sizes, 0)
         signatures = self.seen.signatures(value_columns)
         of_cell = np.repeat(np.arange(counts.n_groups), np.diff(signatures.offsets))
-        parts = [
-            _texts(signatures.codes, [label[place] for label in signatures.labels])
-            for place in range(len(value_columns))
-        ]
+        texts_of = [*zip(*signatures.labels, strict=True)] or [()] * len(value_columns)
+        parts = [_texts(signatures.codes, texts) for texts in texts_of]
         return [*self._labels(of_cell), *parts], _ones(signatures.people, 0)
 
     @property

@@ -88,6 +88,11 @@ def _is_there(text: str, printed_values: Collection[str]) -> bool:
     return text in printed_values or (is_pattern(text) and bool(matching(text, printed_values)))
 
 
+def held_by(counts: GroupCounts) -> list[Any]:
+    """The values that somebody has."""
+    return [counts.values[code] for code in np.flatnonzero(counts.totals)]
+
+
 def near_values(counts: GroupCounts) -> tuple[str, str, int, int] | None:
     """The groups in which different numbers, or dates, are nearest; None of other values.
 
@@ -129,12 +134,8 @@ def near_values(counts: GroupCounts) -> tuple[str, str, int, int] | None:
     ends = np.minimum(abs(units[low]), abs(units[high])) * (units[low] * units[high] > 0)
     shares = np.divide(spans, ends, out=np.full(len(spans), np.inf), where=ends > 0)
     nearest = np.lexsort((low, -sizes, spans, shares if numeric else spans))[0]
-    first, last = (
-        min(
-            text
-            for text, position in zip(numeric_texts, line.place, strict=True)
-            if position == end[nearest]
-        )
-        for end in (low, high)
-    )
+    texts_at: dict[int, list[str]] = {}
+    for text, position in zip(numeric_texts, line.place, strict=True):
+        texts_at.setdefault(int(position), []).append(text)
+    first, last = (min(texts_at[int(end[nearest])]) for end in (low, high))
     return first, last, int(sizes[nearest]), int(narrow.sum())

@@ -24,7 +24,7 @@ from foreknow.auditing.audit_input import (
     release_of,
 )
 from foreknow.auditing.judged import judged
-from foreknow.auditing.named_values import refuse_misspelt
+from foreknow.auditing.named_values import held_by, refuse_misspelt
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.column_advice import refuse_misread
 from foreknow.data.engines.households import Shared
@@ -93,10 +93,7 @@ def questions_of(
     prepared, policy = prepare(release, policy, group)
     counting: Any = _counting if isinstance(prepared, Release) else _counts_at_hand
     with counting(prepared, policy, people) as questions:
-        values = {
-            name: [counts.values[code] for code in np.flatnonzero(counts.totals)]
-            for name, counts in counts_by_column(prepared).items()
-        }
+        values = {name: held_by(counts) for name, counts in counts_by_column(prepared).items()}
         refuse_misspelt(values, questions.shown_policy.requirements)
         yield questions
 

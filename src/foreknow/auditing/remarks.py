@@ -9,15 +9,14 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
+from itertools import chain
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
-
-import numpy as np
 
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.auditing.audit_input import counts_by_column
 from foreknow.auditing.exposed import exposed_by
-from foreknow.auditing.named_values import near_values
+from foreknow.auditing.named_values import held_by, near_values
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.column_advice import amount_marks, has_decimal_commas, separator_of
 from foreknow.data.release import Release
@@ -94,15 +93,15 @@ class Judged:
     @cached_property
     def limits(self) -> list[tuple[str, GroupCounts, list[Requirement]]]:
         """Each column ("" if it is the only one), its counts, and the limits on inference."""
-        several = len(self.columns) > 1
-        return [
-            (
-                column if several else "",
-                counts,
-                [required for required in self.about[column] if required.points],
-            )
-            for column, counts in self.columns.items()
-        ]
+        limits = []
+        for column, counts in self.columns.items():
+            required = [requirement for requirement in self.about[column] if requirement.points]
+            limits.append((self.called(column), counts, required))
+        return limits
+
+    def called(self, column: str) -> str:
+        """The name of a column in remarks; none, if it is the only one."""
+        return column if len(self.columns) > 1 else ""
 
     @cached_property
     def sights(self) -> list[Any]:
@@ -134,7 +133,7 @@ def _cases(scope: Judged) -> bool:
 
 def _foreign(scope: Judged) -> tuple[str, ...]:
     # by class, since a class of another package may have one of Foreknow's keys
-    return foreign(type(kind) for required in scope.requirements for kind in required.judged)
+    return foreign(map(type, chain(*(required.judged for required in scope.requirements))))
 
 
 def _several_answers(scope: Judged) -> tuple[tuple[str, str], ...]:
@@ -152,7 +151,7 @@ def _amounts(scope: Judged) -> tuple[str, ...]:
     amounts = list[str]()
     for column, counts, required in scope.limits:
         if required and not any(requirement.of_windows for requirement in required):
-            texts = [str(counts.values[code]) for code in np.flatnonzero(counts.totals)]
+            texts = [*map(str, held_by(counts))]
             if amount_marks(texts) or has_decimal_commas(texts):
                 amounts.append(column)
     return tuple(amounts)
@@ -173,7 +172,7 @@ def _near(scope: Judged) -> tuple[tuple[str, str, str, int, int], ...]:
         ):
             continue
         if (ends := near_values(counts)) is not None:
-            nearest.append((name if len(scope.columns) > 1 else "", *ends))
+            nearest.append((scope.called(name), *ends))
     return tuple(sorted(nearest))
 
 

@@ -27,11 +27,9 @@ def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
     """The scope of a release; without a policy, nothing is known about which values are judged."""
     view = Judged(release, policy)
     columns = view.columns
-    questions = [
-        _question_of(required, columns[name].values)
-        for name, requirements in view.about.items()
-        for required in requirements
-    ]
+    questions: list[Question] = []
+    for name, requirements in view.about.items():
+        questions += [_question_of(required, columns[name].values) for required in requirements]
     by_judge = remarks_on_values(
         {name: _bags_of(counts) for name, counts in columns.items()},
         None if policy is None else questions,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
-from itertools import product
+from itertools import chain, product
 from math import ceil, floor, prod
 from operator import ge
 from typing import Any, NamedTuple
@@ -265,9 +265,7 @@ def _values(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Req
         return  # a smaller set is another secret
     requirement_counts = requirement.count(everyone)
     counts = counts_of(requirement_counts.counts_by_policy)
-    failing = {
-        d.value: None for disclosures in _failing(requirement, everyone) for d in disclosures
-    }
+    failing = dict.fromkeys(d.value for d in chain(*_failing(requirement, everyone)))
     names = [str(value) for value in failing]
     n_asked = int(np.count_nonzero(requirement_counts.meant.about))
     if not names or len(names) == n_asked or len(names) > _MOST_VALUES:

@@ -15,6 +15,7 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -333,9 +334,7 @@ class Aside:
                 f"cannot write temporary files in {tempfile.gettempdir()!r}: "
                 f"{error.strerror or error}; nothing was written. Set TMPDIR to a folder with room"
             ) from error
-        self.digests = [
-            digest_of(path) for table_paths in self.paths.values() for path in table_paths
-        ]
+        self.digests = [*map(digest_of, chain(*self.paths.values()))]
 
     @classmethod
     def of(cls, tables: InMemory | Stored, files: Parquet, certificate: Certificate) -> Aside:
@@ -412,7 +411,7 @@ class Stored(Aside, Mapping[str, pa.Table]):
 
     def parts(self, name: str) -> Iterator[pa.Table]:
         """A table, some rows at a time."""
-        return (part for path in self.paths[name] for part in parts_of_parquet(path))
+        return chain.from_iterable(map(parts_of_parquet, self.paths[name]))
 
     def __getitem__(self, name: str) -> pa.Table:
         return pa.concat_tables(self.parts(name))

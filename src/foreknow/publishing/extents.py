@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from itertools import chain
 from typing import Any, Literal, TypeAlias
 
 from foreknow.data.meaning import MISSING, Meaning, Rows, Values, meanings_of
@@ -130,7 +131,7 @@ class Extents:
         for text, meaning in meanings.items():
             if ends := [Decimal(end) for end in meaning.ends_given]:
                 ranges[text] = ends[0], ends[-1]
-        numbers = [number for pair in ranges.values() for number in pair]
+        numbers = [*chain(*ranges.values())]
         highest = max(map(abs, numbers))
         if highest >= _MOST:
             return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -37,11 +38,9 @@ def marked(policy: Policy, microdata: Microdata) -> Policy:
 
 def learned_tables(policy: Policy) -> list[PriorTable]:
     """The tables of priors that are marked, each once."""
-    points = [point for requirement in policy.requirements for point in requirement.points]
-    adversaries = [p.adversary for p in points if isinstance(p.adversary, Priors)]
-    return list(
-        dict.fromkeys(t for adversary in adversaries for t in adversary.tables if t.learned)
-    )
+    adversaries = [point.adversary for point in policy.points]
+    tables = chain(*(kind.tables for kind in adversaries if isinstance(kind, Priors)))
+    return list(dict.fromkeys(table for table in tables if table.learned))
 
 
 def learned_note(tables: list[PriorTable]) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import wraps
 from html import escape
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
@@ -721,10 +721,11 @@ def _refuse_unasked(task: _Task, release: Release, audit: Audit) -> None:
             "if it is enough that groups are large"
         )
     if unasked:
-        criteria = [verdict for requirement, _ in unasked for verdict in requirement.judged]
+        criteria = chain(*(requirement.judged for requirement, _ in unasked))
+        ways_out = chain(*(criterion.ways_out(release) for criterion in criteria))
         raise NoSafeRelease(
             f"the groups as they are written do not hold what no search asks: {measured}",
-            [line for criterion in criteria for line in criterion.ways_out(release)],
+            [*ways_out],
         )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import chain
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -31,6 +32,7 @@ from foreknow.publishing.code_book import lies_of
 from foreknow.publishing.signature import check_signature
 from foreknow.releases.written import refuse_other_schema, schema_of
 from foreknow.result import Result
+from foreknow.wording import unit_counted
 from foreknow_judge import verify as judges
 from foreknow_judge.certificate import Certificate as CertificateRead
 from foreknow_judge.certificate import (
@@ -58,7 +60,7 @@ class Verification(judges.Verification, Result):
 
     def __repr__(self) -> str:
         columns = "" if len(self.sensitives) < 2 else f"; {', '.join(self.sensitives)}"
-        noun = "cases" if self.scope.cases else "people"
+        noun = unit_counted(self.scope.cases).plural
         return (
             f"Verification({', '.join(self.files)}: {self.people} {noun} in {self.n_groups} groups"
             f"{columns})"
@@ -228,7 +230,7 @@ def findings_of(written_release: Written, required: Sequence[Mapping[str, Any]])
 
 
 def _kinds_of(required: Sequence[Mapping[str, Any]]) -> Kinds:
-    return registered_kinds(key for table in required for key in table)
+    return registered_kinds(chain(*required))
 
 
 def remarks_as_written(
@@ -355,8 +357,7 @@ def certified_policy(certificate: Certificate) -> Policy:
     required = [
         requirement
         for requirement in certificate.policy["require"]
-        if not has_kept_priors(requirement)
-        and not any(names_population(part) for part in requirement.values())
+        if not (has_kept_priors(requirement) or any(map(names_population, requirement.values())))
     ]
     if not required:
         raise CertificateError(
