@@ -35,7 +35,7 @@ def _told(verdict: Verdict, requirement_counts: RequirementCounts) -> dict[str, 
     """A verdict for JSON: what was asked in full, and what is reached with its witness."""
     requirement = verdict.requirement
     sets = {}
-    if requirement.about_sets and "" not in requirement.secret.sets:  # what its names stand for
+    if requirement.target.names_sets:  # what its names stand for
         sets["sets"] = {
             name: list(members) for name, members in requirement_counts.meant.sets.items()
         }

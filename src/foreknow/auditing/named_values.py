@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.households import ELSEWHERE
 from foreknow.data.labels import Labels, is_pattern, matching, spelt_otherwise
 from foreknow.data.spellings import Spellings
-from foreknow.data.windows import Line, Range, Width
+from foreknow.data.windows import Line, Width
 from foreknow.policy.requirement import Requirement
 from foreknow_judge.errors import PolicyError, UnsupportedError
 from foreknow_judge.numbers import is_code
@@ -35,7 +35,7 @@ def refuse_misspelt(
     lists: list[tuple[Requirement, str, list[str]]] = []
     for required in requirements:
         column = required.sensitive if required.sensitive in printed else main
-        for texts in _lists(required):
+        for texts in ([*map(str, texts)] for texts in required.target.texts):
             named[column].update(texts)
             lists.append((required, column, texts))
     for required, column, texts in lists:
@@ -71,16 +71,6 @@ def _refuse_same_number(required: Requirement, text: str, printed_values: Iterab
             "it as "
             f"the table does: {same_number!r}"
         )
-
-
-def _lists(required: Requirement) -> Iterator[list[str]]:
-    """The lists of values that a requirement names, labels of a hierarchy apart."""
-    if required.of_people:
-        return
-    sets = [members for members in required.secret.sets.values() if not isinstance(members, Range)]
-    excluded = () if required.secret.level else required.excluded
-    for texts in (required.values or (), excluded, *sets):
-        yield [*map(str, texts)]
 
 
 def _is_there(text: str, printed_values: Collection[str]) -> bool:

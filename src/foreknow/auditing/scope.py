@@ -14,11 +14,9 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.households import ELSEWHERE
 from foreknow.data.labels import Labels
 from foreknow.data.schema import Schema
-from foreknow.data.windows import Range
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow_judge.counting import Column, GroupBags
-from foreknow_judge.grammar import Secret
 from foreknow_judge.remarks import Question, remarks_on_values
 from foreknow_judge.scope import Scope
 
@@ -39,16 +37,7 @@ def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
 
 def _question_of(required: Requirement, values: Labels) -> Question:
     """A requirement on the values of a table, as a question for the judge."""
-    secret = Secret(*required.secret[:4])
-    if required.about_sets:
-        members = required.sets(values)  # this refuses values that cannot be compared with a range
-        ranges = {
-            name: values_of.to_dict() if isinstance(values_of, Range) else values_of
-            for name, values_of in (secret.sets or members).items()
-        }
-        excluded = () if required.secret.level is not None else secret.excluded
-        secret = Secret(secret.values, excluded, ranges)
-    absent = tuple(map(str, required.absent))
+    secret, absent = required.target.judged(values), tuple(map(str, required.absent))
     return Question(required.name, required.sensitive, secret, bool(required.points), absent)
 
 

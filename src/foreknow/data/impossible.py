@@ -280,10 +280,10 @@ def about_of(rules: Sequence[Rule], values: Mapping[str, Labels]) -> dict[str, B
 
     One that names a value otherwise than the table has it would do nothing, and is refused.
     """
-    about: dict[str, BoolArray] = {}
+    values_of_rules: dict[str, BoolArray] = {}
     for name, labels in values.items():
-        named = [rule.values if rule.sensitive == name else () for rule in rules]
-        if any(named):
-            refuse_misspelt(name, {*chain(*named)}, [*map(str, labels)])
-            about[name] = np.array([chosen(labels, texts) for texts in named])
-    return about
+        texts_of_rules = [rule.values if rule.sensitive == name else () for rule in rules]
+        if any(texts_of_rules):
+            refuse_misspelt(name, {*chain(*texts_of_rules)}, [*map(str, labels)])
+            values_of_rules[name] = np.array([chosen(labels, texts) for texts in texts_of_rules])
+    return values_of_rules

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -105,8 +104,8 @@ class Sight:
             place = {_parts(label): i for i, label in enumerate(shown_release.counts.groups or ())}
             labels = []
             for row in first.tolist():
-                known = [texts[int(codes[row])] for codes, texts in columns]
-                labels.append((*_parts(self.counts.group_label(int(self._groups[row]))), *known))
+                label = self.counts.group_label(int(self._groups[row]))
+                labels.append((*_parts(label), *(texts[codes[row]] for codes, texts in columns)))
             if not all(label in place for label in labels):
                 raise DataError(
                     f"{self._microdata.name}: nobody in the release has what somebody here has in "
@@ -396,12 +395,12 @@ def _joint_cells(
             f"out, or add {ruled_columns[0]!r} to knowing"
         )
     labels = [_parts(label) for label in whole_counts.groups or ()]
-    beside = [label[len(label) - len(all_known) :] for label in labels]
-    texts = dict(zip(all_known, zip(*beside, strict=True), strict=False))
-    known_labels = zip(*(texts[name] for name in sight.known), strict=True)
+    parts = [label[len(label) - len(all_known) :] for label in labels]
+    texts = dict(zip(all_known, zip(*parts, strict=True), strict=False))
+    places = [all_known.index(name) for name in sight.known]
     divided = [
-        (*label[: len(label) - len(all_known)], *known)
-        for label, known in zip(labels, known_labels if sight.known else repeat(()), strict=False)
+        (*label[: len(label) - len(all_known)], *(part[place] for place in places))
+        for label, part in zip(labels, parts, strict=True)
     ]
     place = {_parts(label): position for position, label in enumerate(counts.groups or ())}
     group = np.array([place[label] for label in divided], dtype=np.int64)

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from foreknow.adversaries.protocol import (
 )
 from foreknow.criteria.protocol import EachGroup
 from foreknow.data.arrays import BoolArray, IntArray
-from foreknow.data.counts import GroupCounts, Semantics, UnitCounts, refuse_sets
+from foreknow.data.counts import GroupCounts, Semantics, UnitCounts
 from foreknow.data.labels import JointLabels, Label, Labels
 from foreknow.data.possible_values import JointMembers
 from foreknow.data.release import Release
@@ -43,150 +42,12 @@ from foreknow.policy.people import (
     numbers_of_cases,
     of_most_cases,
 )
-from foreknow.policy.sets import TargetValues, meant, refuse_unheld
-from foreknow_judge.errors import InputError, PolicyError
+from foreknow.policy.targets import TargetValues
 from foreknow_judge.layout import Seen
 from foreknow_judge.verdict import Limit
 
 if TYPE_CHECKING:
     from foreknow.policy.requirement import Point, Requirement
-
-
-class _Each:
-    """The values of a secret are counted by themselves: each is one."""
-
-    def check(self, semantics: Semantics) -> None:
-        """Refuse semantics under which they cannot be counted so."""
-
-    def as_counted(self, secret: RequirementCounts, groups: Any) -> Any:
-        """The groups as they are counted."""
-        return groups
-
-    def asked(self, secret: RequirementCounts) -> BoolArray | Windows:
-        """Which of the counted values it is about."""
-        return secret.meant.about
-
-    def secrets(self, secret: RequirementCounts) -> Iterable[RequirementCounts]:
-        """One for each set that is a secret."""
-        return (secret,)
-
-    def found(self, secret: RequirementCounts, point: Point, cached: Any) -> Iterable[Disclosure]:
-        """The worst disclosure of each value that it is about."""
-        worst_of_each = zip(
-            secret._of_values(point, cached), secret.meant.about.tolist(), strict=True
-        )
-        return [worst for worst, is_about in worst_of_each if is_about]
-
-    def limits(self, secret: RequirementCounts) -> bool:
-        """True if somebody with a value that it is about could be over a limit."""
-        counts = counts_of(secret.seen)
-        places = np.flatnonzero(secret.meant.about & (counts.totals > 0)).tolist()
-        present = {str(counts.values[place]) for place in places}
-        sets = secret.meant.sets.values() or [[value] for value in present]
-        targets = [
-            sorted(present_members)
-            for members in sets
-            if (present_members := present.intersection(members))
-        ]
-        points = secret.requirement.points
-        return bool(targets) and any(point.limits(secret.seen, targets) for point in points)
-
-    def tells_people(self, secret: RequirementCounts) -> bool:
-        """True if it is counted how many people are over a limit."""
-        return True
-
-    def of_value(self, secret: RequirementCounts, value: Any, counts: GroupCounts) -> GroupCounts:
-        """The counts for the secret of a disclosure."""
-        return counts
-
-
-class _AsOne(_Each):
-    """The values of each set are counted as one."""
-
-    def check(self, semantics: Semantics) -> None:
-        """Refuse semantics under which they cannot be counted so."""
-        refuse_sets(semantics)
-
-    def as_counted(self, secret: RequirementCounts, groups: Any) -> Any:
-        """The groups with each set of values as one value."""
-        merged = counts_of(groups).recoded(
-            cast("IntArray", secret.meant.places), secret.meant.labels
-        )
-        classes = getattr(groups, "alike", None)  # which a criterion of values may need, too
-        return merged if classes is None else _Merged(merged, classes)
-
-    def asked(self, secret: RequirementCounts) -> BoolArray:
-        """The last values, which are the sets."""
-        last = np.zeros(len(secret.labels), dtype=bool)
-        last[-len(secret.meant.sets) :] = True
-        return last
-
-    def secrets(self, secret: RequirementCounts) -> Iterable[RequirementCounts]:
-        """One for each set; a criterion counts all sets at once."""
-        if secret.requirement.criterion is not None:
-            return (secret,)
-        for point in secret.requirement.points:
-            for name, members in secret.meant.sets.items():
-                refuse_unheld(secret.requirement, point.adversary, name, members)
-        return [
-            replace(secret, requirement=secret.requirement.only(name, members))
-            for name, members in secret.meant.sets.items()
-        ]
-
-    def found(self, secret: RequirementCounts, point: Point, cached: Any) -> Iterable[Disclosure]:
-        """The worst disclosure of its only set."""
-        if not secret.meant.about.any():  # nobody has a value of the set
-            return [Disclosure(secret.labels[-1], 0.0, lambda: Fraction(0))]
-        return [secret._of_set(point, secret.labels[-1])]
-
-    def tells_people(self, secret: RequirementCounts) -> bool:
-        """True unless some adversary needs the values of its sets kept apart."""
-        return not secret.requirement.has_priors
-
-
-class _Near(_Each):
-    """Numbers, or dates, that are near each other are counted in windows."""
-
-    def as_counted(self, secret: RequirementCounts, groups: Any) -> Windows:
-        """The groups with their windows."""
-        try:
-            return Windows.of(counts_of(groups), secret.requirement.secret.width)
-        except InputError as error:
-            raise PolicyError(f"{secret.requirement.name}: {error}") from None
-
-    def asked(self, secret: RequirementCounts) -> Windows:
-        """The windows."""
-        return cast("Windows", secret.counts_by_policy)
-
-    def found(self, secret: RequirementCounts, point: Point, cached: Any) -> Iterable[Disclosure]:
-        """The worst window."""
-        return secret._of_values(point, cached)
-
-    def limits(self, secret: RequirementCounts) -> bool:
-        """True: a window has somebody."""
-        return True
-
-    def tells_people(self, secret: RequirementCounts) -> bool:
-        """False: people are not counted for windows."""
-        return False
-
-    def of_value(self, secret: RequirementCounts, value: Any, counts: GroupCounts) -> GroupCounts:
-        """The counts with the values of a window as one."""
-        return self.as_counted(secret, counts).merged(value)
-
-
-def _kind_of(requirement: Requirement) -> _Each:
-    """How the values of its secret are counted."""
-    if requirement.of_windows:
-        return _Near()
-    return _AsOne() if requirement.about_sets else _Each()
-
-
-class _Merged(NamedTuple):
-    """Counts in which each set of values is one value, and the people who look alike."""
-
-    counts: GroupCounts
-    alike: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,7 +104,7 @@ class RequirementCounts:
     ) -> RequirementCounts:
         """The same for the values of a table without any people, for a search."""
         none, start = np.zeros(0, dtype=np.int64), np.zeros(1, np.int64)
-        _kind_of(requirement).check(semantics)
+        requirement.target.check(semantics)
         nobody = GroupCounts(none, start, none, none, values, None, semantics)
         return cls.of_counts(requirement, nobody)
 
@@ -251,14 +112,9 @@ class RequirementCounts:
         """The counts of other groups of the same table."""
         return self._as_counted(_in_sight(self.requirement, self.sight, groups).by_policy)
 
-    @cached_property
-    def _kind(self) -> _Each:
-        """How the values of its secret are counted."""
-        return _kind_of(self.requirement)
-
     def _as_counted(self, seen_groups: Release | GroupCounts) -> HasCounts:
         """The counts with each set of values as one value, or with windows of near numbers."""
-        counts: HasCounts = self._kind.as_counted(self, seen_groups)
+        counts: HasCounts = self.requirement.target.as_counted(self, seen_groups)
         return counts
 
     # ---- what is counted ----------------------------------------------------------------------
@@ -286,12 +142,16 @@ class RequirementCounts:
             return False
         if criterion is not None:
             return criterion.limits_values(counts_of(self.counts_by_policy))
-        return self._kind.limits(self)
+        return self.requirement.target.limits(self)
 
     @cached_property
     def meant(self) -> TargetValues:
         """The values that the requirement is about."""
-        return meant(self.requirement, counts_of(self.seen).values)
+        return self.requirement.target.meant(counts_of(self.seen).values)
+
+    def only(self, name: str, members: tuple[str, ...]) -> RequirementCounts:
+        """The same of one of its sets."""
+        return replace(self, requirement=self.requirement.only(name, members))
 
     @property
     def labels(self) -> Labels:
@@ -301,7 +161,7 @@ class RequirementCounts:
     @property
     def asked(self) -> BoolArray | Windows:
         """Which of the counted values it is about; or their windows."""
-        return self._kind.asked(self)
+        return self.requirement.target.asked(self)
 
     @cached_property
     def secrets(self) -> tuple[RequirementCounts, ...]:
@@ -309,7 +169,7 @@ class RequirementCounts:
 
         A criterion counts all sets at once.
         """
-        return tuple(self._kind.secrets(self))
+        return tuple(self.requirement.target.secrets(self))
 
     def called(self, name: Label) -> RequirementCounts:
         """The counts of its secret with this name; itself if it is about single values."""
@@ -319,7 +179,7 @@ class RequirementCounts:
     def together(self, disclosure: Disclosure) -> GroupCounts:
         """The counts for the secret of a disclosure; the values of a window are merged into one."""
         value = disclosure.value
-        return self._kind.of_value(self, value, counts_of(self.called(value).counts))
+        return self.requirement.target.of_value(self, value, counts_of(self.called(value).counts))
 
     # ---- what is asked of it ------------------------------------------------------------------
 
@@ -371,16 +231,16 @@ class RequirementCounts:
 
     def found_by(self, point: Point, cached: dict[Any, Any]) -> Iterable[Disclosure]:
         """The worst disclosure of its only set, or of each value."""
-        return self._kind.found(self, point, cached)
+        return self.requirement.target.found(self, point, cached)
 
-    def _of_values(self, point: Point, cached: dict[Any, Any]) -> list[Disclosure]:
+    def of_values(self, point: Point, cached: dict[Any, Any]) -> list[Disclosure]:
         """The worst disclosure of each counted value."""
         key = point.adversary, point.relative, id(self.counts_by_policy)
         if key not in cached:  # the counts are kept, too, so that no others get their id
             cached[key] = self.counts_by_policy, point.disclosures(self.counts_by_policy)
         return list(cached[key][1])
 
-    def _of_set(self, point: Point, name: Label) -> Disclosure:
+    def of_set(self, point: Point, name: Label) -> Disclosure:
         """The worst disclosure of its only set."""
         if isinstance(point.adversary, Summing):  # who needs the values of the set kept apart
             ((_, members),) = self.meant.sets.items()
@@ -394,7 +254,7 @@ class RequirementCounts:
 
         They are not for windows, nor for sets whose values stay apart.
         """
-        return self._kind.tells_people(self)
+        return self.requirement.target.tells_people()
 
     def parts(self, semantics: Semantics, everyone: GroupCounts | None = None) -> list[Part]:
         """The ledgers for a search, each with the function that counts groups for it."""
@@ -439,14 +299,15 @@ class CaseCounts(RequirementCounts):
 
     number_of_cases: IntArray
 
-    def _of_values(self, point: Point, cached: dict[Any, Any]) -> list[Disclosure]:
+    def of_values(self, point: Point, cached: dict[Any, Any]) -> list[Disclosure]:
         """Upper bounds for people, for each value; from the most cases, if persons are unknown."""
         if self.people is not None:
             return self.people.disclosures(point, self.counts_by_policy)
         return of_most_cases(point, self.counts_by_policy, int(self.number_of_cases.max()))
 
-    def _of_set(self, point: Point, name: Label) -> Disclosure:
-        return self._of_values(point, {})[-1]
+    def of_set(self, point: Point, name: Label) -> Disclosure:
+        """An upper bound for people, of its only set."""
+        return self.of_values(point, {})[-1]
 
     def parts(self, semantics: Semantics, everyone: GroupCounts | None = None) -> list[Part]:
         """The ledgers for a search, which counts the most cases of each group for them."""

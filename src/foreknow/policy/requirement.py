@@ -39,9 +39,9 @@ from foreknow.needs import Need, require
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.kinds import keys_of_kinds, kind_of
 from foreknow.policy.people import refuse_no_sum
-from foreknow.policy.sets import TargetValues, meant, sets_of, written
 from foreknow.policy.subjects import Values, subject_of
 from foreknow.policy.tables import SECRET, PolicyTable, Secret, Sets
+from foreknow.policy.targets import EachValue, TargetValues, target_of
 from foreknow.result import page_of
 from foreknow.settings import read
 from foreknow.toml import toml_value
@@ -399,7 +399,12 @@ class Requirement:
     @property
     def about_sets(self) -> bool:
         """True if its secrets are sets of values, such as one illness of several codes."""
-        return self.secret.as_one
+        return self.target.as_one
+
+    @cached_property
+    def target(self) -> EachValue:
+        """How the values of its secret are found, written and counted."""
+        return target_of(self)
 
     @property
     def width(self) -> Width | None:
@@ -409,7 +414,7 @@ class Requirement:
     @property
     def of_windows(self) -> bool:
         """True if its secrets are windows of numbers or dates."""
-        return self.within is not None
+        return self.target.near
 
     def sets(self, values: Labels) -> dict[str, tuple[str, ...]]:
         """Its sets: for each name, the values of a table that belong to it.
@@ -419,7 +424,7 @@ class Requirement:
         PolicyError
             If a label or a value is unknown, or a set has every value of the table.
         """
-        return sets_of(self, self.own(values))
+        return self.target.sets(self.own(values))
 
     def only(self, name: str, members: tuple[str, ...]) -> Requirement:
         """The same requirement about only one of its sets."""
@@ -518,7 +523,7 @@ class Requirement:
 
     def meant(self, values: Labels) -> TargetValues:
         """The values of a table that it is about, compared as text."""
-        return meant(self, self.own(values))
+        return self.target.meant(self.own(values))
 
     def own(self, values: Any) -> Labels:
         """The values of its sensitive column."""
@@ -644,7 +649,7 @@ class Requirement:
         if messages and not failing[-1].of_groups and counts.n_groups == 1:
             secret_counts, value = requirement_counts.together(failing[-1].found), failing[-1].value
             have = int(secret_counts.totals[secret_counts.code(value)])
-            what = f"values {value}" if self.of_windows else repr(str(value))
+            what = self.target.words_of(value)
             if counts.semantics != "multiset":
                 messages[-1] += f" ({have} of {counts.n_people} people have {what})"
         return messages
@@ -674,17 +679,9 @@ class Requirement:
 
         With the values of a table, labels are written out as sets of these values.
         """
-        labels = None if values is None else self.own(values)
         table = {"name": None if self.name.startswith("require") else self.name, **self._said}
-        if self.about_sets:
-            secret_keys = {"any_of", "at_level", *(["except"] if labels is not None else [])}
-            secret = written(self, labels)
-            table = {
-                key: secret.get(key) if key in secret_keys else value
-                for key, value in table.items()
-            }
-        if self.within is not None:
-            table["within"] = self.within.given
+        target = self.target
+        table |= target.written() if values is None else target.written_out(self.own(values))
         table = {key: plain(value) for key, value in table.items() if value is not None}
         if self.criterion is not None:
             return {**table, **self.criterion.to_dict()}
@@ -732,7 +729,7 @@ def check_agreement(earlier: Requirement, later: Requirement) -> None:
         )
         if not (earlier.secret.singly and later.secret.singly):
             if _asked(earlier) == _asked(later):
-                raise PolicyError(f"{later.name}: {_about(later)} {conflict}")
+                raise PolicyError(f"{later.name}: {later.target.words} {conflict}")
             continue
         if earlier.values is None and later.values is None:
             strict, loose = (
@@ -758,16 +755,6 @@ def _asked(requirement: Requirement) -> Any:
     secret = requirement.secret
     unnamed = frozenset(secret.sets.get("", ()))
     return secret._replace(sets={**secret.sets, "": unnamed})
-
-
-def _about(requirement: Requirement) -> str:
-    """The sets or windows that a requirement is about, in words."""
-    secret = requirement.secret
-    if secret.width is not None:
-        return f"values within {secret.width}"
-    if secret.level is not None:
-        return f"at_level = {secret.level}"
-    return f"any of {secret.label or ', '.join(secret.sets.get('', secret.sets))}"
 
 
 def _check_effect(general: Requirement, usual: Point, special: Requirement, point: Point) -> None:

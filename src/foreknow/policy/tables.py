@@ -91,7 +91,7 @@ class Secret(NamedTuple):
     @property
     def as_one(self) -> bool:
         """True if sets of values are one secret each."""
-        return bool(self.sets) or self.label is not None or self.level is not None
+        return bool(self.sets) or (self.label, self.level) != (None, None)
 
     @property
     def singly(self) -> bool:

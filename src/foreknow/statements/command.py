@@ -107,7 +107,7 @@ def ask(
 
 def _sets(release: Release, columns: Columns) -> Mapping[str, Sequence[str]]:
     """The values below each label of the policy's hierarchy of the sensitive column."""
-    from foreknow.policy.sets import labelled
+    from foreknow.policy.targets import labelled
 
     if columns.given is None:
         return {}

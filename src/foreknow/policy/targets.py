@@ -1,0 +1,581 @@
+"""Targets: how the values of a secret are found in a table, written in files, and counted.
+
+Each value is a secret by itself; or a set of values is one, which is named, or a label of the
+column's hierarchy; or numbers that are near each other are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from fractions import Fraction
+from itertools import chain
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+
+import numpy as np
+
+from foreknow.adversaries.disclosure import Disclosure
+from foreknow.adversaries.protocol import counts_of
+from foreknow.data.arrays import BoolArray, IntArray
+from foreknow.data.counts import GroupCounts, Semantics, refuse_sets
+from foreknow.data.engines.households import ELSEWHERE
+from foreknow.data.hierarchy import Hierarchy
+from foreknow.data.labels import Labels, chosen, is_pattern, matching, name_of_set
+from foreknow.data.windows import Range, Windows
+from foreknow.errors import HierarchyError, did_you_mean
+from foreknow_judge.errors import InputError, PolicyError, UnsupportedError
+from foreknow_judge.grammar import Secret
+from foreknow_judge.json_values import plain
+
+if TYPE_CHECKING:
+    from foreknow.policy.counted import RequirementCounts
+    from foreknow.policy.requirement import Point, Requirement
+
+
+class TargetValues(NamedTuple):
+    """Which values of a table a requirement is about, and how they are counted."""
+
+    about: BoolArray  # of the values of the table
+    labels: Labels  # the values as they are counted
+    sets: Mapping[str, tuple[str, ...]] = {}  # values that are one secret, by its name
+    # the place of each value in `labels`, which has the other values, then sets; None without sets
+    places: IntArray | None = None
+
+
+class EachValue:
+    """Each value is a secret by itself."""
+
+    as_one: ClassVar[bool] = False  # whether the values of a set are one secret
+    near: ClassVar[bool] = False  # whether windows of near numbers are
+    names_sets: ClassVar[bool] = False  # whether sets have names, which stand for values
+
+    def __init__(self, required: Requirement) -> None:
+        self.required = required
+
+    # ---- in a policy ------------------------------------------------------------------------
+
+    @property
+    def texts(self) -> Iterable[Sequence[Any]]:
+        """The lists of values that it names."""
+        return self.required.values or (), self.required.excluded
+
+    @property
+    def words(self) -> str:
+        """The secret, in words."""
+        return "every value"
+
+    def words_of(self, value: Any) -> str:
+        """One of its secrets, in words."""
+        return repr(str(value))
+
+    def written(self) -> dict[str, Any]:
+        """The keys of a policy file that are not what was said."""
+        return {}
+
+    def written_out(self, values: Labels) -> dict[str, Any]:
+        """The same with labels as sets of the values of a table."""
+        return self.written()
+
+    def sets(self, values: Labels) -> dict[str, tuple[str, ...]]:
+        """For each name of a set, the values of a table that belong to it."""
+        return {}
+
+    def judged(self, values: Labels) -> Secret:
+        """The secret as the judge takes it, of the values of a table."""
+        return Secret(*self.required.secret[:4])
+
+    def meant(self, values: Labels) -> TargetValues:
+        """Which values of a table it is about."""
+        required = self.required
+        return TargetValues(chosen(values, required.values, required.excluded), values)
+
+    # ---- in counts --------------------------------------------------------------------------
+
+    def check(self, semantics: Semantics) -> None:
+        """Refuse semantics under which its values cannot be counted so."""
+
+    def as_counted(self, secret: RequirementCounts, groups: Any) -> Any:
+        """The groups as they are counted."""
+        return groups
+
+    def asked(self, secret: RequirementCounts) -> BoolArray | Windows:
+        """Which of the counted values it is about."""
+        about: BoolArray = secret.meant.about
+        return about
+
+    def secrets(self, secret: RequirementCounts) -> Iterable[RequirementCounts]:
+        """One for each set that is a secret."""
+        return (secret,)
+
+    def found(self, secret: RequirementCounts, point: Point, cached: Any) -> Iterable[Disclosure]:
+        """The worst disclosure of each value that it is about."""
+        worst_of_each = secret.of_values(point, cached)
+        is_about = secret.meant.about.tolist()
+        return [worst for worst, counts in zip(worst_of_each, is_about, strict=True) if counts]
+
+    def limits(self, secret: RequirementCounts) -> bool:
+        """True if somebody with a value that it is about could be over a limit."""
+        counts = counts_of(secret.seen)
+        places = np.flatnonzero(secret.meant.about & (counts.totals > 0)).tolist()
+        present = {str(counts.values[place]) for place in places}
+        sets = secret.meant.sets.values() or [[value] for value in present]
+        targets = [sorted(present.intersection(members)) for members in sets]
+        targets = [*filter(None, targets)]
+        points = secret.requirement.points
+        return bool(targets) and any(point.limits(secret.seen, targets) for point in points)
+
+    def tells_people(self) -> bool:
+        """True if it is counted how many people are over a limit."""
+        return True
+
+    def of_value(self, secret: RequirementCounts, value: Any, counts: GroupCounts) -> GroupCounts:
+        """The counts for the secret of a disclosure."""
+        return counts
+
+
+class NearValues(EachValue):
+    """Numbers, or dates, that are near each other are a secret, in any window."""
+
+    near: ClassVar[bool] = True
+
+    @property
+    def words(self) -> str:
+        """The secret, in words."""
+        return f"values within {self.required.width}"
+
+    def words_of(self, value: Any) -> str:
+        """One of its secrets, in words."""
+        return f"values {value}"
+
+    def written(self) -> dict[str, Any]:
+        """The width, as it was given."""
+        return {"within": self.required.within.given}
+
+    def as_counted(self, secret: RequirementCounts, groups: Any) -> Windows:
+        """The groups with their windows."""
+        try:
+            return Windows.of(counts_of(groups), self.required.within)
+        except InputError as error:
+            raise PolicyError(f"{self.required.name}: {error}") from None
+
+    def asked(self, secret: RequirementCounts) -> Windows:
+        """The windows."""
+        return cast("Windows", secret.counts_by_policy)
+
+    def found(self, secret: RequirementCounts, point: Point, cached: Any) -> Iterable[Disclosure]:
+        """The worst window."""
+        return secret.of_values(point, cached)
+
+    def limits(self, secret: RequirementCounts) -> bool:
+        """True: a window has somebody."""
+        return True
+
+    def tells_people(self) -> bool:
+        """False: people are not counted for windows."""
+        return False
+
+    def of_value(self, secret: RequirementCounts, value: Any, counts: GroupCounts) -> GroupCounts:
+        """The counts with the values of a window as one."""
+        return self.as_counted(secret, counts).merged(value)
+
+
+class SetsOfValues(EachValue):
+    """Whoever has any value of a set has its secret: sets that a policy lists."""
+
+    as_one: ClassVar[bool] = True
+
+    def __init__(self, required: Requirement) -> None:
+        super().__init__(required)
+        self._parts = {
+            name: _Ranged(setting) if isinstance(setting, Range) else _Listed(setting)
+            for name, setting in required.secret.sets.items()
+        }
+
+    @property
+    def names_sets(self) -> bool:  # type: ignore[override]
+        """True if its sets have names."""
+        return "" not in self._parts
+
+    @property
+    def texts(self) -> Iterable[Sequence[Any]]:
+        """The lists of values that it names."""
+        return (part.texts for part in self._parts.values())
+
+    @property
+    def words(self) -> str:
+        """The secret, in words."""
+        sets = self.required.secret.sets
+        return f"any of {', '.join(sets.get('', sets))}"
+
+    def written(self) -> dict[str, Any]:
+        """The sets, as they were said."""
+        return {"any_of": plain(self.required.any_of), "at_level": None}
+
+    def written_out(self, values: Labels) -> dict[str, Any]:
+        """The sets as they were said; nothing is exempt from them."""
+        return {**self.written(), "except": None}
+
+    def judged(self, values: Labels) -> Secret:
+        """The secret as the judge takes it; values that cannot be compared with it are refused."""
+        self.sets(values)
+        sets = {name: part.judged for name, part in self._parts.items()}
+        return Secret(None, tuple(self.required.excluded), sets)
+
+    def sets(self, values: Labels) -> dict[str, tuple[str, ...]]:
+        """For each name, the values that belong to it; of a set of which nobody has one, none.
+
+        Raises
+        ------
+        PolicyError
+            If a label or a value is unknown, or a set has every value of the table.
+        """
+        printed = list(dict.fromkeys(map(str, values)))
+        sets = self._found(values, printed)
+        for name, members in sets.items():
+            if set(members) == set(printed):
+                raise PolicyError(f"{self.required.name}: {self._every(name)}")
+        members_of_sets = [*chain(*sets.values())] if self.required.criterion is not None else []
+        twice = [x for i, x in enumerate(members_of_sets) if x in members_of_sets[:i]]
+        if twice:
+            raise PolicyError(
+                f"{self.required.name}: {twice[0]!r} is in two sets, and is counted only once"
+            )
+        return sets
+
+    def _found(self, values: Labels, printed: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        sets = {}
+        for name, part in self._parts.items():
+            try:
+                sets[name or name_of_set(part.texts, ())] = part.among(printed)
+            except UnsupportedError as error:
+                raise UnsupportedError(f"{self.required.name}: any_of.{name}: {error}") from None
+        self._refuse_labels(values, printed)
+        return sets
+
+    def _every(self, name: str) -> str:
+        """That a set has all values, and what to do."""
+        what = f"{self._what(name)} every sensitive value of the table"
+        return f"{what}, so everybody has one of these; leave out what need not stay hidden"
+
+    def _what(self, name: str) -> str:
+        return self._parts[name].words(name) if name in self._parts else "any_of names"
+
+    def _refuse_labels(self, values: Labels, printed: Sequence[str]) -> None:
+        """Refuse a hierarchy label in a list of values: it was meant for the values below it."""
+        present, lacking = {*printed}, list[tuple[str, str]]()
+        for name, part in self._parts.items():
+            lacking += [(name, text) for text in part.texts if text not in present]
+        labels_above = _labels(self.required, values) if lacking else set()
+        for name, text in lacking:
+            if text in labels_above:
+                key = f"any_of.{name}" if name else "any_of"
+                raise PolicyError(
+                    f"{self.required.name}: {key}: nobody in the table has the sensitive value "
+                    f'{text!r}; it is a label of the hierarchy: any_of = "{text}"'
+                )
+
+    def meant(self, values: Labels) -> TargetValues:
+        """Which values of a table it is about, and the place of each set."""
+        sets, codes = self.sets(values), dict[str, list[int]]()
+        for code, value in enumerate(values):
+            codes.setdefault(str(value), []).append(code)
+        of_set = {name: [*chain(*map(codes.__getitem__, sets[name]))] for name in sets}
+        is_about = np.zeros(len(values), dtype=bool)
+        is_about[[*chain(*of_set.values())]] = True
+        other_values = [value for value, is_one in zip(values, is_about, strict=True) if not is_one]
+        places, names = np.cumsum(~is_about) - 1, list[str]()
+        for name, codes_of_set in of_set.items():
+            places[codes_of_set] = len(other_values) + len(names)
+            names.append(name_of_set([name], [*map(str, other_values), *names]))
+        return TargetValues(is_about, Labels([*other_values, *names]), sets, places)
+
+    def check(self, semantics: Semantics) -> None:
+        """Refuse semantics under which its values cannot be counted so."""
+        refuse_sets(semantics)
+
+    def as_counted(self, secret: RequirementCounts, groups: Any) -> Any:
+        """The groups with each set of values as one value."""
+        places = cast("IntArray", secret.meant.places)
+        merged = counts_of(groups).recoded(places, secret.meant.labels)
+        classes = getattr(groups, "alike", None)  # which a criterion of values may need, too
+        return merged if classes is None else _Merged(merged, classes)
+
+    def asked(self, secret: RequirementCounts) -> BoolArray:
+        """The last values, which are the sets."""
+        last = np.zeros(len(secret.labels), dtype=bool)
+        last[-len(secret.meant.sets) :] = True
+        return last
+
+    def secrets(self, secret: RequirementCounts) -> Iterable[RequirementCounts]:
+        """One for each set; a criterion counts all sets at once."""
+        if self.required.criterion is not None:
+            return (secret,)
+        for point in self.required.points:
+            for name, members in secret.meant.sets.items():
+                refuse_unheld(self.required, point.adversary, name, members)
+        return [secret.only(name, members) for name, members in secret.meant.sets.items()]
+
+    def found(self, secret: RequirementCounts, point: Point, cached: Any) -> Iterable[Disclosure]:
+        """The worst disclosure of its only set."""
+        if not secret.meant.about.any():  # nobody has a value of the set
+            return [Disclosure(secret.labels[-1], 0.0, lambda: Fraction(0))]
+        return [secret.of_set(point, secret.labels[-1])]
+
+    def tells_people(self) -> bool:
+        """True unless some adversary needs the values of its sets kept apart."""
+        return not self.required.has_priors
+
+
+class LabelOfHierarchy(SetsOfValues):
+    """The values below a label of the hierarchy, at any level, are one secret."""
+
+    names_sets: ClassVar[bool] = True
+
+    @property
+    def words(self) -> str:
+        """The secret, in words."""
+        return f"any of {self.required.any_of}"
+
+    def written_out(self, values: Labels) -> dict[str, Any]:
+        """Its label as a set of values."""
+        return {"any_of": plain(self.sets(values)), "at_level": None, "except": None}
+
+    def judged(self, values: Labels) -> Secret:
+        """The secret as the judge takes it, of the values of a table."""
+        return Secret(None, tuple(self.required.excluded), self.sets(values))
+
+    def _found(self, values: Labels, printed: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        label = str(self.required.any_of)
+        below = _below(self.required, label, values, printed)
+        return {label: _Listed(below).among(printed)}
+
+    def _what(self, name: str) -> str:
+        return f"any_of = {name!r} is"
+
+
+class LevelOfHierarchy(LabelOfHierarchy):
+    """Each label at a level of the hierarchy, but excluded ones, is a secret."""
+
+    @property
+    def texts(self) -> Iterable[Sequence[Any]]:
+        """No values: what is excluded are labels."""
+        return ()
+
+    @property
+    def words(self) -> str:
+        """The secret, in words."""
+        return f"at_level = {self.required.at_level}"
+
+    def written(self) -> dict[str, Any]:
+        """The level."""
+        return {"any_of": None, "at_level": self.required.at_level}
+
+    def judged(self, values: Labels) -> Secret:
+        """The secret as the judge takes it, of the values of a table."""
+        return Secret(None, (), self.sets(values))
+
+    def _every(self, name: str) -> str:
+        """That a label is above all values, and what to do."""
+        return (
+            f"at_level = {self.required.at_level}: every sensitive value of the table is {name!r} "
+            f"there; choose a lower level, or except = [{name!r}]"
+        )
+
+    def _found(self, values: Labels, printed: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        return _at_level(self.required, values)
+
+
+class _Listed:
+    """A set by a list of values and patterns."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.texts = self.judged = tuple(texts)
+
+    def among(self, printed: Sequence[str]) -> tuple[str, ...]:
+        """The distinct values of a table that the texts name."""
+        present, members = set(printed), dict[str, None]()
+        for text in self.texts:
+            if is_pattern(text):
+                members.update(dict.fromkeys(matching(text, printed)))
+            elif text in present:
+                members[text] = None
+        return tuple(members)
+
+    def words(self, name: str) -> str:
+        """The beginning of a sentence on its values."""
+        return "any_of names"
+
+
+class _Ranged:
+    """A set by a range of numbers or dates."""
+
+    texts: Sequence[str] = ()
+
+    def __init__(self, setting: Range) -> None:
+        self._range, self.judged = setting, setting.to_dict()
+
+    def among(self, printed: Sequence[str]) -> tuple[str, ...]:
+        """The values of a table that lie in the range."""
+        return tuple(value for value in printed if self._range.holds(value))
+
+    def words(self, name: str) -> str:
+        """The beginning of a sentence on its values."""
+        return f"any_of = {name!r} is"
+
+
+def _any_of(required: Requirement) -> EachValue:
+    kind = LabelOfHierarchy if isinstance(required.any_of, str) else SetsOfValues
+    return kind(required)
+
+
+# By the key of a policy file that says so.
+_KINDS = {"within": NearValues, "any_of": _any_of, "at_level": LevelOfHierarchy}
+
+
+def target_of(required: Requirement) -> EachValue:
+    """How the values of its secret are found, written and counted."""
+    keys = [key for key in _KINDS if getattr(required, key) is not None]
+    return _KINDS[keys[0]](required) if keys else EachValue(required)
+
+
+class _Merged(NamedTuple):
+    """Counts in which each set of values is one value, and the people who look alike."""
+
+    counts: GroupCounts
+    alike: Any
+
+
+def refuse_unheld(
+    required: Requirement, adversary: Any, name: str, members: Collection[str]
+) -> None:
+    """Refuse binary priors of a set if a value that nobody in the table has is likely.
+
+    With binary priors the set is one value, whose prior is the sum over all its values.
+    """
+    if not members or getattr(adversary, "semantics", "joint") != "binary":
+        return
+    for table in adversary.tables:
+        values = Labels(table.values)
+        try:
+            set_values = required.target.sets(values).get(name, ())
+        except PolicyError:  # the set is all values with a prior
+            set_values = tuple(map(str, table.values))
+        for value in sorted({*set_values} - {*members}):
+            place = [str(label) for label in table.values].index(value)
+            if any(row[place] for row in table.chances.values()):
+                raise PolicyError(
+                    f"{required.name}: any_of: nobody has {value!r}, which is likely by the "
+                    "priors, and binary priors count the set as one value: leave it out of "
+                    'any_of, or say semantics = "joint" in priors'
+                )
+
+
+def _levels(required: Requirement, values: Labels, key: str) -> list[dict[str, list[str]]]:
+    """For each level from 1, without the top, the values of a table below each label."""
+    if required.hierarchy is None:
+        raise PolicyError(
+            f"{required.name}: {key} is a label of a hierarchy of the sensitive column, and the "
+            "schema has none for it ([schema.hierarchies]); values are a list: any_of = [...]"
+            if key != "at_level"
+            else f"{required.name}: at_level is of the hierarchy of the sensitive column, and the "
+            "schema has none for it: add it to [schema.hierarchies]"
+        )
+    if required.shown is not None:  # where a household's value stands in another row
+        values = Labels([value for value in values if value != ELSEWHERE])
+    try:
+        return _levels_of(required.hierarchy, values)
+    except HierarchyError as error:
+        raise PolicyError(f"{required.name}: {str(error).partition(': ')[2]}") from None
+
+
+def _levels_of(hierarchy: Hierarchy, values: Labels) -> list[dict[str, list[str]]]:
+    laid, levels = hierarchy.levels(values, "", None), []
+    for nodes, labels in zip(laid.ancestors[:-1], laid.labels[:-1], strict=True):
+        level: dict[str, list[str]] = {}
+        for leaf, node in zip(laid.order.tolist(), nodes.tolist(), strict=True):
+            members = level.setdefault(labels[node], [])
+            if str(values[leaf]) not in members:
+                members.append(str(values[leaf]))
+        levels.append(level)
+    return levels
+
+
+def _labels(required: Requirement, values: Labels) -> set[str]:
+    """All labels above the values of a table; empty without a hierarchy that has all values."""
+    if required.hierarchy is None:
+        return set()
+    try:
+        return {*chain(*_levels(required, values, "any_of"))}
+    except PolicyError:
+        return set()
+
+
+def _below(
+    required: Requirement, label: str, values: Labels, printed: Sequence[str]
+) -> tuple[str, ...]:
+    """The values below a label, at whichever levels it occurs."""
+    levels = _levels(required, values, f"any_of = {label!r}")
+    members = [*chain(*(level.get(label, ()) for level in levels))]
+    if not members and label not in printed and label in _listed(required):
+        return ()  # nobody in this table has a value below it
+    if not members:
+        labels = list(dict.fromkeys(chain(*levels)))
+        hint = did_you_mean(label, labels)
+        if label in printed:
+            hint = f'; it is a value: any_of = ["{label}"]'
+        raise PolicyError(
+            f"{required.name}: any_of: the hierarchy has no label {label!r} above any value of the "
+            f"table{hint}"
+        )
+    return tuple(dict.fromkeys(members))
+
+
+def _listed(required: Requirement) -> set[str]:
+    """All labels above the values that a hierarchy lists, even if nobody has them."""
+    rows = getattr(required.hierarchy, "rows", ())
+    return {*chain(*(row[1:] for row in rows))}
+
+
+def labelled(hierarchy: Hierarchy, values: Labels) -> dict[str, tuple[str, ...]]:
+    """The values below each label of a hierarchy, except labels that are values.
+
+    >>> from foreknow.data.hierarchy import Tree
+    >>> tree = Tree([["B20", "HIV", "*"], ["Z21", "HIV", "*"], ["flu", "flu", "*"]])
+    >>> labelled(tree, Labels(["B20", "Z21", "flu"]))
+    {'HIV': ('B20', 'Z21')}
+    """
+    members_of: dict[str, dict[str, None]] = {}
+    for level in _levels_of(hierarchy, values):
+        for label, members in level.items():
+            members_of.setdefault(label, {}).update(dict.fromkeys(members))
+    printed = set(map(str, values))
+    return {label: tuple(members) for label, members in members_of.items() if label not in printed}
+
+
+def _at_level(required: Requirement, values: Labels) -> dict[str, tuple[str, ...]]:
+    """The sets of a level of the hierarchy, without excluded labels."""
+    level: Any = required.at_level
+    levels = _levels(required, values, "at_level")
+    if not levels:
+        raise PolicyError(
+            f"{required.name}: at_level: the hierarchy of the sensitive column has no levels "
+            "between its values and all of them"
+        )
+    if not 1 <= level <= len(levels):
+        first = ", ".join(repr(label) for label in list(levels[-1])[:3])
+        raise PolicyError(
+            f"{required.name}: at_level is {level}; the hierarchy of the sensitive column has "
+            f"levels 1 to {len(levels)}, the last with labels such as {first}"
+        )
+    sets = levels[level - 1]
+    for label in required.excluded:
+        if label not in sets and label not in _listed(required):
+            raise PolicyError(
+                f"{required.name}: except: level {level} of the hierarchy has no label "
+                f"{label!r} above any value of the table{did_you_mean(str(label), sets)}"
+            )
+    remaining_sets = {
+        name: tuple(members) for name, members in sets.items() if name not in required.excluded
+    }
+    if not remaining_sets:
+        raise PolicyError(f"{required.name}: except names every label of level {level}")
+    return remaining_sets
