@@ -133,8 +133,8 @@ def test_what_judge_refuses_is_refused(monkeypatch):
 def test_a_forgotten_column_is_caught(monkeypatch):
     see = Release.seen
 
-    def blind(self, sensitive=None, knowing=None, *, of_people=False):
-        return see(self, sensitive, [], of_people=of_people)
+    def blind(self, sensitive=None, knowing=None):
+        return see(self, sensitive, [])
 
     monkeypatch.setattr(Release, "seen", blind)
     with pytest.raises(InternalError, match="disagree"):

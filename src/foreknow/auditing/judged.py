@@ -174,15 +174,8 @@ def _table(
     requirement: Requirement, policy: Policy, values: Any, layout: Layout, *, joint: bool
 ) -> dict[str, Any]:
     """The ``[[require]]`` table that the judge reads."""
-    if requirement.unit is not None:
-        criterion: Any = requirement.criterion
-        table = {criterion.key: criterion.k}
-    else:
-        table = requirement.published(values, policy.schema, layout)
-    table["knowing"] = list(requirement.sight(layout).known) if joint else []
-    if requirement.of_people:
-        table.pop("sensitive", None)
-    return table
+    table = requirement.subject.asked(values, policy.schema, layout)
+    return {**table, "knowing": list(requirement.sight(layout).known) if joint else []}
 
 
 def _written(
@@ -195,9 +188,7 @@ def _written(
         domains = {column.name: Labels(column.domain) for column in people.sensitives}
         return _of_owner(owners, policy, requirement, release.layout), domains, release.layout
     if isinstance(release, Release):
-        sight = release.seen(
-            requirement.sensitive, requirement.taken, of_people=requirement.of_people
-        )
+        sight = requirement.subject.rows(release)
         if not sight.linked:
             domains = {name: release.seen(name, []).counts.values for name in release.sensitives}
             return _of_release(release, sight, policy, requirement), domains, release.layout

@@ -6,7 +6,7 @@ It is what nearly every adversary needs of a release, and all of it. NumPy only.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
@@ -33,6 +33,7 @@ from foreknow.data.labels import (
 from foreknow.data.possible_values import JointCells, PossibleMembers
 from foreknow.errors import did_you_mean
 from foreknow_judge.errors import DataError, UnsupportedError
+from foreknow_judge.frozen import set_fields
 from foreknow_judge.grammar import Semantics as Semantics
 from foreknow_judge.text import people_text, some
 
@@ -169,13 +170,8 @@ class GroupCounts:
                     what = "the text " if isinstance(person, str) else ""
                     raise DataError(f"{who} is {what}{person!r}; give a set or list of values")
                 values = labels_counted(person, who)
-                if semantics == "single" and values.total() != 1:
-                    raise DataError(
-                        f"{who} has {values.total()} values; under 'single' everyone has "
-                        "exactly one"
-                    )
-                if semantics == "set" and values.total() > len(values):
-                    raise DataError(f"{who} has a value twice; use semantics='multiset'")
+                if refuse := _OF_ONE.get(semantics):
+                    refuse(who, values)
                 tallies[-1].update(values)
                 sizes[-1] += 1
         return cls._from_tallies(tallies, sizes, groups, semantics)
@@ -409,8 +405,12 @@ class GroupCounts:
             sizes=self.sizes,
             semantics=self.semantics,
         )
-        able = self.able and self.able.recoded(places, values)
+        able = self._able(lambda able: able.recoded(places, values))
         return replace(recoded_counts, origin=self.origin, able=able)
+
+    def _able(self, change: Callable[[PossibleMembers], PossibleMembers]) -> Any:
+        """Who can have which values once groups or values are changed; None if everybody can."""
+        return None if self.able is None else change(self.able)
 
     # ---- whom it is about -----------------------------------------------------------------
 
@@ -583,7 +583,7 @@ class GroupCounts:
             self.values,
             names,
             self.semantics,
-            able=self.able and self.able.take(positions),
+            able=self._able(lambda able: able.take(positions)),
         )
 
     def merge(self, into: ArrayLike) -> GroupCounts:
@@ -601,9 +601,8 @@ class GroupCounts:
             sizes=np.bincount(target, weights=self.sizes, minlength=n_groups).astype(np.int64),
             semantics=self.semantics,
         )
-        if self.able is None:
-            return merged
-        return replace(merged, able=self.able.merge(target, n_groups))
+        set_fields(merged, able=self._able(lambda able: able.merge(target, n_groups)))
+        return merged
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, ready for JSON where the labels are."""
@@ -783,6 +782,21 @@ def _check_set(group_counts: GroupCounts) -> None:
 
 
 _CHECKS = {"single": _check_single, "set": _check_set}
+
+
+def _refuse_not_one(who: str, values: Counter[Label]) -> None:
+    if values.total() != 1:
+        raise DataError(
+            f"{who} has {values.total()} values; under 'single' everyone has exactly one"
+        )
+
+
+def _refuse_twice(who: str, values: Counter[Label]) -> None:
+    if values.total() > len(values):
+        raise DataError(f"{who} has a value twice; use semantics='multiset'")
+
+
+_OF_ONE = {"single": _refuse_not_one, "set": _refuse_twice}
 
 
 def whole(array: Any, name: str) -> IntArray:

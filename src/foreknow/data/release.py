@@ -679,8 +679,6 @@ class Release(Plain):
         self,
         sensitive: str | None = None,
         knowing: Sequence[str] | None = None,
-        *,
-        of_people: bool = False,
     ) -> Release:
         """The release as it is for an adversary who asks for one column and knows others.
 
@@ -694,9 +692,6 @@ class Release(Plain):
         knowing : sequence of str, optional
             Columns whose values the adversary knows of everybody; when left out, all that stand
             `beside` the sensitive one.
-        of_people : bool
-            Whether it is asked how many people groups have, whatever their values: in one table,
-            known columns then divide groups also where the sensitive one is shuffled.
 
         Raises
         ------
@@ -721,14 +716,28 @@ class Release(Plain):
         if isinstance(knowing, str):
             raise SchemaError(f"knowing must be a list of columns, such as [{knowing!r}]")
         for column in knowing or ():
-            self._refuse_unknown(column, None if of_people else name)
-        look = self.layout.people_seen if of_people else self.layout.seen
-        name, known_columns, _ = look(sensitive, knowing)
+            self._refuse_unknown(column, name)
+        name, known_columns, _ = self.layout.seen(sensitive, knowing)
+        return self._divided(name, known_columns, anybody=False)
+
+    def people_seen(
+        self, sensitive: str | None = None, knowing: Sequence[str] | None = None
+    ) -> Release:
+        """The same where it is asked how many people groups have, whatever their values.
+
+        In one table, known columns then divide groups also where the sensitive one is shuffled.
+        """
+        for column in knowing or ():
+            self._refuse_unknown(column, None)
+        name, known_columns, _ = self.layout.people_seen(sensitive, knowing)
+        # Whoever has a value of any column is one of the people whom a release shows.
+        return self._divided(name, known_columns, anybody=self._leaves_out)
+
+    def _divided(self, name: str, known_columns: Sequence[str], *, anybody: bool) -> Release:
+        """The release for one sensitive column, in groups that known columns divide."""
         tables = self._apart.get(name, self.tables)
         if name == self.sensitive and not known_columns and len(self.sensitives) == 1:
             return self
-        # Whoever has a value of any column is one of the people whom a release shows.
-        anybody = of_people and self._leaves_out
         key = (name, *known_columns, *([""] if anybody else []))
         if key not in self._seen:
             if known_columns and not tables.null_groups:
@@ -766,7 +775,7 @@ class Release(Plain):
     @property
     def of_anybody(self) -> Release:
         """The release that counts people with a value in any sensitive column."""
-        return self.seen(None, [], of_people=True) if self._leaves_out else self
+        return self.people_seen(None, []) if self._leaves_out else self
 
     def _counting_anybody(self, tables: Any) -> Any:
         """A table that counts people with a value in any sensitive column."""

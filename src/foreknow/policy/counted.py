@@ -74,15 +74,8 @@ class RequirementCounts:
         if not isinstance(release, Release):
             return cls.of_counts(requirement, counts_of(release))
         requirement.check_columns(release.sensitives)
-        sight, of_people = requirement.sight(release.layout), requirement.of_people
-        if requirement.subject.of_classes and release.recognized:
-            known_columns = sight.known if requirement.taken is None else requirement.known
-            return cls(requirement, sight, release.alike(known_columns))
-        if possible is not None and not of_people:
-            counts = possible.counts(requirement.sensitive, requirement.knowing)
-            return cls(requirement, sight, counts)
-        seen_groups = release.seen(requirement.sensitive, requirement.taken, of_people=of_people)
-        return cls(requirement, sight, seen_groups)
+        sight = requirement.sight(release.layout)
+        return cls(requirement, sight, requirement.subject.groups(release, possible))
 
     @classmethod
     def of_counts(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from itertools import chain
 from typing import Any, get_args
 
@@ -195,8 +196,7 @@ class PublishOptions:
                     f"publish.round: a person may have several values of {name!r}; round them in "
                     "the table, and leave it out of publish.round"
                 )
-            if schema.impossible or schema.shared is not None:
-                rule = "impossible" if schema.impossible else "shared"
+            for rule in filter(partial(getattr, schema), ("impossible", "shared")):
                 raise PolicyError(
                     f"publish.round: rules of {rule!r} are about values as the table has them; "
                     f"round {name!r} in the table, and leave it out of publish.round"

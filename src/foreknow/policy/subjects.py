@@ -14,6 +14,9 @@ from foreknow_judge.errors import UnsupportedError
 from foreknow_judge.layout import Seen
 
 if TYPE_CHECKING:
+    from foreknow.data.counts import GroupCounts
+    from foreknow.data.release import Release
+    from foreknow.data.sights import Possible
     from foreknow.policy.requirement import Requirement
 
 
@@ -73,6 +76,21 @@ class Values:
                 "[] if nobody knows it, or make it a quasi-identifier"
             )
 
+    def groups(self, release: Release, possible: Possible | None) -> Release | GroupCounts:
+        """The groups of a release in this sight, and who of them can have which values."""
+        required = self.required
+        if possible is not None:
+            return possible.counts(required.sensitive, required.knowing)
+        return release.seen(required.sensitive, required.knowing)
+
+    def rows(self, release: Release) -> Release:
+        """The release in this sight, by its own tables."""
+        return release.seen(self.required.sensitive, self.required.knowing)
+
+    def asked(self, values: Any, schema: Schema | None, layout: Layout) -> dict[str, Any]:
+        """The ``[[require]]`` table that the judge reads."""
+        return self.required.published(values, schema, layout)
+
     def owned(self, schema: Schema) -> tuple[str, ...]:
         """The columns that it looks at but a release does not show; only the owner has them."""
         published = {*schema.quasi_identifiers, *schema.sensitives, *schema.other}
@@ -109,6 +127,26 @@ class People(Values):
         """True if it asks about people who look alike instead of groups."""
         return self.criterion.of_groups is not None
 
+    def groups(self, release: Release, possible: Possible | None) -> Release | GroupCounts:
+        """The groups of people; those who look alike by exact columns, where these are shown."""
+        required = self.required
+        if not (self.of_classes and release.recognized):
+            return self.rows(release)
+        known_columns = required.known
+        if self.taken is None:
+            known_columns = self.sight(release.layout).known
+        return release.alike(known_columns)
+
+    def rows(self, release: Release) -> Release:
+        """The release in this sight, by its own tables."""
+        return release.people_seen(self.required.sensitive, self.taken)
+
+    def asked(self, values: Any, schema: Schema | None, layout: Layout) -> dict[str, Any]:
+        """The ``[[require]]`` table that the judge reads, which is about no sensitive column."""
+        table = super().asked(values, schema, layout)
+        table.pop("sensitive", None)
+        return table
+
     def sight(self, layout: Layout) -> Seen:
         """The adversary's sight of everybody."""
         required, stated_columns = self.required, self.taken
@@ -143,6 +181,10 @@ class Units(People):
     def unit(self) -> str:
         """The column that numbers the units."""
         return str(self.criterion.unit)
+
+    def asked(self, values: Any, schema: Schema | None, layout: Layout) -> dict[str, Any]:
+        """The ``[[require]]`` table that the judge reads of rows that are units."""
+        return {self.criterion.key: self.criterion.k}
 
     def sight(self, layout: Layout) -> Seen:
         """The sight for counting units beside known columns."""
