@@ -706,27 +706,27 @@ def _judged(
 
 def _refuse_unasked(task: _Task, release: Release, audit: Audit) -> None:
     """Refuse groups that do not hold what no search asks."""
-    exactly = not task.options.labelled
+    is_exact = not task.options.labelled
     unasked = [
         (verdict.requirement, verdict.found)
         for verdict in audit.criteria
-        if not verdict.safe and verdict.requirement.searched(exactly) is not verdict.requirement
+        if not verdict.safe and verdict.requirement.searched(is_exact) is not verdict.requirement
     ]
+    if not unasked:
+        return
     measured = "; ".join(f"{requirement.name}: {attained}" for requirement, attained in unasked)
-    if unasked and exactly:
+    if is_exact:
         exact = task.microdata.schema.quasi_identifiers
         raise NoSafeRelease(
             f"the bucketized form publishes {', '.join(exact)} of everybody as they are, and by "
             f'these {measured}. Publish with form = "generalized"; or require group_size, '
             "if it is enough that groups are large"
         )
-    if unasked:
-        criteria = chain(*(requirement.judged for requirement, _ in unasked))
-        ways_out = chain(*(criterion.ways_out(release) for criterion in criteria))
-        raise NoSafeRelease(
-            f"the groups as they are written do not hold what no search asks: {measured}",
-            [*ways_out],
-        )
+    criteria = chain(*(requirement.judged for requirement, _ in unasked))
+    ways_out = chain(*(criterion.ways_out(release) for criterion in criteria))
+    raise NoSafeRelease(
+        f"the groups as they are written do not hold what no search asks: {measured}", [*ways_out]
+    )
 
 
 def _refuse_unsafe(task: _Task, groups: _Groups, release: Release, audit: Audit) -> None:
