@@ -114,13 +114,6 @@ def release_of(
     return release
 
 
-def counts_by_column(release: Any) -> dict[str, GroupCounts]:
-    """The counts of each sensitive column, without what is known beside; "" is of counts alone."""
-    if not isinstance(release, Release):
-        return {"": counts_of(release)}
-    return {name: release.seen(name, []).counts for name in release.sensitives}
-
-
 def _refuse_other_values(source: Release | GroupCounts, schema: Schema) -> None:
     """Refuse values that are counted as they are written, and are none by a schema, or one."""
     reading, missing = cast("Reading", schema.reading), cast("Missing", schema.missing)

@@ -190,7 +190,7 @@ def _written(
     if isinstance(release, Release):
         sight = requirement.subject.rows(release)
         if not sight.linked:
-            domains = {name: release.seen(name, []).counts.values for name in release.sensitives}
+            domains = {name: counts.values for name, counts in release.by_column().items()}
             return _of_release(release, sight, policy, requirement), domains, release.layout
     counts, name = counts_of(sight_counts), requirement.sensitive or "value"
     groups = _names_of_groups(counts, name)

@@ -15,7 +15,6 @@ import numpy as np
 from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.audit_input import (
     OwnersTable,
-    counts_by_column,
     has_owner,
     owned_of_each,
     part_of,
@@ -93,7 +92,7 @@ def questions_of(
     prepared, policy = prepare(release, policy, group)
     counting: Any = _counting if isinstance(prepared, Release) else _counts_at_hand
     with counting(prepared, policy, people) as questions:
-        values = {name: held_by(counts) for name, counts in counts_by_column(prepared).items()}
+        values = {name: held_by(counts) for name, counts in prepared.by_column().items()}
         refuse_misspelt(values, questions.shown_policy.requirements)
         yield questions
 

@@ -13,8 +13,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
 
-from foreknow.adversaries.protocol import HasCounts, counts_of
-from foreknow.auditing.audit_input import counts_by_column
+from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.exposed import exposed_by
 from foreknow.auditing.named_values import held_by, near_values
 from foreknow.data.counts import GroupCounts
@@ -72,11 +71,11 @@ _ENDS = {"lowest": ("low", "most"), "highest": ("high", "least")}
 class Judged:
     """A release and what a policy requires of it: what remarks are counted of."""
 
-    def __init__(self, release: HasCounts, policy: Policy | None) -> None:
+    def __init__(self, release: Release | GroupCounts, policy: Policy | None) -> None:
         self.policy, self.schema = policy, None if policy is None else policy.schema
         self.requirements = () if policy is None else policy.requirements
         self.on_values = [] if policy is None else policy.on_values
-        self.columns = counts_by_column(release)
+        self.columns = release.by_column()
         self.table: Any = release if isinstance(release, Release) else None
 
     @cached_property

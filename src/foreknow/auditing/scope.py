@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from foreknow.adversaries.protocol import HasCounts
 from foreknow.auditing.remarks import Judged, counted_of
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.households import ELSEWHERE
 from foreknow.data.labels import Labels
+from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
@@ -21,7 +21,7 @@ from foreknow_judge.remarks import Question, remarks_on_values
 from foreknow_judge.scope import Scope
 
 
-def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
+def scope_of(release: Release | GroupCounts, policy: Policy | None = None) -> Scope:
     """The scope of a release; without a policy, nothing is known about which values are judged."""
     view = Judged(release, policy)
     columns = view.columns

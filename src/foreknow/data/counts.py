@@ -433,6 +433,10 @@ class GroupCounts:
 
     # ---- looking --------------------------------------------------------------------------
 
+    def by_column(self) -> dict[str, GroupCounts]:
+        """The counts by the name of their column, which is not known."""
+        return {"": self}
+
     @property
     def n_groups(self) -> int:
         """Number of groups."""

@@ -993,6 +993,10 @@ class Release(Plain):
             unjudged += [name for name in self.people_columns if name not in led]
         return [name for name in unjudged if name not in (*known_columns, self.cohort)]
 
+    def by_column(self) -> dict[str, GroupCounts]:
+        """The counts of each sensitive column, if nothing beside it is known."""
+        return {name: self.seen(name, []).counts for name in self.sensitives}
+
     @property
     def people_columns(self) -> tuple[str, ...]:
         """The columns of the table with a row for each person; none where there is none."""

@@ -159,7 +159,7 @@ class PublishOptions:
                     f"publish.unlinked: {name!r} is published as {header!r}, and another "
                     "column is called so; rename that column"
                 )
-            if name in schema.other and self.form == "bucketized":
+            if name in schema.other and not self.labelled:
                 raise PolicyError(
                     f"publish.unlinked: {name!r} is among other, which the bucketized form "
                     "publishes beside the exact columns of each person; make it sensitive, leave "

@@ -160,7 +160,7 @@ class Policy:
 
     def _check_levels(self) -> None:
         """Refuse options and requirements that need a column finer than it may be published."""
-        if self.levels and self.options.written != "generalized":
+        if self.levels and not self.options.labelled:
             raise PolicyError(
                 f"levels: the bucketized form publishes {', '.join(self.levels)} of everybody as "
                 'they are; publish with form = "generalized"'
@@ -401,7 +401,7 @@ class Policy:
         """
         if self._layout is not None:
             return self._layout
-        schema, in_rows = self.schema, self.options.written == "generalized"
+        schema, in_rows = self.schema, self.options.labelled
         if schema is None:
             return Layout()
         people = None if in_rows else tuple(schema.other)
@@ -507,7 +507,7 @@ class Policy:
         if schema is None:
             return []
         shown = {*schema.other} - {*self.options.unlinked}
-        if self.options.written != "generalized":
+        if not self.options.labelled:
             shown |= {*schema.quasi_identifiers} - {*self.options.unlinked}
         return [rule for rule in self._rules_on(requirement) if {*rule.where} - shown]
 
@@ -631,7 +631,7 @@ class Policy:
     @property
     def searched(self) -> Policy:
         """The requirements that a search has to ask; the rest is judged on the written release."""
-        exact = self.options.written != "generalized"
+        exact = not self.options.labelled
         requirements = [requirement.searched(exact) for requirement in self.requirements]
         if all(map(is_, requirements, self.requirements)):
             return self
