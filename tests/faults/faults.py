@@ -956,6 +956,14 @@ _ROWS = [
         "policies/test_policy",
     ),
     (
+        "rule-of-old-codes",
+        "foreknow.policy.codes:_of_all",
+        'rule.get("sensitive", columns[0]) == column',
+        "False",
+        "who cannot have an old code may have its successors",
+        "policies/test_policy",
+    ),
+    (
         "later-household",
         "foreknow.several.earlier_releases:Earlier.newcomers",
         "int(beside.sum()), fresh & ~beside",
