@@ -7,6 +7,7 @@ column's hierarchy; or numbers that are near each other are.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
@@ -74,6 +75,10 @@ class EachValue:
     def written_out(self, values: Labels) -> dict[str, Any]:
         """The same with labels as sets of the values of a table."""
         return self.written()
+
+    def narrower(self, part: int) -> Requirement | None:
+        """The same requirement about windows of a part of the width, where it is about windows."""
+        return None
 
     def sets(self, values: Labels) -> dict[str, tuple[str, ...]]:
         """For each name of a set, the values of a table that belong to it."""
@@ -149,6 +154,11 @@ class NearValues(EachValue):
     def written(self) -> dict[str, Any]:
         """The width, as it was given."""
         return {"within": self.required.within.given}
+
+    def narrower(self, part: int) -> Requirement | None:
+        """The same requirement about windows of a part of the width, where there are such."""
+        width = self.required.within.part(part)
+        return replace(self.required, within=width) if width else None
 
     def as_counted(self, secret: RequirementCounts, groups: Any) -> Windows:
         """The groups with their windows."""

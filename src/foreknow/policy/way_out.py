@@ -251,10 +251,9 @@ def _most_that_holds(
 
 def _widths(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
     """The requirement with the widest of some narrower windows that holds."""
-    for part in (2, 5, 10, 20, 50, 100, 1000) if requirement.of_windows else ():
-        narrow = requirement.within.part(part)
-        narrower = narrow and replace(requirement, within=narrow)
-        if narrower and not narrower.failures(everyone):
+    for part in (2, 5, 10, 20, 50, 100, 1000):
+        narrower = requirement.target.narrower(part)
+        if narrower is not None and not narrower.failures(everyone):
             yield narrower, f"nobody becomes sure to within 1/{part} of what is asked"
             return
 
