@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from math import inf
@@ -335,6 +336,8 @@ def distinguished(amount: Number | float, limit: Number) -> tuple[str, str]:
 
     >>> distinguished(0.2, "1/5"), distinguished(Fraction("0.2000001"), 0.2)
     (('0.2', '0.2'), ('0.2000001', '0.2'))
+    >>> distinguished(1, 10**400)
+    ('1', '1e+400')
     """
     exact_limit = as_fraction(limit)
     if amount == inf:
@@ -348,8 +351,9 @@ def distinguished(amount: Number | float, limit: Number) -> tuple[str, str]:
 
 
 def _digits(number: Fraction, digits: int) -> str:
-    is_large = number >= 10**15
-    return f"{float(number):.{digits}g}" if is_large else significant(number, digits)
+    if number >= 10**15:
+        return f"{Decimal(int(number)).normalize():.{digits}g}"
+    return significant(number, digits)
 
 
 # ---- the ledgers of criteria --------------------------------------------------------------------
