@@ -14,7 +14,6 @@ import foreknow as fk
 from foreknow.explore.server import VIEWS
 from foreknow.explore.session import Session
 from foreknow.toml import toml_value
-from foreknow_judge.said import ASSUMPTIONS
 
 
 @contextmanager
@@ -141,57 +140,6 @@ def test_hostile_names_do_nothing(chromium, tmp_path):
 # ---- a release -----------------------------------------------------------------------------------
 
 
-def test_dials_and_address_stay_together(view):
-    page = view.open("/release?of=out")
-    page.wait_for_selector("#said.safe")
-    assert page.inner_text("#headline").endswith("Safe: both requirements hold")
-    # Beside the word, and not folded: what it does not cover, and what it assumes.
-    assert "an adversary who knows it may be surer" in page.inner_text("#notes")
-    assert all(sentence in page.inner_text("#assumed") for sentence in ASSUMPTIONS)
-    page.fill("#k", "12")
-    page.wait_for_selector("#said.unsafe")
-    assert "could be found out" in page.inner_text("#said")
-    assert "k=12" in page.url
-    of_every_value = page.inner_text("#said")
-    page.select_option("#value", "HIV")
-    page.wait_for_selector("#points button")
-    page.wait_for_selector("#heat rect")
-    # Until the answer is there, what is said of every value stays, greyed.
-    page.wait_for_function(
-        "old => document.querySelector('#said').innerText !== old", arg=of_every_value
-    )
-    before = page.inner_text("#said")
-    page.reload()
-    page.wait_for_selector("#points button")
-    page.wait_for_selector("#said.unsafe:not(.waiting)")
-    assert (page.input_value("#k"), page.input_value("#value")) == ("12", "HIV")
-    assert page.inner_text("#said") == before
-    page.click("#reset")
-    page.wait_for_selector("#said.safe")
-    assert view.said == []
-
-
-def test_points_and_limits_are_chosen(view):
-    page = view.open("/release?of=out&value=HIV&k=0&l=0&m=0")
-    page.wait_for_selector("#heat rect")
-    square = page.locator("#heat rect.held").last
-    point = square.get_attribute("data-at").split(",")
-    square.click()
-    expect(page.locator("#k")).to_have_value(point[1])
-    assert [page.input_value(f"#{name}") for name in "lkm"] == point
-    page.wait_for_selector("#said.safe")
-    page = view.open("/release?of=out")
-    page.wait_for_selector("#said.safe")
-    page.fill("#limit-text", "1/10")
-    page.keyboard.press("Tab")
-    page.wait_for_selector("#said.unsafe")
-    assert "the limit is 10%" in page.inner_text("#said")
-    page.fill("#limit-text", "many")
-    page.keyboard.press("Tab")
-    page.wait_for_selector("#trouble:not([hidden])")
-    assert "many" in page.inner_text("#trouble")
-
-
 def test_statements_work_by_keyboard(view, folder):
     name = (folder / "hospital.csv").read_text("utf-8").splitlines()[1].split(",")[0]
     page = view.open("/release?of=hospital.csv")
@@ -215,26 +163,6 @@ def test_statements_work_by_keyboard(view, folder):
 
 
 # ---- a policy ------------------------------------------------------------------------------------
-
-
-def test_form_and_file_stay_together(chromium, folder):
-    with opened(chromium, folder) as view:
-        page = view.open("/policy")
-        page.wait_for_selector("#field-require-0-below")
-        page.fill("#field-require-0-below", "0.3")
-        page.keyboard.press("Tab")
-        expect(page.locator("#text")).to_have_value(re.compile("below = 0.3\n"))
-        text = page.input_value("#text")
-        page.fill("#text", text.replace("below = 0.3\n", "below = 3\n"))
-        page.wait_for_selector("#mistake:not([hidden])")
-        assert page.get_attribute("#field-require-0-below", "aria-invalid") == "true"
-        assert page.get_attribute("#field-require-1-below", "aria-invalid") is None
-        page.click("#mistake-go")
-        chosen = "text => text.value.slice(text.selectionStart, text.selectionEnd)"
-        assert page.eval_on_selector("#text", chosen) == "below = 3"
-        page.fill("#text", text)
-        page.wait_for_selector("#mistake", state="hidden")
-        assert page.input_value("#field-require-0-below") == "0.3"
 
 
 def test_refused_policy_shows_ways_out(chromium, stays):
@@ -293,43 +221,3 @@ def test_person_says_all_of_it(chromium, stays, width):
             page.wait_for_load_state("networkidle")
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             assert page.locator("#trouble").is_hidden(), page.inner_text("#trouble")
-
-
-# ---- from a table to a folder --------------------------------------------------------------------
-
-
-def test_releases_are_compared_and_written(chromium, folder, tmp_path):
-    for name in ("hospital.csv", "marital.csv", "policy.toml"):
-        lines = (folder / name).read_text("utf-8").splitlines(keepends=True)
-        (tmp_path / name).write_text("".join(lines[:1500]), "utf-8")
-    with opened(chromium, tmp_path) as view:
-        page = view.open("/publish")
-        for many, method in ((1, "mondrian"), (2, "fulldomain")):
-            page.select_option("#method", method)
-            page.click("#start")
-            page.wait_for_selector("#cancel:not([hidden])")
-            until(page, f"document.querySelectorAll('#trials .word.safe').length === {many}", 300)
-        assert "mondrian" in page.locator("#trials li").first.inner_text()
-        cell = page.locator("#people tbody tr").first.locator("th, td").first.inner_text()
-        raw, released = cell.split("\n")
-        assert raw.isdigit()
-        assert released.startswith("→ ")
-        page.wait_for_selector("#compared td")
-        notes = page.locator("#trials .limits").first
-        limits = notes.inner_text()
-        assert "What the verdicts do not cover:" in limits
-        assert "an adversary who knows it may be surer" in limits
-        assert "Who is in the table" not in limits
-        notes.locator("summary").click()
-        assert all(sentence in notes.inner_text() for sentence in ASSUMPTIONS)
-        page.fill("#folder-1", "finished")
-        page.keyboard.press("Enter")
-        page.wait_for_selector("text=Written to finished.")
-        page.wait_for_selector("#sizes-b rect")
-        kept = page.locator("#trials li").first.inner_text()
-        page.locator("#weight-2").evaluate("one => { one.value = 6; }")
-        page.locator("#weight-2").dispatch_event("change")
-        until(page, f"document.querySelector('#trials li').innerText !== {kept!r}")
-        view.open("/policy")
-        until_text(page, "zip = 8")
-    fk.verify(tmp_path / "finished")

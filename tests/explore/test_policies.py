@@ -18,8 +18,7 @@ import foreknow as fk
 from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.criteria import registry
 from foreknow.criteria.registry import CRITERIA
-from foreknow.explore.form import form
-from foreknow.explore.policy import changed, line_of
+from foreknow.explore.policy import changed
 from foreknow.explore.session import Draft, path_keys
 from foreknow.policy.tables import PolicyTable, PublishTable
 from foreknow.settings import known_keys
@@ -54,26 +53,6 @@ def text_of(browser):
 
 def typed(browser, text):
     return browser.post("/api/policy/written", {"text": text}).json
-
-
-def test_keys_change_in_place(browser):
-    before = browser.ask("/api/policy").json
-    assert before["mistake"] is None
-    found = settled(browser, ["require", 1, "facts", "k"], "7", number=True)
-    assert found["table"]["require"][1]["facts"] == {"l": 1, "k": 7, "m": 1}
-    changed_lines = set(found["text"].splitlines()) - set(before["text"].splitlines())
-    assert changed_lines == {"facts = { l = 1, k = 7, m = 1 }"}
-    assert "# Names a person outright: never published." in found["text"]
-    told = browser.ask("/api/release/judged?requirement=2").json
-    assert told["limit"] == "50%"
-
-
-def test_requirements_come_and_go(browser):
-    found = settled(browser, ["require", 2], {"k_anonymity": 5})
-    assert found["text"].count("[[require]]") == 3
-    found = settled(browser, ["require", 0], None)
-    assert [list(own) for own in found["table"]["require"]] == [["facts", "below"], ["k_anonymity"]]
-    assert found["mistake"] is None
 
 
 def test_large_policies_can_be_typed(browser):
@@ -131,17 +110,6 @@ def test_files_outside_are_refused(key, table, tmp_path, monkeypatch):
     with pytest.raises(InputError, match="which the policy names, is not in the folder"):
         draft.check({key: [table] if key == "require" else table})
     path_keys.cache_clear()
-
-
-def test_a_further_criterion_is_offered(monkeypatch, browser):
-    monkeypatch.setattr(registry, "CRITERIA", {**CRITERIA, EvenGroups.key: EvenGroups})
-    form.cache_clear()
-    own = offered(browser)["even_groups"]
-    assert (own["limited"], own["usual"]) == (False, 1)
-    found = settled(browser, ["require", 0], {"even_groups": 1})
-    assert found["mistake"] is None
-    assert found["table"]["require"][0] == {"even_groups": 1}
-    form.cache_clear()
 
 
 def test_every_key_has_a_field(browser):
@@ -321,17 +289,6 @@ def test_edits_change_nothing_else(path, value, old, new):
     assert changed(LAID_OUT, path, value) == LAID_OUT.replace(old, new)
 
 
-def test_lines_are_found_by_key():
-    text = (
-        "[schema]\na = 1\n[schema.hierarchies]\nzip = 2\n[[require]]\nb = 1\n[[require]]\nb = 2\n"
-    )
-    assert line_of(text, ["require", 1, "b"]) == 8
-    assert line_of(text, ["schema", "hierarchies", "zip"]) == 4
-    assert line_of(text, ["schema", "gone"]) == 1
-    assert line_of(text, ["publish"]) is None
-    assert line_of(text, []) is None
-
-
 # ---- tables of cases -----------------------------------------------------------------------------
 
 
@@ -343,103 +300,10 @@ def table(browser):
     return browser.ask("/api/policy").json["table"]
 
 
-def test_person_column_sets_the_unit(cases):
-    found = role(cases, "who", "person")
-    assert found["rows_are"] == "single"
-    assert table(cases)["schema"]["person"] == "who"
-    assert {c["name"]: c["role"] for c in found["columns"]}["case"] == "identifier"
-    body = {"path": ["schema", "unit"], "value": "row"}
-    assert cases.post("/api/policy/settled", body).json["mistake"] is None
-    assert cases.ask("/api/columns").json["rows_are"] == "row"
-    role(cases, "case", "person")  # there is one, and the other still names somebody
-    assert table(cases)["schema"]["person"] == "case"
-    assert table(cases)["schema"]["identifiers"] == ["who"]
-    found = role(cases, "case", "")
-    assert found["rows_are"] is None
-    assert "person" not in table(cases)["schema"]
-
-
-def test_second_secret_keeps_requirements(cases):
-    found = role(cases, "income", "sensitive")
-    assert found["mistake"] == ""
-    first, second = table(cases)["require"]
-    assert first["sensitive"] == "ill"
-    assert "sensitive" not in second  # it counts people
-    assert "# Keep this." in text_of(cases)
-
-
-@pytest.fixture
-def staff(tmp_path):
-    """A table of which one secret is taken, and another asked about."""
-    pl.DataFrame({
-        "name": [f"P{i}" for i in range(60)],
-        "age": [20 + i % 7 for i in range(60)],
-        "sick_days": [i % 11 for i in range(60)],
-        "salary": [20_000 + 500 * (i % 30) for i in range(60)],
-    }).write_csv(tmp_path / "staff.csv")  # fmt: skip
-    return Place(tmp_path, tmp_path / "staff.csv").browser()
-
-
-def test_another_sensitive_column_is_chosen(staff):
-    """First the new one, then the old one goes: nothing is left of it, in keys or comments."""
-    before = staff.ask("/api/policy").json
-    assert re.search(r"^sensitive = \"sick_days\"  # .*the word 'sick'$", before["text"], re.M)
-    own = {**before["table"]["require"][0], "values": ["3"], "knowing": []}
-    settled(staff, ["require", 0], own)
-    role(staff, "salary", "sensitive")
-    assert role(staff, "sick_days", "")["mistake"] == ""
-    after = staff.ask("/api/policy").json
-    assert after["table"]["schema"]["sensitive"] == "salary"
-    kept = {key: value for key, value in own.items() if key != "values"}
-    assert after["table"]["require"][0] == kept
-    assert 'sensitive = "salary"  # 30 values, numbers 20000 to 34500\n' in after["text"]
-    assert '\n#   "sick_days"  11 values, numbers 0 to 10\n' in after["text"]
-    for comment in ('#   "salary"', "With everybody in one group", "'sick'", "nothing says who"):
-        assert comment in before["text"]
-        assert comment not in after["text"]
-    assert "# Nobody is alone" in after["text"]
-
-
 def comments(text):
     """The comment of each column, wherever it is; and the lines that name none."""
     line = re.compile(r'^(?:sensitive = |person = |#? +)"(\w+)",?  (?:# )?(.*)$', re.M)
     return dict(line.findall(text))
-
-
-def test_comments_move_with_columns(staff):
-    """In each role, and back: what a column holds, and why only where it was suggested."""
-    before = text_of(staff)
-    suggested = comments(before)
-    assert suggested.keys() == {"name", "age", "sick_days", "salary"}
-    roles = {own["name"]: own["role"] for own in staff.ask("/api/columns").json["columns"]}
-    for column, first in roles.items():
-        for other in ("person", "identifier", "quasi-identifier", "sensitive", "other", "", first):
-            role(staff, column, other)
-            shown = comments(text_of(staff))
-            holds = suggested[column].partition(";")[0]
-            wanted = suggested if other == first else {**suggested, column: holds}
-            assert shown == wanted, (column, other)
-    assert table(staff)["schema"] == {**from_toml(before)["schema"], "other": []}
-
-
-@pytest.mark.parametrize("text", ["sensitive = 'ill'  # Ours.", "sensitive = ['ill']  # Ours."])
-def test_comments_leave_with_columns(stays, text):
-    """In a policy that nobody suggested, too."""
-    text = POLICY.replace('sensitive = "ill"', text).replace(
-        '["age", "sex"]', '[\n  # In years.\n  "age",  # Known.\n  "sex",  # Seen.\n]  # All.'
-    )
-    (stays / "policy.toml").write_text(text)
-    browser = of_cases(stays)
-    role(browser, "income", "sensitive")
-    role(browser, "ill", "")
-    role(browser, "sex", "other")
-    shown = text_of(browser)
-    assert [line for line in shown.splitlines() if "#" in line] == [
-        "  # In years.",
-        '  "age",  # Known.',
-        "]  # All.",
-        "# Keep this.",
-    ]
 
 
 def test_shared_comments_are_refused(stays):
@@ -448,15 +312,6 @@ def test_shared_comments_are_refused(stays):
     browser = of_cases(stays)
     assert "change the text itself" in role(browser, "sex", "other")["error"]
     assert text_of(browser) == text
-
-
-def test_hierarchy_questions_follow_columns(tmp_path):
-    rows = [f"{20 + i % 40},2024-{1 + i % 12:02d}-03,{'abcd'[i % 4]}" for i in range(80)]
-    (tmp_path / "t.csv").write_text("age,day,ill\n" + "\n".join(rows))
-    browser = Place(tmp_path, tmp_path / "t.csv").browser()
-    assert "# day = { dates" in text_of(browser)
-    role(browser, "day", "other")
-    assert "# day = { dates" not in text_of(browser)
 
 
 def test_a_column_without_requirements_left(cases):
@@ -497,42 +352,6 @@ def test_ways_out_are_buttons(stays, way):
     assert browser.ask("/api/release").status == 200
     assert browser.post("/api/columns/decided", {"way": way}).status == 400
     assert browser.post("/api/policy/undone", {}).json["text"] == text
-
-
-def test_questions_stay_until_decided(staff):
-    asked = staff.ask("/api/columns").json["questions"]
-    text = text_of(staff)
-    assert len(asked) == text.count("DECIDE: ") == questions_said(text)
-    (about_salary,) = [said for said in asked if said.startswith("salary: sensitive, too?")]
-    left = role(staff, "salary", "sensitive")["questions"]
-    assert left == [said for said in asked if said != about_salary]
-    assert len(left) == questions_said(text_of(staff))
-
-
-def questions_said(text):
-    """How many questions a policy says that it has."""
-    said = re.search(r"^# (One thing needs|(\d+) things need) your decision", text, re.M)
-    return 0 if said is None else int(said[2] or 1)
-
-
-def test_numbers_are_listed_as_numbers(stays):
-    days = pl.read_csv(stays / "stays.csv").with_columns(ill=pl.Series(["10", "9", "-1", "x"] * 15))
-    days.write_csv(stays / "stays.csv")
-    browser = of_cases(stays)
-    assert browser.ask("/api/release").json["dials"][0]["values"] == ["-1", "9", "10", "x"]
-
-
-def test_changes_can_be_undone(cases):
-    before = cases.ask("/api/policy").json
-    assert not before["undo"]
-    role(cases, "income", "sensitive")
-    role(cases, "ward", "quasi-identifier")
-    found = cases.post("/api/policy/undone", {}).json
-    assert found["table"]["schema"]["sensitive"] == ["ill", "income"]
-    found = cases.post("/api/policy/undone", {}).json
-    assert found["text"] == before["text"]
-    assert not found["undo"]
-    assert cases.post("/api/policy/undone", {}).status == 400
 
 
 def test_tables_and_sheets_open(stays):

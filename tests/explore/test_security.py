@@ -22,7 +22,6 @@ from tests.examples import NIGHTLY
 from tests.explore.conftest import OWN, PORT, Browser, Place, View, serving
 from tests.signals import heeded
 
-from foreknow.cli import main
 from foreknow.explore.security import HOST, SECRET
 from foreknow.explore.security import inside as path_inside
 from foreknow.explore.server import _forward, serve, settings_of
@@ -475,23 +474,3 @@ def test_server_is_local_and_ends(folder):
     process.wait(60)
     with pytest.raises(OSError):
         HTTPConnection(host.decode(), timeout=5).request("GET", "/")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["nothing.csv"], "does not exist"),
-        (["t.csv", "--policy", "p.toml"], "foreknow: p.toml: require[0]: it names no"),
-        (["--port", "99999"], "65535"),
-    ],
-)
-def test_mistakes_precede_the_browser(tmp_path, monkeypatch, capsys, arguments, said):
-    (tmp_path / "p.toml").write_text("[[require]]\n", encoding="utf-8")
-    (tmp_path / "t.csv").write_text("a,b\n1,2\n", encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("webbrowser.open", lambda *_: pytest.fail("a browser was opened"))
-    monkeypatch.setattr(sys, "argv", ["foreknow", "explore", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 2
-    assert said in capsys.readouterr().err

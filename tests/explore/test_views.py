@@ -2,10 +2,7 @@
 
 import os
 import shutil
-import signal
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
 from contextlib import closing
@@ -15,35 +12,11 @@ import pytest
 from tests.explore.conftest import Place
 
 import foreknow as fk
-from foreknow.atomic_files import write_whole
-from foreknow.data.reading import Reading
 from foreknow.explore.publish import Press
 from foreknow.explore.server import application
 from foreknow.explore.session import Session
 
 # ---- where it begins -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("named", "first"), [("hospital.csv", "/columns"), ("out", "/release"), (None, None)]
-)
-def test_starts_at_the_named_file(folder, named, first):
-    browser = Place(folder, named and folder / named).browser()
-    answer = browser.ask("/")
-    assert answer.headers.get("location") == first
-    assert browser.ask("/?all=").status == 200
-    assert 'id="choices"' in (browser.ask("/?all=") if first else answer).text
-
-
-def test_stated_encoding_is_used(tmp_path):
-    text = "age,disease\n" + "30,grippé\n40,rhume\n" * 20
-    (tmp_path / "t.csv").write_text(text, "latin-1")
-    said = Place(tmp_path).browser().ask("/api/columns?of=t.csv")
-    assert (said.status, "add --encoding latin-1" in said.text) == (400, True)
-    for given in (None, tmp_path / "t.csv"):
-        browser = Place(tmp_path, given, reading=Reading(encoding="latin-1")).browser()
-        assert "grippé" in str(browser.ask("/api/columns?of=t.csv").json)
-        assert 'encoding = "iso8859-1"' in str(browser.ask("/api/policy?of=t.csv").json)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
@@ -126,18 +99,6 @@ def column(found, name):
     return next(each for each in found["columns"] if each["name"] == name)
 
 
-def test_columns_begin_with_suggestions(table):
-    found = table.ask("/api/columns").json
-    assert found["rows"] == 80
-    assert not found["mistake"]
-    assert column(found, "name")["role"] == "identifier"
-    assert column(found, "age")["reason"]
-    assert column(found, "zip")["examples"] == ["02138", "02139", "02140"]
-    assert column(found, "day")["hierarchy"] is None
-    text = table.ask("/api/policy").json["text"]
-    assert '# day = { dates = ["month", "quarter", "year"] }  # ranges keep more' in text
-
-
 def test_setting_roles_keeps_comments(table):
     before = table.ask("/api/policy").json["text"]
     body = {"column": "zip", "role": "other"}
@@ -188,35 +149,6 @@ def test_levels_and_gaps_are_shown(table, tmp_path):
 def test_wrong_changes_are_refused(table):
     for body in ({"column": "age"}, {"column": "x", "role": "other"}, {"column": 1, "role": []}):
         assert table.post("/api/columns/settled", body).status == 400
-
-
-def test_releases_have_nothing_to_settle(inside):
-    """It is published already, by the policy of its certificate."""
-    body = {"of": "out", "column": "zip", "hierarchy": {"mask": 5}, "role": "other"}
-    for path in ("preview", "settled"):
-        answer = inside.post(f"/api/columns/{path}", body)
-        assert answer.status == 400
-        assert "published already" in answer.json["error"]
-    for path in ("columns", "policy", "publish"):
-        assert inside.ask(f"/api/{path}?of=out").status == 400
-    assert inside.post("/api/publish/start", {"of": "out", "method": "mondrian"}).status == 400
-
-
-def test_columns_use_the_policys_spellings(tmp_path):
-    rows = [row.replace(",2024", ",k. A.,2024") if i % 9 else row.replace(",2024", ",7,2024")
-            for i, row in enumerate(ROWS)]  # fmt: skip
-    head = HEAD.replace("zip", "zip,visits")
-    (tmp_path / "t.csv").write_text(head + "\n".join(rows), encoding="utf-8")
-    place = Place(tmp_path, tmp_path / "t.csv")
-    browser = place.browser()
-    text = browser.ask("/api/policy").json["text"]
-    assert 'missing = ["k. A."]' in text
-    visits = column(browser.ask("/api/columns").json, "visits")
-    assert (visits["kind"], visits["nulls"]) == ("number", "71")
-    draft = place.session.draft("t.csv")
-    place.session.set_policy("t.csv", draft.saying(text.replace('missing = ["k. A."]', "")))
-    visits = column(browser.ask("/api/columns").json, "visits")
-    assert (visits["kind"], visits["nulls"]) == ("text", "0")
 
 
 def test_one_table_opens_by_name(tmp_path):
@@ -286,57 +218,6 @@ def test_owners_statements_agree_with_ask(inside, folder):
         {"about": 1},
     ):
         assert inside.post("/api/release/asked", wrong).status == 400
-
-
-def test_raw_table_needs_no_policy(tmp_path, folder):
-    lines = (folder / "hospital.csv").read_text("utf-8").splitlines()
-    (tmp_path / "t.csv").write_text("\n".join(line.partition(",")[2] for line in lines[:2000]))
-    found = Place(tmp_path, tmp_path / "t.csv").browser().ask("/api/release").json
-    assert found["mood"] == "unsafe"
-    assert found["names"]
-
-
-SEVERAL = """
-[schema]
-identifiers = ["name"]
-person = "patient"
-quasi_identifiers = ["age", "sex"]
-sensitive = ["diagnosis", "charges"]
-[[require]]
-sensitive = "charges"
-within = 3000
-facts = { l = 1, k = 2 }
-below = 0.9
-[[require]]
-any_of = { virus = ["HIV", "Hepatitis C"], mind = ["Schizophrenia"] }
-sensitive = "diagnosis"
-knowing = []
-facts = { k = 2 }
-below = 0.5
-[[require]]
-k_anonymity = 2
-"""
-
-
-def test_all_secrets_have_dials(tmp_path, folder):
-    (tmp_path / "t.csv").write_bytes((folder / "hospital.csv").read_bytes())
-    (tmp_path / "p.toml").write_text(SEVERAL, encoding="utf-8")
-    browser = Place(tmp_path, tmp_path / "t.csv", tmp_path / "p.toml").browser()
-    rules = fk.Policy.load(tmp_path / "p.toml")
-    near, sets, *_ = fk.audit(tmp_path / "t.csv", rules, learned=False).verdicts
-    told = browser.ask("/api/release/judged?requirement=1").json
-    assert told["mood"] == ("safe" if near.safe else "unsafe")
-    assert "to within" in told["sentence"] or "between" in told["sentence"]
-    assert told["exposed"].startswith("How many people")
-    told = browser.ask("/api/release/judged?requirement=2").json
-    assert told["mood"] == ("safe" if sets.safe else "unsafe")
-    of_all = [
-        browser.ask(f"/api/release/judged?requirement=2&value={v}") for v in ("virus", "mind")
-    ]
-    assert [answer.status for answer in of_all] == [200, 200]
-    assert told["worst"] in [answer.json["worst"] for answer in of_all]
-    assert [each["place"] for each in browser.ask("/api/release").json["dials"]] == [1, 2]
-    assert browser.ask("/api/release/skyline?requirement=1&value=1000").status == 400
 
 
 # ---- what is made --------------------------------------------------------------------------------
@@ -410,48 +291,3 @@ def test_failed_search_names_ways_out(browser):
     wrong += [{"method": "mondrian", "settings": said} for said in ("suppresion = 1", "x", "= 5")]
     for given in wrong:
         assert browser.post("/api/publish/start", given).status == 400, given
-
-
-# Writes a release that was made, and is killed at one of the renames, before it or after it.
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from foreknow.explore.publish import KeptRelease, Press, PublishRequest
-from foreknow.explore.session import Session
-from foreknow.atomic_files import write_whole
-from foreknow_judge.scratch import CONTENT
-
-press = Press(Session(Path()))
-press._aside = press._make_place()
-for place in (1, 2):
-    kept = press._aside[0] / CONTENT / f"release-{place}"
-    for folder in (kept, kept.with_name(kept.name + ".owner")):
-        folder.mkdir()
-        (folder / "file").touch()
-    request = PublishRequest(
-        place, "table.csv", "mondrian", kept, kept_release=KeptRelease(), state="made"
-    )
-    press._requests.append(request)
-
-rename = Path.rename
-def killed(path, target):
-    if sys.argv[1] == "after":
-        rename(path, target)
-    if Path(target).name == "made":
-        os.kill(os.getpid(), signal.SIGKILL)
-    if sys.argv[1] == "before":
-        rename(path, target)
-
-Path.rename = killed
-press.write({"trial": "1", "folder": "made"})
-"""
-
-
-@pytest.mark.parametrize(("when", "left"), [("before", []), ("after", ["made", "made.owner"])])
-def test_killed_writes_leave_no_half(tmp_path, when, left):
-    killed = subprocess.run([sys.executable, "-c", KILLED, when], cwd=tmp_path, check=False)
-    assert killed.returncode == -signal.SIGKILL
-    assert (tmp_path / "made.owner").is_dir()
-    write_whole(tmp_path / "next", "text")
-    assert sorted(os.listdir(tmp_path)) == [*left, "next"]
-    assert [os.listdir(tmp_path / name) for name in left] == [["file"]] * len(left)

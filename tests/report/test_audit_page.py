@@ -1,35 +1,43 @@
-"""The page of an audit: sentences word for word, tables, the policy, and when it says "safe"."""
+"""The page of an audit: sentences, when it says safe; who may see it; people over each limit."""
 
+import csv
+import io
 import json
+import os
 import re
+import stat
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 from tests.adversaries.releases_priors import priors_table
 from tests.report.reading import Reader, words
 from tests.report.results import EVIL, Oracle, evil, register, small, verdict_of
 from tests.report.snapshots import assert_as_before, page_lines
+from tests.toys import Silent
 
 import foreknow as fk
-from foreknow import Disclosure, Facts, GroupCounts, Policy, Requirement, __version__, audit
+from foreknow import Disclosure, Facts, GroupCounts, Policy, Requirement, audit
 from foreknow.adversaries.priors import disclosure as priors_judged
+from foreknow.cli.entry import app
+from foreknow.errors import OutputError
 from foreknow.policy.explanation import Explanation
 from foreknow.report import render
+from foreknow.report.exposed import exposed_csv, exposed_figure, exposed_table
 from foreknow.report.knowledge import describe, share_text
 from foreknow.report.pages.audit import (
     AuditPage,
     requirement_title,
     sensitive_noun,
+    titled_exposed,
     values_phrase,
     verdict_sentence,
 )
-from foreknow.report.pages.verification import VerificationPage
 from foreknow.report.words import group_text
 from foreknow_judge.explained import unjudged
-from foreknow_judge.printed import visible
 
 
 def audit_of(bags, *requirements, **more):
@@ -82,27 +90,6 @@ def judged(counts, *requirements):
     return verdict_sentence(found.verdicts[0], sensitive_noun(found.policy))
 
 
-def test_implications_and_negations():
-    found = audit_of(
-        [["Flu", "Flu", "AIDS", "Cold", "Cancer"], ["Flu", "Cold", "Cold", "AIDS", "Cancer"]],
-        fk.Requirement(fk.Implications(2), below="9/10"),
-        fk.Requirement(fk.Negations(1), below="9/10", values=["AIDS"]),
-        groups=["a", "b"],
-    )
-    first, second = found.verdicts
-    said = verdict_sentence(first, "disease")
-    assert "who knows 2 implications that end with the target having" in said
-    used = describe(first.judged, first.disclosure.witness)
-    assert [who for who, _ in used.details] == ["The target", "2 implications"]
-    assert used.details[1][1].startswith("if ")
-    assert group_text(first.group) in ("a", "b")
-    said = verdict_sentence(second, "disease")
-    assert "someone who knows that the target does not have " in said
-    page = render(found).html()
-    assert "implication" in page
-    assert "Implications(" not in page
-
-
 def headline(limits):
     """Of requirements of which a third is a skyline, where every probability is 1/2."""
     rules = [
@@ -134,21 +121,6 @@ def page_text(found, **more):
     return Reader(render(found, **more).html()).text
 
 
-def test_the_verdict_stands_first():
-    found = small(safe=False)
-    reader = Reader(render(found).html())
-    for verdict in found.verdicts:
-        assert verdict_sentence(verdict, "diagnosis") in reader.text
-    assert reader.text.index("Not safe: 1 of 2") < reader.text.index("The verdict on each requirem")
-    assert f"Made by Foreknow {__version__}" in reader.text
-    heads = [attrs for tag, attrs in reader.elements if tag == "details" and not attrs]
-    assert len(heads) == 1  # the requirement about one value needs no list of values
-    for value in ("AIDS", "Asthma", "Cancer", "Flu", "Gout"):
-        assert value in reader.text
-    many = audit_of([{f"v{i:02}": 2 for i in range(40)}], Requirement(Facts(), below=1))
-    assert "And 10 others, none of them higher." in page_text(many)
-
-
 def test_sections_and_figures():
     skyline = Requirement([(Facts(1, 0, 0), "0.9"), (Facts(0, 3, 0), "0.8")], values=["AIDS"])
     page = render(audit(small().counts, Policy([skyline]))).html()
@@ -163,22 +135,6 @@ def test_sections_and_figures():
     assert "detail lost: <zip> 50.0%" in page_text(replace(found, utility=worth))
 
 
-def test_values_without_a_requirement():
-    """The summary warns of them."""
-    counts = small().counts
-    some = audit(counts, Policy([Requirement(Facts(), below=1, values=["AIDS"])]))
-    people = {v: counts.totals[counts.code(v)] for v in ("Asthma", "Cancer", "Flu", "Gout")}
-    ranked = sorted(people, key=lambda value: (-people[value], value))
-    listed = ", ".join(f"{value} ({people[value]} people)" for value in ranked)
-    assert f"No requirement is about: {listed}." in Reader(render(some).summary()).text
-    every = audit(counts, Policy([Requirement(Facts(), below=1)]))
-    assert "No requirement is about" not in render(every).summary()
-    one = Policy([Requirement(Facts(), below=1, values=[EVIL[4]])])
-    reader = Reader(render(audit(evil().counts, one)).summary())
-    assert re.sub(r"\s+", " ", visible(EVIL[0])) in reader.text
-    assert {tag for tag, _ in reader.elements}.isdisjoint({"script", "img", "a", "b"})
-
-
 @pytest.mark.parametrize("semantics", ["set", "multiset"])
 def test_no_word_of_other_semantics(semantics):
     found = register(semantics)
@@ -190,19 +146,6 @@ def test_no_word_of_other_semantics(semantics):
     text = page_text(register(schema=False))  # then the release says which semantics it has
     assert "other people" not in text
     assert "one sensitive value that comes only with the one in question" in text
-
-
-def test_columns_that_are_no_nouns():
-    rows = {"Alter": [20, 20, 30, 30], "Befund": ["Grippe", "Gicht"] * 2}
-    schema = {"quasi_identifiers": ["Alter"], "sensitive": "Befund"}
-    policy = {"schema": schema, "require": [{"facts": {}, "below": 0.9}]}
-    found = fk.audit(pa.table(rows), policy, learned=False)
-    text = Reader(found.to_html(published=True)).text
-    assert "every Befund" in text
-    assert "the limit is 90%" in text
-    for word in ("befund", "your limit", "any_of", "foreknow attack"):
-        assert word not in text
-    assert "any_of in the policy" in found.summary().replace("\n", " ")
 
 
 @pytest.mark.complete
@@ -281,19 +224,6 @@ def test_counting_people_is_not_safe(required, said):
 )
 def test_limits_about_values_are_safe(required):
     assert limited(COUNTING[0], required) == (True, "Safe: both requirements hold", "safe")
-
-
-@pytest.mark.complete
-def test_what_verify_and_evidence_say(tmp_path):
-    policy = fk.Policy.from_dict({"schema": SCHEMA, "require": [{"k_anonymity": 5}]})
-    raw = pa.table({"age": list(range(20, 32)), "zip": ["12345"] * 12, "ill": ILL})
-    fk.publish(raw, policy, seed=1, out=tmp_path / "out")
-    found = fk.verify(tmp_path / "out")
-    page, said = VerificationPage(found), "every requirement holds, but nothing limits inference"
-    assert not found.limits_inference
-    assert (page.headline.endswith(said), page.mood) == (True, "")
-    assert "Safe" not in (tmp_path / "out" / "report.html").read_text("utf-8")
-    assert said in fk.evidence_report(tmp_path / "out").to_html()
 
 
 def test_what_counting_leaves_open():
@@ -445,3 +375,210 @@ def test_hostile_priors_are_harmless():
     assert "<script>alert" not in page
     assert "<img src=http" not in page
     assert words(found, 200)
+
+
+# ---- audience ------------------------------------------------------------------------------------
+
+
+TABLE_AUDIENCE = "ward,age,sex,disease\n" + "".join(
+    f"{i // 4},{20 + i // 4},{'fm'[i % 2]},{['flu', '=cmd()'][i // 2 % 2]}\n" for i in range(16)
+)
+POLICY = """[schema]
+quasi_identifiers = ["age", "sex"]
+sensitive = "disease"
+hierarchies = { age = { intervals = [10] } }
+
+[[require]]
+facts = { l = 0 }
+below = 0.9
+"""
+BY = ("--policy", "policy.toml", "--group", "ward")
+COMMANDS = {
+    "audit": ("audit", "table.csv", *BY),
+    "skyline": ("skyline", "table.csv", "-c", "0.95", *BY),
+    "curves": ("curves", "table.csv", "--upto", "2", *BY),
+    "survey": ("survey", "table.csv", "--policy", "policy.toml", "-k", "1"),
+    "attack": ("attack", "table.csv", "--policy", "policy.toml", "--worlds", "20", "--seed", "1"),
+}
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    (tmp_path / "table.csv").write_text(TABLE_AUDIENCE)
+    (tmp_path / "policy.toml").write_text(POLICY)
+    monkeypatch.chdir(tmp_path)
+    before = os.umask(0o022)
+    yield tmp_path
+    os.umask(before)
+
+
+def run(*arguments, codes=(0, 1)):
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code in codes, done.output
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def said(path):
+    """What a page says of who may see it, as plain text."""
+    (line,) = re.findall(r'<p class="audience.*?</p>', path.read_text(), re.DOTALL)
+    return re.sub("<[^>]*>", "", line)
+
+
+def for_the_owner(path):
+    assert mode(path) == 0o600
+    if path.suffix == ".html":
+        assert said(path).startswith("For the owner only: ")
+    elif path.suffix == ".json":
+        assert json.loads(path.read_text())["this_file_is"] == "for the owner only"
+    return True
+
+
+@pytest.mark.complete
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_write_for_the_owner(place, command):
+    for name in ("page.html", "found.json"):
+        (place / name).write_text("readable by all before")
+    run(*COMMANDS[command], "--html", "page.html", "--json", "found.json")
+    assert all(for_the_owner(place / name) for name in ("page.html", "found.json"))
+
+
+@pytest.mark.complete
+@pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
+def test_modes_of_a_publication(place, method):
+    """And of what is measured of it, and of priors that are learned."""
+    run("publish", "table.csv", "-p", "policy.toml", "-o", "out", "--method", method)
+    kept = ["lattice.html"] if method == "fulldomain" else []
+    names = ["certificate.json", "datapackage.json", "release.csv", "report.html"]
+    modes = {path.name: mode(path) for path in (place / "out").iterdir()}
+    assert modes == dict.fromkeys(names, 0o644)
+    modes = {path.name: mode(path) for path in (place / "out.owner").iterdir()}
+    assert modes == dict.fromkeys([*kept, "members.parquet", "owner.json"], 0o600)
+    assert (mode(place / "out"), mode(place / "out.owner")) == (0o755, 0o700)
+    assert said(place / "out" / "report.html").startswith("This page may go out with the release")
+    if kept:
+        assert for_the_owner(place / "out.owner" / "lattice.html")
+        return
+    call = ["utility", "out", "table.csv", "-p", "policy.toml", "--queries", "5"]
+    run(*call, "--json", "found.json")
+    run("priors", "table.csv", "--by", "sex", "-s", "disease", "--out", "statistics.csv")
+    assert all(for_the_owner(place / name) for name in ("found.json", "statistics.csv"))
+
+
+@pytest.mark.complete
+def test_reports_show_public_priors(place):
+    frame = {"sex": list("fmfm"), "value": ["flu", "flu", "=cmd()", "=cmd()"]}
+    frame["probability"] = ["1/3", "1/4", "2/3", "3/4"]
+    policy = fk.Policy([fk.Requirement(fk.Priors(pa.table(frame)), at_most="9/10")])
+    schema = fk.Schema(quasi_identifiers=["age", "sex"], sensitive="disease")
+    options = fk.PublishOptions(method="art", form="bucketized")
+    made = fk.publish(fk.Microdata("table.csv", schema), policy, options=options)
+    made.write("out")
+    made.audit.to_html("audit.html")
+    assert "Before and after the release" in (place / "out" / "report.html").read_text()
+    assert for_the_owner(place / "audit.html")
+
+
+# ---- people over each limit ----------------------------------------------------------------------
+
+
+def audited(bags, *requirements):
+    return fk.audit(fk.GroupCounts.from_bags(bags), fk.Policy(list(requirements)))
+
+
+HALF = fk.Requirement(fk.Facts(), "1/2")
+
+
+def test_published_pages_say_nothing():
+    found = small(safe=False)
+    kept, published = (Reader(render(found, published=yes).html()).text for yes in (False, True))
+    assert "People over each limit" in kept
+    assert "People by how sure somebody could be of them" in kept
+    for word in ("over each limit", "found out", "how sure somebody", "uspicion", "in groups"):
+        assert word not in published, word
+    safe = Reader(render(small()).html()).text
+    assert "Requirement 1 0 0 0 0" in " ".join(safe.split())
+
+
+def test_the_figure_of_people():
+    """Everybody is drawn once, and what is over the limit in red."""
+    (found,) = audited(["aab", "abc", "d"], HALF).exposed
+    (drawn,) = exposed_figure(found, "people")
+    figure, colors = drawn.drawn, [bar.color for bar in drawn.drawn.bars]
+    assert [bar.height for bar in figure.bars] == [0, 0, 0, 4, 0, 0, 2, 0, 0, 0, 1]
+    assert colors == [colors[0]] * 5 + [colors[10]] * 6
+    assert colors[0] != colors[10]
+    assert (figure.rule.at, figure.rule.text) == (5, "limit 50%")
+    assert drawn.caption.startswith("Of 7 people who have a value")
+    assert figure.bars[-1].text == "one person: certain"
+    assert figure.table.rows == [("30% to 40%", "4"), ("60% to 70%", "2"), ("certain", "1")]
+    counts = fk.GroupCounts.from_people([[{"a", "b"}, {"a"}, {"b"}]], semantics="set")
+    found = fk.audit(counts, fk.Policy([HALF]))
+    (figure,) = exposed_figure(found.exposed[0], "people")
+    assert figure.caption.startswith("Of 4 values that people have")
+    assert found.exposed[0].over.at_most
+    assert "At most 3 people in one group could be found out" in found.summary()
+
+
+def test_what_cannot_be_counted():
+    found = audited(["aab"], fk.Requirement(Silent(), "1/3"))
+    assert "this kind of knowledge does not say" in " ".join(found.summary().split())
+    (row,) = exposed_table(titled_exposed(found)).rows
+    assert row[1] == "not counted"
+    assert not list(exposed_figure(found.exposed[0], "people"))
+
+
+def listed(found):
+    return list(csv.DictReader(io.StringIO(exposed_csv(titled_exposed(found)))))
+
+
+def test_groups_are_listed_worst_first():
+    """And never rounded to the wrong side; no cell is a formula."""
+    third = fk.Requirement(fk.Facts(), "1/3", name="a third")
+    bags = ["abc", "aab", "a" * 10_000 + "b", "abcd"]
+    rows = listed(audited(bags, third, fk.Requirement(fk.KAnonymity(4))))
+    assert ",".join(rows[0]) == "requirement,group,people,found_out,certain,value,how_sure,limit"
+    assert ",".join(rows[0].values()) == "a third,2,10001,10000,0,a,99.99%,1/3"
+    assert [(row["group"], row["found_out"], row["how_sure"]) for row in rows] == [
+        *[("2", "10000", "99.99%"), ("1", "3", "66.67%"), ("0", "3", "1/3")],
+        *[("0", "3", ""), ("1", "3", "")],
+    ]
+    assert {row["certain"] for row in rows[:3]} == {"0"}
+    cells = [c for row in csv.reader(io.StringIO(exposed_csv(titled_exposed(evil())))) for c in row]
+    assert cells
+    assert not [cell for cell in cells if cell[:1] in ("=", "+", "-", "@")]
+    frame = pa.table({"age": ["20", "20", "30"], "sex": ["f", "f", "m"], "x": ["a", "b", "c"]})
+    release = fk.Release.from_generalized(frame, quasi_identifiers=["age", "sex"], sensitive="x")
+    found = fk.audit(release, fk.Policy([fk.Requirement(fk.Facts(), 1)]))
+    assert [row["group"] for row in listed(found)] == ["age 30, sex m"]
+
+
+def test_the_list_of_a_command(place):
+    """For the owner; it replaces no input and no other output, and stands in no release."""
+    (place / "strict.toml").write_text(POLICY.replace("0.9", "0.5"))
+    strict = ("audit", "table.csv", "-p", "strict.toml", "--group", "ward")
+    run(*strict, "--exposed", "over.csv", codes=(1,))
+    rows = list(csv.DictReader((place / "over.csv").open()))
+    assert len(rows) == 8
+    assert {row["limit"] for row in rows} == {"50%"}
+    assert mode(place / "over.csv") == 0o600
+    for target in ("table.csv", "over.txt", "a.json", "missing/over.csv"):
+        done = CliRunner().invoke(app, [*strict, "--json", "a.json", "--exposed", target])
+        assert isinstance(done.exception, OutputError), done.output
+        assert (place / "table.csv").read_text() == TABLE_AUDIENCE
+
+
+@pytest.mark.complete
+def test_no_release_holds_the_list(place):
+    run("publish", "table.csv", "-p", "policy.toml", "-o", "out", codes=(0,))
+    page = Reader((place / "out" / "report.html").read_text())
+    certificate = (place / "out" / "certificate.json").read_text()
+    for word in ("found_out", "found out", "suspected", "over each limit", "by_chance"):
+        assert word not in page.text + certificate
+        assert not any(word in script for script in page.scripts if len(script) < 10**6)
+    before = sorted(path.name for path in (place / "out").iterdir())
+    call = ["audit", "out", "-p", "policy.toml", "--exposed", "out/over.csv"]
+    assert isinstance(CliRunner().invoke(app, call).exception, OutputError)
+    assert sorted(path.name for path in (place / "out").iterdir()) == before

@@ -5,9 +5,7 @@ import io
 import json
 import re
 import stat
-import sys
-from dataclasses import FrozenInstanceError, dataclass, fields, replace
-from types import ModuleType
+from dataclasses import FrozenInstanceError, fields, replace
 
 import pyarrow.csv
 import pytest
@@ -21,12 +19,7 @@ from tests.report.snapshots import assert_as_before, page_lines
 import foreknow as fk
 from foreknow import result as results_module
 from foreknow.atomic_files import as_json
-from foreknow.errors import InternalError
-from foreknow.methods.fulldomain.lattice import Lattice
 from foreknow.report import render
-from foreknow.report.blocks import Sentence
-from foreknow.report.page import Page
-from foreknow.report.pages import lattice as lattice_page
 from foreknow.result import PAGES, Result
 from foreknow_judge.errors import InputError
 from foreknow_judge.printed import visible
@@ -185,89 +178,6 @@ def test_no_page_names_people():
     with pytest.raises(InputError, match="no page names people"):
         render(named).html()
     assert named._repr_html_() == f"<code>{html.escape(repr(named))}</code>"
-
-
-# ---- another kind of result: one file, and one line in PAGES ------------------------------------
-
-
-@dataclass(frozen=True)
-class Toy(Result):
-    """A result that no page knew of."""
-
-    format = "foreknow toy"
-
-    label: str
-
-    def _content(self):
-        return {"label": self.label}
-
-
-class ToyPage(Page[Toy]):
-    """What a file of a page holds."""
-
-    serves = Toy
-    kept = "it is a toy"
-
-    @property
-    def headline(self):
-        return f"A toy called {visible(self.result.label)}"
-
-    def blocks(self):
-        yield Sentence("It is soft.")
-        yield Sentence("And old.", whole=True)
-
-
-def test_another_kind_of_result(monkeypatch, tmp_path):
-    file = ModuleType("toy_page")
-    file.ToyPage = ToyPage
-    monkeypatch.setitem(sys.modules, file.__name__, file)
-    monkeypatch.setattr("foreknow.result.PAGES", (*PAGES, ("Toy", "toy_page:ToyPage")))
-    toy = Toy("<b>Teddy</b>")
-    toy.to_html(tmp_path / "toy.html")
-    reader = Reader((tmp_path / "toy.html").read_text("utf-8"))
-    assert "For the owner only: it is a toy." in reader.text.replace(" :", ":")
-    assert "A toy called <b>Teddy</b>" in reader.text
-    assert reader.text.count("It is soft.") == reader.text.count("And old.") == 1
-    assert words(toy) == "A toy called <b>Teddy</b> It is soft."
-    assert "A toy called &lt;b&gt;Teddy&lt;/b&gt;" in toy._repr_html_()
-    head = {"format": "foreknow toy", "version": 1, "foreknow": fk.__version__}
-    assert toy.to_dict() == {**head, "label": "<b>Teddy</b>"}
-    (tmp_path / "toy.json").touch(0o644)
-    toy.to_json(tmp_path / "toy.json")
-    assert json.loads((tmp_path / "toy.json").read_text())["label"] == "<b>Teddy</b>"
-    # A page serves its own type, and what inherits from it.
-    assert words(type("Bear", (Toy,), {})("Bo")) == "A toy called Bo It is soft."
-    for stranger in (type("Toy", (), {})(), object()):
-        with pytest.raises(InternalError, match="no page"):
-            render(stranger)
-
-
-# ---- the page of a lattice: everything is in a table, too ----------------------------------------
-
-
-def test_every_node_is_drawn_once(monkeypatch):
-    lattice = result("LatticeResult")
-    lines, *data = lattice_page.lattice_figure(lattice).series
-    assert sum(len(own.x) for own in data) == lattice.n_nodes == 25
-    assert render(lattice).html().count("<use ") == 25
-    by_name = {own.name.split(":")[0]: own for own in data}
-    (chosen,) = by_name["chosen"].texts
-    assert "safe, judged" in chosen
-    assert "people suppressed" in chosen
-    unsafe = len(lattice.nodes("unsafe"))
-    assert len(by_name["not safe"].x) == unsafe
-    minimal = set(lattice.minimal) - {lattice.chosen}
-    assert len(by_name["safe, none below is"].x) == len(minimal)
-    nodes = Lattice(lattice.tops)
-    steps = sum(len(list(nodes.parents(number))) for number in range(len(nodes)))
-    assert len(lines.x) == 3 * steps
-    read = lattice.to_dict()
-    assert read["chosen"] == list(lattice.chosen)
-    assert read["names"][0] == ["exact", "ranges of 5", "ranges of 10", "ranges of 20", "*"]
-    monkeypatch.setattr(lattice_page, "MOST_NODES", 10)  # a larger one is counted, and not drawn
-    page = render(lattice).html()
-    assert "<svg" not in page
-    assert f"{len(lattice.nodes('safe'))} nodes are safe, {unsafe} are not" in Reader(page).text
 
 
 # ---- what a notebook shows of each object: its repr, escaped, or a card --------------------------

@@ -19,92 +19,27 @@ from hypothesis import strategies as st
 from pyarrow import csv
 from rich.console import Console
 from tests.examples import NIGHTLY
-from tests.report.reading import Reader, printed, words
-from tests.report.results import small
-from tests.report.snapshots import assert_as_before
+from tests.report.reading import Reader, printed
 
 import foreknow as fk
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.attacks.page import interval_text
 from foreknow.figures import percentage, significant
 from foreknow.report import render
-from foreknow.report.chart import Axis, Chart, Series, amounts, round_numbers, shares
 from foreknow.report.console import progress
-from foreknow.report.figures import size_bins, sizes_figure
-from foreknow.report.knowledge import Terms, share_text
+from foreknow.report.knowledge import share_text
 from foreknow.report.terminal import Laid
 from foreknow.report.words import (
-    group_words,
     limit_text,
-    listing,
     measure_text,
-    named,
-    noun_of,
     percent,
-    plural,
-    some,
 )
 from foreknow.skylines.skyline_page import notable_points, value_blocks
-from foreknow_judge.printed import one_line, visible
-
-CASES = [
-    # nothing in a label is hidden
-    (visible, ["Flu", 7, None, True, "a\nb\tc", "\x1b[31mred", "abc\u202edcb", "\ud800", "ß 中"]),
-    # a value is quoted where its end would not be seen
-    (named, ["", " Flu", "Flu, mild", "Type 2"]),
-    # groups by id or by quasi-identifiers
-    (group_words, [17, "A-1", ("20 to 37", "M"), (None, 3), ("1305*",)]),
-    # long lists end in a number, and never in "1 others"
-    (listing, [[], ["A"], ["A", "B"], list("ABCDEFG"), list("ABCDEFGH")]),
-    (plural, ["diagnosis", "disease", "salary", "day", "illness", "status", "symptoms"]),
-    (plural, ["sensitive value", "ICD10", "病名"]),
-    # names of columns become nouns where they are
-    (noun_of, ["Diagnosis", "blood_type", "ICD_10", "Befund", "Familien_stand"]),
-    (lambda number: some(number, "link", "links"), [1, 1200]),
-    # a limit is written exactly
-    (lambda limit: limit_text(Fraction(limit)), ["0.5", "0.621", "2/3", "1", "0.00125"]),
-]
-# Digits until they differ: how sure, and the limit.
-SURE = [
-    *(("0.62", "0.5"), ("0.62", "0.621"), ("0.6204", "0.621"), ("0.6211", "0.621")),
-    *(("0.6204", "0.62"), ("0.62", "0.62"), ("0.499", "0.5"), ("0.4999999999999", "0.5")),
-    *(("0.5000000000001", "0.5"), ("0.999", "0.5"), ("0.9999999999999999999", "0.5")),
-    *(("0.999", "1"), ("1", "0.5"), ("1", "1"), ("0", "0.5"), ("0.0004", "0.5"), ("2/3", "2/3")),
-    *(("1/3", "2/3"), ("0.6667", "2/3"), ("0.6666", "2/3"), ("1/8", "0.5")),
-]
-SINGLE, SET = Terms("diagnosis"), Terms.of("set", "diagnosis", "AIDS")
-ANY = Terms.of("multiset", "diagnosis")
-# Amounts of facts, under each semantics.
-KNOWN = [
-    *(("single", SINGLE, at) for at in ((1, 0, 0), (0, 1, 0), (0, 2, 1), (2, 5, 2), (0, 0, 0))),
-    *(("set", SET, at) for at in ((1, 0, 0), (2, 1, 0), (0, 3, 2))),
-    *(("multiset", ANY, at) for at in ((0, 3, 0), (1, 3, 1))),
-]
 
 
 def shown(exact, limit, digits=0):
     exact = Fraction(exact)
     return percent(Disclosure("AIDS", float(exact), lambda: exact), Fraction(limit), digits)
-
-
-def test_words_are_as_before():
-    lines = [f"{given!a} -> {words_of(given)}" for words_of, every in CASES for given in every]
-    lines += [f"{exact} of {limit} -> {shown(exact, limit)}" for exact, limit in SURE]
-    lines += [f"{name} {at} -> {terms.known(*at)}" for name, terms, at in KNOWN]
-    assert_as_before("words", lines)
-    assert shown("0.62", "0.5", digits=1) == "62.0%"  # as tables begin
-    for terms in (SINGLE, SET):  # every short word is explained
-        explained = {word for word, _ in terms.legend}
-        for one, _ in terms.things:
-            assert one == "person known" or any(word in one for word in explained)
-
-
-def test_a_message_is_one_line():
-    """It steers nothing, and ends."""
-    said = one_line("no column 'a\x1b[2Jb\u202e\u200b'\nVerified")
-    assert said == r"no column 'a\x1b[2Jb\u202e\u200b'\nVerified"
-    assert one_line("a\n  ^", unescaped="\n") == "a\n  ^"
-    assert len(one_line("x" * 10**6)) == 3003
 
 
 def test_one_is_in_the_singular():
@@ -270,93 +205,6 @@ def test_audits_say_no_less(seed):
     assert ("100%" in worst) <= (1 in exactly)
 
 
-@pytest.mark.thinned(6)
-@SEEDS
-def test_curves_say_what_they_are(seed):
-    found = fk.disclosure_curves(release(seed), 4)
-    lines = re.findall(r"^ *(\d+) +([\d.]+%) =* +([\d.]+%)", printed(found, 120), re.M)
-    assert len(lines) == len(found.ks)
-    for (_, worst, mild), one, two in zip(lines, found.implications, found.negations, strict=True):
-        assert near(worst, one.exact)
-        assert near(mild, two.exact)
-    for most in re.findall(r"more than ([\d.]+%) sure", Reader(render(found).html()).text):
-        assert number_of(most) >= found.implications[-1].exact
-    assert found.to_dict()
-
-
-def table_of(ages, illnesses, **hierarchies):
-    schema = fk.Schema(quasi_identifiers=["age"], sensitive="illness", hierarchies=hierarchies)
-    return fk.Microdata(pa.table({"age": ages, "illness": illnesses}), schema)
-
-
-def test_surveys_say_what_they_are():
-    draw = np.random.default_rng(5)
-    ages, illnesses = draw.integers(20, 60, 300), draw.choice([*"aaaaabbc"], 300)
-    raw = table_of(ages, illnesses, age={"intervals": [5, 10, 20]})
-    found = fk.survey(raw, [1, 2, 3])
-    disclosures = [[Fraction(x) for x in node.disclosures] for node in found.nodes]
-    lines = [
-        re.findall(r"(?<![\d.,])[\d,]+(?:\.\d+)?%", line)
-        for line in printed(found, 140).splitlines()
-    ]
-    lines = [cells for cells in lines if len(cells) == len(found.knowledge)]
-    assert lines
-    for cells in lines:
-        assert any(all(map(near, cells, node)) for node in disclosures), cells
-
-
-def test_penalties_are_not_rounded_away():
-    policy = fk.Policy([fk.Requirement(fk.Facts(), below="0.99")])
-    made = fk.publish(table_of([*range(20, 60)] * 5, [*"abcde"] * 40), policy)
-    penalty = made.audit.utility.average_ncp
-    said = re.search(r"([\d.]+%) of the detail is lost on average", words(made.audit))[1]
-    assert (said == "0%") == (penalty == 0)
-    assert near(said, Fraction(repr(penalty)))
-
-
-# ---- charts -------------------------------------------------------------------------------------
-
-
-def test_histograms_count_every_group():
-    found = small()
-    figure = sizes_figure(found.counts)
-    assert sum(bar.height for bar in figure.bars) == found.counts.n_groups
-    (bar,) = [bar for bar in figure.bars if bar.start < 20 < bar.end]
-    assert (bar.height, bar.text) == (1, "one group of 20")
-    assert ("20", "1") in figure.table.rows
-    assert size_bins([3, 3, 5]) == ([3, 4, 5], [2, 0, 1], 1)
-    assert size_bins([7]) == ([7], [1], 1)
-    starts, groups, width = size_bins([1, 1000, 1001])
-    assert (width, sum(groups)) == (50, 3)
-    assert all(start % width == 0 for start in starts)
-
-
-def test_places_are_percents():
-    """Of the plot, from the top left."""
-    chart = Chart(Axis("", 10, 20), Axis("", 0, 4), [Series((10, None, 20), (0, 1, 3), dash="")])
-    assert (chart.left(12.5), chart.top(1)) == ("25", "75")
-    assert chart.path(chart.series[0]) == "M0 100M100 25"
-    assert list(chart.marks(chart.series[0])) == [("0", "100", ""), ("100", "25", "")]
-    assert list(round_numbers(0.83, 2.31)) == [1.0, 1.5, 2.0]
-
-
-@pytest.mark.parametrize("most", [0, 1, 4, 7, 23, 999, 1_000_001, 10**12])
-def test_axes_have_few_round_numbers(most):
-    axis = amounts("people", most)
-    ticks = [at for at, _ in axis.ticks]
-    assert 2 <= len(ticks) <= 6
-    assert ticks[0] == axis.low == 0
-    assert all(at == int(at) and at <= axis.high for at in ticks)
-    assert axis.high - ticks[-1] < ticks[1]
-    assert len({text for _, text in axis.ticks}) == len(ticks)
-
-
-@pytest.mark.parametrize("most", [0.001, 0.03, 0.2, 0.5, 1])
-def test_shares_are_labelled_apart(most):
-    texts = [text for _, text in shares("how sure", most).ticks]
-    assert len(set(texts)) == len(texts) >= 2, texts
-
-
 # ---- the progress line: only on terminals, only after a while, never left behind -----------------
 
 
@@ -381,36 +229,6 @@ def test_the_latest_message_vanishes(terminal):
         await_shown(terminal, "Publishing: counted 12 groups[red]")
     assert terminal.file.getvalue().rstrip().endswith("\x1b[2K")  # the line is erased
     assert (root.handlers, root.level, root.propagate) == (before, logging.NOTSET, True)
-
-
-@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_errors_pass_through(terminal, error):
-    def broken():
-        with progress("Publishing", console=terminal, delay=0):
-            await_shown(terminal, "Publishing")
-            raise error
-
-    with pytest.raises(error):
-        broken()
-    assert not logging.getLogger("foreknow").handlers
-    left = terminal.file.getvalue()
-    time.sleep(0.15)
-    assert terminal.file.getvalue() == left
-    assert left.endswith("\x1b[2K") or "\x1b[?25h" in left
-
-
-def test_where_nothing_is_shown(terminal, caplog, capsys):
-    """Of quick work, and where standard error is no terminal; warnings go where they would."""
-    with progress("Publishing", console=terminal):
-        logging.getLogger("foreknow").info("inner")
-    assert terminal.file.getvalue() == ""
-    with progress("Publishing", console=terminal):
-        logging.getLogger("foreknow").warning("outer")
-    assert [record.getMessage() for record in caplog.records] == ["outer"]
-    with progress("Publishing", delay=0):
-        logging.getLogger("foreknow").info("unseen")
-        time.sleep(0.1)
-    assert capsys.readouterr() == ("", "")
 
 
 # ---- the scripts that redraw the figures of "Privacy Streamliner", on small tables ---------------
