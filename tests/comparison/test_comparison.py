@@ -1,6 +1,5 @@
 """Compare: every figure is that of publishing by itself, whatever runs beside it or breaks."""
 
-import datetime as dt
 import os
 import random
 import subprocess
@@ -21,7 +20,7 @@ from tests.signals import heeded
 import foreknow as fk
 from foreknow import sample
 from foreknow.atomic_files import as_json
-from foreknow.comparison.comparison import Candidate, _needing, grown
+from foreknow.comparison.comparison import grown
 from foreknow.comparison.page import ComparisonPage, method_text
 from foreknow.needs import Need
 from foreknow.result import page_of
@@ -50,10 +49,6 @@ def policy(required=REQUIRED, **schema):
 
 def compare(table, rules, methods="mondrian", processes=0, **how):
     return fk.compare(table, rules, methods=methods, processes=processes, **how)
-
-
-def plain(found):
-    return [replace(each, seconds=None) for each in found.candidates]
 
 
 def published(microdata, rules, method):
@@ -99,62 +94,6 @@ def test_figures_match_publishing_alone(found):
         assert each.seconds > 0
     assert statuses >= {"safe", "refused"}
     assert {each.over == 0 for each in found.safe} == {True, False}
-
-
-def dated(folder):
-    """Ages as dates of a form, and amounts with a sign and commas."""
-    frame = people(40).assign(
-        age=[f"{day % 28 + 1:02}.03.{1950 + day}" for day in range(40)],
-        fee=[f"$1,{day:03}" for day in range(40)],
-    )
-    reading = {"date_format": "dd.mm.yyyy", "thousands": ",", "currency": "$"}
-    schema = replace(policy().schema, quasi_identifiers=["age", "fee"], reading=reading)
-    rules = fk.Policy([fk.Requirement(fk.Facts(), below=0.9)], schema)
-    read = fk.Microdata(frame, schema)
-    assert isinstance(read.attributes[0].domain[0], dt.date)
-    return read, read, rules, 40
-
-
-def in_part(folder):
-    """A file of which rows were dropped as it was read."""
-    frame = people(40)
-    frame.loc[3, "illness"] = None
-    frame.loc[5, "age"] = 7
-    frame.to_csv(folder / "people.csv", index=False)
-    rules = policy([{"facts": {}, "below": 0.9}])
-    rules = fk.Policy(rules.requirements, replace(rules.schema, missing="drop"))
-    read = fk.Microdata(folder / "people.csv", rules.schema)
-    return read, read, rules, 39
-
-
-def in_a_file(folder):
-    people().to_csv(folder / "people.csv", index=False)
-    return people(), folder / "people.csv", policy(), 120
-
-
-@pytest.mark.processes
-@pytest.mark.parametrize("source", [in_a_file, in_part, dated])
-def test_many_processes_agree_with_one(source, tmp_path):
-    one, other, rules, size = source(tmp_path)
-    before = {*tmp_path.iterdir()}
-    found = compare(one, rules, ["mondrian", "art"], limits=[0.5, "4/5"], processes=2)
-    again = compare(other, rules, ["mondrian", "art"], limits=["0.8", "1/2", "0.5"])
-    assert len(again.candidates) == 4
-    assert plain(again) == plain(found)
-    assert {each.people for each in found.safe} <= {size}
-    assert (again.processes, again.seconds, found.processes, found.seconds) == (0, None, 2, 60.0)
-    assert {*tmp_path.iterdir()} == before
-
-
-def test_neighbouring_limits_are_compared():
-    found = fk.compare(people(40), policy(), queries=5, processes=0)
-    limits = ["1/4", "3/8", "1/2", "5/8", "3/4"]
-    usual = ["mondrian", "decoy", "fulldomain", "anatomy", "art", "streamliner"]
-    tried = [(each.method, str(each.limit)) for each in found.candidates]
-    assert tried == [(method, limit) for method in usual for limit in limits]
-    assert found.limit == Fraction(1, 2)
-    high = compare(people(40), policy([{"facts": {}, "below": 0.9}]))
-    assert [float(each.limit) for each in high.candidates] == [0.45, 0.675, 0.9]
 
 
 def test_amounts_cross_limits():
@@ -238,17 +177,6 @@ class Deadly:
 
     def to_dict(self):
         return {"deadly": {"ours": self.ours}}
-
-
-@pytest.mark.processes
-def test_broken_runs_become_rows():
-    required = [fk.Requirement(Deadly(os.getpid()), below=0.9)]
-    rules = fk.Policy(required, policy().schema, fk.PublishOptions(form="bucketized"))
-    found = compare(people(40), rules, "anatomy", 1, limits=[0.9], amounts={"l": [1, 0]})
-    first, second = found.candidates
-    assert (first.status, second.status, found.complete) == ("failed", "failed", True)
-    assert {"no such luck" in each.why for each in found.candidates} == {True, False}
-    assert [each.why for each in (first, second) if "exit code 7" in each.why]
 
 
 @pytest.mark.processes
@@ -391,29 +319,6 @@ def test_anatomy_is_recommended_with_caution(advised):
     alone = replace(best, candidates=tuple(c for c in best.candidates if c.form == "bucketized"))
     assert "answers them best" in advice(alone)
     assert "everybody is recognizable in it" in advice(alone)
-
-
-def test_failed_runs_are_folded(advised):
-    shown = [row[0] for row in ComparisonPage(advised).table().rows]
-    nothing = {each.method for each in advised.candidates if each.groups is None}
-    assert "art" in nothing
-    assert not nothing & {*shown}
-    assert nothing <= {row[0] for row in ComparisonPage(advised).reasons().rows}
-    asked = fk.compare(sample.table_path(), methods=["art"], **WEAK)
-    assert [row[0] for row in ComparisonPage(asked).table().rows] == ["art"]
-
-
-def test_ended_runs_state_their_time(advised):
-    why = "it was ended after 3 seconds"
-    late = Candidate("decoy", advised.limit, status="out of time", why=why)
-    late = _needing(late, {16: 0.5, 8: 1.0}, 4000, 3.0)
-    assert late.needs == pytest.approx(8.0)
-    assert late.why == (
-        f"{why}; it needs about 8.0 seconds by itself, by what it took of 250 and of 500 people"
-    )
-    text = advice(replace(advised, candidates=(*advised.candidates, late)))
-    assert f"decoy at 50% is not among these: {why}" in text
-    assert "foreknow publish --method decoy" in text
 
 
 def test_times_grow_by_a_power():

@@ -1,7 +1,6 @@
 """Risk reports: every exact figure equal to an enumeration, models to independent solutions."""
 
 import json
-import random
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations
@@ -19,7 +18,6 @@ from tests.examples import NIGHTLY
 from tests.oracle import risks as oracle
 
 import foreknow as fk
-from foreknow.errors import SchemaError
 from foreknow_judge.errors import InputError
 
 MANY = 60 if NIGHTLY else 15
@@ -375,50 +373,6 @@ def test_rule_nears_known_populations(fraction):
         assert abs(np.median(errors)) < TOLERANCE[fraction]
 
 
-# ---- where models give no answer -----------------------------------------------------------------
-
-
-def test_unfit_models_say_why():
-    alone = {e.model: e for e in of_sizes([1] * 10, "1/10").population.estimates}
-    assert "everybody in the table is unique" in alone["pitman"].reason
-    assert "classes of two people" in alone["snb"].reason
-    assert alone["zayatz"].uniques == 100
-    nobody = of_sizes([2, 2, 5], "1/10").population
-    assert all("nobody in the table is unique" in each.reason for each in nobody.estimates)
-    assert (nobody.chosen, nobody.in_table, nobody.uniques) == (None, 0, None)
-    one = of_sizes([1], "1/10").population
-    assert {each.model for each in one.estimates if each.uniques is None} == {"pitman", "snb"}
-
-
-def test_zayatz_replaces_failing_models():
-    for fraction in ("1/10", "1/2"):
-        found = of_sizes([1] * 10, fraction).population
-        assert found.chosen.model == "zayatz"
-    even = of_sizes([1, 1, *[4] * 30], "1/10").population  # alike in size: no Pitman
-    pitman = even.estimates[0]
-    assert pitman.uniques is None
-    assert "edge of its domain" in pitman.reason
-    assert even.chosen.model == "zayatz"
-
-
-def test_large_shares_take_lower_estimate():
-    for sizes in samples(6, 40 if NIGHTLY else 15):
-        found = of_sizes(sizes, "1/5").population
-        by_model = {each.model: each.uniques for each in found.estimates}
-        if by_model["snb"] is not None:
-            assert found.chosen.uniques == min(by_model["snb"], by_model["zayatz"])
-        assert found.chosen.in_table <= sizes.count(1)
-        assert found.chosen.share <= 1
-
-
-def test_full_tables_are_not_estimated():
-    found = of_sizes([1, 1, 3], 1)
-    own = found.population
-    assert (own.exact, own.uniques, own.in_table) == (True, 2, 2)
-    assert figures(found.journalist) == figures(found.prosecutor)
-    assert not found.marketer.estimate
-
-
 # ---- what may be given ---------------------------------------------------------------------------
 
 PEOPLE = {
@@ -463,23 +417,6 @@ def test_sources_and_populations_agree(tmp_path):
         assert own.population.in_table == 2
 
 
-def test_bucketized_releases_use_exact_columns(tmp_path):
-    table = pa.table(PEOPLE)
-    schema = fk.Schema(quasi_identifiers=QIS, sensitive="pay")
-    policy = fk.Policy([fk.Requirement(fk.GroupSize(3))], schema)
-    made = fk.publish(table, policy, form="bucketized")
-    made.write(tmp_path / "out")
-    raw = fk.risk_report(table, quasi_identifiers=QIS)
-    assert raw.uniques
-    for found in (fk.risk_report(tmp_path / "out"), fk.risk_report(made)):
-        assert found.by_values
-        assert found.columns == tuple(QIS)
-        for own in ("uniques", "prosecutor", "marketer", "sets", "contributions"):
-            assert getattr(found, own) == getattr(raw, own)
-    twice = fk.risk_report(tmp_path / "out", pa.concat_tables([table, table]))
-    assert twice.journalist.highest == Fraction(1, 2)
-
-
 def test_groups_are_measured_by_size():
     rows = pa.table({"gid": [1, 2, 2], "ill": ["Flu", "Flu", "Cold"]})
     release = fk.Release.from_groups(rows, group="gid", sensitive="ill")
@@ -498,13 +435,6 @@ def test_several_values_count_people_once():
     schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill", person="who", semantics="set")
     found = fk.risk_report(fk.Microdata(pa.table(rows), schema))
     assert (found.people, found.classes, found.uniques) == (3, 2, 1)
-
-
-def test_dropped_rows_are_not_counted(tmp_path):
-    rows = {"age": ["=1", "=1", "b"], "ill": ["Flu", None, "Flu"]}
-    schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill", missing="drop")
-    found = fk.risk_report(fk.Microdata(pa.table(rows), schema))
-    assert (found.people, found.uniques) == (2, 2)
 
 
 # ---- refusals ------------------------------------------------------------------------------------
@@ -546,30 +476,7 @@ def test_mismatches_name_a_way_out(said, given, how):
         fk.risk_report(*given, **{"quasi_identifiers": QIS, **how})
 
 
-def test_release_has_its_own_columns():
-    release = fk.Release.from_generalized(TABLE, quasi_identifiers=QIS, sensitive="pay")
-    with pytest.raises(SchemaError, match="leave out quasi_identifiers"):
-        fk.risk_report(release, quasi_identifiers=QIS)
-
-
 # ---- what is shown -------------------------------------------------------------------------------
-
-
-def test_estimates_state_their_assumptions(tmp_path):
-    found = of_sizes([1, 1, 1, 2, 2, 4, 7], "1/10")
-    said = " ".join(found.summary().split())
-    assert "These are estimates, no verdicts" in said
-    assert "simple random sample" in said
-    assert "Dankar, El Emam, Neisa and Roffey (2012)" in said
-    for each in found.population.estimates:
-        assert each.assumption in said
-    read = found.to_dict()
-    assert read["journalist"]["estimate"] is True
-    assert read["prosecutor"]["estimate"] is False
-    assert {e["model"] for e in read["population"]["estimates"]} == {"pitman", "zayatz", "snb"}
-    assert all(e["assumption"] for e in read["population"]["estimates"])
-    found.to_json(tmp_path / "risk.json")
-    assert json.loads((tmp_path / "risk.json").read_text("utf-8"))["format"] == "foreknow risk"
 
 
 def test_figures_round_up():
@@ -587,25 +494,6 @@ def test_threshold_is_exact():
     assert of_sizes([10], None, threshold=0.1).prosecutor.above == 0
     assert of_sizes([11], None, threshold="1/11").prosecutor.above == 0
     assert of_sizes([10, 11], None, threshold="1/11").prosecutor.above == 10
-
-
-def test_equal_scores_ignore_row_order():
-    rows = [{"age": str(i), "sex": "mf"[i % 2], "job": "ab"[i % 3 > 1]} for i in range(40)]
-    said = []
-    for turn in range(3):
-        random.Random(turn).shuffle(rows)
-        relation = duckdb.connect().from_arrow(pa.Table.from_pylist(rows))
-        report = fk.risk_report(relation, quasi_identifiers=["age", "sex", "job"])
-        said.append(report.to_dict()["suda"]["worst"])
-    assert said[0] == said[1] == said[2] != []
-
-
-def test_policy_may_be_a_population():
-    rows = [("x", "y"), ("x", "y"), ("z", "y")]
-    schema = fk.Schema(quasi_identifiers=["a"], sensitive="b")
-    policy = fk.Policy([fk.Requirement(fk.KAnonymity(2))], schema)
-    said = fk.risk_report(frame(rows), policy=policy)
-    assert fk.risk_report(frame(rows), policy).to_dict() == said.to_dict()
 
 
 # ---- the command ---------------------------------------------------------------------------------
@@ -650,48 +538,3 @@ def test_a_population_and_a_policy(desk):
     page = (desk.folder / "risk.html").read_text("utf-8")
     assert "For the owner only" in page
     assert "People whom they single out" in page
-
-
-def test_a_sampling_fraction_gives_estimates(desk):
-    rows = "".join(f"{i % 7},{i % 5}\n" for i in range(20)) + "50,50\n51,51\n"
-    desk.put("many.csv", "age,town\n" + rows)
-    how = ["--sampling-fraction", "0.1", "--subsets", "1", "--suda", "0", "--json", "risk.json"]
-    said = desk.says("risk", "many.csv", "--quasi-identifiers", "age, town", *how)
-    assert said.count(" estimate ") >= 2
-    assert "These are estimates, no verdicts" in said
-    assert "minimal sample uniques" not in said
-    read = desk.json("risk.json")
-    assert (read["suda"], read["population"]["exact"]) == (None, False)
-    assert read["population"]["people"] == 220
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--group", "age"], "say which columns others may know"),
-        (["--quasi-identifiers", "age,sx"], "table.csv has no column 'sx'; did you mean 'sex'?"),
-        ([*KNOWN, "--policy", "policy.toml"], "--quasi-identifiers contradicts --policy"),
-        ([*KNOWN, "--sampling-fraction", "some"], "'some' is not a number"),
-        ([*KNOWN, "--population", "few.csv"], "fewer people than the table in 7 of 8 classes"),
-        ([*KNOWN, "--population", "few.csv", "--sampling-fraction", "1/2"], "not both"),
-    ],
-)
-def test_mismatches_fail_in_one_line(desk, arguments, said):
-    desk.put("few.csv", "\n".join(PATIENTS.splitlines()[:2]) + "\n")
-    assert said in desk.refused("risk", "table.csv", *arguments)
-
-
-def test_folder_with_several_secrets(desk):
-    rows = [f"{20 + i % 9},{('Cook', 'Nurse')[i % 2]},{'abcd'[i % 4]},{i % 3}" for i in range(72)]
-    desk.put("wide.csv", "\n".join(["age,job,illness,income", *rows]))
-    both = ("illness", "income")
-    schema = fk.Schema(quasi_identifiers=["age"], sensitive=both, other=["job"])
-    required = [fk.Requirement(fk.Facts(), 1, sensitive=own, knowing=[]) for own in both]
-    fk.Policy(required, schema).save(desk.folder / "wide.toml")
-    desk.says(*desk.publish(table="wide.csv", policy="wide.toml"))
-    for more in ([], ["--policy", "wide.toml"]):
-        said = desk.says("risk", "out", *more, "--json", "out.json")
-        assert "by age." in said
-        assert "Not measured: job, illness and income." in said
-        release = fk.risk_report(desk.folder / "out", policy=desk.folder / "wide.toml")
-        assert desk.json("out.json")["classes"] == release.classes

@@ -121,20 +121,6 @@ def test_published_rows_keep_limits(method, form, tmp_path):
     assert made > PUBLISHED // 5
 
 
-def test_searches_use_the_average():
-    table = pa.table({"age": [20] * 9 + [40], "sex": ["f"] * 10, "ill": ["a", "b"] * 5})
-    exact = {"labels": {"age": "exact", "sex": "exact"}}
-    for rule, groups in (
-        (fk.Risk(average="1/5"), 2),
-        (fk.Risk(average="1/5", strict=True), 1),
-        (fk.Risk(uniqueness="1/10"), 2),
-        (fk.Risk(uniqueness=0), 1),
-    ):
-        for method in (fk.Mondrian(), fk.FullDomain()):
-            made = fk.publish(table, policy_of(rule, **exact), method=method)
-            assert made.release.counts.n_groups == groups
-
-
 # ---- against a population -----------------------------------------------------------------------
 
 
@@ -219,30 +205,6 @@ def test_lower_risk_claims_are_refused(tmp_path):
         path.write_text(json.dumps(told))
         with pytest.raises(fk.InputError):
             fk.verify(tmp_path / "out")
-
-
-def test_policies_with_limits_round_trip(tmp_path):
-    text = """
-    [schema]
-    quasi_identifiers = ["age", "sex"]
-    sensitive = "ill"
-    [[require]]
-    risk = { prosecutor = 0.09, average = "1/20", uniqueness = 0 }
-    [[require]]
-    risk = { prosecutor = 0.2, strict = true }
-    [[require]]
-    population_risk = { journalist = 0.09, population = "all.csv" }
-    """
-    (tmp_path / "policy.toml").write_text(text)
-    policy = fk.Policy.load(tmp_path / "policy.toml")
-    assert [own.criterion for own in policy.requirements][:2] == [
-        fk.Risk(prosecutor=0.09, average=0.05, uniqueness=0),
-        fk.Risk(prosecutor=0.2, strict=True),
-    ]
-    assert policy.requirements[0].criterion.least == 12
-    assert policy.requirements[1].criterion.least == 6
-    policy.save(tmp_path / "again.toml")
-    assert fk.Policy.load(tmp_path / "again.toml").to_dict() == policy.to_dict()
 
 
 @pytest.mark.parametrize(
