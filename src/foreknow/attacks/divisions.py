@@ -115,6 +115,7 @@ def ways(tables: Tables) -> NDArray[Any]:
     largest = int(tables[0].sum(axis=1).max())
     largest_number = assignments(tables[0].sum(axis=0).tolist()) * largest
     kind: Any = np.int64 if largest_number < _EXACT else object
+    # In each cell they are a product over values: comb(people with it or one before, with it).
     base, sums = largest + 1, tables.cumsum(axis=2, dtype=np.int64)
     pairs, place = np.unique(sums * base + tables, return_inverse=True)
     chosen = [math.comb(*divmod(pair, base)) for pair in pairs.tolist()]

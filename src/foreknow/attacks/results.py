@@ -267,13 +267,13 @@ class Attack(Result):
         """The rows of people for whom an estimate cannot decide.
 
         They had one value in all possible worlds that were met (see `perhaps_certain`); or an
-        interval goes from 0 to 1, or reaches a limit of the policy, though its middle does not. Of
-        a bound: it does not say that they stay below a limit of the policy.
+        interval goes from 0 to 1, or reaches a limit of the policy, though its middle does not. If
+        there is a bound alone, they are those whom it does not keep below a limit of the policy.
         """
         beliefs = self._posteriors
         if beliefs.kept:
             return ()
-        if beliefs.how == "bound":  # cells that it allows to reach a limit that no frequency does
+        if beliefs.how == "bound":
             reached = [code for code in self._limits if self._is_reached(code, beliefs.most(code))]
             unproved = beliefs.high > beliefs.low
             return self._rows(np.flatnonzero(unproved[:, reached].any(axis=1)))

@@ -602,6 +602,7 @@ def _jobs(
 def _amounts(
     policy: Policy, wanted_amounts: Mapping[str, Sequence[int] | int] | None
 ) -> dict[str, list[int]]:
+    """The amounts to try by name, rising; refuses names that no adversary of the policy has."""
     amount_names = set[str]()
     for point in policy.points:
         amount_names.update(_known_amounts(point.adversary))

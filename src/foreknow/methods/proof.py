@@ -99,7 +99,7 @@ class Proof:
 
 
 def by_values_alone(l: int, equal: int | None) -> Proof:
-    """Prove it of a method that looks at sensitive values only, with groups of at least l."""
+    """The proof for a method that looks at sensitive values only, with groups of at least l."""
     return Proof(
         "the method looks at sensitive values only, and treats people who have the same alike, so "
         "any two worlds of a release lead to it with the same probability",

@@ -330,7 +330,7 @@ class _Fronts:
         return without_known, with_known
 
     def witness(self, code: int) -> FactsWitness | None:
-        """Spell out what attains it."""
+        """The facts and groups that attain the highest chance of a value, spelled out."""
         attaining_it = self.profiles.of(code)
         if not len(attaining_it):
             return None

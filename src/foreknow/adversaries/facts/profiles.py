@@ -108,7 +108,10 @@ def _falling(
 
 
 def t_exact(n: int, s: int, slack: Fraction, k: int) -> Fraction:
-    """T(l, k) of one group as a fraction."""
+    """T(l, k) of one group: the odds against a target's having a value that s people have.
+
+    Of those to spare, k people are known to have other values.
+    """
     return Fraction(max(int(slack) - k, 0), s)
 
 
@@ -143,7 +146,10 @@ def t_able_exact(s: int, slack: int, able_terms: Sequence[int], k: int) -> Fract
 
 
 def v_exact(n: int, s: int, m: int, k: int) -> Fraction:
-    """V(m, k) of one group as a fraction."""
+    """V(m, k) of one group: the chance that m relatives lack a value that s of n people have.
+
+    The relatives are anybody but k people, who are known to lack the value.
+    """
     if m == 0:
         return Fraction(1)
     if n - s - k - (m - 1) <= 0:
@@ -683,9 +689,10 @@ class SomeCannot(OneValue):
     def spelled(
         self, counts: GroupCounts, code: int, amounts: Amounts, minimum: ExactMinimum
     ) -> Spelled | None:
-        """Facts about values of the kind of the target's, as many as tell most, and then others.
+        """The values, people and links whose knowledge attains a minimum.
 
-        None where it is known what people lack.
+        Ruled out are values of the kind of the target's, as many as lower the odds most, and then
+        others. None where it is known what people lack.
         """
         able: Any = counts.able
         if able.negated:
@@ -715,9 +722,10 @@ _SOME_CANNOT = SomeCannot()
 def _by_kind(
     counts: GroupCounts, group: int, code: int
 ) -> tuple[dict[Label, int], dict[Label, int]]:
-    """The bag of a group but one value: who must be able to have it, and what anybody can have.
+    """The other values of a group with their counts: those of one kind, and those for anybody.
 
-    The former are values of the same kind, if not everybody there can have these.
+    The former are of the kind of the value at hand, if not everybody there can have that; values
+    of other kinds that not everybody can have are in neither.
     """
     bag, codes, able = counts.bag(group), counts.values.codes, counts.able
     bag.pop(counts.values[code], None)

@@ -170,6 +170,7 @@ def _distinct(
 def worst_window(windows: Windows, amounts: tuple[int, int, int]) -> tuple[Window, Fraction]:
     """The window of which an adversary with (l, k, m) facts can be surest, and how sure."""
     l, k, m = amounts
+    # Of each block: its distinct triples; the triple of each piece; its first and last window.
     several, codes, spans = [], [], []
     for _, block in blocks(windows.counts):
         pieces = (every_window if m else own_windows)(block, windows.last, l)

@@ -201,7 +201,10 @@ class Targets:
 
 
 def atoms_and_odds(counts: GroupCounts, k: int, cells: Targets) -> tuple[FloatArray, FloatArray]:
-    """M1 of every group, and the odds against each cell's value in its own group."""
+    """The least chance that atoms all fail in each group, and the least odds against each cell.
+
+    Both have a row for each number of atoms from 0 to k that are spent on the group.
+    """
     tops = _tops(counts, k)
     atoms = np.ones((k + 1, counts.n_groups))
     odds = np.ones((k + 1, len(cells.group)))

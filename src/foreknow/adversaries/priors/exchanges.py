@@ -227,7 +227,10 @@ def _inverse(odds: Fraction | float) -> Fraction | float:
 def _exact_sum(
     n: Sequence[int], take: int, f: Sequence[Sequence[Fraction]], t: int, x: int, y: int
 ) -> Fraction | float:
-    """The least sum of t's exchanges with `take` holders of y."""
+    """The least sum of the weights of exchanges of t, who has x, with `take` holders of y.
+
+    There are n[u] people of signature u, whose chance of y is f[u][y].
+    """
     if not f[t][y]:
         return Fraction(0)
     total, people = Fraction(0), [n[u] - (u == t) for u in range(len(n))]

@@ -384,7 +384,9 @@ def _left(counts: IntArray, n_others: IntArray, l: int) -> IntArray:
     falling = np.concatenate([-np.sort(-counts, axis=1), np.zeros_like(counts[:, :1])], axis=1)
     l = min(l, counts.shape[1])
     tops, following = falling[:, :l].sum(axis=1, keepdims=True), falling[:, [l]]
-    return np.asarray(n_others - tops - following + np.maximum(counts, following))
+    # A value that is itself among the l most frequent leaves its place to the one that follows.
+    n_ruled_out = tops + following - np.maximum(counts, following)
+    return np.asarray(n_others - n_ruled_out)
 
 
 def least_left(groups: SignatureGroups, l: int) -> IntArray:

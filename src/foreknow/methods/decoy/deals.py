@@ -120,14 +120,18 @@ class Deal:
         n_parts: IntArray,
         random: np.random.Generator,
     ) -> Deal:
-        """Deal people out whose group is not below 0, into so `n_parts` of each group, if not 1."""
-        mine = np.flatnonzero((group >= 0) & (n_parts[group] > 1))
-        group_of, n_values = group[mine], bags.shape[1]
+        """Deal the people of each group into `n_parts` small groups, as cards are dealt by value.
+
+        Groups of one part are left out, and people whose group is below 0.
+        """
+        dealt = np.flatnonzero((group >= 0) & (n_parts[group] > 1))
+        group_of, n_values = group[dealt], bags.shape[1]
         # Half the memory where it will do.
         dtype: type = np.int32 if max(bags.size, len(group)) < 2**31 else np.int64
-        key = (group_of * n_values + value[mine]).astype(dtype)
+        key = (group_of * n_values + value[dealt]).astype(dtype)
+        # The order: by group, there by the rank of the value, there at random.
         key += (ranks(bags)[0] - np.arange(n_values)).astype(dtype).reshape(-1)[key]
-        order = random.permutation(np.arange(len(mine), dtype=dtype))
+        order = random.permutation(np.arange(len(dealt), dtype=dtype))
         order = order[order_of(key[order])]
         n_own = np.bincount(group_of, minlength=len(n_parts))
         group_of = np.repeat(np.arange(len(n_parts)), n_own)
@@ -137,7 +141,7 @@ class Deal:
         fewest, n_larger = np.divmod(n_own, n_parts)
         position = starts + seat * fewest[group_of] + np.minimum(seat, n_larger[group_of]) + turn
         people, seats = np.empty((2, len(group_of)), dtype=np.int64)
-        people[position], seats[position] = mine[order], seat
+        people[position], seats[position] = dealt[order], seat
         return cls(people, group_of, value[people], seats)
 
     def of(self, chosen: BoolArray) -> Deal:

@@ -216,16 +216,17 @@ def _accept(
         return
     batch = np.zeros(len(accepted), dtype=bool)
     batch[waiting] = True
-    bags, owner, cut_of = decoys
-    mine = batch[cut_of][owner]
-    numbered = np.unique(owner[mine], return_inverse=True)[1]
+    bags, owner, cut_of = decoys  # bags of parts, the decoy of each, and the cut of each decoy
+    is_decoy = batch[cut_of][owner]
+    decoy = np.unique(owner[is_decoy], return_inverse=True)[1]
     before = search.guards
     if len(waiting) > 1:
         search.guards = before.copy()
         search.commit(cuts, batch)
     parts = batch[cuts.owner]
     proposal = np.unique(cuts.owner[parts], return_inverse=True)[1]
-    if search.safe(cuts.bags[parts], proposal).all() and search.quiet(bags[mine], numbered).all():
+    is_safe = search.safe(cuts.bags[parts], proposal).all()
+    if is_safe and search.quiet(bags[is_decoy], decoy).all():
         if len(waiting) == 1:
             search.commit(cuts, batch)
         accepted |= batch

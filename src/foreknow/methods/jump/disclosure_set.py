@@ -417,8 +417,11 @@ class BlockTables:
         return dict(zip(places, weights, strict=True))
 
     def sums(self, weight_of: dict[Seen, int]) -> list[list[int]]:
-        """For each class and cell: tables by their weight where one person has one such value."""
-        values = [weight_of.get(end, 0) for end in self._done]
+        """For each class of values and each cell: the weight of tables where one person has one.
+
+        Tables were counted layer by layer (`_layer`); here they are weighed backwards.
+        """
+        values = [weight_of.get(end, 0) for end in self._done]  # of each state after the layer
         totals = [[0] * len(self.block.sizes) for _ in self.classes]
         for layer in range(len(self._layers) - 1, -1, -1):  # backwards along the same steps
             which, cells, edges = self._layers[layer]

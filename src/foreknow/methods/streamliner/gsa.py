@@ -50,7 +50,7 @@ long as frequencies leave room. Where nothing can be divided GSA is RDA.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import lcm
 from typing import Any
@@ -140,7 +140,11 @@ def groups_of_gsa(
     least_groups: int = _LEAST,
     failures: int = _FAILURES,
 ) -> IntArray:
-    """Everybody's group, from everybody's value and how often each occurs."""
+    """Everybody's group, from everybody's value and how often each occurs.
+
+    The groups of RDA are taken together in batches. The people of a batch are divided in halves by
+    their quasi-identifiers, and each block of them into groups.
+    """
     shape = _Shape.of(sizes, l, failures, least_groups)
     plan = plan_rda(sizes, shape.least)
     batches, undivided = _planned(plan, sizes, shape)
@@ -171,25 +175,42 @@ def groups_of_gsa(
         people = np.flatnonzero(batch == number).astype(np.int32)
         for attribute in reversed(attributes):
             people = people[np.argsort(attribute.codes[people], kind="stable")]
-        blocks = [(people[None], depth)]
-        while blocks:
-            cells, depth = blocks.pop()
-            values, counts = _numbered(codes[cells.reshape(-1)])
-            worth = depth and shape.worth(len(cells), cells.size, int(counts.max()))
-            axis = _widest(cells, axes) if worth else None
-            if axis is None:
-                numbers = _grouped(cells, values.reshape(cells.shape), counts, shape, random)
-                groups[cells] = numbers + n_groups
-                n_groups += int(numbers.max()) + 1
-                continue
-            order = np.argsort(axis[cells], axis=1, kind="stable")
-            halves = np.split(np.take_along_axis(cells, order, axis=1), 2, axis=1)
-            tops = [int(_numbered(codes[half].reshape(-1))[1].max()) for half in halves]
-            if all(top_count * shape.least <= cells.size // 2 for top_count in tops):
-                blocks += [(half, depth - 1) for half in halves]
-            else:
-                blocks.append((np.concatenate(halves), depth))
+        for cells, values, counts in _divided(people, depth, codes, axes, shape):
+            numbers = _grouped(cells, values.reshape(cells.shape), counts, shape, random)
+            groups[cells] = numbers + n_groups
+            n_groups += int(numbers.max()) + 1
     return groups
+
+
+def _divided(
+    people: NDArray[Any],
+    depth: int,
+    codes: NDArray[Any],
+    axes: Sequence[tuple[NDArray[Any], float]],
+    shape: _Shape,
+) -> Iterator[tuple[NDArray[Any], NDArray[Any], IntArray]]:
+    """Divide people in halves along their widest column, `depth` times at most; yield the blocks.
+
+    A block is an array of people in the shape (cells, people), with the number of everybody's value
+    in it, and how often each of these occurs. Halves that share a value too often stay one block,
+    as two cells of it.
+    """
+    blocks = [(people[None], depth)]
+    while blocks:
+        cells, depth = blocks.pop()
+        values, counts = _numbered(codes[cells.reshape(-1)])
+        worth = depth and shape.worth(len(cells), cells.size, int(counts.max()))
+        axis = _widest(cells, axes) if worth else None
+        if axis is None:
+            yield cells, values, counts
+            continue
+        order = np.argsort(axis[cells], axis=1, kind="stable")
+        halves = np.split(np.take_along_axis(cells, order, axis=1), 2, axis=1)
+        tops = [int(_numbered(codes[half].reshape(-1))[1].max()) for half in halves]
+        if max(tops) * shape.least <= cells.size // 2:
+            blocks += [(half, depth - 1) for half in halves]
+        else:
+            blocks.append((np.concatenate(halves), depth))
 
 
 def _planned(
