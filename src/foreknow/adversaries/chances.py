@@ -89,7 +89,7 @@ class Chances:
         return is_reaching
 
     def fractions(self, cells: IntArray) -> list[Fraction | None]:
-        """The chances of some cells as fractions; of those that are alike it is worked out once."""
+        """The chances of some cells as fractions, worked out once for cells that are alike."""
         first, kind = self._kinds(cells)
         distinct = self.exact(cells[first])
         return [distinct[i] for i in kind.tolist()]

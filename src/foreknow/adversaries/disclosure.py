@@ -109,7 +109,7 @@ class Disclosure(Plain):
         return bound >= 1 or self._is(le, bound)
 
     def _is(self, compared: Callable[[Any, Any], bool], bound: Fraction) -> bool:
-        """True if the fraction is below a bound, or reaches it; not where there is no fraction."""
+        """Compare the fraction with a bound; False where there is no fraction."""
         fraction = self.settled
         return fraction is not None and compared(fraction, bound)
 

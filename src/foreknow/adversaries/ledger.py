@@ -97,13 +97,13 @@ class Measure(ABC):
         raise InternalError("a ledger without fractions was asked for one")
 
     def fewest_leaving(self, counts: GroupCounts) -> IntArray:
-        """How many people must leave each group at least, for all that is known."""
+        """How many people must leave each group at least; 0 where that is not known."""
         return np.zeros(counts.n_groups, dtype=np.int64)
 
 
 @dataclass(eq=False)
 class MinLedger:
-    """Minima of the ratios of every key; see `foreknow.adversaries.protocol.Ledger`."""
+    """The minima of the ratios of every key; see `foreknow.adversaries.protocol.Ledger`."""
 
     measure: Measure
     threshold: Fraction
@@ -252,7 +252,7 @@ class MinLedger:
         return self._verdicts[content]
 
     def unsafe(self) -> int:
-        """How many keys are not safe as things stand; some, if they cannot be mended."""
+        """How many keys are not safe; where minima only fall, 1 as soon as one is unsafe."""
         if not self.falling:
             return int(np.count_nonzero(~self.safe(self.standing())[0]))
         lowered = np.flatnonzero(self._lowered)
@@ -305,7 +305,7 @@ class MinLedger:
 
 
 def _joined(first: KeyedRatios, second: KeyedRatios) -> KeyedRatios:
-    """Both, in order of key again."""
+    """The cells of both, in order of key."""
     key = np.concatenate((first.key, second.key))
     order = np.argsort(key, kind="stable")
     detail = None

@@ -53,7 +53,7 @@ class Evaluation(Protocol):
 
 
 class Ledger(Protocol):
-    """The few global statistics that tell whether a change of the release keeps it safe.
+    """The few numbers about a release that say whether a change keeps it safe.
 
     A ledger starts with the empty release; the first commit adds all groups of the first one.
     """
@@ -98,7 +98,7 @@ class Adversary(Protocol):
         """Return the highest posterior of every value; of windows of numbers, the worst alone."""
 
     def chances(self, release: HasCounts) -> Any:
-        """How sure it can be of each person, as `Chances`; None where that is not counted."""
+        """How sure the adversary can be of each person; None where that is not counted."""
 
     def monotone(self, semantics: Semantics = "single") -> bool:
         """True if merging groups never raises a disclosure."""
@@ -142,7 +142,7 @@ class Gaining(Adversary, Protocol):
 
 @runtime_checkable
 class Summing(Adversary, Protocol):
-    """An adversary to whom values that are one secret stay apart: their posteriors are added up.
+    """An adversary for whom posteriors of the values that are one secret are added up.
 
     Of all others these values are counted as one.
     """

@@ -227,7 +227,7 @@ def _inferred(
     seed: int | None,
     true: bool,
 ) -> Posteriors:
-    """Exact where there is time, else a proof, else an estimate; `true`: its own codes can be."""
+    """The posteriors: proved, exact where there is time, else estimated."""
     if runs.proof is not None:
         return proved(worlds, runs)
     until = None if seconds is None else start + seconds
@@ -283,7 +283,7 @@ def _check_budget(worlds: int, seconds: float | None, seed: int | None) -> None:
 
 @dataclass(frozen=True)
 class AlgorithmWitness:
-    """Whom the adversary is surest of; the value's share in their group; how many worlds."""
+    """The person of whom the adversary is surest, the value's share, and how many worlds."""
 
     group: Label
     signature: dict[str, Label]
@@ -440,11 +440,11 @@ class Algorithm:
         return posteriors, people
 
     def monotone(self, semantics: Semantics = "single") -> bool:
-        """Never: another grouping strikes out other worlds."""
+        """Never true: another grouping strikes out other worlds."""
         return False
 
     def chances(self, release: HasCounts) -> None:
-        """Not counted: `attack` says how many are over a limit."""
+        """None: `attack` says how many people are over a limit."""
 
     def to_dict(self) -> dict[str, Any]:
         """The method's name and settings, for reports."""
@@ -489,7 +489,7 @@ class Algorithm:
 
 @dataclass(frozen=True, eq=False)
 class _People:
-    """Everybody in a release, group after group, in some world."""
+    """The people of a release, group after group, in one of its worlds."""
 
     microdata: Microdata
     groups: IntArray

@@ -69,7 +69,7 @@ class Posteriors:
 
     @property
     def suspected(self) -> NDArray[np.bool_]:
-        """The cells that may be certain, for all that is known."""
+        """The cells that may be certain, as far as is known."""
         none = np.zeros(self.worlds.n_cells, dtype=bool)
         return none if self.perhaps_certain is None else self.perhaps_certain
 

@@ -121,7 +121,7 @@ class Runs:
     # ---- the release that is attacked ----------------------------------------------------------
 
     def make_first(self, codes: Codes, seed: int | None = None) -> None:
-        """See the release of the true table, drawn with a seed where a proof serves."""
+        """Observe the release of the true table, drawn with a seed where a proof serves."""
         observation = self._made(codes, self.seeds[0] if self.proof is None else seed)
         if observation is None:
             raise NoSafeRelease(
@@ -147,7 +147,7 @@ class Runs:
         self.seen = Observation(np.zeros(len(codes), dtype=np.int64), what="nothing")
 
     def make_again(self, groups: IntArray, codes: Codes) -> None:
-        """See groups that were made before, of the true table, as they are published."""
+        """Observe groups of the true table that were made before, as they are published."""
         self.see(groups, codes)
         if self.proof is not None:
             return
@@ -161,7 +161,7 @@ class Runs:
         )
 
     def see(self, groups: IntArray, codes: Codes) -> None:
-        """See groups alone."""
+        """Observe groups alone."""
         self._refuse_random(codes)
         self.seen, self.made_here = self._reader.see(groups), False
 
@@ -284,7 +284,7 @@ class Runs:
 
     @property
     def _settled(self) -> bool:
-        """True if it is known to make one release of each table, and seed."""
+        """True if the method is known to make one release of each table, and seed."""
         if self._seeded and _is_foreknows(self.method):
             return True
         # An adversary of the user's own might answer otherwise each time.
@@ -385,7 +385,7 @@ def _is_foreknows(instance: Any) -> bool:
 
 
 def _check_attackable(microdata: Microdata, method: Any, policy: Policy | None) -> None:
-    """Refuse what is no table, no method or no policy, and what is not worked out."""
+    """Refuse what is no table, no method or no policy, and what attacks do not serve."""
     if not isinstance(microdata, Microdata):
         raise InputError(
             f"expected Microdata, not {type(microdata).__name__}: a table and the roles of its "

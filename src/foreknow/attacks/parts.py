@@ -150,7 +150,7 @@ class _Clock:
         return self.until is not None and time.monotonic() > self.until
 
     def part(self, share: float) -> _Clock:
-        """A share of the time that is left."""
+        """A clock for a share of the time that is left."""
         now = time.monotonic()
         return _Clock(None if self.until is None else now + share * max(0, self.until - now))
 
@@ -188,7 +188,7 @@ class _Asked:
         return holding
 
     def otherwise(self, worlds: Worlds, clock: _Clock) -> float:
-        """At most how probable it is that it goes otherwise, over all worlds; 0 if it never does.
+        """The most probable it is, over all worlds, that the decision goes otherwise.
 
         It goes as it did if one part alone is reason enough. Of each group the part is looked at
         that most often is; what different groups have is independent.
@@ -230,14 +230,14 @@ class _Asked:
         return not self.holds(np.concatenate(tables, axis=1), *self._places(worlds)).all()
 
     def many(self, worlds: Worlds) -> float:
-        """About how many ways there are to divide what it looks at."""
+        """About how many ways there are to divide the values that the decision looks at."""
         ways: list[float] = []
         for bag, sizes, _ in self._halves(worlds):
             ways += [n_taken(bag, size) for size in sizes[:-1]]
         return math.prod(ways)
 
     def is_idle(self, worlds: Worlds, most_assignments: int) -> bool:
-        """True if it is seen to go as it did in every world."""
+        """True if the decision is seen to go as it did in every world."""
         values, sides = self._places(worlds)
         tables = np.zeros((1, 0, len(values)), dtype=np.int32)
         for bag, sizes, _ in self._halves(worlds):
@@ -481,7 +481,7 @@ def _telling(
     clock: _Clock,
     random: np.random.Generator,
 ) -> list[_Asked]:
-    """The decisions that are not seen to go as they did in every world; small ones first."""
+    """The decisions that may go otherwise in some world; small ones first."""
     early, telling, candidates = clock.part(_IDLE), [], []
     for decision in sorted(decisions, key=lambda decision: len(decision.decision.people)):
         if decision.n_children > _HALVES and not decision.otherwise(worlds, early):
@@ -530,7 +530,7 @@ def _cells(worlds: Worlds, decisions: list[_Asked]) -> IntArray:
 
 
 def _parted(worlds: Worlds, decisions: list[_Asked]) -> list[_Part]:
-    """Groups that decisions link, and those decisions."""
+    """The parts: groups that decisions link, with those decisions."""
     decisions_of_group: dict[int, list[int]] = {group: [] for group in range(worlds.n_groups)}
     for number, decision in enumerate(decisions):
         for group in decision.groups:
@@ -544,7 +544,7 @@ def _parted(worlds: Worlds, decisions: list[_Asked]) -> list[_Part]:
 
 
 def _bounds(worlds: Worlds) -> tuple[FloatArray, FloatArray]:
-    """Bounds that hold in every world for the share of each value in a cell."""
+    """Bounds of the share of each value in a cell, which hold in every world."""
     bags, size = worlds.bags[worlds.group_of_cell], worlds.cell_sizes[:, None]
     other_people = bags.sum(axis=1, keepdims=True) - size
     return np.maximum(bags - other_people, 0) / size, np.minimum(bags, size) / size

@@ -128,7 +128,7 @@ class Attack(Result):
 
     @property
     def how(self) -> str:
-        """How: "enumeration", "parts", "proof", "bound" or "independent worlds".
+        """The way: "enumeration", "parts", "proof", "bound" or "independent worlds".
 
         Of "parts", people whose part was looked at completely are known exactly (`n_settled`), and
         the others by estimates.
@@ -137,7 +137,7 @@ class Attack(Result):
 
     @property
     def highest(self) -> Fraction | None:
-        """Where a proof says no more (`how` is "bound"): what no posterior exceeds."""
+        """The bound that no posterior exceeds, if that is all a proof says (`how` is "bound")."""
         return self._posteriors.highest
 
     @property
@@ -171,7 +171,7 @@ class Attack(Result):
 
     @cached_property
     def n_not_certain(self) -> int:
-        """How many of the others are proved not to be certain.
+        """How many of the people who are not settled are proved not to be certain.
 
         A possible world was found in which they have another value.
         """
@@ -193,12 +193,12 @@ class Attack(Result):
 
     @property
     def looked(self) -> int:
-        """Worlds that were looked at or drawn; of a proof, none."""
+        """How many worlds were looked at or drawn; none for a proof."""
         return self._posteriors.looked
 
     @property
     def consistent(self) -> int:
-        """Worlds among them that the release is possible in."""
+        """How many of these worlds the release is possible in."""
         return self._posteriors.consistent
 
     @property

@@ -25,7 +25,7 @@ _ERROR = 0.05
 
 
 class Sampled:
-    """How many worlds were drawn and kept, and who has what in them, shape (cells, values)."""
+    """How many worlds were drawn and kept, and their values, shape (cells, values)."""
 
     def __init__(self, sizes: IntArray, n_values: int) -> None:
         self._sizes, self.drawn, self.kept = sizes, 0, 0
@@ -37,7 +37,7 @@ class Sampled:
         self.met |= (tables > 0).any(axis=0)
 
     def keep(self, tables: NDArray[Any], drawn: int) -> None:
-        """Note the possible ones of some worlds that were drawn."""
+        """Note which of some worlds that were drawn are possible."""
         self.drawn += drawn
         self.kept += len(tables)
         self._total += tables.sum(axis=0)

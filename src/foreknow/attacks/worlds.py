@@ -162,13 +162,13 @@ class Worlds:
         return flat.reshape(n_rows, self.n_values)
 
     def representative(self, codes: Codes) -> Codes:
-        """The world for all that differ within cells only: values ascend there."""
+        """The world that stands for all that differ within cells only: values ascend there."""
         world = np.empty_like(codes)
         world[self.order] = codes[np.lexsort((codes, self.cell_of, self.groups))]
         return world
 
     def at_random(self, random: np.random.Generator) -> Codes:
-        """Any world, as likely as any other."""
+        """A world at random, each as likely."""
         world = np.empty_like(self.codes)
         world[self.order] = self.codes[np.lexsort((random.random(self.n_people), self.groups))]
         return world

@@ -81,7 +81,7 @@ class _OfTable(OfGroups):
 
     @property
     def _most(self) -> Fraction:
-        """How far groups may be."""
+        """The distance that groups may have at most."""
         return as_fraction(getattr(self, self.limited))
 
     def _keeps(self, amount: Fraction | float) -> bool:
@@ -89,7 +89,7 @@ class _OfTable(OfGroups):
 
     @property
     def _edge(self) -> float:
-        """Up to where a group is near enough."""
+        """The float up to which a group is near enough."""
         return float(self._most)
 
     def _words(self, amount: Fraction | float) -> str:
@@ -220,11 +220,11 @@ class TCloseness(_OfTable):
             set_fields(self, tree=tuple(sorted(set(tree.rows))))
 
     def limits_values(self, counts: GroupCounts | None = None) -> bool:
-        """True if a group can be so far: no distance is above 1."""
+        """True if a group can fail: no distance is above 1."""
         return self._most < 1 and super().limits_values(counts)
 
     def _extremes(self, counts: GroupCounts) -> IntArray:
-        """In order, the first and the last: there are too many in between to ask them all."""
+        """The first and the last value in order: there are too many in between to ask them all."""
         used = super()._extremes(counts)
         if self.distance != "ordered":
             return used
@@ -234,7 +234,7 @@ class TCloseness(_OfTable):
     def may_fail(
         self, counts: GroupCounts, table_counts: Any, times: Fraction, swaps: int
     ) -> BoolArray:
-        """Each exchange moves one person's share, and beliefs that differ so much a little more."""
+        """True for each group that may fail: exchanges and odds move its shares by so much."""
         moved = swaps / counts.sizes + (float(times) - 1) / 4
         return self.distances(counts, table_counts) + moved > self._edge - CLOSE
 
@@ -489,7 +489,7 @@ class DeltaDisclosure(_OfTable):
     def may_fail(
         self, counts: GroupCounts, table_counts: Any, times: Fraction, swaps: int
     ) -> BoolArray:
-        """Decide by the smallest and the largest possible share of each value."""
+        """True for each group in which the least or largest share of a value may fail."""
         table_share, low, high = _between(counts, table_counts, times, swaps)
         factor = self._edge * (1 - CLOSE)
         beyond: Any = (high >= table_share * factor) | (low * factor <= table_share)

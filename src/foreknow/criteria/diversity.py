@@ -119,15 +119,15 @@ class LDiversity(_OfValues):
 
     @property
     def speaks(self) -> KnowledgeReach:
-        """The values that a group has; or how often it has the target's."""
+        """The reach: the values that a group has; or how often it has the target's."""
         return KnowledgeReach(0 if self.kind == "distinct" else 1, alike=True)
 
     def limits_values(self, counts: GroupCounts | None = None) -> bool:
-        """Every group has a value; recursive, no group of a single value holds."""
+        """True if a group of a single value can fail: every group has a value."""
         return self.kind == "recursive" or as_fraction(self.l) > 1
 
     def stricter(self, share: Fraction, decoys: int | None) -> LDiversity:
-        """With a smaller c, or a larger l."""
+        """The criterion with a smaller c, or a larger l."""
         if self.kind == "recursive":
             assert self.c is not None
             return replace(self, c=as_fraction(self.c) * share)
@@ -243,11 +243,11 @@ class AlphaK(_OfValues):
         return self.k
 
     def limits_values(self, counts: GroupCounts | None = None) -> bool:
-        """No share is above 1: then it is k-anonymity."""
+        """True if a share is limited: no share is above alpha = 1, which is k-anonymity."""
         return as_fraction(self.alpha) < 1
 
     def stricter(self, share: Fraction, decoys: int | None) -> AlphaK:
-        """With a smaller share of a value."""
+        """The criterion with a smaller share of a value."""
         alpha = as_fraction(self.alpha)
         return replace(self, alpha=alpha * share / (1 - alpha * (1 - share)))
 
@@ -267,7 +267,7 @@ class AlphaK(_OfValues):
 
     @property
     def of_groups(self) -> AlphaK:
-        """The share."""
+        """The part that concerns groups: the share."""
         return AlphaK(self.alpha, 1)
 
     def failing(self, counts: GroupCounts, table_counts: Any = None) -> BoolArray:

@@ -133,7 +133,7 @@ class Levels(OfGroups):
 
     @property
     def levels(self) -> dict[str, Level]:
-        """How fine methods may see each column."""
+        """The level at which methods may see each column."""
         return {column: Level(**{"at_least": 0, **limit}) for column, limit in self.limits.items()}
 
     def under(self, schema: Schema, sensitive: str | None = None) -> Levels:

@@ -26,7 +26,7 @@ from foreknow_judge.numbers import Number
 
 
 def _of_schema(name: str, table: Any, columns: Any, sensitive: Any, needs: Needs) -> Any:
-    """A table that was read by a schema, as a release by it, or by columns in place of its own."""
+    """A table as a release by its schema, or by other columns; None if it was not read."""
     itself = isinstance(table, (Microdata, GroupCounts))
     refuse_rules(name, table if itself else getattr(table, "counts", None), needs)
     if not isinstance(table, Microdata):
@@ -46,7 +46,7 @@ def _of_schema(name: str, table: Any, columns: Any, sensitive: Any, needs: Needs
 
 
 def _released(name: str, table: Any, columns: Any, sensitive: Any, needs: Needs = RULES) -> Any:
-    """A release as it is; a table by these columns, with the values that stand in it."""
+    """A release as it is; or a table as a release by these columns, with the values in it."""
     if (released := _of_schema(name, table, columns, sensitive, needs)) is not None:
         return released
     if columns is None and sensitive is None:

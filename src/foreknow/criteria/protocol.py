@@ -76,11 +76,11 @@ class Criterion(Protocol):
 
     @property
     def of_labels(self) -> bool:
-        """True if it asks how labels look, and counts nobody."""
+        """True if the criterion is about labels, and counts nobody."""
 
     @property
     def of_cases(self) -> bool:
-        """True if it is right also of rows that are cases of people; else it is refused there.
+        """True if the criterion can count rows that are cases of people; else it is refused there.
 
         Only what a class says in its own body counts: one that inherits from it may count rows.
         """
@@ -178,7 +178,7 @@ class OfGroups:
     least: ClassVar[int] = 0
 
     def limits_values(self, counts: GroupCounts | None = None) -> bool:
-        """Unless it is about people, whatever their values."""
+        """True unless the criterion is about people, whatever their values."""
         return not self.of_people
 
     @classmethod
@@ -206,7 +206,7 @@ class OfGroups:
         return self.attained(release).holds
 
     def monotone(self, semantics: Semantics = "single") -> bool:
-        """Always: what the parts of a group hold, the whole holds (see the module)."""
+        """Always true: what the parts of a group hold, the whole holds (see the module)."""
         return True
 
     def ledger(self, semantics: Semantics = "single", whole: Any = None) -> Ledger:
@@ -230,7 +230,7 @@ class OfGroups:
         return ledger.fails(counts) if isinstance(ledger, EachGroup) else None
 
     def beyond_groups(self, release: HasCounts) -> bool:
-        """Never: it is about each group."""
+        """Never true: it is about each group."""
         return False
 
     def under(self, schema: Any, sensitive: str | None = None) -> Any:
@@ -248,7 +248,7 @@ class OfGroups:
         raise NotImplementedError
 
     def ways_out(self, release: HasCounts) -> Sequence[str]:
-        """None of its own."""
+        """None, unless a class has some."""
         return ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -295,7 +295,7 @@ def groups_of(release: HasCounts) -> GroupCounts:
 
 
 def counts_for(criterion: Any, release: HasCounts) -> GroupCounts:
-    """The counts of a release, which must be such that a criterion can be about it."""
+    """The counts of a release; refused where a criterion cannot be about them."""
     asked_of(criterion, release)
     counts = groups_of(release)
     require(criterion, semantics=counts.semantics)
@@ -427,7 +427,7 @@ class SumEvaluation:
         return bool(self.ledger.holds((self.ledger.now + self.changes[chosen].sum(0))[None])[0])
 
     def risk_ratio(self) -> FloatArray:
-        """0 for what holds, infinity for what does not."""
+        """0 for each proposal that holds, infinity for each that does not."""
         return np.where(self.safe_each(), 0.0, np.inf)
 
     def commit(self, chosen: BoolArray) -> None:

@@ -66,7 +66,7 @@ class Limits(OfGroups):
 
     @property
     def limits(self) -> dict[str, Fraction]:
-        """The limits that it has, by name."""
+        """The limits that are set, by name."""
         limits = {key: getattr(self, key) for key in self.names}
         return {key: limit for key, limit in limits.items() if limit is not None}
 
@@ -112,7 +112,7 @@ class Limits(OfGroups):
 
 @dataclass(frozen=True)
 class Risk(Limits):
-    """How easily people are recognized who are known to be in the table, at most.
+    """A limit on how easily people who are known to be in the table are recognized.
 
     Who looks alike is judged as for `KAnonymity`. Each limit may be reached.
 

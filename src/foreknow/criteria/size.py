@@ -100,7 +100,7 @@ class GroupSize(OfGroups):
         return self.k
 
     def colour(self, value: Hashable) -> Hashable:
-        """Values do not matter."""
+        """The colour of every value: they do not matter."""
         return 0
 
     def limit(self, size: int, colour: Hashable) -> int:
@@ -248,7 +248,7 @@ class KAnonymity(GroupSize):
 
     @property
     def of_groups(self) -> GroupSize | None:
-        """Groups of anybody; of units, the same, which are counted in groups."""
+        """The part that concerns groups: `Anybody`; None where units are counted, in groups."""
         return Anybody() if self.unit is None else None
 
     @property

@@ -87,7 +87,7 @@ def rounds_of(counts: IntArray, l: int) -> IntArray:
 
 
 def _joins(height: int, level: int, rate: int, ends: IntArray) -> int:
-    """After how many rounds a high bucket is no higher than the one whose turn is next."""
+    """The number of rounds after which a high bucket is no higher than the next in turn."""
     levels = level - np.arange(len(ends))
     turns = rate * (height - levels)  # when the bucket is down at each level
     levels_reached = np.flatnonzero((np.concatenate(([0], ends[:-1])) <= turns) & (turns < ends))
@@ -97,7 +97,7 @@ def _joins(height: int, level: int, rate: int, ends: IntArray) -> int:
 def _turns(
     high: int, level: int, gone: int, reaching: IntArray, ends: IntArray, n_turns: int
 ) -> Iterator[tuple[IntArray, IntArray]]:
-    """Who has the next turns, and how high they are then; in blocks of whole levels."""
+    """The buckets that have the next turns, and how high they are then; in whole levels."""
     done, below = 0, 0
     while done < n_turns:
         last = max(int(np.searchsorted(ends, min(done + _BLOCK, n_turns))), below)

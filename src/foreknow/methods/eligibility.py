@@ -136,7 +136,7 @@ _OTHER = 'publish by another method, such as method = "mondrian", whose groups m
 
 
 def _implied(requirements: Sequence[Requirement], people: int, l: int) -> bool:
-    """True if a limit on every value fails in a smallest group: one has as many as the average."""
+    """True if a limit on every value fails in a smallest group, where one has the average share."""
     share = Fraction(1, people // (people // l))
     for requirement in requirements:
         is_selective = requirement.values is not None or requirement.excluded

@@ -87,7 +87,7 @@ _Found: TypeAlias = (
 
 
 def _single(keys: Keys, microdata: Microdata) -> _Found:
-    """Key, people and cells of each point; the value and the people of each cell; who is where."""
+    """The key, people and cells of points; the value and people of cells; everybody's point."""
     n_values = len(microdata.values)
     pair_keys = keys.beside(microdata.sensitive_codes, n_values)
     cells, times = pair_keys.counted(microdata.times)
@@ -117,7 +117,7 @@ def _several(keys: Keys, microdata: Microdata) -> _Found:
 def _points_of(
     cells: NDArray[Any], n_values: int, times: IntArray
 ) -> tuple[NDArray[Any], IntArray, IntArray, Codes]:
-    """Key, people and number of cells of each point, and the value of each cell."""
+    """The key, the people and the number of cells of each point, and the value of each cell."""
     values = np.empty(len(cells), dtype=narrowest(n_values))
     points = np.empty_like(cells)
     for block in blocks(len(cells)):

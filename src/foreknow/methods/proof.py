@@ -68,7 +68,7 @@ class Proof:
         return NOT_JUDGED if self.highest is None else f"{AT_MOST}{self.highest}"
 
     def may_be(self, words: str, form: str) -> bool:
-        """True if it could be said of a release of the method in a form, by some policy."""
+        """True if certificates of the method can have these words for a release in a form."""
         if words.startswith(AT_MOST):
             return words == f"{AT_MOST}{self.highest}"
         if words == FREQUENCIES:
@@ -80,13 +80,13 @@ class Proof:
         return self.frequencies and form == "bucketized"
 
     def equally_large(self, people: int) -> bool:
-        """True if all groups of so many people are."""
+        """True if all groups have as many people."""
         return self.equal is not None and not people % self.equal
 
     def limit_of_boxes(
         self, policy: Policy, people: int, values: Labels
     ) -> tuple[str, Fraction, int] | None:
-        """The first limit that may not hold of boxes that a reader divides, and of how many."""
+        """The first limit that may fail if readers take boxes for several groups; and how many."""
         if self.highest is None or self.equally_large(people):
             return None
         for requirement in policy.requirements:

@@ -53,7 +53,7 @@ class Kind(Protocol):
 
 
 class Decision(Protocol):
-    """Something that a run decided by who has which value, with the bags of its groups given.
+    """A decision of a run that depends on who has which value, beyond the bags of its groups.
 
     It is about some people, puts each into a part (`child`), and rests on what everybody else in
     these parts has: `fixed`, shape (parts, values), the same in every world.
@@ -348,7 +348,7 @@ def as_written(method: Any, microdata: Microdata, policy: Policy) -> Microdata:
 
 
 def settings_of(method: Any) -> dict[str, Any]:
-    """Plain values of a method's parameters; what is no plain value, by its name."""
+    """The parameters of a method as plain values; others by their name."""
     if hasattr(method, "to_dict"):
         settings: dict[str, Any] = method.to_dict()
         return settings

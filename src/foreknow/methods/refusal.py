@@ -22,7 +22,7 @@ _AT_ONCE = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class Refusal:
-    """A refused division across groups: the people of these groups, the part of each, the rest.
+    """A refused division across groups: the people who move, the part of each, and the others.
 
     A `Decision` of a replay. `refuses` is asked for groups, and the proposal of each of them.
     """

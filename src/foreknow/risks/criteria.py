@@ -49,7 +49,7 @@ from foreknow_judge.text import people_text
 
 
 class _Points(NamedTuple):
-    """The people of a population: of each column the code of everybody, and what falls in what."""
+    """The people of a population: the code of everybody in each column, and the values."""
 
     columns: list[NDArray[Any]]
     values: list[Values]
@@ -57,7 +57,7 @@ class _Points(NamedTuple):
 
 
 class _Placed(NamedTuple):
-    """Who of a population is in which group."""
+    """The people of a population by group."""
 
     people: IntArray  # by group
     around: list[int]  # by group, a bit for each group that covers all whom it covers
@@ -168,7 +168,7 @@ class Population:
         self.held = True
 
     def keep_exact(self, labels: GroupLabels) -> None:
-        """Keep, of the texts that the table has exactly, the labels that look like other ones."""
+        """Keep only those exact texts of the table that, as labels, look like others."""
         points = self._points(labels.columns)
         for place, (column, values) in enumerate(zip(labels.columns, points.values, strict=True)):
             written_texts = {label[place] for label in labels} & self.exact.get(column, frozenset())
@@ -215,13 +215,13 @@ class Population:
         return self
 
     def _within(self, values: Values, column: str, label: Any, exact: bool) -> BoolArray:
-        """Whose value a label covers, or, of an exact one, equals."""
+        """A mask of the values that a label covers, or, if it is exact, equals."""
         if exact:
             return values.equal(label)
         return values.covered_by(label, label in self.exact.get(column, ()))
 
     def placed(self, counts: GroupCounts) -> _Placed:
-        """Who of the population is in which group; refuse where they cannot be its people."""
+        """The population by group; refused where it cannot have the people of the groups."""
         self.refuse_others(labels_of(counts))
         placement, sizes = self.place(counts), counts.sizes.tolist()
         crowds = [0] * len(sizes)

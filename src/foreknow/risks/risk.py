@@ -574,7 +574,7 @@ def _refuse_fewer(table: Combinations, lookalikes: IntArray) -> None:
 
 
 def _risk(people: IntArray, lookalikes: IntArray, limit: Fraction) -> Risk:
-    """The exact risk of people in classes, of which each has so many others to be taken for."""
+    """The exact risk of people in classes, where each has so many lookalikes."""
     n_people = int(people.sum())
     # Above the limit is 1 / F > p / q, which is F < q / p.
     above = int(people[lookalikes < -(-limit.denominator // limit.numerator)].sum())

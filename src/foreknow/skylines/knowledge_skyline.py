@@ -44,7 +44,7 @@ _MOST_SPARE = 1 << 24
 
 @dataclass(frozen=True, eq=False)
 class Alike:
-    """The values that occur, by class: of those of one class, the same holds at each (l, k, m)."""
+    """The values that occur, by class: those of a class withstand the same at each (l, k, m)."""
 
     codes: IntArray  # of the values, ascending
     number: IntArray  # the class of each
@@ -433,13 +433,13 @@ def _n_others(counts: GroupCounts) -> int:
 
 
 def _most_l(counts: GroupCounts) -> int:
-    """No group has more other values: to know of more of them adds nothing."""
+    """The largest l that adds anything: no group has more other values."""
     return min(_n_others(counts), int(np.diff(counts.offsets).max(initial=0)))
 
 
 @dataclass(eq=False)
 class _Class:
-    """Values that had the same profiles up to some l: what holds of one of them holds of all."""
+    """Values that had the same profiles up to some l: they withstand the same there."""
 
     # what is withstood at this l: for each m from 0, the largest k, as long as some is
     stairs: IntArray
@@ -608,7 +608,7 @@ class _Slices:
         return self.safe(owner[places], k, m[places])
 
     def _alike(self, value: IntArray) -> Iterator[IntArray]:
-        """Places of values whose holders are about as many, a block of profiles at a time."""
+        """The places of values with about as many holders, a block of profiles at a time."""
         size = self._size[value]
         for magnitude in np.unique(size).tolist():
             places = np.flatnonzero(size == magnitude)

@@ -52,11 +52,11 @@ class NamedPeoplePage(Page[NamedWitness]):
         return f"Someone who knows {knows} can be {sure} that {target} has {value}."
 
     def html(self) -> str:
-        """No page names people."""
+        """Refuse: no page names people."""
         raise InputError("no page names people; see NamedWitness.sentence and .statements")
 
     def summary(self) -> str:
-        """Their number only, as the notebook may be kept."""
+        """The number of people only, as the notebook may be kept."""
         return f"<code>{escape(repr(self.result))}</code>"
 
     def blocks(self) -> Iterator[Block]:

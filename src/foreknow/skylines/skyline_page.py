@@ -78,7 +78,7 @@ class SkylinePage(CountsPage[SkylineReport]):
 
     @property
     def eyebrow(self) -> str:  # type: ignore[override]
-        """One skyline, or several."""
+        """The words above the headline: one skyline, or several."""
         return f"Knowledge skyline{'s' if len(self.result.values) > 1 else ''} of"
 
     @property
@@ -388,7 +388,7 @@ def notable_points(corners: Sequence[Corner], max_points: int = _NOTABLE) -> lis
 
 
 def notable_places(all_points: Sequence[Point], max_points: int = _NOTABLE) -> list[int]:
-    """The places of those points."""
+    """The places of the points that say most, in order."""
     if len(all_points) <= max(max_points, _SHOWN):
         return list(range(len(all_points)))
     points = np.array(all_points, dtype=float)

@@ -109,7 +109,7 @@ class Facts:
 
     @property
     def of_rows(self) -> bool:
-        """True if it heeds what some people cannot have in a column beside the secret."""
+        """True if rules are heeded about what people cannot have in a column beside the secret."""
         return not self.m
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
@@ -149,7 +149,7 @@ class Facts:
         return self._judge(asked_of(self, release), None)
 
     def chances(self, release: HasCounts) -> Chances:
-        """How sure they can be of each person, with that person as the target.
+        """How sure the adversary can be of each person, with that person as the target.
 
         Of the groups that the facts may be about, the target's is given: where the paper's Theorem
         2 has the least T over all groups, this has the T of the target's own.
@@ -207,7 +207,7 @@ class Facts:
 
     @classmethod
     def from_settings(cls, read: Any, folder: Path) -> Facts:
-        """Make them of their table in a policy file."""
+        """Make the facts of their table in a policy file."""
         return cls(read.l, read.k, read.m)
 
     def to_dict(self) -> dict[str, Any]:
@@ -237,7 +237,7 @@ class Facts:
         return Chances.of_holders(counts.cell_groups, counts.codes, counts.counts, odds, exact)
 
     def _worst_beside(self, counts: GroupCounts, code: int | None) -> dict[Label, Disclosure]:
-        """The highest of these bounds for each value, or for one."""
+        """The highest bound for each value or one, where rules are about a column beside it."""
         bounds = self._beside(counts).fractions(np.arange(len(counts.codes)))
         highest = dict.fromkeys(range(counts.n_values) if code is None else [code], Fraction(0))
         for value, bound in zip(counts.codes.tolist(), bounds, strict=True):
@@ -267,7 +267,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class _Fronts:
-    """The profiles that attain the minima of every value, and what they say when asked."""
+    """The profiles that attain the minima of every value, and the chances that follow from them."""
 
     facts: Facts
     counts: GroupCounts

@@ -77,7 +77,7 @@ def blocks_of(
 
 
 def _cells_of(counts: GroupCounts, codes: IntArray) -> tuple[IntArray, IntArray]:
-    """The cells of some values, one value after the other, and where those of each begin."""
+    """The cells of some values, one value after the other, and where each value begins."""
     key = "cells by value"
     if len(codes) == 1 and key not in counts.memory:  # not worth to sort all
         cells = np.flatnonzero(counts.codes == codes[0])
@@ -96,7 +96,7 @@ def _cells_of(counts: GroupCounts, codes: IntArray) -> tuple[IntArray, IntArray]
 
 
 def joined(parts: list[Profiles]) -> Profiles:
-    """Profiles of one l, one block of values after the other; at least one block."""
+    """Join profiles of one l, one block of values after the other; at least one block."""
     if parts[0].kind is None:
         return parts[0].join(*parts[1:])
     shift, shifted = 0, []  # each block has numbered its kinds from 0

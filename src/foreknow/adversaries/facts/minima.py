@@ -80,11 +80,11 @@ class FactsMeasure(Measure):
         return np.array([[np.inf], [np.inf], [np.inf], [1.0], [1.0]])
 
     def bind(self, n_values: int) -> int:
-        """A key for each sensitive value."""
+        """There is a key for each sensitive value."""
         return n_values
 
     def refused(self, counts: GroupCounts, parts: int = 1) -> BoolArray | None:
-        """Groups where T(l, k) V(m, k + 1) of the most frequent value is surely below the limit.
+        """True for groups where T(l, k) V(m, k + 1) of the commonest value is below the limit.
 
         Of n people, s of them with the value, V(m, k + 1) is at most (1 - s / (n - k - 1))^m. Then
         what a group must have to spare, s / V and k, is convex: all parts of a group together need
@@ -129,7 +129,7 @@ class FactsMeasure(Measure):
         return formulas_of(counts).profiles(counts, self.l, np.flatnonzero(inside))
 
     def fewest_leaving(self, counts: GroupCounts) -> IntArray:
-        """How many people must leave each group at least, until T(l, k) of each value will do.
+        """How many people must leave each group at least, for T(l, k) of each value to be enough.
 
         T(l, k) of the commonest value is the least. Where not all values are asked for, who leaves
         can spare nobody's value: of each, so many may stay that T(l, k) exceeds the odds of the

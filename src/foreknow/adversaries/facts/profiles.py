@@ -45,7 +45,7 @@ TINY = float(np.nextafter(0, 1))
 
 
 def capped(amount: Amount) -> Amount:
-    """No more than any release has people, so that whole numbers do not overflow."""
+    """An amount, but no more than any release has people, so that whole numbers do not overflow."""
     return min(amount, 2**61) if isinstance(amount, int) else np.minimum(amount, 2**61)
 
 
@@ -212,7 +212,7 @@ class Profiles:
 
     @property
     def identity(self) -> IntArray:
-        """Whole numbers that are equal where what there is to spare is, among equal `n`."""
+        """Whole numbers that are equal where the slack is, among profiles of equal `n`."""
         return self.slack if self.kind is None else self.kind
 
     @property
@@ -281,7 +281,7 @@ class Profiles:
         return replace(self, able_terms=np.zeros((len(self), 3), dtype=np.int64))
 
     def by_value(self) -> Profiles:
-        """In order of value."""
+        """These profiles in order of value."""
         return self.take(order_of(self.value))
 
     @property
@@ -295,7 +295,7 @@ class Profiles:
         return self.take(self.alike()[0])
 
     def alike(self) -> tuple[IntArray, IntArray]:
-        """The first of each kind, in order, and the kind of each: no fraction tells these apart."""
+        """A place for each kind of profiles, and the kind of each; by fractions a kind is alike."""
         kind = _classes([*self.numbers, self.value])
         first = np.empty(int(kind.max(initial=-1)) + 1, dtype=np.int64)
         first[kind[::-1]] = np.arange(len(kind) - 1, -1, -1)
@@ -344,7 +344,7 @@ class Profiles:
 
     @property
     def score(self) -> FloatArray:
-        """A score for choosing profiles to compare with: those with the least dominate most."""
+        """A score that chooses profiles to compare with: those with the lowest dominate most."""
         spare = self.slack if self.able_terms is None else self.slack + self.able_terms[:, 0]
         # Profiles with none to spare are told apart, too.
         return (spare + (1.0 if self.kind is None else 1e-9)) * self.n / self.s
@@ -374,7 +374,7 @@ class Profiles:
 
 
 def profiles(counts: GroupCounts, l: int, is_wanted: NDArray[np.bool_] | None = None) -> Profiles:
-    """Profiles of all cells of the wanted values, in the order of groups, if l others are used."""
+    """Profiles of all cells of the wanted values, by group, with l other values ruled out."""
     cells = slice(None) if is_wanted is None else np.flatnonzero(is_wanted[counts.codes])
     return formulas_of(counts).profiles(counts, l, cells)
 
@@ -444,7 +444,7 @@ class OneValue:
         return np.asarray(np.minimum(larger, fewer + s))
 
     def spare(self, n: IntArray, s: IntArray, excluded: IntArray) -> IntArray:
-        """Whole numbers that order cells of n people and s holders by what they have to spare."""
+        """Whole numbers that order cells of n people and s holders by their slack."""
         return n - excluded
 
     def columns(self, l: int) -> int:
@@ -452,7 +452,7 @@ class OneValue:
         return 1
 
     def kinds(self, counts: GroupCounts) -> IntArray:
-        """A number for each cell: equal where as many have the value, in groups of equal counts."""
+        """A number for each cell; equal for values of equal counts in groups of equal counts."""
         ranked = counts.counts[ranked_cells(counts)[1]]
         numbers: dict[tuple[int, bytes], int] = {}  # of a size and the counts of a group
         group_kind = np.empty(len(counts.sizes), dtype=np.int64)
@@ -507,7 +507,7 @@ class OneValue:
     def known_people(
         self, counts: GroupCounts, code: int, used: list[Label], k: int, minimum: ExactMinimum
     ) -> dict[Label, int]:
-        """How many people of their group are best known to have which value."""
+        """The values that the known people have in the worst case: how many have each."""
         return _some(_others(counts, code, used, minimum), k)
 
 
@@ -519,7 +519,7 @@ class SeveralValues(OneValue):
     def known_people(
         self, counts: GroupCounts, code: int, used: list[Label], k: int, minimum: ExactMinimum
     ) -> dict[Label, int]:
-        """How many people are known not to have the value."""
+        """The known people, who are known not to have the value."""
         return {counts.values[code]: k} if k else {}
 
 
@@ -550,7 +550,7 @@ class SetOfValues(SeveralValues):
     def slack(
         self, counts: GroupCounts, l: int, cells: Any, group: IntArray, s: IntArray
     ) -> tuple[FloatArray, IntArray]:
-        """The chance of none of the others."""
+        """The slack: the chance of none of the other values."""
         l = min(l, int(np.diff(counts.offsets).max(initial=0)))
         rank, top_cells = ranked_cells(counts)
         present, place = np.unique(group, return_inverse=True)
@@ -622,14 +622,14 @@ class BagOfValues(SeveralValues):
     def slack(
         self, counts: GroupCounts, l: int, cells: Any, group: IntArray, s: IntArray
     ) -> tuple[FloatArray, IntArray]:
-        """The chance of no occurrence of the others; and how often these occur."""
+        """The slack: the chance of no occurrence of the other values; and how often these occur."""
         n, n_others = counts.sizes[group], self.excluded(counts, l, group, s) - s
         with np.errstate(divide="ignore", invalid="ignore"):
             chance = np.maximum(np.exp(n_others * np.log1p(-1 / n)), TINY)
         return np.where(n_others == 0, 1.0, np.where(n == 1, 0.0, chance)), n_others
 
     def spare(self, n: IntArray, s: IntArray, excluded: IntArray) -> IntArray:
-        """Whole numbers that order cells of n people and s holders by what they have to spare."""
+        """Whole numbers that order cells of n people and s holders by their slack."""
         return s - excluded
 
 
@@ -670,7 +670,7 @@ class SomeCannot(OneValue):
         return parts[0].join(*parts[1:])
 
     def kinds(self, counts: GroupCounts) -> IntArray:
-        """A number for each cell: no two are alike, for all that is worked out."""
+        """A number for each cell: no two of them are taken to be alike."""
         return np.arange(len(counts.codes))
 
     def bounded(self, counts: GroupCounts) -> NDArray[np.bool_]:
@@ -760,7 +760,7 @@ def negated(counts: GroupCounts) -> GroupCounts:
 def _others(
     counts: GroupCounts, code: int, used: list[Label], minimum: ExactMinimum
 ) -> dict[Label, int]:
-    """The bag of the known people's group, but for what facts about the target speak of."""
+    """The bag of the known people's group, without what facts about the target take of it."""
     bag = counts.bag(minimum.known_group)
     for label in (counts.values[code], *(used if minimum.known_group == minimum.target else ())):
         bag.pop(label, None)
@@ -773,7 +773,7 @@ def _by_frequency(bag: dict[Label, int]) -> list[Label]:
 
 
 def _some(bag: dict[Label, int], n_people: int) -> dict[Label, int]:
-    """At most so many people of a bag, the most frequent values first."""
+    """At most `k` people of a bag, the most frequent values first."""
     chosen: dict[Label, int] = {}
     for value in _by_frequency(bag):
         if n_people <= 0:

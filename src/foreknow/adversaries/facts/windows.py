@@ -117,7 +117,7 @@ def _pieces(
 def _others(
     counts: GroupCounts, l: int, group: IntArray, begins: IntArray, ends: IntArray
 ) -> IntArray:
-    """How many have one of the l most frequent values of a group outside of a window."""
+    """How many people have one of the l most frequent values of their group outside of a window."""
     n_others = np.zeros(len(group), dtype=np.int64)
     n_left = np.full(len(group), min(l, counts.n_values))
     _, ranked = ranked_cells(counts)  # most frequent first
@@ -136,7 +136,7 @@ def _others(
 
 
 def blocks(counts: GroupCounts) -> Iterator[tuple[int, GroupCounts]]:
-    """Whole groups, so many cells at once; the first of each block, and their counts."""
+    """The groups in blocks of so many cells: the number of the first group, and the counts."""
     start = 0
     while start < counts.n_groups:
         upto = np.searchsorted(counts.offsets, counts.offsets[start] + _BLOCK, side="right")
@@ -158,7 +158,7 @@ class Triples(NamedTuple):
 def _distinct(
     n: IntArray, s: IntArray, slack: IntArray, place: IntArray
 ) -> tuple[Triples, IntArray]:
-    """Distinct triples, and which of them each is."""
+    """The distinct triples, and the number of each piece's triple."""
     sizes = [int(column.max(initial=0)) + 1 for column in (n, s, slack)]
     pairs, pair_rows = combine([n, s], sizes[:2])
     codes, rows = combine([pairs, slack], [len(pair_rows), sizes[2]])
@@ -168,7 +168,7 @@ def _distinct(
 
 
 def worst_window(windows: Windows, amounts: tuple[int, int, int]) -> tuple[Window, Fraction]:
-    """The window of which an adversary with (l, k, m) facts can be surest, and how sure."""
+    """The window of which an adversary with (l, k, m) facts can be surest, and that chance."""
     l, k, m = amounts
     # Of each block: its distinct triples; the triple of each piece; its first and last window.
     several, codes, spans = [], [], []
@@ -323,7 +323,7 @@ class WindowsMeasure(FactsMeasure):
         return self.n_parts
 
     def refused(self, counts: GroupCounts, parts: int = 1) -> None:
-        """Nothing: no group can be refused without its windows."""
+        """None: no group can be refused without its windows."""
 
     def _profiles(self, counts: GroupCounts, groups: BoolArray | None = None) -> Profiles:
         windows = len(self.last)

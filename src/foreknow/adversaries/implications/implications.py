@@ -150,7 +150,7 @@ class Implications:
         return disclosures
 
     def chances(self, release: HasCounts) -> Chances:
-        """How sure they can be of each person, with that person as the target."""
+        """How sure the adversary can be of each person, with that person as the target."""
         counts = self._counts(release)
         k, attained = self._most(counts), self._attained(counts)
         cells = Targets.of(counts)
@@ -200,7 +200,7 @@ class Implications:
         return counts
 
     def _most(self, counts: GroupCounts) -> int:
-        """No group has more values than there are: more implications add nothing."""
+        """The most implications that add anything: no group has more values than there are."""
         return min(self.k, counts.n_values)
 
     def _attained(self, counts: GroupCounts) -> Attained:
@@ -317,7 +317,7 @@ class Negations:
         return Facts(l=self.k).disclosures(self._counts(release))
 
     def chances(self, release: HasCounts) -> Chances:
-        """How sure they can be of each person, with that person as the target."""
+        """How sure the adversary can be of each person, with that person as the target."""
         return Facts(l=self.k).chances(self._counts(release))
 
     def monotone(self, semantics: Semantics = "single") -> bool:
@@ -398,7 +398,7 @@ class ImplicationsWitness(Plain):
 
 
 def witness_of(counts: GroupCounts, plan: Plan) -> ImplicationsWitness:
-    """Spell out how a plan spends its atoms."""
+    """Spell out the implications of a plan, atom by atom."""
     implications = [*_about_own(counts, plan)]
     for group, atoms in plan.other_groups:
         bag = counts.bag(group)

@@ -242,7 +242,7 @@ def spread(atoms: FloatArray) -> FloatArray:
 
 
 def ratio(odds: FloatArray, spread_atoms: FloatArray) -> FloatArray:
-    """The least of ``W(x)`` times what the other atoms make of it, along the first axis."""
+    """The least of ``W(x)`` times the least product of the other atoms, along the first axis."""
     other_atoms = spread_atoms[::-1]
     with np.errstate(invalid="ignore"):
         products = np.where(
@@ -265,7 +265,7 @@ class ImplicationsMeasure(Measure):
 
     @property
     def nowhere(self) -> FloatArray:
-        """The measure of no groups."""
+        """The ratios of no groups."""
         return np.repeat([1.0, np.inf], self.k + 1)[:, None]
 
     def cells(self, counts: GroupCounts, groups: BoolArray | None = None) -> KeyedRatios:
@@ -377,7 +377,7 @@ class Attained:
 
 
 def _gathered(plan: Plan) -> Plan:
-    """Spend in each group once: together it is no worse, and the least cannot be bettered."""
+    """Gather the atoms that are spent in one group: together they are no worse."""
     target_atoms, other_atoms = plan.target_atoms, dict[int, int]()
     for group, atoms in plan.other_groups:
         if group == plan.group:

@@ -87,7 +87,7 @@ class Gain(Plain):
 def judged(
     release: HasCounts, table: PriorTable, mode: ValueMode, amounts: Amounts = (0, 0, 0)
 ) -> ReleasePosteriors:
-    """Judge a release, with facts of some amounts; what was worked out is kept with its counts."""
+    """Judge a release, with facts of some amounts; the result is kept with its counts."""
     counts, signatures = asked_of("Priors", release), signatures_of("Priors", release)
     sensitive = getattr(release, "sensitive", None)
     if sensitive in table.attributes:
@@ -323,7 +323,7 @@ class ReleasePosteriors:
         )
 
     def _settles(self, bounded: NDArray[np.bool_]) -> bool:
-        """True if there are fractions of bounds: of those with facts on top, and of no others."""
+        """True if bounds have fractions: with facts on top they have."""
         return self._known is not None or not bounded.any()
 
     def _prior(self, secret: _Secret, cell: int) -> Fraction:
@@ -377,7 +377,7 @@ class ReleasePosteriors:
         return {}
 
     def _witness(self, secret: _Secret, cell: int) -> PriorsWitness:
-        """The first group where it is so."""
+        """The witness: a person of a cell, in the first group with it."""
         case, signature = int(self._cells[0][cell]), int(self._cells[1][cell])
         group = int(np.argmax(self.posteriors.case_of == case))
         label, bag = self.signatures[signature], self.counts.bag(group)

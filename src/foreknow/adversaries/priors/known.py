@@ -89,7 +89,7 @@ class Known:
     # ---- values that the target does not have, exactly ------------------------------------
 
     def _ruled_out(self, codes: Sequence[int]) -> Bounds:
-        """Bounds with only values ruled out: the most likely of the others."""
+        """The bounds if only values are ruled out: the most likely of the others."""
         upper, lower = self.posteriors.upper(), self.posteriors.lower()
         high, low, l = np.zeros_like(upper), np.zeros_like(upper), self.amounts[0]
         for shape in self._shapes(np.arange(self.posteriors.cases.n_groups)):
@@ -235,7 +235,7 @@ class Known:
         return {}
 
     def _exact_linked(self, codes: tuple[int, ...]) -> list[Fraction | float] | None:
-        """The least odds of anybody for each linked person, as fractions; None if too many tie."""
+        """For each linked person, the least odds of anybody; None if too many people tie."""
         if codes in self._linked or not self.amounts[2]:
             return self._linked.get(codes, [])
         bags = self.posteriors.cases
@@ -312,7 +312,7 @@ class Known:
         return _has_tiny(self.matrix.chances) or (is_binary and _has_tiny(self.matrix.complements))
 
     def _shapes(self, wanted_cases: IntArray) -> Iterator[_Shape]:
-        """Cases of as many signatures, values and people, so many together as memory allows."""
+        """Batches of cases with as many signatures, values and people, as memory allows."""
         cases = self.posteriors.cases
         rows, columns = (
             np.diff(cases.offsets)[wanted_cases],
@@ -354,12 +354,12 @@ def _odds_of_any(odds: FloatArray, is_secret: BoolArray) -> FloatArray:
 
 
 def _share(had: FloatArray, remaining: FloatArray) -> FloatArray:
-    """The share of `had` in what is left; 0 where it is 0."""
+    """The share of `had` in `had` and what is left; 0 where it is 0."""
     return had / np.where(had > 0, had + remaining, 1.0)
 
 
 def _without(odds: FloatArray) -> FloatArray:
-    """How likely it is that somebody has not got what these odds are against."""
+    """The chance that somebody does not have what these odds are against."""
     return np.where(np.isinf(odds), 1.0, odds / (1 + np.where(np.isinf(odds), 0.0, odds)))
 
 

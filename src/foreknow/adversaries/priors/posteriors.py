@@ -237,7 +237,7 @@ class Batch:
 def batches(
     cases: SignatureGroups, offsets: IntArray, chosen: IntArray, turned: bool
 ) -> Iterator[Batch]:
-    """Cases of one shape, so many together as memory allows.
+    """Batches of cases of one shape, as large as memory allows.
 
     Items are signatures and kinds are values, or the other way round where `turned`.
     """

@@ -315,7 +315,7 @@ class Priors:
         return least
 
     def chances(self, release: HasCounts) -> Chances | None:
-        """How sure they can be of each person; None of several attribute sets, whose people differ.
+        """How sure the adversary can be of each person; None for several attribute sets.
 
         Also None where people are known or linked on top: that nobody can be surer than a bound
         does not say of anybody that they can be found out. The people of a cell are those of a
@@ -392,7 +392,7 @@ class Priors:
 
 
 class _Searched(Facts):
-    """Facts in place of priors; they are no others, whose limit could contradict theirs."""
+    """The facts on top, as a search asks for them; no limit of others can contradict theirs."""
 
     # What a method shows to somebody with priors is not proved: Decoy refuses it.
     speaks = None  # type: ignore[assignment]

@@ -28,7 +28,7 @@ Safe = Callable[[IntArray, IntArray], BoolArray]
 def bags_of_groups(
     bags: IntArray, starts: IntArray, n_groups: IntArray, groups: IntArray
 ) -> NDArray[Any]:
-    """The bags of some groups that each bag is dealt into; (bags, groups `groups`, values)."""
+    """The bags of some of the groups that each bag is dealt into; shape (bags, groups, values)."""
     m, i = n_groups.astype(np.int32)[:, None, None], groups.astype(np.int32)[:, :, None]
     first = starts.astype(np.int32)[:, None, :] - 1 - i
     dealt: NDArray[Any] = (first + bags.astype(np.int32)[:, None, :]) // m - first // m
@@ -38,7 +38,7 @@ def bags_of_groups(
 def most_groups(
     bags: IntArray, safe: Safe, is_open: BoolArray, at_most: IntArray | None = None
 ) -> IntArray:
-    """Into how many groups each bag can be dealt so that `safe` holds; 1 where into none.
+    """The number of groups into which each bag can be dealt so that `safe` holds; else 1.
 
     `safe(bags, owner)` says of each owner whether all of its bags are safe together. More than
     `at_most` are not tried.
@@ -69,7 +69,7 @@ def most_groups(
 
 
 def bags_of_deals(bags: IntArray, n_groups: IntArray) -> tuple[NDArray[Any], IntArray]:
-    """The different bags that each bag is dealt into, and of which each is.
+    """The different bags that each bag is dealt into, and the number of the bag each comes from.
 
     From one group to the next, bags differ only where the seats of some value begin or end.
     """
@@ -96,7 +96,7 @@ def _hold(bags: IntArray, n_groups: IntArray, safe: Safe) -> BoolArray:
 
 @dataclass(frozen=True, eq=False)
 class Deal:
-    """People of some groups, in the order of the small groups that they are dealt into.
+    """The people of some groups, in the order of the small groups that they are dealt into.
 
     Attributes
     ----------

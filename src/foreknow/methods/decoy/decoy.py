@@ -139,7 +139,7 @@ def _check(policy: Policy) -> None:
 
 
 def _is_kept(policy: Policy) -> bool:
-    """True if it keeps all limits of a policy; others it refuses."""
+    """True if all limits of a policy are such that decoys keep them; others are refused."""
     try:
         _check(policy)
     except InputError:
@@ -158,7 +158,7 @@ _PROOF = Proof(
 
 
 def _decided(search: Search, cuts: TriedCuts, random: np.random.Generator) -> Outcome:
-    """Accept the cuts that are safe, and of which all decoys are."""
+    """Accept the cuts that are safe, if all their decoys are."""
     n = len(cuts.group)
     many = np.ones(search.n_groups, dtype=np.int64)
     many[cuts.group] = cuts.many
@@ -194,7 +194,7 @@ def _decided(search: Search, cuts: TriedCuts, random: np.random.Generator) -> Ou
 
 
 def _note(search: Search, cuts: TriedCuts, is_tried: BoolArray, accepted: BoolArray) -> None:
-    """Note what became of cuts, where groups bear on one another."""
+    """Note the accepted and the refused cuts, where groups bear on one another."""
     refused = is_tried & ~accepted
     if refused.any():
         search.guards.commit(search.left(cuts, refused)[0])

@@ -51,7 +51,7 @@ def ranks(bags: NDArray[Any]) -> tuple[IntArray, IntArray]:
 
 @dataclass(frozen=True, eq=False)
 class Strayed:
-    """Bags of groups, and what parts have that are far from them.
+    """The bags of groups, from which those of parts that are unlike them are made.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Strayed:
 
     @classmethod
     def of(cls, bags: IntArray) -> Strayed:
-        """Work out shares."""
+        """Work out the shares of the most frequent values of each bag, added up."""
         people = bags.sum(axis=1)
         place, starts = ranks(bags)
         share = np.empty(bags.shape)
@@ -80,7 +80,7 @@ class Strayed:
         return cls(people, place, share.astype(np.float32), spread.astype(np.float32))
 
     def bags(self, group: IntArray, size: IntArray, far: NDArray[np.float64]) -> NDArray[Any]:
-        """Bags of parts of so many people, of some groups.
+        """The bag of a part of so many people of each group, as unlike the group as draws come.
 
         In place of what is drawn: the most frequent values, however many of them are added up, are
         by so many standard deviations more than their share.

@@ -67,7 +67,7 @@ class Guard:
         return _ranked(counts) if self.alike else counts
 
     def exchanged(self, groups: GroupCounts, swaps: int) -> tuple[GroupCounts, IntArray]:
-        """Groups of which so many people have got the value that matters, in place of rare ones.
+        """Groups in which so many people more have the value that matters, in place of rare ones.
 
         As bad as they can be after so many exchanges with other groups; and whose each is.
         """
@@ -139,7 +139,7 @@ def _ranked(counts: GroupCounts) -> GroupCounts:
 
 
 def _moved(bags: IntArray, value: IntArray, n_moved: IntArray, is_kept: BoolArray) -> IntArray:
-    """Give so many people of each bag its value, in place of the rarest of those not kept."""
+    """Give a value to so many more people of each bag, in place of the rarest values."""
     other_counts = np.where(is_kept, 0, bags)
     order, rare = rising(other_counts)
     removed = np.clip(n_moved[:, None] - (np.cumsum(rare, axis=1) - rare), 0, rare)
@@ -213,7 +213,7 @@ class Guards:
 
     @cached_property
     def coupled(self) -> bool:
-        """True if it matters to one group which others there are."""
+        """True if the safety of a group depends on the others."""
         return any(guard.speaks.groups for guard in self.each)
 
     @property
@@ -262,7 +262,7 @@ class Guards:
         )
 
     def exchanged(self, groups: GroupCounts, owner: IntArray) -> PolicyEvaluation:
-        """Measure decoys: whether none is unsafe that is so few exchanges away."""
+        """Measure decoys with all groups that are so few exchanges away from theirs."""
         parts, n_proposals = [], int(owner.max(initial=-1)) + 1
         for guard in self.each:
             if guard.near is not None:
@@ -277,7 +277,7 @@ class Guards:
         return PolicyEvaluation(parts)
 
     def left(self, groups: GroupCounts, owner: IntArray, decoys: int) -> PolicyEvaluation:
-        """Measure what refusals leave, beside so many decoys."""
+        """Measure groups as refusals leave them, beside so many decoys."""
         if self.coupled:  # by the limits of what a refusal leaves, all of them
             return self.evaluate(groups, owner)
         evaluations = []
@@ -294,7 +294,7 @@ class Guards:
 
 @dataclass(frozen=True, eq=False)
 class _Padded:
-    """Proposals of which the last may concern nothing that one limit is about."""
+    """An evaluation filled up to so many proposals: the last may concern no group of a limit."""
 
     inner: Evaluation
     proposals: int
@@ -332,7 +332,7 @@ def _of_rule(rule: Criterion, how: Any, table_counts: IntArray, decoys: int | No
 def _near(
     rule: Criterion, table_counts: IntArray, decoys: int | None
 ) -> Callable[[int], Ledger] | None:
-    """How decoys are judged by a criterion that compares groups with the whole table."""
+    """The judge of decoys for a criterion that compares groups with the whole table; else None."""
     if not rule.compares_table:
         return None
     times = 1 / _kept(decoys)

@@ -196,7 +196,7 @@ class Search:
         self.level += 1
 
     def deal(self) -> IntArray:
-        """Into how many groups to deal each final group of which no cut was refused; notes it."""
+        """Note into how many groups each final group is dealt of which no cut was refused."""
         open_groups = np.flatnonzero(self.open)
         if not len(open_groups):
             return open_groups
@@ -217,7 +217,7 @@ class Search:
         return open_groups
 
     def finish(self, random: np.random.Generator) -> IntArray:
-        """Deal out what is left to be: everybody's group."""
+        """Deal the remaining groups out, and return everybody's group."""
         chosen = np.zeros(self.n_final, dtype=bool)
         chosen[self.deal()] = True
         group_of = self.final[self.point]
@@ -227,7 +227,7 @@ class Search:
         return starts[group_of] + self.seat
 
     def deal_of(self, group: IntArray, n_parts: IntArray, random: np.random.Generator) -> Deal:
-        """Deal out the people of groups; -1 of nobody's."""
+        """Deal the people of groups out; points of -1 are in none."""
         return Deal.draw(group, self.value, self._bags(group, len(n_parts)), n_parts, random)
 
     def _bags(self, group: IntArray, n_groups: int) -> IntArray:
@@ -287,7 +287,7 @@ class Search:
     def tried(
         self, cuts: TriedCuts, which: IntArray, decoys: IntArray, random: np.random.Generator
     ) -> tuple[IntArray, IntArray, IntArray]:
-        """Draw decoys of some cuts: bags of their parts, whose decoy each is, its cut."""
+        """Draw decoys of cuts: the bags of parts, the decoy of each bag, the cut of each decoy."""
         parts = np.flatnonzero(np.isin(cuts.owner, which))
         place = np.full(len(cuts.group), -1)
         place[which] = np.arange(len(which))
@@ -311,7 +311,7 @@ class Search:
         deal: Deal,
         random: np.random.Generator,
     ) -> tuple[IntArray, IntArray, IntArray]:
-        """Draw decoys that leave every dealt group its bag: bags of their parts, as in `tried`."""
+        """Draw decoys that leave every dealt group its bag, in the form of `tried`."""
         is_whole = cuts.many[which] == 1
         bags, owner, cut_of = self.tried(cuts, which[is_whole], n_new[is_whole], random)
         all_bags, owners, of_decoys, n_decoys = [bags], [owner], [cut_of], len(cut_of)
@@ -386,7 +386,7 @@ class Search:
     def _worth(
         self, gains: NDArray[np.float64], along: IntArray, room: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """The expected gain of each cut and all later ones, if it does not fail.
+        """The expected gain of each cut and those after it, if it does not fail.
 
         A cut that goes with the sensitive values fails, and then its group is divided no more. So
         quasi-identifiers of few values, which do so most often, are tried late: when a group is a

@@ -29,7 +29,7 @@ _MOST_JUDGED, _BOXES = 10_000, 50
 
 
 class _Box(NamedTuple):
-    """Nodes between two; in order of what they lose at least."""
+    """The nodes between two; boxes are in order of what their nodes lose at least."""
 
     floor: float
     height: int
@@ -96,7 +96,7 @@ class BestFirst:
         self._hopeless = np.vstack((self._hopeless, np.array(node, np.int16)))
 
     def _is_hopeless(self, node: Node) -> bool:
-        """True if it is unsafe, since a node at or above it is, by too many people."""
+        """True if a node is unsafe since one at or above it is, by too many people."""
         return bool((self._hopeless >= np.array(node)).all(axis=1).any())
 
     def search(self) -> None:
@@ -156,7 +156,7 @@ class BestFirst:
         return self.best is None or box[:3] <= self._place(self.best)
 
     def _climb_down(self) -> None:
-        """From the top, the step that saves most and is safe, until none is."""
+        """Climb down from the top by the safe step that saves most, until none is safe."""
         while True:
             current = self.best
             assert current is not None

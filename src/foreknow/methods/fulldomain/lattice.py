@@ -29,7 +29,7 @@ _MOST_NODES = 5_000_000
 
 
 def levels_of(attribute: Attribute) -> list[IntArray]:
-    """Node of each value at level 0 (exact), 1, ... up to the last, where there is one node.
+    """The node of each value at level 0 (exact), 1, ... up to the last, which has one node.
 
     >>> age = Attribute("age", np.array([0]), [30, 31], "ordered", (), (), np.array([30.0, 31.0]))
     >>> levels_of(age)
@@ -141,13 +141,13 @@ class Lattice:
         return np.where(np.isinf(least), 0.0, least)
 
     def children(self, number: int) -> Iterator[int]:
-        """Nodes directly below."""
+        """The nodes directly below."""
         for level, step in zip(self.node(number), self._strides, strict=True):
             if level:
                 yield number - step
 
     def parents(self, number: int) -> Iterator[int]:
-        """Nodes directly above."""
+        """The nodes directly above."""
         for level, top, step in zip(self.node(number), self.tops, self._strides, strict=True):
             if level < top:
                 yield number + step

@@ -83,7 +83,7 @@ class Loss:
         return lowest
 
     def _least_more(self, a: int, low: int, high: int) -> FloatArray:
-        """A lower bound of what suppressing one person at a high level adds at a low one."""
+        """A lower bound of the loss that suppressing a person at a high level adds at a low one."""
         key = a, low, high
         if key not in self._least_of:
             levels, extra_costs = self._levels[a], self._more[a]
@@ -110,12 +110,12 @@ class Loss:
 
 
 def _penalties(levels: list[IntArray], people: FloatArray) -> list[FloatArray]:
-    """Share of the domain below each node, less one value; as `Coarsened.widths` has it."""
+    """The loss of each node as the share of the domain below it, less one value."""
     return [(np.bincount(nodes) - 1.0) / max(len(people) - 1, 1) for nodes in levels]
 
 
 def _steps(levels: list[IntArray], people: FloatArray) -> list[FloatArray]:
-    """Levels that were climbed."""
+    """The loss of each node as the number of levels that were climbed."""
     return [np.full(int(nodes[-1]) + 1, float(level)) for level, nodes in enumerate(levels)]
 
 

@@ -70,7 +70,7 @@ class View:
 
 
 class ViewCache:
-    """Counted views by node; the finest stays, of the others go first those unused for longest."""
+    """Counted views by node; the finest stays, those unused for longest go first."""
 
     def __init__(self, finest: View) -> None:
         self._views = [finest]
@@ -97,7 +97,7 @@ class ViewCache:
         return self._views[place]
 
     def add(self, view: View) -> None:
-        """Have the counts of a view at hand for coarser nodes."""
+        """Keep the counts of a view for coarser nodes."""
         if (self._levels == view.levels).all(axis=1).any():
             return
         self._views.append(view)
@@ -137,7 +137,7 @@ class Rollup:
         self.cache = ViewCache(self.finest)
 
     def _joined(self, max_values: int) -> Iterator[slice]:
-        """Successive attributes whose values together are at most so many."""
+        """Blocks of successive attributes whose combinations are at most so many."""
         start, span = 0, 1
         for a, sizes in enumerate(self.sizes):
             span *= sizes[0]

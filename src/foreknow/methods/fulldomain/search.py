@@ -133,7 +133,7 @@ class Order:
 
 
 class _Bounds(NamedTuple):
-    """Nodes in the order of what they lose at least, and the place of each in it."""
+    """The nodes in the order of what they lose at least, and the place of each in it."""
 
     nodes: IntArray
     places: IntArray
@@ -204,7 +204,7 @@ class LatticeSearch:
         return view, self._judge.judge(view)
 
     def minimal(self) -> list[int]:
-        """Safe nodes below which all are unsafe, as far as that is known."""
+        """The safe nodes below which all are unsafe, as far as that is known."""
         n_open_below = self.lattice.count_below(self.status != UNSAFE)
         return np.flatnonzero((self.status == SAFE) & (n_open_below == 1)).tolist()
 
@@ -253,7 +253,7 @@ class LatticeSearch:
             self._check_first(marks, n_nodes=self._at_once)
 
     def check_all(self) -> None:
-        """Find out about every node."""
+        """Find the status of every node."""
         for number in range(len(self.lattice)):
             self.check(number)
 
@@ -317,7 +317,7 @@ class LatticeSearch:
         return chain[high]
 
     def _chain(self) -> list[int]:
-        """From the bottom to the top, each step the one that loses least, as far as is known."""
+        """The nodes from the bottom to the top, each step the one that loses least, if known."""
         bounds, tops = self._loss.bounds, self.lattice.tops
 
         def place(number: int) -> tuple[float, float, int]:

@@ -81,7 +81,7 @@ class Judge:
 
     @property
     def at_once(self) -> bool:
-        """True if many nodes take less to judge together than one by one."""
+        """True if many nodes are judged faster together than one by one."""
         return self.most > 0
 
     def judge(self, view: View) -> NodeVerdict:
@@ -154,7 +154,7 @@ class Judge:
     # ---- with some people suppressed ------------------------------------------------------
 
     def _with_outliers(self, view: View, unsafe: BoolArray, fewest_leaving: int) -> NodeVerdict:
-        """Suppress what is unsafe by itself; then the smallest groups, until the rest is safe."""
+        """Suppress groups that are unsafe alone, then the smallest ones, until the rest is safe."""
         suppressed = int(view.people[unsafe].sum())
         if fewest_leaving > self.most:
             return NodeVerdict(False, hopeless=True)
@@ -191,7 +191,7 @@ class Judge:
         return cells if self._safe(view.counts.merge(number)) else None
 
     def _fewest(self, counts: GroupCounts, unsafe: BoolArray, candidates: IntArray) -> int | None:
-        """How many other groups, in order, must join the unsafe ones; None where all do not help.
+        """How many other groups, in order, must join the unsafe ones; None if even all do not help.
 
         Where merging never hurts, one more never hurts: the number is found by bisection.
         """

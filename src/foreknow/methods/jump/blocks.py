@@ -116,7 +116,7 @@ class BlockTree:
         group_of: tuple[int, ...],
         below: tuple[tuple[Below, ...], ...],
     ) -> Block:
-        """The one block of a shape."""
+        """The block of a shape; a shape has one block."""
         below_key = []
         for level in below:
             shapes_of_level = [(lower.block.number, lower.group_of) for lower in level]

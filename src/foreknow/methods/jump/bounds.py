@@ -130,7 +130,7 @@ class _Room:
     rest: list[tuple[int, int | None]]
 
     def work(self, counts: Sequence[int], limits: Sequence[int]) -> int:
-        """How many products one value takes."""
+        """How many products `share` takes for one value."""
         return math.prod((n + 1) * (min(n, counts[g], limits[k]) + 1) for n, g, k in self.cells)
 
     def share(self, values: Sequence[tuple[Sequence[int], Sequence[int]]]) -> float:
@@ -152,7 +152,7 @@ class _Room:
     def _ways(
         self, counts: Sequence[int], limits: Sequence[int]
     ) -> Iterator[tuple[tuple[int, ...], float]]:
-        """Numbers of a value in the cells within its limits, with their chances."""
+        """The numbers of a value that cells can have within its limits, with their chances."""
         for numbers in product(
             *(range(min(n, counts[g], limits[k]) + 1) for n, g, k in self.cells)
         ):
@@ -170,7 +170,7 @@ class _Room:
                     yield numbers, self._chance(counts, numbers)
 
     def _chance(self, counts: Sequence[int], numbers: Sequence[int]) -> float:
-        """Chance that so many in each group of the block are so many in each cell."""
+        """The chance that so many in each group of the block are so many in each cell."""
         remaining, log = list(counts), 0.0
         for a, (n, g, _) in zip(numbers, self.cells, strict=True):
             remaining[g] -= a

@@ -37,7 +37,7 @@ BEYOND = "exact counting takes more than {:,} steps"
 
 
 class Budget:
-    """Steps that may be taken for one question, and those that were ever taken."""
+    """A limit on the steps for one question, with the steps that were taken."""
 
     def __init__(self, steps: int) -> None:
         self.steps, self.used, self.ever = steps, 0, 0
@@ -51,7 +51,7 @@ class Budget:
 
 
 class EarlierNeed(enum.Enum):
-    """The facts about an earlier function that decide whether a table reaches a later one."""
+    """How much must be known of an earlier function to say whether a table reaches a later one."""
 
     NOTHING = "its permutation set cannot be safe, nor its disclosure set"
     PERMUTATION = "only whether its permutation set is safe"
@@ -171,7 +171,7 @@ class Exact:
         return True
 
     def disclosure_safe(self, i: int, parts: Sequence[Part]) -> bool:
-        """True if a disclosure set has the property: counted in few steps, bounded, or in all."""
+        """True if a disclosure set has the property: by a quick count, a bound, or a full count."""
         key = key_of(parts)
         steps, self.budget.used = self.budget.steps, 0
         try:
@@ -202,7 +202,7 @@ class Exact:
         return tuple(needs)
 
     def _fit(self, block: Block, columns: tuple[Column, ...], j: int) -> bool:
-        """True if a block's values may fit into and fill the groups of level j. No false no."""
+        """False only if a block's values cannot fit into and fill the groups of level j."""
         key = (block.number, columns, j)
         if key not in self._fits:
             values = [(colour, sum(counts)) for colour, counts in columns]
@@ -384,7 +384,7 @@ class BlockTables:
         *,
         last: bool,
     ) -> dict[Any, int]:
-        """Give these cells to some of a class's values, as many as can be."""
+        """Place values of a class in these cells, one after another, as many as can be."""
         places: dict[Any, int] = {}
         weights: list[int] = []
         edges: list[tuple[int, int, int, int]] = []
@@ -507,7 +507,7 @@ def _level_after(view: Any, of_value: Any) -> Any:
 
 
 def key_of(parts: Sequence[Part]) -> tuple[tuple[int, tuple[Column, ...]], ...]:
-    """A generalization up to exchanging blocks of one shape."""
+    """The key of a generalization; equal where blocks of one shape are exchanged."""
     return tuple(sorted((block.number, columns) for block, columns in parts))
 
 

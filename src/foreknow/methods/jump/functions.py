@@ -69,7 +69,7 @@ class Function:
         return cls(_read_groups(items, source))
 
     def codes(self, people: Sequence[Person]) -> tuple[int, ...]:
-        """Group of each of exactly these people, numbered by first appearance."""
+        """The group of each of these people, who must be all; numbered by first appearance."""
         if self.numbers is not None:
             if len(self.numbers) != len(people):
                 raise InputError(

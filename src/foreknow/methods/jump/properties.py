@@ -46,7 +46,7 @@ class Property(Protocol):
         """Values of one colour are treated alike: exchanging them changes no verdict."""
 
     def limit(self, size: int, colour: Hashable) -> int:
-        """How often a value may occur in a group of that size at most, or the group fails."""
+        """How often a value of a colour may occur at most in a group of that size."""
 
     def allows(self, row: Row, total: int, size: int) -> bool:
         """True if a person of a group of that size may have these values in so many tables."""
@@ -145,7 +145,7 @@ class MaxRatio(_About):
 
 
 def _last(most: int, fits: Callable[[int], bool]) -> int:
-    """The largest number up to `most` that fits, by bisection; 0 fits."""
+    """The largest number up to `most` that fits, by bisection; 0 fits always."""
     return bisect_left(range(1, most + 1), True, key=lambda n: not fits(n))
 
 
@@ -287,7 +287,7 @@ class RuledOut(_About):
         return f"RuledOut('{self.below}', {self.l}{self._about()})"
 
     def limit(self, size: int, colour: Hashable) -> int:
-        """Bisection: the fewest can be ruled out where all other people's values differ."""
+        """The most, by bisection: the fewest can be ruled out where all other values differ."""
         if colour:
             return size
         return _last(size, lambda n: self._below(n, min(self.l, size - n), size))
@@ -341,7 +341,7 @@ class Each:
         return 0 if self.symmetric else value
 
     def limit(self, size: int, colour: Hashable) -> int:
-        """Nothing is known before the condition is asked."""
+        """As many as the group has: nothing is known before the condition is asked."""
         return size
 
     def allows(self, row: Row, total: int, size: int) -> bool:

@@ -111,7 +111,7 @@ def _kinds(runs: Runs, n_colours: int, l: int) -> tuple[Runs, IntArray]:
 
 
 def nearest(ranks: IntArray, leader: int, n_colours: int) -> list[int]:
-    """One colour and the nearest others by rank, equally near ones by number; all are there."""
+    """A colour and the nearest others by rank, equally near ones by number."""
     distances = np.abs(ranks - ranks[leader])
     distances[leader] = -1
     # All that are no farther than the last one needed, by number: then by distance.

@@ -89,7 +89,7 @@ def partner_colours(
 
 
 def _next(unused: IntArray, n_drawing: int, need: int, random: np.random.Generator) -> IntArray:
-    """Draw for the next one, or for as many as may draw any colours; `n_drawing` people draw.
+    """Draw for the next person, or for as many as may draw any colours.
 
     Where not all others of a colour may be left out, those that nobody can spare come first.
     """
