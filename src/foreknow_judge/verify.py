@@ -163,6 +163,7 @@ class Verification(Plain):
 
 Places: TypeAlias = str | Path | Sequence[str | Path]
 _THIS = "this release"
+_SIGNATURE_BYTES = 64  # of Ed25519
 # Further checks of a release whose files are as certified; they yield what is wrong.
 Further: TypeAlias = Callable[[Certificate, Written, Path | None], Iterable[str]]
 
@@ -261,7 +262,10 @@ def judge(
     else:
         folder = release if release.is_dir() else release.parent
         paths = certificate.paths(folder)
-        accounted = {CERTIFICATE, SIGNATURE, *([CODE_BOOK] if certificate.code_book else [])}
+        accounted = {CERTIFICATE, *([CODE_BOOK] if certificate.code_book else [])}
+        signature = folder / SIGNATURE
+        if signature.is_file() and signature.stat().st_size == _SIGNATURE_BYTES:  # it holds no data
+            accounted.add(SIGNATURE)
         accounted.update(name.partition("/")[0] for name in certificate.files)
         names_beside = sorted({path.name for path in folder.iterdir()} - accounted)
     all_paths = [*chain(*paths.values())]

@@ -257,7 +257,9 @@ def test_files_that_may_be_data(name, desk, copied):
     assert said.replace("\\", "") in refused(desk).replace("\\", "")
 
 
-@pytest.mark.parametrize("name", ["README", "LICENSE", "codebook.pdf", ".DS_Store", "docs/a.md"])
+@pytest.mark.parametrize(
+    "name", ["README", "LICENSE", "codebook.pdf", ".DS_Store", "docs/a.md", "certificate.json.sig"]
+)
 def test_documents_are_not_judged(name, desk, copied):
     path = copied() / name
     path.parent.mkdir(parents=True, exist_ok=True)
