@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from foreknow_judge.printed import visible
@@ -41,18 +41,24 @@ def in_cases(text: str, fixed_texts: Iterable[str] = ()) -> str:
     >>> in_cases("2 people have Sick person", ["Sick person"])
     '2 cases have Sick person'
     """
-    odd = sorted(
-        filter(_OF_PEOPLE.search, set(fixed_texts)),
-        key=len,
-        reverse=True,
-    )
+    return wording_of_cases(fixed_texts)(text)
+
+
+def wording_of_cases(fixed_texts: Iterable[str]) -> Callable[[str], str]:
+    """`in_cases` of many texts, beside the same fixed ones."""
+    odd = sorted(filter(_OF_PEOPLE.search, set(fixed_texts)), key=len, reverse=True)
     if not odd:
-        return _OF_PEOPLE.sub(_of_cases, text)
-    parts = re.split(f"({'|'.join(map(re.escape, odd))})", text)
-    # At odd places are texts that stay as they are.
-    for place in range(0, len(parts), 2):
-        parts[place] = _OF_PEOPLE.sub(_of_cases, parts[place])
-    return "".join(parts)
+        return lambda text: _OF_PEOPLE.sub(_of_cases, text)
+    fixed = re.compile(f"({'|'.join(map(re.escape, odd))})")
+
+    def worded(text: str) -> str:
+        parts = fixed.split(text)
+        # At odd places are texts that stay as they are.
+        for place in range(0, len(parts), 2):
+            parts[place] = _OF_PEOPLE.sub(_of_cases, parts[place])
+        return "".join(parts)
+
+    return worded
 
 
 class Unit(NamedTuple):

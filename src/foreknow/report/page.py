@@ -19,7 +19,7 @@ from foreknow.report.blocks import (
     reworded,
 )
 from foreknow.report.terminal import Laid
-from foreknow.wording import PEOPLE, Unit, in_cases, unit_counted
+from foreknow.wording import PEOPLE, Unit, unit_counted, wording_of_cases
 from foreknow_judge.errors import InputError
 from foreknow_judge.said import ASSUMED
 
@@ -91,8 +91,7 @@ class Page(ABC, Generic[R]):
         """A text, or blocks, of people or of cases."""
         if self.unit is PEOPLE:
             return content
-        unchanged = set(self.as_they_are())
-        return reworded(content, lambda text: in_cases(text, unchanged))
+        return reworded(content, wording_of_cases(self.as_they_are()))
 
     def shown(self) -> list[Block]:
         """All its blocks, of people or of cases."""
