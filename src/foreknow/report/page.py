@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -91,7 +92,12 @@ class Page(ABC, Generic[R]):
         """A text, or blocks, of people or of cases."""
         if self.unit is PEOPLE:
             return content
-        return reworded(content, wording_of_cases(self.as_they_are()))
+        return reworded(content, self._wording)
+
+    @cached_property
+    def _wording(self) -> Callable[[str], str]:
+        """The words for cases; a release has many labels, so these are gone through once."""
+        return wording_of_cases(self.as_they_are())
 
     def shown(self) -> list[Block]:
         """All its blocks, of people or of cases."""
