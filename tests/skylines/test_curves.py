@@ -5,7 +5,6 @@ import math
 import re
 import shlex
 from collections import Counter, defaultdict
-from fractions import Fraction
 from functools import partial
 from itertools import pairwise, product
 
@@ -15,15 +14,9 @@ import pytest
 from tests import adult
 from tests.cli.conftest import desk as desk
 from tests.cli.conftest import pay as pay
-from tests.report.reading import Reader
-from tests.report.results import curves as made_curves
 
 import foreknow as fk
-from foreknow.report import render
-from foreknow.report.words import some
-from foreknow.skylines.curves_page import curves_figure, key_sentence, known_text, sure_text
-from foreknow.skylines.survey import _rounded, least_entropy
-from foreknow.skylines.survey_page import plain_sentence
+from foreknow.skylines.curves_page import key_sentence
 from foreknow_judge.errors import DataError, InputError, UnsupportedError
 
 BAGS = [["Flu", "Flu", "AIDS", "Cold"], ["Flu", "Cold", "Mumps"]]
@@ -53,25 +46,6 @@ def test_points_are_what_adversaries_attain(seed, value):
         assert worst.exact == fk.Implications(k).disclosure(fresh, value).exact
         assert mild.exact == fk.Negations(k).disclosure(fresh, value).exact
         assert mild.exact <= worst.exact
-
-
-def test_curves_say_what_they_are(tmp_path):
-    one = fk.disclosure_curves(COUNTS, 2, "Cold", name="two wards")
-    assert [str(found.exact) for found in one.implications] == ["1/3", "1/2", "1"]
-    assert repr(one) == "DisclosureCurves(two wards: 'Cold', k = 0 to 2, implications 0.3333 to 1)"
-    curves = fk.disclosure_curves(COUNTS, 1, sensitive="illness")
-    curves.to_json(tmp_path / "curves.json")
-    read = json.loads((tmp_path / "curves.json").read_text())
-    assert read == {"this_file_is": "for the owner only", **curves.to_dict()}
-    assert (read["format"], read["version"], read["sensitive"]) == ("foreknow curves", 1, "illness")
-    assert [point["k"] for point in read["points"]] == [0, 1]
-    worst = {"probability": 0.75, "exact": "3/4", "value": "Flu"}
-    assert read["points"][1]["implications"] == worst
-    path = tmp_path / "ward.csv"
-    path.write_text("ward,illness\n1,Flu\n1,Cold\n")
-    release = fk.Release.from_groups(path, group="ward", sensitive="illness")
-    curves = fk.disclosure_curves(release)
-    assert (curves.name, curves.sensitive) == ("ward.csv", "illness")
 
 
 def test_the_figure_of_adult():
@@ -125,31 +99,6 @@ def beside():
     )
 
 
-@pytest.mark.parametrize(
-    ("given", "columns", "sensitive"),
-    [
-        ({}, ["job", "income"], "illness"),
-        ({"sensitive": "income"}, ["job", "illness"], "income"),
-        ({"knowing": ["job"]}, ["job"], "illness"),
-        ({"knowing": [], "sensitive": "income"}, [], "income"),
-    ],
-)
-def test_columns_beside_are_known(given, columns, sensitive):
-    """Unless it is said otherwise: the bags of those who agree in all of them."""
-    bags = defaultdict(list)
-    for row, value in enumerate(ROWS[sensitive]):
-        bags[tuple(ROWS[name][row] for name in columns)].append(value)
-    counts, release = fk.GroupCounts.from_bags(list(bags.values())), beside()
-    assert release.beside
-    curves, own = fk.disclosure_curves(release, 2, **given), fk.disclosure_curves(counts, 2)
-    assert [x.exact for x in curves.implications] == [x.exact for x in own.implications]
-    skylines = fk.skyline_report(release, confidence="0.9", **given)
-    assert skylines.skylines == fk.skyline_report(counts, confidence="0.9").skylines
-    for made in (curves, skylines):
-        assert (set(made.scope.known), made.sensitive) == (set(columns), sensitive)
-        assert ("The adversary knows the" in render(made).html()) == bool(columns)
-
-
 def test_sights_stay_and_counts_refuse():
     seen = beside().seen("illness", ["job"])
     for look in (fk.disclosure_curves, partial(fk.skyline_report, confidence=1)):
@@ -161,29 +110,6 @@ def test_sights_stay_and_counts_refuse():
 
 
 # ---- the page of curves -------------------------------------------------------------------------
-
-
-def test_every_point_is_on_page():
-    """In the table and in the figure."""
-    curves = made_curves()
-    page = render(curves).html()
-    text = Reader(page).text
-    assert "How much pieces of knowledge disclose: any diagnosis" in text
-    assert key_sentence(curves) in text
-    for k, worst, mild in zip(curves.ks, curves.implications, curves.negations, strict=True):
-        assert f" {k} {sure_text(worst)} {sure_text(mild)} " in text
-        assert known_text(worst) in text
-        assert f"{some(k, 'implication', 'implications')}: {sure_text(worst)}" in text
-    assert "of a member of group 18" in text
-    drawn = curves_figure(curves)
-    worst, mild = drawn.series
-    assert (worst.name, mild.name) == ("implications", "negations")
-    assert list(worst.x) == list(mild.x) == [0, 1, 2, 3, 4, 5]
-    assert worst.y == [found.probability for found in curves.implications]
-    assert drawn.x.title == "pieces of knowledge (k)"
-    assert drawn.y.title == "how sure of some diagnosis, at worst"
-    assert page.count("<use ") == 12
-    assert page.count('<path class="line" stroke="#') == 2
 
 
 @pytest.mark.parametrize(
@@ -198,14 +124,6 @@ def test_every_point_is_on_page():
 )
 def test_how_many_pieces_it_takes(bags, upto, said):
     assert said in key_sentence(fk.disclosure_curves(fk.GroupCounts.from_bags(bags), upto))
-
-
-def test_what_is_known_by_person():
-    counts = fk.GroupCounts.from_bags([["a", "a", "b", "b", "c", "c", "d"], ["a", "b", "c", "d"]])
-    texts = [known_text(fk.Implications(k).disclosure(counts)) for k in range(4)]
-    assert texts[0] == "Nothing but the release."
-    assert any("then the target has" in text for text in texts) or "does not have" in texts[1]
-    assert known_text(fk.Negations(2).disclosure(counts)).startswith("The target does not have ")
 
 
 # ---- surveys ------------------------------------------------------------------------------------
@@ -268,18 +186,6 @@ def test_the_best_of_equal_entropies(seed):
     assert found.n_plain == sum(node.entropy == 0 for node in found.nodes)
 
 
-def test_entropies_and_roundings():
-    assert least_entropy(fk.GroupCounts.from_bags(["aaa", "abcd"])) == 0
-    assert least_entropy(fk.GroupCounts.from_bags([{"a": 10**6, "b": 1}])) > 0
-    same = [fk.GroupCounts.from_bags([bag]) for bag in ("aaabbc", "abbccc")]
-    assert least_entropy(same[0]) == least_entropy(same[1])
-    # What only looks certain is not called so.
-    almost = fk.Disclosure("a", 1.0, lambda: 1 - Fraction(1, 10**20))
-    assert _rounded(almost, certain=False) < 1
-    assert _rounded(fk.Disclosure("a", 1.0, lambda: Fraction(1)), certain=False) == 1
-    assert _rounded(fk.Disclosure("a", 0.5), certain=False) == 0.5
-
-
 def test_adult_has_72_generalizations():
     """Figure 6; the node of figure 5 has the values of figure 5."""
     found = fk.survey(adult.microdata())
@@ -301,23 +207,6 @@ def test_adult_has_72_generalizations():
     gaps = (found.disclosures - mild.disclosures)[found.entropy > 0]
     assert gaps.min() >= 0
     assert f"{100 * gaps.max():.1f}" == "8.3"
-
-
-def test_surveys_say_what_they_are(tmp_path):
-    found = fk.survey(raw()[1], (3, 1, 1), name="small")
-    found.to_json(tmp_path / "survey.json")
-    read = json.loads((tmp_path / "survey.json").read_text())
-    assert read == {"this_file_is": "for the owner only", **found.to_dict()}
-    assert (read["format"], read["knowledge"], read["tops"]) == ("foreknow survey", [1, 3], [3, 1])
-    assert len(read["nodes"]) == 8
-    assert repr(found) == "LatticeSurvey(small: 8 nodes, implications k = 1, 3)"
-    assert found.levels[0][1].example == "20 to 24"
-    text = Reader(render(found).html()).text
-    assert "8 generalizations: entropy and worst disclosure" in text
-    assert plain_sentence(found) in text
-    exact = found.levels[0][0].values
-    assert f"exact: {exact} values · level 1: 4 values such as “20 to 24”" in text
-    assert all(f" {node.groups} {node.entropy:.3f} " in text for node in found.nodes)
 
 
 WIDE = [f"q{i}" for i in range(14)]
@@ -501,19 +390,6 @@ def test_people_are_named_on_request(ward):
     ) in after
     for name in ("page.html", "points.json"):
         assert b"Cary" not in (ward.folder / name).read_bytes()
-
-
-def test_what_is_written(ward):
-    assert ward.says(*shlex.split(CURVES + "--upto 1 --value AIDS --json c.json -q")) == ""
-    read = ward.json("c.json")
-    assert read["value"] == "AIDS"
-    assert [point["implications"]["exact"] for point in read["points"]] == ["1/3", "1/2"]
-    ward.says(*shlex.split(RAW + "--levels age=1,sex=* --html p.html"))
-    assert "age 20 to 39, sex *" in (ward.folder / "p.html").read_text("utf-8")
-    assert "by the number of negations" in ward.says(
-        *shlex.split(SURVEY + "-k 1 --negations --json s.json")
-    )
-    assert ward.json("s.json")["kind"] == "negations"
 
 
 def test_published_folders_need_no_columns(desk):

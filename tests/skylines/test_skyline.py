@@ -7,37 +7,24 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.judging import counts_of, small_releases, worst_cases
 from tests.examples import NIGHTLY, examples
-from tests.report.reading import Reader, words
+from tests.report.reading import Reader
 from tests.report.results import case_study, many_points, of_sets, three_values
-from tests.report.snapshots import assert_as_before
 
 import foreknow as fk
 from foreknow.adversaries.facts import fronts
 from foreknow.cli.entry import app
-from foreknow.errors import OutputError
 from foreknow.report import render
-from foreknow.report.chart import HeatMap, Panel, Square
-from foreknow.report.knowledge import Terms
-from foreknow.report.terminal import Laid
 from foreknow.skylines import knowledge_skyline as module
-from foreknow.skylines.named_people import NamedWitness
 from foreknow.skylines.skyline_page import (
-    adversary,
     beyond_sentence,
-    least_sentence,
-    notable_points,
-    probability_text,
     skyline_heat,
     terms_of,
-    worst_case,
-    worst_sentence,
 )
 from foreknow_judge.errors import DataError
 
@@ -293,19 +280,6 @@ def test_classes_and_all_together(semantics, setting, monkeypatch):
     assert shared > 3
 
 
-def test_groups_are_left_out_whole():
-    """A group counts beside its value's others though another value has a worse one.
-
-    b's group of 6 is no worse than a's; as that of the target, it is, beside a family in the group
-    of 16. So values are left out whole, never one group of them.
-    """
-    bags = [["a", "a", *"0123"], ["b", "b", *"0123"], [*"b" * 8, *"01234567"]]
-    found = fk.knowledge_skylines(fk.GroupCounts.from_bags(bags), "4/5")
-    assert found.of_all == of_all_by_points(list(found.values()))
-    assert not below(found.of_all, (3, 0, 1))
-    assert all(below(found[value], (3, 0, 1)) for value in "a0")
-
-
 def test_many_values_make_few_classes():
     rng = np.random.default_rng(1)
     groups = [rng.choice(2_000, n, replace=False).tolist() for n in rng.integers(10, 30, 900)]
@@ -416,38 +390,6 @@ def test_case_study_of_the_paper():
     assert not nothing.withstands("Boss", (0, 0, 0))
 
 
-def test_more_values_than_there_are():
-    alone = fk.GroupCounts.from_people([[{"a"}, set(), set()]])
-    report = fk.skyline_report(alone, confidence="0.5")
-    (corner,) = report.corners("a")
-    assert (corner.point, corner.beyond[0]) == ((0, 0, 0), None)
-    assert report.withstands("a", (9, 0, 0))
-    assert not report.withstands("a", (9, 1, 0))
-
-
-def test_json_holds_every_point(tmp_path):
-    report = fk.skyline_report(WORST, ["Boss"], confidence="0.95", name="x.csv", sensitive="job")
-    path = tmp_path / "skyline.json"
-    report.to_json(path)
-    told = json.loads(path.read_text("utf-8"))
-    assert told["format"] == "foreknow skylines"
-    assert (told["version"], told["release"], told["sensitive"]) == (1, "x.csv", "job")
-    assert (told["confidence"], told["semantics"]) == ("19/20", "single")
-    (boss,) = told["values"]
-    assert (boss["value"], boss["occurrences"]) == ("Boss", 2)
-    assert [(p["l"], p["k"], p["m"]) for p in boss["points"]] == report.skylines["Boss"]
-    assert boss["points"][0]["probability"] == pytest.approx(2 / 3)
-    assert boss["points"][0]["one_more"] == {"l": 1.0, "k": 1.0, "m": 1.0}
-    assert boss["least_beyond"] == {"l": 0, "k": 5, "m": 0}
-    assert list(tmp_path.iterdir()) == [path]
-    with pytest.raises(OutputError, match="does not exist"):
-        report.to_html(tmp_path / "nowhere" / "x.html")
-    table = pa.table({"gid": [1, 1, 2, 2], "job": ["Cook", "Boss", "Cook", "Boss"]})
-    release = fk.Release.from_groups(table, group="gid", sensitive="job")
-    report = fk.skyline_report(release, confidence="0.9")
-    assert (report.sensitive, report.name) == ("job", release.name)
-
-
 @pytest.mark.parametrize(
     ("given", "kind", "says"),
     [
@@ -539,39 +481,10 @@ def test_where_one_value_is_unsafe():
 JOBS = terms_of(case_study(), "Boss")
 
 
-def test_sentences_are_as_before():
-    report = case_study()
-    known = [(Terms("value"), at) for at in ((2, 0, 3), (0, 0, 0), (1, 1, 1))]
-    known.append((Terms.of("set", "diagnosis", "AIDS"), (0, 3, 0)))
-    said = [adversary(terms, at) for terms, at in known]
-    said += [beyond_sentence(JOBS, at, report.confidence) for at in report.corners("Boss")]
-    said += [least_sentence(report, "Boss"), least_sentence(three_values(), "Flu")]
-    said.append(worst_sentence(report, "Boss", (2, 1, 3)))
-    said += [probability_text(report, "Boss", at) for at in ((2, 1, 3), (0, 5, 0))]
-    said += [words(Laid(worst_case(report, "Boss", at))) for at in ((0, 5, 0), (0, 4, 0))]
-    half, ed = Fraction(1, 2), (("Ed", "Flu"),)
-    named = NamedWitness("Tom", "AIDS", 0.5, half, (), ed, ("Bo\x1b",), "single")
-    notes = (("B", "x"),), (), "multiset", ("x not in B",)
-    marked = NamedWitness("A", "x", 1.0, Fraction(1), (), *notes)
-    assert_as_before("skyline-sentences", [*said, words(named, 200), words(marked)])
-
-
 def test_percentages_keep_their_side():
     report = case_study("95.24e-2")
     for corner in report.corners("Boss"):
         assert "95.24%" not in beyond_sentence(JOBS, corner, report.confidence)
-
-
-def test_of_many_points_telling_ones():
-    assert len(notable_points(case_study().corners("Boss"))) == 7
-    corners = many_points().corners("AIDS")
-    assert len(corners) > 100
-    shown = notable_points(corners)
-    assert 6 < len(shown) <= 12
-    assert [corners.index(corner) for corner in shown] == sorted(map(corners.index, shown))
-    for axis in range(3):
-        most = max(corner.point[axis] for corner in corners)
-        assert most in {corner.point[axis] for corner in shown}
 
 
 def test_values_have_parts_and_cuts(monkeypatch):
@@ -613,23 +526,3 @@ def test_squares_within_are_withstood(make):
             assert f"{max(point[axis] for point in points):,}" in drawn
         (last,) = {square.at[2] for square in heat.panels[-1].rows[0]}
         assert last == max(point[2] for point in points)
-
-
-def test_a_heat_map_on_page():
-    heat = skyline_heat(case_study(), "Boss")
-    places = [[[square.at for square in row] for row in panel.rows] for panel in heat.panels]
-    assert [[row[0][0] for row in panel] for panel in places] == [[0, 1, 2, 3, 4, 5]] * len(places)
-    assert [at[1] for at in places[0][0]] == [0, 1, 2, 3, 4, 5]
-    assert (places[0][0][0], heat.panels[0].title) == ((0, 0, 0), "no links")
-    reader = Reader(render(case_study()).html())
-    squares = [a["class"] for tag, a in reader.elements if tag == "rect"]
-    drawn = [square for panel in heat.panels for row in panel.rows for square in row]
-    assert squares == ["held" if square.inside else "over" for square in drawn]
-    assert "l=2, k=1, m=3: 90.9%" in reader.text
-    assert "inside the line they stay below 95%" in reader.text
-    # The line goes around what is within.
-    inside, outside = Square("", 0.1, True), Square("", 0.9, False)
-    panel = Panel("", [[inside, inside], [inside, outside], [outside, outside]])
-    assert panel.edge == [2, 1, 0]
-    heat = HeatMap("", "", ["0", "1"], ["0", "1", "2"], [panel])
-    assert heat.outline(panel) == "M22 62H66V42H44V22H22V2H22Z"
