@@ -12,7 +12,7 @@ from itertools import product
 
 import numpy as np
 import pyarrow as pa
-from tests.adversaries.test_facts_on_priors import found_of, priors_of, release_of, scene, settled
+from tests.adversaries.test_facts import found_of, priors_of, release_of, scene, settled
 from tests.oracle.facts import surest
 
 import foreknow as fk

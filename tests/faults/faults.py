@@ -223,7 +223,7 @@ _ROWS = [
         "max(other_weights.shape[2] - ruled_out, 0)",
         "max(other_weights.shape[2] - ruled_out + 1, 0)",
         "on top of priors one value too few is ruled out",
-        "adversaries/test_facts_on_priors judge/test_priors",
+        "adversaries/test_facts judge/test_priors",
     ),
     (
         "priors-binary-ruled-out",
@@ -231,7 +231,7 @@ _ROWS = [
         "max(len(other_counts) - question.amounts[0], 0)",
         "max(len(other_counts) - question.amounts[0] + 1, 0)",
         "the same of binary priors",
-        "adversaries/test_facts_on_priors judge/test_priors",
+        "adversaries/test_facts judge/test_priors",
     ),
     (
         "priors-of-sets",
@@ -263,7 +263,7 @@ _ROWS = [
         "np.maximum(holders - n_known, 0)",
         "np.maximum(holders, 0)",
         "known people are forgotten on top of priors",
-        "adversaries/test_facts_on_priors judge/test_priors",
+        "adversaries/test_facts judge/test_priors",
     ),
     (
         "exchanges-links",
@@ -856,7 +856,7 @@ _ROWS = [
         "self.measure.exact(joined) < self.threshold",
         "self.measure.exact(joined) <= self.threshold",
         "a search keeps groups that reach the limit",
-        "adversaries/test_ledgers methods/test_mondrian",
+        "adversaries/test_conformance methods/test_mondrian",
     ),
     (
         "weights-do-not-stop",
@@ -872,7 +872,7 @@ _ROWS = [
         "return self._start().admits(None, self._all.counts_of(groups))",
         "return True",
         "groups that look alike are one group, which the policy was not asked about",
-        "methods/test_local_suppression",
+        "methods/test_fulldomain",
     ),
     (
         "cells-apart",
@@ -880,7 +880,7 @@ _ROWS = [
         "np.where(cells, -1, codes)",
         "codes",
         "people whose cells are suppressed are in groups apart that a reader takes for one",
-        "methods/test_local_suppression",
+        "methods/test_fulldomain",
     ),
     (
         "cells-unasked",
@@ -888,7 +888,7 @@ _ROWS = [
         "cells if self._safe(view.counts.merge(number)) else None",
         "np.where(outliers[:, None], np.eye(*codes.shape, dtype=bool), False)",
         "one cell of each is suppressed, whatever the policy says of the groups",
-        "methods/test_local_suppression",
+        "methods/test_fulldomain",
     ),
     (
         "read-twice",
@@ -896,7 +896,7 @@ _ROWS = [
         "raw is None or raw.source.settled or",
         "True or",
         "a table that changes is read twice, once for each sight",
-        "frames/test_read_once prepare/test_written",
+        "frames/test_sources prepare/test_written",
     ),
     (
         "two-spellings",

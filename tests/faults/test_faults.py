@@ -49,7 +49,7 @@ def without_a_fault(name):
 
 
 def test_what_is_right_passes():
-    assert without_a_fault("adversaries/test_ledgers") is None
+    assert without_a_fault("adversaries/test_conformance") is None
 
 
 @pytest.mark.slow

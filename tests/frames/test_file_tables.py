@@ -1,13 +1,22 @@
-"""Workbooks, databases and files of statistics programs: what is read, and what is refused how."""
+"""Workbooks, databases and files: what is read, what a file leaves open, what is refused how."""
 
 import datetime as dt
+import gzip
 import logging
+import random
 import sqlite3
 import sys
+from collections import Counter
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
+from random import Random
 
 import duckdb
+import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from tests.frames import backends, postgres
@@ -15,9 +24,11 @@ from tests.frames.backends import bags, write
 from tests.frames.workbooks import COMPUTED, ERROR, UNCOMPUTED, write_workbook
 
 import foreknow as fk
+from foreknow.adversaries.priors.priors import Priors
 from foreknow.cli import main as run_process
+from foreknow.data.engines.priors import count_chances, read_chances
 from foreknow.data.engines.sources import open_table
-from foreknow_judge.errors import DataError
+from foreknow_judge.errors import DataError, InputError
 
 PEOPLE = [
     (34, "01234", dt.date(1990, 1, 2), "flu"),
@@ -412,3 +423,441 @@ def test_publishing_reads_table_of_ibis(backend, caplog, tmp_path):
     made = fk.publish(getattr(backends, backend)(table, tmp_path), policy, engine="duckdb")
     assert "nor of DuckDB or Spark" in caplog.text
     assert made.groups == fk.publish(table, policy).groups
+
+
+# ---- readings ------------------------------------------------------------------------------------
+
+
+X = {"quasi_identifiers": ["x"], "sensitive": "d"}
+
+
+def column_readings(source, name="x", **schema):
+    """A quasi-identifier of a table: its domain, and whether it has an order."""
+    (attribute,) = fk.Microdata(source, **X | {"quasi_identifiers": [name]} | schema).attributes
+    return attribute.domain, attribute.order
+
+
+def rows(*values, delimiter=",", encoding="utf-8"):
+    """A CSV file of these values, and a letter beside each."""
+    lines = [f"x{delimiter}d", *(f"{value}{delimiter}{i % 2}" for i, value in enumerate(values))]
+    return ("\n".join(lines) + "\n").encode(encoding)
+
+
+def semicolons(*values):
+    return rows(*values, delimiter=";")
+
+
+def day(year, month=1, number=1, *more):
+    return (dt.datetime if more else dt.date)(year, month, number, *more)
+
+
+TOWNS = ("Köln", "Łódź", "Zürich")
+IN_ORDER = ["Köln", "Zürich", "Łódź"]
+DOLLARS = {"thousands": ",", "currency": "$"}
+EUROS = {"decimal": ",", "thousands": " ", "currency": "€"}
+COMMA = {"decimal": ","}
+DATES = [day(2020, 12, 31), day(2021, 2)]
+POINTS = {"date_format": "dd.mm.yyyy"}
+SOON, ARABIC = ("31.12.2020", "soon"), "٣١.١٢.٢٠٢٠"
+ZONES = ("2023-03-12 14:20:05+00", "2017-01-01T06:00:42Z")
+IN_ZONES = [day(2017, 1, 1, 6, 0, 42), day(2023, 3, 12, 14, 20, 5)]
+EAST = [f"{own}T00:00+02:00" for own in ("2020-12-31", "2021-02-01")]
+
+# Content, how it is to be read, and the values that are found.
+READ = [
+    *((rows("Köln", "Nîmes", encoding=own), {"encoding": own}, ["Köln", "Nîmes"])
+      for own in ("latin-1", "utf-8")),
+    (rows("5 €", "Köln", encoding="cp1252"), {"encoding": "cp1252"}, ["5 €", "Köln"]),
+    *((rows(*TOWNS, encoding=own), {"encoding": own}, IN_ORDER)
+      for own in ("cp1250", "utf-16", "utf-16-le")),
+    (b"\xff\xfe" + rows("a", encoding="utf-16-le"), {"encoding": "utf-16-le"}, ["a"]),
+    (rows("日本", "大阪", encoding="shift_jis"), {"encoding": "shift_jis"}, ["大阪", "日本"]),
+    (rows("Köln", encoding="utf-8-sig"), {"encoding": "utf-8"}, ["Köln"]),
+    (b'x,d\r\n"a\r\n\xe9",1\r\n', {"encoding": "latin-1"}, ["a\r\né"]),
+    (semicolons("a,b"), {"delimiter": ";"}, ["a,b"]),
+    (rows("a", delimiter="\t"), {"delimiter": "tab"}, ["a"]),
+    (rows("a", delimiter=":"), {"delimiter": ":"}, ["a"]),
+    (semicolons("1,5", "10", "2,25"), COMMA, [1.5, 2.25, 10]),
+    (semicolons("1.234,5", "12.345.678", "-7"), COMMA, [-7, 1234.5, 12345678]),
+    (semicolons("1.234", "950"), COMMA, [950, 1234]), (semicolons("1,50", "1,5"), COMMA, [1.5]),
+    (semicolons("1.5", "2"), COMMA, ["1.5", "2"]),  # no decimal comma: texts
+    (semicolons("007,5", "1,5"), COMMA, ["007,5", "1,5"]),
+    (rows("30", "9"), COMMA, [9, 30]), (rows("1.5"), {"decimal": "."}, [1.5]),
+    (rows("31.12.2020", "01.02.2021"), POINTS, DATES),
+    (rows("31.12.2020", "", "1.2.2021"), {"date_format": "%d.%m.%Y"}, [None, *DATES]),
+    (rows("12/31/2020", "02/01/2021"), {"date_format": "mm/dd/yyyy"}, DATES),
+    (rows("31/12/20", "01/02/21"), {"date_format": "DD/MM/YY"}, DATES),
+    (rows("20201231", "20210201"), {"date_format": "yyyymmdd"}, DATES),
+    (rows("31.12.2020 00:00", "01.02.2021 00:00"), {"date_format": "dd.mm.yyyy hh:mm"}, DATES),
+    (rows("31.12.2020 10:30"), {"date_format": "dd.mm.yyyy hh:mm"}, [day(2020, 12, 31, 10, 30)]),
+    (rows("2020-12-31", "2021-02-01"), POINTS, DATES),  # ISO, too
+    (rows(*SOON), POINTS, [*SOON]), (rows(ARABIC), POINTS, [ARABIC]),
+    (rows("2020-12-31 00:00:00", "2021-02-01 00:00:00"), {}, DATES),
+    (rows("31-DEC-20", "1-feb-21"), {"date_format": "dd-mmm-yy"}, DATES),
+    (rows("31Dec2020", "01FEB2021"), {"date_format": "ddMONyyyy"}, DATES),
+    (rows("1FEB2021", "12MAR2021"), {"date_format": "%d%b%Y"}, [DATES[1], day(2021, 3, 12)]),
+    (rows("31. Dezember 2020"), {"date_format": "d. mmmm yyyy"}, DATES[:1]),  # in any locale
+    (rows("31.12.26", "01.02.25"), {"date_format": "dd.mm.yy", "latest_year": 2025},
+     [day(1926, 12, 31), day(2025, 2)]),
+    (rows(*ZONES), {}, IN_ZONES), (rows(*EAST), {}, DATES),
+    (rows('"$11,310.00 "', "$950", "-$7"), DOLLARS, [-7, 950, 11310]),
+    (semicolons("1 234,50 €", "12 €"), EUROS, [12, Decimal("1234.5")]),
+    (semicolons("1,5", "1,250"), DOLLARS, ["1,250", "1,5"]),  # no thousands: texts
+    (rows("10", "9"), DOLLARS, [9, 10]), (semicolons("1.234 €"), COMMA | {"currency": "€"}, [1234]),
+    (rows("1042.50 EUR", "EUR 7"), {"currency": "EUR"}, [7, Decimal("1042.5")]),
+    (rows("2020-12-31 00:00", "2020-12-31 09:00"), {},
+     [day(2020, 12, 31, 0), day(2020, 12, 31, 9)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "reading", "found"), READ, ids=range(len(READ)))
+def test_readings_match_declarations(tmp_path, content, reading, found):
+    domain, order = column_readings(write(tmp_path, content), reading=reading)
+    assert domain == found
+    kinds = [[type(v) for v in own if isinstance(v, str | dt.date)] for own in (domain, found)]
+    assert kinds[0] == kinds[1]
+    assert order == ("nominal" if isinstance(found[-1], str) else "ordered")
+    zipped = write(tmp_path, gzip.compress(content), "people.csv.gz")
+    assert column_readings(zipped, reading=fk.Reading(**reading))[0] == found
+
+
+LATIN = rows("Köln", encoding="latin-1")
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\0\x81\0\n"
+ELF = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0>\0\x01\0\0\0\xd0a\0\0\0\0\0\0@\0\x81"
+ICON = b"\0\0\x01\0\x02\0\x10\x10\0\0\x01\0\x20\0\xff\xfe\x04\x05\x81"
+NO_TEXT = "people.csv is not a text file; save the table as CSV, in UTF-8$"
+FIELD = rows("Köln \x13PAGE\x14 1\x15", encoding="latin-1")  # as Word marks a field
+
+# Content, how it is to be read, and the words of the refusal.
+REFUSED = [
+    *((own, how, NO_TEXT) for own in (random.Random(5).randbytes(5000), PNG, ELF, ICON)
+      for how in ({}, {"encoding": "latin-1"}, {"encoding": "cp1252"})),
+    (b"PK\x03\x04\x81", {"encoding": "cp1252"}, "not CSV but a workbook or an archive"),
+    (FIELD, {}, "add --encoding latin-1"),
+    (FIELD, {"encoding": "ascii"}, "not ascii; name the encoding"),
+    (rows("漢字" * 40, encoding="utf-16-le")[:-1], {"encoding": "utf-16-le"}, "not utf-16-le"),
+    (LATIN, {}, r"not UTF-8 \(line 2, byte 6\); save it again as UTF-8, or add --encoding latin-1"),
+    (rows("5 €", encoding="cp1252"), {}, "add --encoding cp1252"),
+    (rows("a", encoding="utf-16"), {}, "not UTF-8 but UTF-16; .* add --encoding utf-16, or"),
+    (rows("a", encoding="utf-16-be"), {}, "add --encoding utf-16-be"),
+    (rows("a", encoding="utf-32"), {}, "add --encoding utf-32"),
+    (rows("5 €", encoding="cp1252"), {"encoding": "latin-1"}, "add --encoding cp1252"),
+    (LATIN, {"encoding": "ascii"}, "not ascii; name the encoding"),
+    (rows("a", encoding="utf-16")[:-1], {"encoding": "utf-16"}, "not utf-16"),
+    (semicolons("a"), {"delimiter": ","}, "one column with .* ',', and 2 with ';'; add --delim"),
+    (rows("a", delimiter="\t"), {"delimiter": ";"}, "add --delimiter tab, or reading"),
+    (rows("a", delimiter=":"), {}, "no column 'x' but only 'x:d'; .* such as --delimiter :"),
+    (b"PAR1" + b"\0" * 9, {}, "not CSV but Parquet; rename it to end in .parquet"),
+    (b"SQLite format 3\0", {}, "a database of SQLite; rename"),
+    (b",x,d\n0,1,a\n1,2,b\n", {}, "column 1 has no name; .* write the table with index=False"),
+    (b"x,,d\n0,1,a\n", {}, "column 2 has no name; give it one"),
+    (b"sep=;\nx;d\n0;a\n", {}, "remove the first line, which is for Excel"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "reading", "said"), REFUSED, ids=range(len(REFUSED)))
+def test_unreadable_cells_name_ways_out(tmp_path, content, reading, said):
+    with pytest.raises(fk.InputError, match=said) as refusal:
+        column_readings(write(tmp_path, content), reading=reading)
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("values", "reading", "said"),
+    [
+        (["2023-03-26T01:00+01:00", "2023-03-26T03:00+02:00"], {}, "times of several zones, such"),
+        (["2023-03-26T01:00Z", "2023-03-26T03:00"], {}, "write all of them in one, or add types"),
+        (["5/5/67"], {"date_format": "m/d/yy"}, "'5/5/67' would be of the year 2067, .* latest_y"),
+        (['"$1,000"', "$7", "$n"], DOLLARS, "most values are amounts .* row 3 holds '\\$n'"),
+    ],
+)
+def test_unclear_times_and_amounts(tmp_path, values, reading, said):
+    path = write(tmp_path, rows(*values))
+    for known, hidden in ("xd", "dx"):
+        schema = {"quasi_identifiers": [known], "sensitive": hidden, "reading": reading}
+        with pytest.raises(fk.InputError, match=said):
+            _ = fk.Microdata(path, **schema).n_people
+        assert fk.Microdata(path, **schema, types={"x": "text"}).n_people == len(values)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"encoding": "latin1x"}, "encoding 'latin1x' is unknown; such as latin-1"),
+        ({"encoding": "rot13"}, "encoding 'rot13' is unknown"), ({"encoding": "zip"}, "is unknown"),
+        ({"delimiter": ""}, "must be one sign such as ; or tab"),
+        *(({"delimiter": own}, "must be one sign") for own in (";;", "x", "é")),
+        ({"decimal": ";"}, 'decimal must be "." or ","'),
+        ({"date_format": "dd.mm"}, "it needs year, month and day, such as dd.mm.yyyy"),
+        ({"date_format": "%q"}, "'%q' means nothing in it; it is written with yyyy"),
+        ({"date_format": "dd-mom-yy"}, "'mom' means nothing in it; .* mmm or mon"),
+        ({"date_format": "%d-MON-%y"}, "'MON' means nothing in it"),
+        ({"date_format": "dd.mm.yyyy mm"}, "a part of the date stands in it twice"),
+        ({"date_format": "%Y-%m-%d %H:%M%z"}, "names a zone, .*; leave date_format out"),
+        ({"latest_year": "2025"}, "latest_year must be a year such as 2025, not '2025'"),
+        ({"thousands": "."}, r"decimal and thousands are both '\.'"),
+        ({"thousands": ";"}, "thousands must be"), ({"date_format": ""}, "it needs year"),
+        ({"currency": "1"}, "currency must be a sign or letters"),
+        ({"encodings": "utf-8"}, "reading has no 'encodings'; did you mean 'encoding'"),
+        ({"decimal": 5}, "decimal must be a text, not 5"), ("latin-1", "reading must be a Reading"),
+    ],
+)  # fmt: skip
+def test_meaningless_readings_are_refused(given, said):
+    with pytest.raises(fk.InputError, match=said):
+        fk.Schema(**X, reading=given)
+
+
+def test_releases_compare_as_written(tmp_path):
+    """One date in two spellings makes two groups, whatever a format makes of them."""
+    path = write(tmp_path, "x;d\n1.2.2020;flü\n01.02.2020;flü\n".encode("latin-1"))
+    release = fk.Release.from_generalized(path, **X, reading=fk.Reading("latin-1", **POINTS))
+    assert bags(release.counts) == {("1.2.2020",): {"flü": 1}, ("01.02.2020",): {"flü": 1}}
+
+
+# ---- frames ------------------------------------------------------------------------------------
+
+DAYS = [day(2020), day(2020, 1, 2)]
+ENUM = pl.Series(["b", "c"], dtype=pl.Enum(["c", "b", "a"]))
+OF_ENUM = "ordered" if ENUM.to_arrow().type.ordered else "nominal"  # which some Polars lose
+LEVELS = ["lo", "mid", "hi"]
+
+
+@pytest.mark.parametrize(
+    ("values", "domain", "order"),
+    [
+        (pd.cut([1, 5, 9], [0, 4, 8, 12]), ["(0, 4]", "(4, 8]", "(8, 12]"], "ordered"),
+        (pd.cut([9, 100], [0, 20, 120]), ["(0, 20]", "(20, 120]"], "ordered"),
+        (pd.cut([5, float("nan")], [0, 9]), [None, "(0, 9]"], "ordered"),
+        (pd.arrays.IntervalArray.from_breaks([9, 10, 100]), ["(9, 10]", "(10, 100]"], "ordered"),
+        (pd.cut([1, 5], [0, 4, 8], labels=["young", "aged"]), ["young", "aged"], "ordered"),
+        (pd.Categorical(["lo", "hi"], LEVELS, ordered=True), ["lo", "hi"], "ordered"),
+        (pd.Categorical(["lo", "hi"], ["lo", "hi"]), ["hi", "lo"], "nominal"),
+        (pd.to_datetime(["2020-01-02", "2020-01-01"]), DAYS, "ordered"),
+        (pd.to_datetime(["2020-01-02", None]), [None, DAYS[1]], "ordered"),
+        (ENUM, ["c", "b"] if OF_ENUM == "ordered" else ["b", "c"], OF_ENUM),
+        (pl.Series(["b", "a"], dtype=pl.Categorical), ["a", "b"], "nominal"),
+        (pl.Series([day(2020, 1, 2, 0), day(2020, 1, 1, 0)]), DAYS, "ordered"),
+        (pd.to_datetime(["2020-01-02 10:00"]), [day(2020, 1, 2, 10)], "ordered"),
+        (pd.period_range("2020-01", periods=2, freq="M"), r"by \.dt\.to_timestamp\(\)", ""),
+        (pd.to_timedelta([1, 2], unit="D"), r"numbers of days, by \.dt\.days in pandas", ""),
+        (pl.Series([dt.timedelta(1)]), r"\.dt\.total_days\(\) in Polars", ""),
+    ],
+    ids=range(16),
+)  # fmt: skip
+def test_unreadable_frame_types_are_refused(values, domain, order):
+    library = pl if isinstance(values, pl.Series) else pd
+    frame = library.DataFrame({"x": values, "d": ["a"] * len(values)})
+    if order:
+        assert column_readings(frame) == (domain, order)
+    else:
+        with pytest.raises(fk.InputError, match=domain):
+            column_readings(frame)
+
+
+def test_objects_of_two_zones():
+    zones = ["UTC", "Asia/Tokyo"]
+    times = [pd.Timestamp("2020-01-01 10:00", tz=zone) for zone in zones]
+    frame = pd.DataFrame({"x": pd.Series(times, dtype=object), "d": ["a", "b"]})
+    with pytest.raises(fk.InputError, match=r"\(Asia/Tokyo, UTC\); .* pd.to_datetime"):
+        column_readings(frame)
+    for own in (pd.to_datetime(frame["x"], utc=True), pd.Series([times[0], pd.NaT], dtype=object)):
+        assert len(column_readings(frame.assign(x=own))[0]) == 2
+    # Times at midnight in a zone stay times.
+    zoned = pd.DataFrame({"x": pd.to_datetime(["2020-01-02"]).tz_localize("Asia/Tokyo"), "d": [1]})
+    (found,) = column_readings(zoned)[0]
+    assert found == dt.datetime(2020, 1, 2, tzinfo=found.tzinfo)
+
+
+def test_floats_from_codes_are_doubted(tmp_path):
+    frame = pd.DataFrame({"x": [12345.0, None, 60601.0], "d": ["a", "b", "a"]})
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    frame.to_parquet(tmp_path / "people.parquet")
+    for source in (frame, tmp_path / "people.csv", tmp_path / "people.parquet"):
+        (doubt,) = fk.Microdata(source, **X).doubts().values()
+        assert 'add types = { "x" = "text" }' in doubt
+        assert column_readings(source, types={"x": "text"}) == ([None, "12345", "60601"], "nominal")
+        assert fk.Microdata(source, **X, types={"x": "number"}).doubts() == {}
+    for values, doubted in (
+        *((["9" * 40 + ".0", "1.00"], True), (["9" * 40 + ".5"], False)),
+        *((["1.0", "1.5"], False), (["1", "2"], False), (["", ""], False)),
+    ):
+        found = fk.Microdata(write(tmp_path, rows(*values)), **X)
+        assert bool(found.doubts()) == doubted
+    assert found.read_as()["x"] == "nothing but missing values"
+
+
+# ---- sensitive numbers and dates: near each other, in ranges, and published ----------------------
+
+AGES = [20, 21, 22, 40, 41, 42]
+
+
+def in_csv(folder, incomes):
+    lines = [f"{age};{income}\n" for age, income in zip(AGES, incomes, strict=False)]
+    return write(folder, "age;income\n" + "".join(lines))
+
+
+def schema_of(**more):
+    roles = {"quasi_identifiers": ["age"], "sensitive": "income", "reading": COMMA}
+    return fk.Schema(**roles | more)
+
+
+def ways(*requirements, **more):
+    return fk.Policy(requirements, schema_of(**more))
+
+
+@pytest.mark.parametrize(
+    ("incomes", "reading", "way"),
+    [
+        (["7.125", "7.250", "30"], COMMA, "is 7125 in a raw table"),
+        (
+            ["2024-02-01", "2024-03-01", "2024-02-01"],
+            {"date_format": "%Y-%d-%m"},
+            "is 2024-01-02.*%Y-%m-%d",
+        ),
+    ],
+)
+def test_ambiguous_texts_are_refused(tmp_path, incomes, reading, way):
+    table, rules = (
+        in_csv(tmp_path, incomes),
+        ways(fk.Requirement(fk.KAnonymity(1)), reading=reading),
+    )
+    with pytest.raises(fk.InputError, match=way):
+        fk.audit(table, rules)
+    assert incomes[0] not in fk.audit(fk.Microdata(table, rules.schema), rules).counts.values
+    plain = fk.audit(table, replace(rules, schema=schema_of(reading={})))
+    assert incomes[0] in plain.counts.values
+    by_hand = fk.Release.from_generalized(table, quasi_identifiers=["age"], sensitive="income")
+    with pytest.raises(fk.InputError, match="counted as it is written"):
+        fk.audit(by_hand, rules)
+
+
+# ---- tables of probabilities: from anywhere, exactly; what is wrong is named by its row ----------
+
+
+TABLE = pa.table({
+    "sex": [*"mmff"], "value": ["Flu", "HIV"] * 2, "probability": [0.1, 0.9, 0.003, 0.25],
+})  # fmt: skip
+ROWS = {("m",): (Fraction(1, 10), Fraction(9, 10)), ("f",): (Fraction(3, 1000), Fraction(1, 4))}
+HALF, ONE = Fraction(1, 2), Fraction(1)
+
+
+def of_one(chance):
+    return pa.table({"sex": ["m"], "value": ["Flu"], "probability": [chance]})
+
+
+def by_hand(people, smoothing=Fraction(0)):
+    """{signature: {value: share}} of pairs, counted one by one."""
+    whole = Counter(value for _, value in people)
+    found = {}
+    for signature in {who for who, _ in people}:
+        own = Counter(value for who, value in people if who == signature)
+        size = sum(own.values()) + smoothing
+        shares = {x: smoothing * Fraction(n, len(people)) for x, n in whole.items()}
+        found[signature] = {x: (own[x] + share) / size for x, share in shares.items()}
+    return found
+
+
+def as_dicts(chances):
+    return {s: dict(zip(chances.values, row, strict=True)) for s, row in chances.rows.items()}
+
+
+def test_sources_agree_on_priors(everywhere):
+    found = read_chances(everywhere(TABLE))
+    assert (found.attributes, found.values, found.rows) == (("sex",), ("Flu", "HIV"), ROWS)
+    random = Random(3)
+    columns = [random.choices(pool, k=30) for pool in ("mf", "123", ["Flu", "HIV", "Gout"])]
+    table = pa.table(columns, ["sex", "age", "disease"])
+    people = [((sex, age), ill) for sex, age, ill in zip(*columns, strict=True)]
+    found = count_chances(everywhere(table), ["sex", "age"], "disease", ONE)
+    assert as_dicts(found) == by_hand(people, ONE)
+
+
+def test_probabilities_are_exact():
+    for chance, exact in (
+        ("0.1", Fraction(1, 10)), (" 1/3 ", Fraction(1, 3)), ("1e-200", Fraction(1, 10**200)),
+        ("0.12345678901234567890123", Fraction(12345678901234567890123, 10**23)),
+        ("0", Fraction(0)), ("1", ONE), (0.1, Fraction(1, 10)), (1e-5, Fraction(1, 10**5)),
+        (1, ONE), (Decimal("0.10"), Fraction(1, 10)),
+    ):  # fmt: skip
+        assert read_chances(of_one(chance)).rows == {("m",): (exact,)}
+    # Floats of 32 bits stand for what they print as.
+    chances = np.array([0.1, 0.9], dtype=np.float32)
+    for make in (pa.table, pd.DataFrame, pl.DataFrame):
+        table = make({"sex": ["m", "m"], "value": ["a", "b"], "probability": chances})
+        assert read_chances(table).rows == {("m",): ROWS[("m",)]}
+        assert Priors(table).tables[0].prior(("m",), "b") == Fraction(9, 10)
+
+
+HEADER = "sex,value,probability\n"
+GOOD = HEADER + "m,Flu,0.1\nm,HIV,0.2\n"
+NO_NUMBERS = ["often", "10%", '"0,1"', "1/0", "nan", "inf"]
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (GOOD + "f,,0.1\n", "row 3: the sensitive value is missing"),
+        (GOOD + "f,Flu,\n", "row 3: the probability is missing"),
+        *((GOOD + f"f,Flu,{odd}\n", f"row 3: the probability is '{odd.strip(chr(34))}', not a num")
+          for odd in NO_NUMBERS),
+        (GOOD + "f,Flu,1e-99999999\n", "row 3: .* 1e-99999999 is too large or too small"),
+        (GOOD + "f,Flu,1e99999999\n", "row 3: .* too large or too small"),
+        (GOOD + "m,Flu,0.3\n", "row 3: sex m with 'Flu' stands in row 1 already"),
+        (GOOD + "f,Flu,0.3\n", "no probability of 'HIV' for sex f; give 0 if it never"),
+        (GOOD + ",Flu,0.3\n", "no probability of 'HIV' for sex missing"),
+        (HEADER, "has no rows"), ("", "is empty, or begins with an empty line"),
+        ("sex,value,chance\nm,Flu,1\n", "has no column 'probability'"),
+        ("sex,disease,probability\nm,Flu,1\n", "has no column 'value'"),
+        ("value,probability\nFlu,1\n", "no column of an attribute beside 'value' and 'probabil"),
+        ("sex,value,value,probability\nm,Flu,Flu,1\n", "two columns named 'value'"),
+        (HEADER + "m,Flu,0.1\nm,HIV\n", "line 3: 2 fields where the header has 3"),
+    ],
+    ids=range(20),
+)  # fmt: skip
+def test_table_that_cannot_be_read(tmp_path, content, says):
+    path = write(tmp_path, content, "sex.csv")
+    with pytest.raises(DataError, match=rf"^sex\.csv.*{says}"):
+        read_chances(path)
+
+
+def test_probabilities_that_are_none(tmp_path):
+    of_flu = "the probability of 'Flu' for sex m is "
+    for content, says in (
+        (HEADER + "m,Flu,-0.1\n", f"{of_flu}-0.1, not from 0 to 1"),
+        (HEADER + "m,Flu,1.5\n", f"{of_flu}1.5, not from 0 to 1"),
+        (GOOD + "f,Flu,0.6\nf,HIV,0.5\n", "the probabilities for sex f add up to 1.1, above 1"),
+        (HEADER + "m,Flu,1e-320\n", f"{of_flu}closer than 2.23e-308 to 0 or 1; give 0 or 1"),
+    ):
+        with pytest.raises(DataError, match=rf"sex\.csv: {says}"):
+            Priors(write(tmp_path, content, "sex.csv"))
+    with pytest.raises(InputError, match="there is no file or folder"):
+        Priors(tmp_path / "none.csv")
+    for chance in (True, None, float("nan"), float("inf")):
+        with pytest.raises(DataError, match="row 1: the probability is"):
+            read_chances(of_one(chance))
+    # Sums of numbers may be a rounding above 1.
+    row = {"sex": ["m"] * 3, "value": ["a", "b", "c"]}
+    Priors(pa.table({**row, "probability": [0.1, 0.2, 0.7 + 1e-10]}))
+    with pytest.raises(DataError, match=r"add up to 1\.00001, above 1"):
+        Priors(pa.table({**row, "probability": [0.1, 0.2, 0.70001]}))
+
+
+@pytest.mark.parametrize(
+    ("attributes", "smoothing", "says"),
+    [
+        ([], 0, r"attributes must be a list of columns, not \[\]"),
+        ([[]], 0, r"attributes must be a list of columns, not \[\]"),
+        ("sex", 0, "attributes must be a list of columns, not 'sex'"),
+        ([["sex"], "race"], 0, "attributes must be a list of columns, not "),
+        (["sex", "sex"], 0, "'sex', 'sex': one column plays two roles"),
+        (["sex", "disease"], 0, "one column plays two roles; the sensitive one is 'disease'"),
+        ([["sex"], ["sex"]], 0, "two tables for sex"),
+        (["gender"], 0, "no column 'gender'"),
+        (["sex"], -1, "smoothing must be 0 or more, not -1"),
+        (["sex"], "much", "'much' is not a number"),
+    ],
+)
+def test_what_cannot_be_learned(attributes, smoothing, says):
+    table = pa.table({"sex": ["m"], "race": ["x"], "disease": ["a"]})
+    with pytest.raises(InputError, match=says):
+        Priors.learn(table, attributes, "disease", smoothing=smoothing)

@@ -25,7 +25,9 @@ from foreknow.data.engines import units
 from foreknow.data.engines.duckdb_table import DuckTable
 from foreknow.data.people import bare_name
 from foreknow.errors import SchemaError
+from foreknow_judge.cases import chances_by_facts, worst_sum
 from foreknow_judge.errors import PolicyError, UnsupportedError
+from foreknow_judge.written import Written
 
 TABLES = range(20_000 if NIGHTLY else 160)
 ROLES = {"person": "who", "unit": "row", "quasi_identifiers": ["ward"], "sensitive": "ill"}
@@ -669,3 +671,10 @@ def test_missing_spellings_hide_no_household(tmp_path, asked_units, monkeypatch)
     path = large(tmp_path, 3, household=["NA" if i % 10 < 6 else f"H{i}" for i in homes])
     microdata = read(path, reading={"missing": ["NA"]})
     assert (microdata.n_people, microdata.shared) == (6000, ("household",))
+
+
+def test_cases_of_one_group_add():
+    table = table_of([("A", 0, "x"), ("A", 0, "y"), ("B", 0, "y")])
+    held = Written("generalized", ["ward"], "ill", {"release": table})
+    cells = chances_by_facts(held.held, {"x"}, 0, 0, 0)
+    assert worst_sum(held.held, held.groups_of("who", ()), *cells) == ("x", Fraction(2, 3))
