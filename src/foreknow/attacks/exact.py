@@ -178,13 +178,11 @@ def enumerated(
 def proved(worlds: Worlds, runs: Runs) -> Posteriors:
     """The bounds that a proof gives for a method that chooses at random.
 
-    An adversary who sees groups believes the frequencies in them. Groups of one label are one group
-    to a reader, who believes the mean of what they would believe of the groups behind it, as likely
-    as these are. That is the frequency in the one group if it can be no other, or if all groups are
-    equally large and anybody might be in any: then each of them holds the same on average. It is
-    never above what no group exceeds.
-
-    Of a method that holds the policy against those who know it, no posterior reaches a limit of it.
+    There are three cases. If the method is proved to keep the policy against those who know it, no
+    posterior reaches a limit. If posteriors are frequencies, and a reader can tell which people are
+    a group, or all groups are equally large, they are the frequencies seen. Else groups of one
+    label are one group to a reader, whose posterior is a mean over the groups that may be behind
+    it: it is at most the highest frequency of any group.
     """
     proof, mean = runs.proof, worlds.shares
     assert proof is not None

@@ -212,10 +212,8 @@ def _parts_sentences(attack: Attack, worlds: str, led: str) -> str:
         return f"{text}All parts were examined completely: the posteriors are exact."
     remaining_people = "them"
     if attack.n_settled:
-        settled_people, remaining_people = (
-            some(attack.n_settled, "person", "people"),
-            "the other parts",
-        )
+        settled_people = some(attack.n_settled, "person", "people")
+        remaining_people = "the other parts"
         text += (
             f"For {settled_people}, the part was examined completely: their posteriors are exact. "
         )

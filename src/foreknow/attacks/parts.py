@@ -344,10 +344,8 @@ class _Part:
             tables_and_cells = self._of_group(position, most_assignments // len(tables), clock)
             if tables_and_cells is None:
                 return None
-            tables, order = (
-                paired(tables, tables_and_cells[0]),
-                np.append(order, tables_and_cells[1]),
-            )
+            tables = paired(tables, tables_and_cells[0])
+            order = np.append(order, tables_and_cells[1])
         possible = self._possible(tables, self._shared(), order, clock)
         if possible is None:
             return None

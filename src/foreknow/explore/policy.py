@@ -271,10 +271,8 @@ def _columns(column_names: Any, before: Any, comments: Mapping[str, str]) -> Any
     if trivia is not None and isinstance(column_names, str) | isinstance(before, str):
         trivia.comment_ws = trivia.comment = ""  # it is of the column before
     if isinstance(column_names, str) and comments_of_columns[column_names][1]:
-        toml_item.trivia.comment_ws, toml_item.trivia.comment = (
-            "  ",
-            comments_of_columns[column_names][1],
-        )
+        toml_item.trivia.comment_ws = "  "
+        toml_item.trivia.comment = comments_of_columns[column_names][1]
     return toml_item
 
 

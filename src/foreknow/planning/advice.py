@@ -43,11 +43,9 @@ def advice_of(
 ) -> Iterator[str]:
     """Sentences where next to nothing is left: what costs so much, and what would keep more."""
     schema, weights = policy.needed_schema, policy.options.weights
-    in_one_group, lost, columns = (
-        kept_detail.groups == 1,
-        kept_detail.lost,
-        schema.quasi_identifiers,
-    )
+    in_one_group = kept_detail.groups == 1
+    lost = kept_detail.lost
+    columns = schema.quasi_identifiers
     worthless = len(lost) >= max(2, len(columns) - 1)
     much = in_one_group or worthless or kept_detail.loss(weights) >= _MUCH
     if not much and not lost:

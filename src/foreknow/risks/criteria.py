@@ -117,11 +117,9 @@ class Population:
         population._read = self._read if reads_alike else {}
         population.columns, population.expected = tuple(schema.quasi_identifiers), self.expected
         population.held = self.held
-        population.trees, population.orders, population.exact = (
-            dict(self.trees),
-            dict(self.orders),
-            dict(self.exact),
-        )
+        population.trees = dict(self.trees)
+        population.orders = dict(self.orders)
+        population.exact = dict(self.exact)
         for column, hierarchy in schema.hierarchies.items():
             if column not in schema.quasi_identifiers:
                 continue

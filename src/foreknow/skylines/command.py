@@ -191,11 +191,9 @@ def curves(
     with output.progress("Counting the release"):
         if level_of_column is None:
             opened_release = columns.release(release)
-            counts, name, column = (
-                opened_release.counts,
-                opened_release.name,
-                opened_release.sensitive,
-            )
+            counts = opened_release.counts
+            name = opened_release.name
+            column = opened_release.sensitive
         else:
             raw = columns.raw(release)
             counts = counts_at(raw, level_of_column)

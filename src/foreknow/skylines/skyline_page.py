@@ -243,10 +243,8 @@ def _every(report: SkylineReport, value: Label, corners: Sequence[Corner]) -> Fo
 
 def heat_figure(report: SkylineReport, value: Label, anchor: str) -> Figure:
     """The heat map of a value."""
-    title, heat = (
-        "How sure an adversary with that much knowledge can be",
-        skyline_heat(report, value),
-    )
+    title = "How sure an adversary with that much knowledge can be"
+    heat = skyline_heat(report, value)
     return Figure(anchor, title, heat, heat_caption(report, value), level=3)
 
 

@@ -170,7 +170,10 @@ class StatementQuery:
         return None if answer is None else answer * share
 
     def _alike(self, part: Part, person: int, code: int) -> tuple[int, int, Fraction]:
-        """Whom and what to ask instead, and the factor; the same for all who are exchangeable."""
+        """A person and a value whose chance is asked in place of these, and the factor to it.
+
+        They are the same for all people, and for all values, that are exchangeable.
+        """
         number = self.model.variable(person, code)
         assert number is not None  # the value occurs in their group
         pool = self.model.variables[number].pool

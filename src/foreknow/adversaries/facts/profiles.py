@@ -350,7 +350,10 @@ class Profiles:
         return (spare + (1.0 if self.kind is None else 1e-9)) * self.n / self.s
 
     def better_than(self, counterpart: Profiles) -> NDArray[np.bool_]:
-        """True for each profile that its counterpart does not dominate, or may not."""
+        """True for each profile that its counterpart does not dominate, or may not.
+
+        It is better for the adversary to have fewer people, more holders, or less slack.
+        """
         better = (
             (self.n < counterpart.n) | (self.s > counterpart.s) | self._has_less_slack(counterpart)
         )

@@ -82,10 +82,8 @@ def every_window(counts: GroupCounts, last: IntArray, l: int) -> Pieces:
 
 def windows_at(counts: GroupCounts, last: IntArray, l: int, places: IntArray) -> Pieces:
     """The pieces of each group in some windows."""
-    group, window = (
-        np.repeat(np.arange(counts.n_groups), len(places)),
-        np.tile(places, counts.n_groups),
-    )
+    group = np.repeat(np.arange(counts.n_groups), len(places))
+    window = np.tile(places, counts.n_groups)
     begins = np.searchsorted(_keys(counts), group * counts.n_values + window)
     return _pieces(counts, last, l, window, window, group, begins)
 
@@ -326,6 +324,7 @@ class WindowsMeasure(FactsMeasure):
         """None: no group can be refused without its windows."""
 
     def _profiles(self, counts: GroupCounts, groups: BoolArray | None = None) -> Profiles:
+        """Profiles of groups in windows, keyed by the part of the windows in place of a value."""
         windows = len(self.last)
         ends = -(-np.arange(1, self.n_parts + 1) * windows // self.n_parts) - 1
         columns: list[list[Any]] = [[], [], [], [], []]

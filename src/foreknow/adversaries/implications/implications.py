@@ -430,6 +430,7 @@ def _about_own(counts: GroupCounts, plan: Plan) -> Iterator[Implication]:
 def _about(
     counts: GroupCounts, group: int, frequent: list[Label], sizes: list[int]
 ) -> Iterator[Implication]:
+    """Implications that begin with people of a group: so many of each, by the commonest values."""
     label = counts.group_label(group)
     for person, size in enumerate(sizes, start=1):
         for value in frequent[:size]:

@@ -175,45 +175,59 @@ class Known:
 
         Against any of some codes, if there are some: then there is one value.
         """
-        ruled_out, n_known, _ = self.amounts
+        largest = int(shape.people.sum(axis=1).max())
+        n_known = min(self.amounts[1], largest)
+        amounts = self.amounts[0], n_known, min(links, max(largest - n_known, 0))
+        is_secret = np.isin(shape.values, codes)
+        if self.posteriors.mode == "joint":
+            odds, linked = self._odds_by_value(shape, is_secret, amounts)
+        else:
+            odds, linked = self._odds_or_not(shape, amounts)
+        by_cell = odds.shape
+        if codes:
+            odds, linked = _odds_of_any(odds, is_secret), _odds_of_any(linked, is_secret)
+        nobody = np.where(np.isfinite(odds), 0.0, np.inf)  # of links to more people than there are
+        of_links = [*linked, *([nobody] * (links - len(linked)))]
+        odds = np.broadcast_to(odds, by_cell).swapaxes(1, 2)
+        return odds, np.array(of_links).reshape(links, *nobody.shape).swapaxes(2, 3)
+
+    def _odds_by_value(
+        self, shape: _Shape, is_secret: BoolArray, amounts: Amounts
+    ) -> tuple[FloatArray, FloatArray]:
+        """The odds of `_odds_of` where people have one of all values, some values at a time.
+
+        Results are by case, value and signature; of linked people, one after another before these.
+        """
         people, counts = shape.people, shape.counts  # (cases, signatures), (cases, values)
-        n_values, largest = counts.shape[1], int(people.sum(axis=1).max())
-        n_known = min(n_known, largest)
-        linked_people = min(links, max(largest - n_known, 0))
+        n_values = counts.shape[1]
+        chances = self.matrix.chances[shape.signatures[:, None, :], shape.values[:, :, None]]
+        amounts = min(amounts[0], n_values - 1), *amounts[1:]
+        step = max(_MOST_NUMBERS // (n_values * int(people.sum(axis=1).max()) * len(people)), 1)
+        odds_of_parts, linked_of_parts = [], []
+        for start in range(0, n_values, step):
+            rows = slice(start, start + step)
+            odds, linked = least_odds(people, counts, chances, is_secret, amounts, rows)
+            odds_of_parts.append(odds)
+            linked_of_parts.append(linked)
+        return np.concatenate(odds_of_parts, axis=1), np.concatenate(linked_of_parts, axis=2)
+
+    def _odds_or_not(self, shape: _Shape, amounts: Amounts) -> tuple[FloatArray, FloatArray]:
+        """The odds of `_odds_of` where people have each value or not: a case of two for each."""
+        ruled_out, n_known, n_linked = amounts
+        counts, n_values = shape.counts, shape.counts.shape[1]
         cells = shape.signatures[:, None, :], shape.values[:, :, None]
         chances = self.matrix.chances[cells]  # (cases, values, signatures)
-        secret = np.isin(shape.values, codes)
-        if self.posteriors.mode == "joint":
-            amounts = min(ruled_out, n_values - 1), n_known, linked_people
-            step = max(_MOST_NUMBERS // (n_values * largest * len(people)), 1)
-            odds_of_parts, linked_of_parts = [], []
-            for start in range(0, n_values, step):
-                rows = slice(start, start + step)
-                part = least_odds(people, counts, chances, secret, amounts, rows)
-                odds_of_parts.append(part[0])
-                linked_of_parts.append(part[1])
-            odds = np.concatenate(odds_of_parts, axis=1)
-            linked = np.concatenate(linked_of_parts, axis=2)
-        else:  # each value by itself, of which all others are one: a case for each value
-            other_counts = people.sum(axis=1)[:, None] - counts
-            people = np.repeat(people, n_values, axis=0)
-            pairs = np.stack([chances, self.matrix.complements[cells]], axis=2)
-            pairs = pairs.reshape(-1, 2, chances.shape[2])
-            none, first = np.zeros((len(pairs), 2), dtype=bool), slice(0, 1)
-            remaining = _left(counts, other_counts, ruled_out)
-            of_target = np.stack([counts, remaining], axis=2).reshape(-1, 2)
-            of_linked = np.stack([counts, other_counts], axis=2).reshape(-1, 2)
-            odds, _ = least_odds(people, of_target, pairs, none, (0, n_known, 0), first)
-            amounts = 0, n_known, linked_people
-            _, linked = least_odds(people, of_linked, pairs, none, amounts, first)
-            odds = odds.reshape(chances.shape)
-            linked = linked.reshape(linked_people, *chances.shape)
-        if codes:
-            odds, linked = _odds_of_any(odds, secret), _odds_of_any(linked, secret)
-        nobody = np.where(np.isfinite(odds), 0.0, np.inf)  # of links to more people than there are
-        of_links = [*linked, *([nobody] * (links - linked_people))]
-        odds = np.broadcast_to(odds, chances.shape).swapaxes(1, 2)
-        return odds, np.array(of_links).reshape(links, *nobody.shape).swapaxes(2, 3)
+        other_counts = shape.people.sum(axis=1)[:, None] - counts
+        people = np.repeat(shape.people, n_values, axis=0)
+        pairs = np.stack([chances, self.matrix.complements[cells]], axis=2)
+        pairs = pairs.reshape(-1, 2, chances.shape[2])
+        none, first = np.zeros((len(pairs), 2), dtype=bool), slice(0, 1)
+        remaining = _left(counts, other_counts, ruled_out)
+        of_target = np.stack([counts, remaining], axis=2).reshape(-1, 2)
+        of_linked = np.stack([counts, other_counts], axis=2).reshape(-1, 2)
+        odds, _ = least_odds(people, of_target, pairs, none, (0, n_known, 0), first)
+        _, linked = least_odds(people, of_linked, pairs, none, (0, n_known, n_linked), first)
+        return odds.reshape(chances.shape), linked.reshape(n_linked, *chances.shape)
 
     def bound(self, codes: Sequence[int], case: int, place: int) -> Fraction | None:
         """The bound of some values for people of one signature of a case, as a fraction.
@@ -314,10 +328,8 @@ class Known:
     def _shapes(self, wanted_cases: IntArray) -> Iterator[_Shape]:
         """Batches of cases with as many signatures, values and people, as memory allows."""
         cases = self.posteriors.cases
-        rows, columns = (
-            np.diff(cases.offsets)[wanted_cases],
-            np.diff(cases.value_offsets)[wanted_cases],
-        )
+        rows = np.diff(cases.offsets)[wanted_cases]
+        columns = np.diff(cases.value_offsets)[wanted_cases]
         sizes = cases.sizes[wanted_cases]
         kinds = rows * (int(columns.max(initial=0)) + 1) + columns
         kinds = kinds * (int(sizes.max(initial=0)) + 1) + sizes

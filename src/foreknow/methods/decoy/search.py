@@ -334,7 +334,12 @@ class Search:
     # ---- what is tried -------------------------------------------------------------------------
 
     def choose_cuts(self) -> TriedCuts:
-        """Choose one cut of each group, from what is known of it, and how many decoys it needs."""
+        """Choose one cut of each group, from what is known of it, and how many decoys it needs.
+
+        Cuts are looked at by falling worth, some turns at a time. The best one promises most: its
+        worth times the chance that all its decoys are safe. A group waits no longer once a cut of
+        it is as good as sure.
+        """
         groups = np.arange(self.n_groups)
         cuts_of_attributes = []
         for column, codes in zip(self.attributes, self.codes, strict=True):
@@ -348,7 +353,7 @@ class Search:
         order = np.argsort(-worth, axis=1, kind="stable")[:, :_MOST]
         share = np.bincount(self.node, self.weights, self.n_groups) / len(self.point)
         min_chance = _CHANCES[0] + (_CHANCES[-1] - _CHANCES[0]) * np.sqrt(share)  # (groups,)
-        # Of each group, the cut that promised most so far, what it promised, and along what.
+        # For each group, the cut that promises most so far, along which column, and its promise.
         best_cut, along = np.full((2, self.n_groups), -1)
         best_score = np.full(self.n_groups, -np.inf)
         waiting, strayed = decoys > 0, Strayed.of(forms)
@@ -374,14 +379,25 @@ class Search:
             attribute = candidates.attribute[best_cut[better]]
             along[better] = np.where(sure[better, turn], attribute, -1)
             waiting &= ~sure.any(axis=1)
-        chosen = best_cut >= 0
-        points, group = np.flatnonzero(chosen[self.node]), np.flatnonzero(chosen)
-        part, group_of_part, people = self._parts(points, candidates, best_cut)
+        return self._cut(candidates, best_cut, decoys, deals, along)
+
+    def _cut(
+        self,
+        candidates: Candidates,
+        cut: IntArray,
+        decoys: IntArray,
+        deals: IntArray,
+        along: IntArray,
+    ) -> TriedCuts:
+        """Cut each group by one of the candidates; groups of -1 stay whole."""
+        is_cut = cut >= 0
+        points, group = np.flatnonzero(is_cut[self.node]), np.flatnonzero(is_cut)
+        part, group_of_part, people = self._parts(points, candidates, cut)
         child = np.full(len(self.node), -1, dtype=np.int64)
         child[points] = part
-        owner, bags = (np.cumsum(chosen) - 1)[group_of_part], self.bags_of(child, len(people))
-        amounts, attribute = (decoys[group], deals[group]), along[group]
-        return TriedCuts(group, *amounts, child, owner, people, bags, attribute)
+        owner, bags = (np.cumsum(is_cut) - 1)[group_of_part], self.bags_of(child, len(people))
+        amounts = decoys[group], deals[group]
+        return TriedCuts(group, *amounts, child, owner, people, bags, along[group])
 
     def _worth(
         self, gains: NDArray[np.float64], along: IntArray, room: NDArray[np.float64]

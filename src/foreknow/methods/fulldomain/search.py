@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.arrays import BoolArray, IntArray
+from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.methods.fulldomain.lattice import SAFE, UNKNOWN, UNSAFE, Lattice
 from foreknow.methods.fulldomain.losses import Loss
 from foreknow.methods.fulldomain.rollup import Rollup, View
@@ -73,17 +73,10 @@ class Order:
         follows = may_refute is not None
         nodes = np.flatnonzero(marks if may_refute is None else marks | may_refute)
         self._count(marks, order is None)
-        if order is None:
-            n_settled = self._above[nodes]
-        else:
-            before = np.cumsum(marks[order.nodes])
-            n_settled = before[-1] + 1 - before[order.places[nodes]]
+        gain, hopeless = self._gains(nodes, marks, order)
         below = self._below[nodes] if follows else np.ones(len(nodes))
-        rank = self._rank[nodes]
-        safe = (self._safe[0] / self._safe.sum(axis=0))[rank]
-        hopeless = (self._hopeless[0] / self._hopeless.sum(axis=0))[rank]
-        gain = safe * np.where(marks[nodes], n_settled, 0) ** _WEIGHT
         score = gain + hopeless * below**_WEIGHT
+        # Numbers of nodes below may be stale, but only too high: count those of the best anew.
         best, best_score = -1, -1.0
         for _ in range(_TRIES if follows else 1):
             place = int(score.argmax())
@@ -91,7 +84,6 @@ class Order:
                 break
             number = int(nodes[place])
             if follows:
-                # What was counted before can only have become less.
                 exact = int(np.count_nonzero(self._lattice.below(marks, number)))
                 self._below[number] = exact
                 score[place] = gain[place] + hopeless[place] * exact**_WEIGHT
@@ -104,6 +96,23 @@ class Order:
         if not follows:
             return [best, *likely[likely != best][: n_nodes - 1].tolist()]
         return self._with_others(best, likely.tolist(), marks, n_nodes)
+
+    def _gains(
+        self, nodes: IntArray, marks: BoolArray, order: _Bounds | None
+    ) -> tuple[FloatArray, FloatArray]:
+        """The expected gain of each node by being safe, and the chance that it is hopeless.
+
+        It is safe with so much a chance as nodes of its rank were, and then settles others.
+        """
+        if order is None:
+            n_settled = self._above[nodes]
+        else:
+            before = np.cumsum(marks[order.nodes])
+            n_settled = before[-1] + 1 - before[order.places[nodes]]
+        rank = self._rank[nodes]
+        safe = (self._safe[0] / self._safe.sum(axis=0))[rank]
+        hopeless = (self._hopeless[0] / self._hopeless.sum(axis=0))[rank]
+        return safe * np.where(marks[nodes], n_settled, 0) ** _WEIGHT, hopeless
 
     def _with_others(
         self, best: int, likely: list[int], marks: BoolArray, n_nodes: int

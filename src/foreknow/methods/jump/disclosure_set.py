@@ -284,10 +284,11 @@ def rows_of(groups: Sequence[Sequence[int]], codes: Sequence[int]) -> dict[int, 
 def _stopped(
     blocks: Sequence[BlockTables], needs: Needs, budget: Budget, stops: Callable[[Seen], bool]
 ) -> tuple[int, list[dict[Seen, int]]]:
-    """How many tables are stopped; and for each block, by what is seen of it, with how many others.
+    """How many tables are stopped; and for each block, by what is seen of it, in how many tables.
 
-    Two passes over the blocks: forwards, how many tables there are up to each block by what is seen
-    of them together (`ahead`); backwards, how many of those to come are stopped (`values`).
+    A table is stopped by what is seen of all its blocks together. Forwards, `ahead` has for each
+    block how many ways there are to fill the blocks before it, by what is seen of these. Backwards,
+    `values` has how many ways to fill the others end in a table that is stopped.
     """
     none: dict[EarlierNeed, Any] = {
         EarlierNeed.PERMUTATION: True,
@@ -297,7 +298,7 @@ def _stopped(
     steps: list[dict[tuple[Seen, Seen], Seen]] = []
     for block in blocks:
         reached: dict[Seen, int] = {}
-        step: dict[tuple[Seen, Seen], Seen] = {}
+        step: dict[tuple[Seen, Seen], Seen] = {}  # from what was seen before and of this block
         for before, weight in ahead[-1].items():
             for end, ways in block.ends.items():
                 combined = tuple(map(_both, before, end))
@@ -423,10 +424,11 @@ class BlockTables:
         """
         values = [weight_of.get(end, 0) for end in self._done]  # of each state after the layer
         totals = [[0] * len(self.block.sizes) for _ in self.classes]
-        for layer in range(len(self._layers) - 1, -1, -1):  # backwards along the same steps
+        for layer in range(len(self._layers) - 1, -1, -1):
             which, cells, edges = self._layers[layer]
             sources, flow = self._weights[layer], 0
             before = [0] * len(sources)
+            # An edge gives these cells to k values of a class, in `factor` ways.
             for source, target, factor, k in edges:
                 if values[target]:
                     value = values[target] * factor

@@ -55,7 +55,11 @@ def plan_rda(sizes: IntArray, l: int) -> Plan:
 
 
 class _Drawing:
-    """The colours while people are drawn, from `first` on by size: `less` is minus that."""
+    """The colours while people are drawn, the largest first.
+
+    `less` is minus the number of people that each has left, so that it rises; colours before
+    `first` have nobody left.
+    """
 
     def __init__(self, sizes: IntArray, l: int) -> None:
         self.l = l
@@ -67,7 +71,7 @@ class _Drawing:
         self.done = 0
 
     def run(self) -> None:
-        """Draw while there are at least l colours."""
+        """Fill groups, always with the largest colours, while at least l have people left."""
         while self._enough():
             if self.less[self.first] == -1:
                 self._singles()
@@ -111,10 +115,8 @@ class _Drawing:
     def _between(self, max_size: int, min_size: int) -> tuple[int, int, int]:
         """The places of the other colours of some sizes, and how many of them each group takes."""
         other_sizes = self.less[self.first + 1 :]
-        low, high = (
-            np.searchsorted(other_sizes, -max_size, "left"),
-            np.searchsorted(other_sizes, -min_size, "right"),
-        )
+        low = np.searchsorted(other_sizes, -max_size, "left")
+        high = np.searchsorted(other_sizes, -min_size, "right")
         return self.first + 1 + int(low), self.first + 1 + int(high), self.l - 1 - int(low)
 
     def _turns(self, top: int) -> tuple[int, int, int, int, int]:

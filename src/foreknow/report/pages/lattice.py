@@ -210,10 +210,8 @@ def lattice_figure(result: LatticeResult) -> Chart:
         places = [i for i, node_kind in enumerate(kinds) if node_kind == kind]
         if places:
             name = f"{name}: {number(len(places))}" if kind != "chosen" else name
-            points, size = (
-                (x[places].tolist(), y[places].tolist()),
-                size if has_lines or size > 0.9 else size / 2,
-            )
+            points = (x[places].tolist(), y[places].tolist())
+            size = size if has_lines or size > 0.9 else size / 2
             texts = [_hover(result, nodes[i]) for i in places]
             hollow = kind in ("unknown", "suppressing")
             data.append(Series(*points, name, color, texts, symbol, size=size, open=hollow))
