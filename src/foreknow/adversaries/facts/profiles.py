@@ -776,7 +776,7 @@ def _by_frequency(bag: dict[Label, int]) -> list[Label]:
 
 
 def _some(bag: dict[Label, int], n_people: int) -> dict[Label, int]:
-    """At most `k` people of a bag, the most frequent values first."""
+    """At most `n_people` people of a bag, the most frequent values first."""
     chosen: dict[Label, int] = {}
     for value in _by_frequency(bag):
         if n_people <= 0:

@@ -89,7 +89,10 @@ class Known:
     # ---- values that the target does not have, exactly ------------------------------------
 
     def _ruled_out(self, codes: Sequence[int]) -> Bounds:
-        """The bounds if only values are ruled out: the most likely of the others."""
+        """The bounds if only values are ruled out: the most likely of the others.
+
+        What has a chance p becomes p / (p + q), where q is the chance of the values that are left.
+        """
         upper, lower = self.posteriors.upper(), self.posteriors.lower()
         high, low, l = np.zeros_like(upper), np.zeros_like(upper), self.amounts[0]
         for shape in self._shapes(np.arange(self.posteriors.cases.n_groups)):

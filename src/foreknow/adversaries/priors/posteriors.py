@@ -254,11 +254,12 @@ def batches(
         item = np.repeat(part, items.amounts.ravel()).reshape(len(chunk), len(level))
         last = np.diff(item, axis=1, append=-1) != 0
         n_values = np.diff(cases.value_offsets)[chunk, None, None]
-        place, kind = np.take_along_axis(items.places, item, axis=1)[:, :, None], kinds.places
-        cell_place = (
-            kind[:, None, :] * n_values + place if turned else place * n_values + kind[:, None, :]
-        )
-        cells = offsets[chunk][:, None, None] + cell_place
+        item_place = np.take_along_axis(items.places, item, axis=1)[:, :, None]
+        kind_place = kinds.places[:, None, :]
+        signature, value = (kind_place, item_place) if turned else (item_place, kind_place)
+        # The cell of each case, level and kind.
+        cells = offsets[chunk][:, None, None] + signature * n_values + value
+        # What is read at each level: the cases with an item that ends there, and its cells.
         reads = []
         for i in np.flatnonzero(last.any(axis=0)).tolist():
             who = np.flatnonzero(last[:, i])

@@ -124,7 +124,7 @@ class BestFirst:
             losses = self._least[high]
         at_once = low == high
         if judge.monotone and not self._is_hopeless(high):
-            # Where nobody may be suppressed, all below it follow from it.
+            # Its verdict settles nodes below if nobody may be suppressed; else it may be the best.
             at_once |= not judge.most or self._may_be_best(self._box(high, high, 0.0, losses))
         if at_once:
             self.check(high)

@@ -128,7 +128,7 @@ class AuditPage(Page[Audit]):
 
     @property
     def mood(self) -> Mood:
-        """How it ends."""
+        """The mood of the page: whether all requirements hold."""
         audit = self.result
         limits = audit.limits_inference and not audit.scope.foreign
         return mood_of(not audit.failures, limits)
