@@ -717,3 +717,10 @@ def test_hidden_codes_become_missing(tmp_path):
     made = fk.publish(path, tomllib.loads(text.replace("# missing = [", "missing = [")))
     assert made.audit.safe
     assert {*made.to_arrow()["ill"].to_pylist()} == {"1", "2", "3", "4", "missing"}
+
+
+@pytest.mark.parametrize("ages", [[*range(20, 59), "9" * 400], [*range(20, 59), "9" * 30 + ".25"]])
+def test_numbers_that_no_float_holds(ages, tmp_path):
+    rows = (f"{i},{age},{'fm'[i % 2]},{'ABC'[i % 3]}" for i, age in enumerate(ages))
+    (tmp_path / "table.csv").write_text("\n".join(["id,age,sex,ill", *rows]))
+    assert fk.suggest_policy(tmp_path / "table.csv")

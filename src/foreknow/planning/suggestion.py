@@ -120,6 +120,7 @@ _NUMERIC = re.compile(r"-?\d+([.,]\d+)?([eE][-+]?\d+)?")
 _DECIDE = "DECIDE"
 _WORDING = "its wording has"
 _NAMED = "you named it"
+_LARGEST = 1e300  # of numbers that a hierarchy is proposed for
 _FEW_VALUES_LEFT = "others might know it: it has few values"
 _NONE_LEFT = "others might know it: none is left"
 _WIDTH = 94  # of comments
@@ -957,8 +958,8 @@ def _hierarchy(profile: Profile) -> tuple[Mapping[str, Any] | None, Any, str]:
         levels = ["month", "year", "decade"] if long else ["month", "quarter", "year"]
         return {"dates": levels}, None, ""
     if profile.kind == "number":
-        if not np.isfinite([float(profile.domain[0]), float(profile.domain[-1])]).all():
-            return None, None, "it has numbers that are not finite"
+        if not all(-_LARGEST < end < _LARGEST for end in (profile.domain[0], profile.domain[-1])):
+            return None, None, "it has numbers that are not finite, or too large"
         are_whole = all(value == int(value) for value in profile.domain[:1000])
         if are_whole and _POSTAL.keys() & words_of(profile.name) and _lost_zeros(profile):
             ask = (

@@ -52,14 +52,21 @@ def _beyond(values: Sequence[Any]) -> list[Any]:
             far = far and others[0] in (0, 1) and len(values) <= _FEW_OF_ONE_DIGIT
         else:
             far = far and others[0] >= 0 and 2 * others[-1] < codes[0]
-        if far and all(value == value // 1 for value in others):
+        if far and all(map(_is_whole, others)):
             return list(codes)
     return []
 
 
 def _text(value: Any) -> str:
     """A whole number without decimals, as the code that it is."""
-    return str(int(value)) if value == value // 1 else str(value)
+    return str(int(value)) if _is_whole(value) else str(value)
+
+
+def _is_whole(value: Any) -> bool:
+    try:
+        return bool(value == int(value))
+    except (OverflowError, ValueError):  # it is not finite
+        return False
 
 
 @dataclass(frozen=True)
