@@ -222,10 +222,6 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
         """The counts of the values of a group, highest first."""
         return tuple(self.sorted_counts[self.starts[place] : self.starts[place + 1]].tolist())
 
-    def shares(self) -> NDArray[np.float64]:
-        """For each cell, the share of its group that has the value."""
-        return np.asarray(self.counts / self.people[self.of_group])
-
     @cached_property
     def totals(self) -> Ints:
         """How many people have each value, over all groups."""

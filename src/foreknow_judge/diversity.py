@@ -33,7 +33,7 @@ def gauge_l_diversity(groups: GroupBags, settings: LDiversitySettings) -> Measur
         group = int(groups.n_values.argmin())
         holds = bool(groups.n_values[group] >= limit)
         return Measured(Fraction(int(groups.n_values[group])), groups.group(group), holds)
-    shares = groups.shares()
+    shares = groups.counts / groups.people[groups.of_group]
     numbers = np.exp(groups.sum_by_group(-shares * np.log(shares)))
     # Floats find the groups that may be least diverse, since logarithms are not whole numbers: a
     # sum of n terms is off by at most n * 2^-50, which is 1e-9 for a million values in a group.

@@ -109,7 +109,9 @@ def count_rows(
     for key in keys:
         if not _PLAIN.fullmatch(kinds[key]):
             raise DataError("ambiguous-type", kinds[key])
-    inner = [f"{_told_apart(key, kinds[key])} AS {key}" for key in keys]
+    # Floats are grouped as texts, so that 0.0 and -0.0 differ.
+    floats = [key for key in keys if kinds[key] in ("FLOAT", "DOUBLE")]
+    inner = [f"CAST({key} AS VARCHAR) AS {key}" if key in floats else key for key in keys]
     which, by = "0", ", ".join(keys)
     if len(sights) > 1:
         which = f"GROUPING({by})"
@@ -148,11 +150,6 @@ def count_rows(
 def has_few_texts(file: File | None) -> bool:
     """True if a file is a CSV file of so few bytes that its texts are soon read without Arrow."""
     return isinstance(file, CsvFile) and file.path.stat().st_size <= _SMALL
-
-
-def _told_apart(key: str, kind: str) -> str:
-    """The SQL by which DuckDB groups a column: floats as texts, so that 0.0 and -0.0 differ."""
-    return f"CAST({key} AS VARCHAR)" if kind in ("FLOAT", "DOUBLE") else key
 
 
 def _encoded(columns: Sequence[Any]) -> list[Any]:

@@ -142,10 +142,6 @@ def _worst_beside(question: Question, l: int, k: int) -> Worst:
     return Worst.among(cases, False)
 
 
-def _judge_implications(question: Question, settings: AmountSettings) -> Worst:
-    return worst_implications(question.held, question.about, settings.k)
-
-
 def _judge_negations(question: Question, settings: AmountSettings) -> Worst:
     """The worst case of k negations: about the target, they are k values ruled out.
 
@@ -208,7 +204,7 @@ def _least_prior(question: Question, settings: PriorSettings) -> Fraction | None
 
 VERIFIERS: dict[str, Judge] = {
     "facts": Judge(_judge_facts, of_several=True, of_windows=True, of_rules=True),
-    "implications": Judge(_judge_implications),
+    "implications": Judge(lambda q, settings: worst_implications(q.held, q.about, settings.k)),
     "negations": Judge(_judge_negations, of_windows=True, of_rules=True),
     "priors": Judge(_judge_priors, relative=True, bounded=_are_exchanges, least=_least_prior),
 }

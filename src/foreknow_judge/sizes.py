@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from operator import itemgetter
 
 from foreknow_judge.counting import GroupBags, Measured, distinct, sums_at
 from foreknow_judge.errors import CertificateError
@@ -28,16 +29,16 @@ def gauge_k_anonymity(
     """
     if isinstance(settings, int):
         return gauge_size(groups, settings)
-    worst: tuple[int, int] | None = None
+    sizes_and_groups = []
     for names in settings.of:
         if not isinstance(names, list) or not names or not {*names} <= {*columns}:
             raise CertificateError("wrong-setting", "k_anonymity")
         names = [*({cohort} & {*columns}), *names]
-        _, sort = distinct(*(groups.labels[columns.index(name)].codes for name in names))
-        n_alike = sums_at(sort, groups.people, int(sort.max()) + 1)
-        group = int(n_alike[sort].argmin())
-        size_and_group = int(n_alike[sort[group]]), group
-        worst = size_and_group if worst is None or size_and_group[0] < worst[0] else worst
-    if worst is None:
+        _, kind = distinct(*(groups.labels[columns.index(name)].codes for name in names))
+        n_alike = sums_at(kind, groups.people, int(kind.max()) + 1)[kind]
+        group = int(n_alike.argmin())
+        sizes_and_groups.append((int(n_alike[group]), group))
+    if not sizes_and_groups:
         raise CertificateError("wrong-setting", "k_anonymity")
-    return Measured(Fraction(worst[0]), groups.group(worst[1]), worst[0] >= settings.k)
+    fewest, group = min(sizes_and_groups, key=itemgetter(0))
+    return Measured(Fraction(fewest), groups.group(group), fewest >= settings.k)

@@ -491,6 +491,11 @@ def _judge_files(
         if not problems:
             raise CertificateError("not-verified", requirements.lacking)
         problems += Problem.each("not-verified", [requirements.lacking])
+    claimed = Scope()
+    if own_policy is None:  # what the files cannot show
+        scope_of_files = certificate.scope
+        claimed = read_scope({key: scope_of_files[key] for key in CLAIMED if key in scope_of_files})
+        claimed = replace(claimed, method=None) if claimed.method == NOT_JUDGED else claimed
     verification = Verification(
         files=(place.given.name,) if [*place.opened] == [place.given] else tuple(certificate.files),
         people=people,
@@ -506,7 +511,7 @@ def _judge_files(
         to_keep=tuple(name for name in place.others if name in FOR_THE_OWNER),
         claimed=tuple(certificate.notes) if own_policy is None else (),
         scope=scope,
-        claimed_scope=Scope() if own_policy is not None else _claims(certificate.scope),
+        claimed_scope=claimed,
         semantics=certificate.semantics,
         sensitives=certificate.sensitives,
         counts_people=scope.cases and bool(certificate.schema.get("person")),
@@ -569,9 +574,3 @@ def written_of(certificate: Certificate, tables: Table, populations: Table) -> W
         delimiter=certificate.delimiter,
         commas=certificate.commas,
     )
-
-
-def _claims(certified: Table) -> Scope:
-    """The claims of a certificate that its files cannot show."""
-    claims = read_scope({key: certified[key] for key in CLAIMED if key in certified})
-    return replace(claims, method=None) if claims.method == NOT_JUDGED else claims

@@ -45,7 +45,7 @@ from foreknow_judge.kinds import PopulationSettings
 from foreknow_judge.numbers import as_fraction, read_number
 from foreknow_judge.population import Population
 
-_COUNT = re.compile(r"[1-9][0-9]{0,14}")
+_COUNT = re.compile(r"[1-9][0-9]{0,14}")  # a whole number from 1
 
 
 # The formula for multisets raises to powers of this size; larger ones would take forever.
@@ -345,7 +345,8 @@ def _read_tally(release: Written, sensitive: str, known_columns: Sequence[str]) 
     columns_beside = [name for name in columns_of_part if name not in (*known_columns, sensitive)]
     rows = release.count_rows(part, [*known_columns, *columns_beside, sensitive, "count"])
     values, amounts = rows.column(sensitive), rows.column("count")
-    amount = np.array([_amount(text) for text in amounts.texts], np.int64)
+    numbers = [int(text) if text and _COUNT.fullmatch(text) else 0 for text in amounts.texts]
+    amount = np.array(numbers, np.int64)  # 0 for a text that is no number
     counts = amount[amounts.codes]
     wrong = counts == 0
     if values.lacks:
@@ -370,11 +371,6 @@ def _read_tally(release: Written, sensitive: str, known_columns: Sequence[str]) 
             name = group_name(groups.group(int(np.argmax(large))))
             raise CertificateError("too-large", f"group {name}")
     return groups
-
-
-def _amount(text: str | None) -> int:
-    """The whole number from 1 that a text of at most 15 digits holds; 0 for any other text."""
-    return int(text) if text is not None and _COUNT.fullmatch(text) else 0
 
 
 def group_name(group: Sequence[str | None]) -> str:
