@@ -34,8 +34,8 @@ from foreknow_judge.documents import decode_utf8, from_json, read_bytes
 from foreknow_judge.errors import CertificateError, InputError, UnsupportedError
 from foreknow_judge.file_names import CERTIFICATE
 from foreknow_judge.grammar import (
-    Amount,
     CertifiedTable,
+    Count,
     FileFormat,
     Form,
     Names,
@@ -150,7 +150,7 @@ def _policy(table: Any, info: ValidationInfo) -> _Policy:
 class _Finding(Settings):
     """A `Verdict`; null for what the owner keeps, and no key for what a criterion does not have."""
 
-    requirement: Amount
+    requirement: Count
     judged: dict[str, Any]
     below: _Limit | None = None
     at_most: _Limit | None = None
@@ -168,7 +168,7 @@ class _After(Settings):
     """A release that was published before."""
 
     certificate: Digest
-    people: Amount
+    people: Count
 
 
 @cache
@@ -214,8 +214,8 @@ class Certificate:
     groups: Names
     sensitive: str
     semantics: Semantics | dict[str, Semantics] = "single"
-    people: Amount
-    n_groups: Amount
+    people: Count
+    n_groups: Count
     escaped: bool = False
     files: dict[str, Digest] = field(default_factory=dict)
     method: dict[str, Any]

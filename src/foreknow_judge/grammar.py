@@ -16,7 +16,6 @@ from pydantic import (
     ConfigDict,
     Field,
     Strict,
-    WithJsonSchema,
     create_model,
     model_validator,
 )
@@ -43,7 +42,7 @@ def each_once(names: S) -> S:
     return names
 
 
-Amount: TypeAlias = Annotated[int, Strict(), Field(ge=0, le=10**18)]  # True is not a number
+Count: TypeAlias = Annotated[int, Strict(), Field(ge=0, le=10**18)]  # of people or rows; not True
 Flag: TypeAlias = Annotated[bool, Strict()]
 Names: TypeAlias = Annotated[tuple[str, ...], LISTED, AfterValidator(each_once)]
 T = TypeVar("T", bound=Settings)
@@ -59,7 +58,6 @@ _ALONE = {
     "any_of": "; any_of is one secret",
     "values": "",
 }
-_SETS = {"anyOf": [{"type": kind} for kind in ("array", "object", "string")]}
 
 
 class Secret(NamedTuple):
@@ -93,7 +91,7 @@ class RequireTable(Settings):
     name: str | None = None
     values: tuple[Any, ...] | None = None
     excluded: tuple[Any, ...] = Field(default=(), alias="except")
-    any_of: Annotated[Any, WithJsonSchema(_SETS)] = None
+    any_of: Any = None
     within: Any = None
     sensitive: str | None = None
     knowing: tuple[Any, ...] | None = None

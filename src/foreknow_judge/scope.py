@@ -9,13 +9,13 @@ from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
 from pydantic import Field
 
 from foreknow_judge.frozen import set_fields
-from foreknow_judge.grammar import LISTED, Amount, Flag, Names
+from foreknow_judge.grammar import LISTED, Count, Flag, Names
 from foreknow_judge.json_values import Plain
 
 T = TypeVar("T")
 Listed: TypeAlias = Annotated[tuple[T, ...], LISTED]
 Pairs: TypeAlias = Listed[Annotated[tuple[str, str], LISTED]]
-Of: TypeAlias = Annotated[tuple[Amount, Amount], LISTED]  # so many of so many
+Of: TypeAlias = Annotated[tuple[Count, Count], LISTED]  # so many of so many
 OfMethod: TypeAlias = Annotated[
     str, Field(pattern=r"^(not judged|as required|frequencies|at most [0-9/]{1,99})\z")
 ]
@@ -57,15 +57,15 @@ class Claimed:
         in how many groups all values are within 10% of each other, or 30 days.
     """
 
-    left_out: Amount | None = None
+    left_out: Count | None = None
     method: OfMethod | None = None
-    people_suppressed: Amount = 0
+    people_suppressed: Count = 0
     shared: Names = ()
     numbers: Names = ()
     word: Names = ()
     several_answers: Pairs = ()
     amounts: Names = ()
-    near: Listed[Annotated[tuple[str, str, str, Amount, Amount], LISTED]] = ()
+    near: Listed[Annotated[tuple[str, str, str, Count, Count], LISTED]] = ()
 
 
 # Of these a certificate is the only source.
@@ -90,11 +90,11 @@ class Sizes:
         Columns that make groups but show nothing, since they are ``*`` everywhere.
     """
 
-    lacking: Mapping[str, Amount] = field(default_factory=dict)
-    smallest_group: Amount = 0
-    groups_of_one: Amount = 0
-    without_value: Amount = 0
-    without: Mapping[str, Amount] = field(default_factory=dict)
+    lacking: Mapping[str, Count] = field(default_factory=dict)
+    smallest_group: Count = 0
+    groups_of_one: Count = 0
+    without_value: Count = 0
+    without: Mapping[str, Count] = field(default_factory=dict)
     suppressed: Names | None = None
 
 
@@ -136,16 +136,16 @@ class Values:
         Values that are not numbers, and so are in no range, if a requirement is about ranges.
     """
 
-    unprotected: Mapping[str, Amount] = field(default_factory=dict)
+    unprotected: Mapping[str, Count] = field(default_factory=dict)
     unrequired: Names = ()
     values_and_people: Of | None = None
     crowded: Mapping[str, Of] = field(default_factory=dict)
     apart: Names = ()
-    more_apart: Amount = 0
+    more_apart: Count = 0
     alike: Listed[Annotated[Names, Field(min_length=2)]] = ()
     extremes: Listed[
         Annotated[
-            tuple[str, Annotated[str, Field(pattern=r"^(lowest|highest)\z")], str, Amount, Amount],
+            tuple[str, Annotated[str, Field(pattern=r"^(lowest|highest)\z")], str, Count, Count],
             LISTED,
         ]
     ] = ()
@@ -223,8 +223,8 @@ class Grounds:
     cases: Flag = False
     open: Names = ()
     foreign: Names = ()
-    releases: Listed[Annotated[tuple[str, Amount], LISTED]] = ()
-    earlier: tuple[Amount, ...] = ()
+    releases: Listed[Annotated[tuple[str, Count], LISTED]] = ()
+    earlier: tuple[Count, ...] = ()
     written: Mapping[str, str] = field(default_factory=dict)
     names_alike: Pairs = ()
 

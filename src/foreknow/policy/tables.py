@@ -45,7 +45,10 @@ _WORDS: dict[str, dict[str, Any]] = {
     "name": {"description": "what it is called"},
     "values": {"description": "only these values"},
     "except": {"description": "all values but these"},
-    "any_of": {"description": "any one of these, as one secret"},
+    "any_of": {
+        "description": "any one of these, as one secret",
+        "anyOf": [{"type": kind} for kind in ("array", "object", "string")],
+    },
     "at_level": {"description": "each set of a level of the hierarchy", "examples": [1, 2]},
     "within": {"description": "a number, to within so much", "examples": ["10%", 5000]},
     "absent": {"description": "values that perhaps nobody has"},
