@@ -347,9 +347,8 @@ def certificate_table() -> type[Settings]:
     """The model of a whole certificate file."""
     types = get_type_hints(Certificate, include_extras=True)
     release = _model("Release", types, IN_RELEASE)
-    other_keys = {
-        part.name: part.name for part in fields(Certificate) if part.name not in IN_RELEASE
-    }
+    names = [part.name for part in fields(Certificate) if part.name not in IN_RELEASE]
+    other_keys = dict(zip(names, names, strict=True))
     head = {"format": (str, ...), "version": (int, ...), "safe": (bool, ...)}
     return _model("Certificate", types, other_keys, **head, release=(release, ...))
 
@@ -437,10 +436,9 @@ def _contradiction(certificate: Any, requirements: Sequence[Table], kinds: Kinds
         return str(error)
     release, semantics = certificate.release, certificate.policy.schema_.semantics
     expected_groups = ["group"] if release.form == "bucketized" else [*schema.quasi_identifiers]
+    columns_beside = (*schema.sensitives, *schema.other)
     unlinked = certificate.policy.publish.get("unlinked", [])
-    if not isinstance(unlinked, list) or not all(
-        name in (*schema.sensitives, *schema.other) for name in unlinked
-    ):
+    if not isinstance(unlinked, list) or not all(name in columns_beside for name in unlinked):
         return "unlinked columns are sensitive or among other"
     parts = parts_of(release.form, release.semantics, schema.sensitives, unlinked)
     files = {*chain(*(files_of(part, release.format, release.files) for part in parts))}
@@ -452,11 +450,11 @@ def _contradiction(certificate: Any, requirements: Sequence[Table], kinds: Kinds
         if actual != by_policy:
             return f"the {what} {actual!r}; by its policy {by_policy!r}"
     refuse_release("the certificate", release.form, semantics, shared=bool(schema.shared))
-    for required, requirement in zip(certificate.policy.require, requirements, strict=True):
+    for required in certificate.policy.require:
         if not {required.sensitive or release.sensitive} <= {*schema.sensitives}:
             return f"a requirement is about {required.sensitive!r}, which is no sensitive column"
         of_people = any(map(kinds.counts_people, required.kinds))
-        has_columns_beside = len(schema.sensitives) + len(schema.other) > 1
+        has_columns_beside = len(columns_beside) > 1
         if of_people:
             has_columns_beside = bool(schema.other) and any(
                 map(kinds.by_other_columns, required.kinds)
@@ -464,12 +462,19 @@ def _contradiction(certificate: Any, requirements: Sequence[Table], kinds: Kinds
         if has_columns_beside and not required.says_known:
             return "a requirement does not say by knowing which columns are known of everybody"
         for name in required.known:
-            if name not in (*schema.sensitives, *schema.other):
+            if name not in columns_beside:
                 return f"{name!r} is said to be known, and is not published beside values"
         if of_people:
             continue
-        _refuse_unsupported(
-            required, requirement, required.sensitive or release.sensitive, unlinked
+        priors = required.kinds.get(_PRIORS) or []
+        points = priors if isinstance(priors, list) else [priors]
+        has_links = any(point.facts is not None and point.facts.m for point in points)
+        refuse_knowledge(
+            "the certificate",
+            required.sensitive or release.sensitive,
+            required.known,
+            unlinked,
+            relative_links=has_links and required.at_most_times is not None,
         )
         if schema.shared and (
             {schema.shown, *schema.shared} & {*unlinked} or schema.shown not in required.known
@@ -485,10 +490,10 @@ def _contradiction(certificate: Any, requirements: Sequence[Table], kinds: Kinds
             if not is_named and stated not in (None, hierarchy):
                 return f"levels of {column!r} are of another hierarchy than the schema has"
         for key, settings in required.items():
-            if not isinstance(settings, Mapping) or "population" not in settings:
-                continue
-            if (column := _read_otherwise(certificate.policy.schema_, settings)) is not None:
-                return f"{key} reads labels of {column!r} by another hierarchy than the schema"
+            if isinstance(settings, Mapping) and "population" in settings:
+                column = _read_otherwise(certificate.policy.schema_, settings)
+                if column is not None:
+                    return f"{key} reads labels of {column!r} by another hierarchy than the schema"
     if release.files and set(release.files) != files:
         return f"the files of such a release are {', '.join(sorted(files))}, and no others"
     if (otherwise := _published_otherwise(certificate)) is not None:
@@ -497,16 +502,15 @@ def _contradiction(certificate: Any, requirements: Sequence[Table], kinds: Kinds
         return "formulas are escaped in CSV only"
     if (certificate.delimiter != "," or certificate.commas) and release.format != "csv":
         return "delimiter and decimal commas are those of CSV"
-    if not {*certificate.commas} <= {*schema.quasi_identifiers, *schema.sensitives, *schema.other}:
+    if not {*certificate.commas} <= {*schema.quasi_identifiers, *columns_beside}:
         return "commas are those of columns that are published"
     if certificate.safe != all(finding.safe for finding in certificate.findings):
         return "it is safe if and only if each of its findings is"
     attributes_of_people = {*schema.quasi_identifiers, *schema.other}
-    for required in requirements:
-        for table in prior_tables(required):
-            for attribute in table["attributes"]:
-                if attribute not in attributes_of_people:
-                    return f"priors are by {attribute!r}, which is not published of people"
+    for table in chain(*map(prior_tables, requirements)):
+        for attribute in table["attributes"]:
+            if attribute not in attributes_of_people:
+                return f"priors are by {attribute!r}, which is not published of people"
     with_kept_priors = {place for place, table in enumerate(requirements) if has_kept_priors(table)}
     if certificate.report is None and release.files:
         return "a release is written with a report, and its digest is missing"
@@ -514,22 +518,23 @@ def _contradiction(certificate: Any, requirements: Sequence[Table], kinds: Kinds
         for key, settings in required.kinds.items():
             if kinds.compares_population(key) and settings.digest is None:
                 return "a population is certified by its digest"
-    if certificate.scope.method is None or certificate.scope.left_out is None:
+    scope = certificate.scope
+    if scope.method is None or scope.left_out is None:
         return "scope.left_out and scope.method are not both given"
-    if certificate.scope.method == "frequencies" and release.form != "bucketized":
+    if scope.method == "frequencies" and release.form != "bucketized":
         return "that the method reveals frequencies only is for the bucketized form"
     if (
-        certificate.scope.method.startswith("at most ")
-        and not 0 < as_fraction(certificate.scope.method.removeprefix("at most ")) < 1
+        scope.method.startswith("at most ")
+        and not 0 < as_fraction(scope.method.removeprefix("at most ")) < 1
     ):
         return "what the method reveals at most is a probability"
     if not {"rows", "digest"} <= certificate.source.keys():
         return "source.rows and source.digest are not both given"
     if release.semantics == "single" and certificate.source["rows"] != (
-        release.people + certificate.scope.left_out
+        release.people + scope.left_out
     ):
         return "the rows of the source are the people of the release and those left out"
-    if release.semantics != "single" and certificate.scope.left_out:
+    if release.semantics != "single" and scope.left_out:
         return "people without a value are left out where everybody has one, and only there"
     if len({entry.certificate for entry in certificate.after}) < len(certificate.after):
         return "a release that was published before is named twice"
@@ -553,9 +558,8 @@ def _read_otherwise(schema: SchemaTable, settings: Table) -> str | None:
             continue
         tree = {tuple(map(str, row)) for row in stated.get("rows", ())}
         order = [*map(str, stated.get("order", ()))]
-        if {tuple(row) for row in trees.get(column, ())} != tree:
-            return column
-        if list(orders.get(column, ())) != order:
+        stated_tree = {*map(tuple, trees.get(column, ()))}
+        if stated_tree != tree or list(orders.get(column, ())) != order:
             return column
     return None
 
@@ -584,20 +588,6 @@ def _published_otherwise(certificate: Any) -> str | None:
     if exact := [column for column in certificate.grids if labels.get(column) == "exact"]:
         return f"labels of {exact[0]!r} are exact by policy.publish, and on a grid by the release"
     return None
-
-
-def _refuse_unsupported(
-    required: CertifiedTable, requirement: Table, secret: str, unlinked: Sequence[str]
-) -> None:
-    """Refuse knowledge that cannot be judged together."""
-    priors = requirement.get("priors") or ()
-    on_top = [
-        facts
-        for point in (priors if isinstance(priors, list) else [priors])
-        if isinstance(point, Mapping) and isinstance(facts := point.get("facts"), Mapping)
-    ]
-    linked = required.at_most_times is not None and any(facts.get("m") for facts in on_top)
-    refuse_knowledge("the certificate", secret, required.known, unlinked, relative_links=linked)
 
 
 def map_prior_tables(required: Table, change: Callable[[Table], Table]) -> dict[str, Any]:

@@ -491,11 +491,9 @@ def _judge_files(
         if not problems:
             raise CertificateError("not-verified", requirements.lacking)
         problems += Problem.each("not-verified", [requirements.lacking])
-    claimed = Scope()
-    if own_policy is None:  # what the files cannot show
-        scope_of_files = certificate.scope
-        claimed = read_scope({key: scope_of_files[key] for key in CLAIMED if key in scope_of_files})
-        claimed = replace(claimed, method=None) if claimed.method == NOT_JUDGED else claimed
+    claims = {} if own_policy is not None else certificate.scope  # which files cannot show
+    claimed = read_scope({key: claims[key] for key in CLAIMED if key in claims})
+    claimed = replace(claimed, method=None) if claimed.method == NOT_JUDGED else claimed
     verification = Verification(
         files=(place.given.name,) if [*place.opened] == [place.given] else tuple(certificate.files),
         people=people,
