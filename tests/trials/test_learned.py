@@ -17,7 +17,7 @@ from tests.oracle import priors as posterior_worlds
 from tests.trials.test_trials import planted, policy, publish
 
 import foreknow as fk
-from foreknow.auditing.trial import trials_beside
+from foreknow.auditing.trial import Tried, trials_beside
 from foreknow.data.labels import Labels
 from foreknow.data.sights import Sight
 from foreknow.data.windows import Line, Width
@@ -439,6 +439,20 @@ def test_trial_stops_beside_reported_one(reverse):
     )
     with pytest.raises(NoSafeRelease, match=r"by code becomes .* stops at 0.8"):
         publish(planted(), rules)
+
+
+@pytest.mark.parametrize(
+    ("sure", "rightly", "stops"),
+    [(5, 4, True), (10, 8, True), (10, 7, False), (0, 0, False), (5, None, False)],
+)
+def test_sure_and_right_attackers_stop(sure, rightly, stops):
+    """One who guesses worse than the reported one stops a trial where what they claim holds."""
+    found = tried(Try(fk.Learned(["code"]), stop="0.8"))[0]
+    surer = Tried("EM, surer", ("code",), 0.1, 0.95, sure, rightly)
+    trial = replace(found, surest=0.79, tried=(surer,))
+    assert trial.stopping(Fraction(4, 5)) == (surer if stops else None)
+    assert trial.stopping(Fraction(3, 4)) is not None
+    assert trial.asked == Try(fk.Learned(["code"]), stop="0.8")
 
 
 def test_wrong_columns_are_refused():

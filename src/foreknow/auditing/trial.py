@@ -23,8 +23,10 @@ from foreknow.data.sights import Sight
 from foreknow.hints import Plain
 from foreknow.leaves import is_installed, load
 from foreknow.policy.policy import Policy
+from foreknow.policy.tries import Try
 from foreknow.result import Result
 from foreknow_judge.errors import DataError, UnsupportedError
+from foreknow_judge.numbers import Number, as_fraction
 
 # An audit tries to learn from no fewer groups than these.
 LEAST_GROUPS = 50
@@ -86,6 +88,17 @@ class Tried(Plain):
     by: tuple[str, ...]
     right: float
     surest: float
+    sure: int = 0  # people of whom it is surer than the limit
+    sure_and_right: int | None = None  # of these; None where that is not known
+
+    def holds(self, limit: Number) -> bool:
+        """True if it is surer than a limit of some people, and right of as large a share of them.
+
+        Else its certainty is a claim that did not hold: who learns too much from too little is sure
+        of much, and often wrong.
+        """
+        rightly = self.sure_and_right
+        return self.sure > 0 and rightly is not None and rightly >= as_fraction(limit) * self.sure
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -139,6 +152,8 @@ class Trial(Result):
         How near a guess is to be, where numbers or dates are guessed to within so much.
     required : Fraction or None
         The policy's least limit on how sure somebody who knows facts may be, if that is known.
+    asked : Try or None
+        What of a policy it is.
     """
 
     format = "foreknow trial"
@@ -168,12 +183,25 @@ class Trial(Result):
     in_cases: bool = False
     near: str | None = None
     required: Fraction | None = None
+    asked: Try | None = None
 
     @property
     def surest_tried(self) -> Tried | None:
         """The attacker who claims to be surest, where that is not the most successful one."""
         surest = max(self.tried, key=lambda tried: tried.surest, default=None)
         return surest if surest is not None and surest.surest > self.surest else None
+
+    @property
+    def as_tried(self) -> Tried:
+        """The most successful attacker, as one of those that were tried."""
+        figures = self.right, self.surest, self.sure, self.sure_and_right
+        return Tried(self.attacker, self.by, *figures)
+
+    def stopping(self, limit: Fraction) -> Tried | None:
+        """The surest attacker who breaks a limit: the most successful one, or one who is right."""
+        stopping = [self.as_tried] if self.surest > limit else []
+        stopping += [attacker for attacker in self.tried if attacker.holds(limit)]
+        return max(stopping, key=lambda attacker: attacker.surest, default=None)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -219,7 +247,9 @@ def _asked_trials(
                 for by in dict.fromkeys([(*columns,), (*columns, *cohort)])
             ]
             surest = max(tried, key=lambda trial: trial.surest)
-            trials.append(replace(surest, required=policy.least_limit(column)))
+            of_all = tuple(one for trial in tried for one in trial.tried)
+            required = policy.least_limit(column)
+            trials.append(replace(surest, tried=of_all, required=required, asked=attempt))
     return tuple(trials)
 
 

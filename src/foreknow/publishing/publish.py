@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import wraps
 from html import escape
-from itertools import chain, product
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
@@ -62,7 +62,6 @@ from foreknow.plugins import package_of
 from foreknow.policy.from_call import KEYS, Arguments, hinted_with_keys, policy_of
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
-from foreknow.policy.tries import Try
 from foreknow.policy.way_out import ASK_SOMETHING
 from foreknow.publishing.code_book import Contents, code_book
 from foreknow.publishing.entries import Aside, Entries, InMemory, Placed, Stored, entries_of
@@ -906,41 +905,30 @@ def _is_beyond_search(verdict: Verdict) -> bool:
     return isinstance(adversary, Gaining) and adversary.in_search is not None
 
 
-def _is_trial_of(attempt: Try, trial: Trial) -> bool:
-    """True if a trial is what a policy tries, with the limit that stops it."""
-    return (
-        attempt.limit is not None
-        and trial.limit == float(attempt.limit)
-        and trial.sensitive == (attempt.sensitive or trial.sensitive)
-        and {*trial.by} >= {*attempt.by}
-    )
-
-
 def _stop(policy: Policy, trials: Sequence[Trial], before: Sequence[str] = ()) -> None:
     """Stop where an attacker whom the policy tries becomes too sure, or could not be tried."""
     for attempt in policy.learning:
+        limit, of_attempt = attempt.limit, [trial for trial in trials if trial.asked == attempt]
+        if limit is None:
+            continue
         asked = {attempt.sensitive} if attempt.sensitive else {*policy.needed_schema.sensitives}
-        tried = {trial.sensitive for trial in trials if _is_trial_of(attempt, trial)}
-        if attempt.limit is not None and not asked <= tried:
+        if missed := asked - {trial.sensitive for trial in of_attempt}:
             raise UnsupportedError(
                 f"try: an attacker who learns by {', '.join(attempt.by)} could not be tried on "
-                f"{' and '.join(sorted(asked - tried))}, so nothing says that the limit of "
-                f"{float(attempt.limit):.4g} holds; leave this [[try]] out of the policy"
+                f"{' and '.join(sorted(missed))}, so nothing says that the limit of "
+                f"{float(limit):.4g} holds; leave this [[try]] out of the policy"
             )
-    for attempt, trial in product(policy.learning, trials):
-        limit = attempt.limit
-        if limit is not None and _is_trial_of(attempt, trial) and trial.surest > limit:
-            rightly = (
-                ""
-                if trial.sure_and_right is None
-                else f", {trial.sure_and_right:,} of them rightly"
-            )
+        for trial in of_attempt:
+            if (stopping := trial.stopping(limit)) is None:
+                continue
+            known = stopping.sure_and_right
+            rightly = "" if known is None else f", {known:,} of them rightly"
             raise NoSafeRelease(
                 f"stopped by a trial: an attacker who learns from the release"
                 f"{' and from ' if before else ''}{' and '.join(before)} by "
-                f"{', '.join(trial.by)} becomes {trial.surest:.1%} sure of somebody's value, and "
-                f"the policy stops at {float(limit):.4g} ({trial.attacker}; surer of "
-                f"{trial.sure:,} people{rightly}). Require more, "
+                f"{', '.join(stopping.by)} becomes {stopping.surest:.1%} sure of somebody's value, "
+                f"and the policy stops at {float(limit):.4g} ({stopping.attacker}; surer of "
+                f"{stopping.sure:,} people{rightly}). Require more, "
                 "or generalize or leave out what it is learned by"
             )
 

@@ -18,7 +18,7 @@ from pydantic import Field
 from foreknow.adversaries.disclosure import Disclosure, of_value
 from foreknow.adversaries.protocol import HasCounts, counts_of, signatures_of
 from foreknow.adversaries.remembered import remembered
-from foreknow.auditing.trial import LEAST_GROUPS, Claim, Share, Trial, Tried
+from foreknow.auditing.trial import LEAST_GROUPS, Claim, Share, Trial
 from foreknow.data.arrays import FloatArray, IntArray, ranges
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
@@ -590,7 +590,7 @@ def _trial(
         best = trials[place]
     else:
         best = most_successful(trials)
-    tried = tuple(Tried(t.attacker, tuple(by), t.right, t.surest) for t in trials)
+    tried = tuple(trial.as_tried for trial in trials)
     return replace(best, tried=tried, whole=sample.whole, about=stated_values)
 
 
