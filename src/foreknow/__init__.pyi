@@ -76,9 +76,9 @@ from foreknow.methods.mondrian.mondrian import Mondrian as Mondrian
 from foreknow.methods.proof import Proof as Proof
 from foreknow.methods.protocol import Traits as Traits
 from foreknow.methods.streamliner import Streamliner as Streamliner
-from foreknow.planning.suggestion import ColumnSuggestion as ColumnSuggestion
-from foreknow.planning.suggestion import PolicySuggestion as PolicySuggestion
-from foreknow.planning.suggestion import suggest_policy as suggest_policy
+from foreknow.planning.suggestion.columns import ColumnSuggestion as ColumnSuggestion
+from foreknow.planning.suggestion.policy import PolicySuggestion as PolicySuggestion
+from foreknow.planning.suggestion.policy import suggest_policy as suggest_policy
 from foreknow.policy.options import PublishOptions as PublishOptions
 from foreknow.policy.policy import Policy as Policy
 from foreknow.policy.requirement import Requirement as Requirement

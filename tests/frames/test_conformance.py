@@ -30,7 +30,7 @@ from foreknow.data.engines.columns import Relabel
 from foreknow.data.labels import Labels
 from foreknow.data.people import Members
 from foreknow.errors import SchemaError
-from foreknow.planning.suggestion import suggest_policy
+from foreknow.planning.suggestion.policy import suggest_policy
 from foreknow_judge.errors import DataError, InputError
 
 NAN = float("nan")

@@ -25,7 +25,7 @@ from foreknow_judge.printed import visible
 from foreknow_judge.text import some
 
 
-@command("foreknow.planning.suggestion:suggest_policy")
+@command("foreknow.planning.suggestion.policy:suggest_policy")
 def init(
     table: Raw,
     *,
@@ -50,7 +50,7 @@ def init(
     """
     from foreknow.atomic_files import write_whole
     from foreknow.errors import OutputError
-    from foreknow.planning.suggestion import suggest_policy
+    from foreknow.planning.suggestion.policy import suggest_policy
 
     if str(out) == STDIN or _is_standard_output(out):  # `foreknow init table.csv > policy.toml`
         with progress("Looking at the columns", quiet):

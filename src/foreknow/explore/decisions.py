@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from foreknow.data.engines.profile import Profile
-from foreknow.planning.suggestion import PolicySuggestion
+from foreknow.planning.suggestion.policy import PolicySuggestion
 from foreknow.policy.tables import SECRET
 from foreknow.report.words import listing, some, visible
 from foreknow.toml import from_toml, toml_key, toml_value

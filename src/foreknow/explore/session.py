@@ -24,7 +24,7 @@ from foreknow.data.reading import Reading, named_part, with_part
 from foreknow.data.windows import Windows
 from foreknow.explore.security import inside
 from foreknow.methods.registry import key_of, policy_schema, settings_for
-from foreknow.planning.suggestion import PolicySuggestion, suggest_policy
+from foreknow.planning.suggestion.policy import PolicySuggestion, suggest_policy
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement

@@ -1,0 +1,1 @@
+"""A first policy for a table: roles, hierarchies, limits, and the file that says them."""

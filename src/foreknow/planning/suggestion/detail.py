@@ -1,0 +1,106 @@
+"""The detail that roles of columns cost, as far as a sample of the rows says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from foreknow.data.microdata import Microdata
+from foreknow.methods.protocol import as_written
+from foreknow.methods.registry import method_of
+from foreknow.planning.costs import given_away, made_of, sample_of, savings, worth_saying
+from foreknow.planning.suggestion.columns import DECIDE, ColumnSuggestion
+from foreknow.policy.policy import Policy
+from foreknow_judge.errors import InputError
+
+_OF_NUMBERS = {"intervals", "dates", "file"}
+_CELLS_TRIED, _LESS, _MUCH = 20_000, 0.01, 0.5
+
+
+class Measured:
+    """The utility of a first policy on a sample of the rows, by Mondrian."""
+
+    def __init__(self, microdata: Microdata, policy: Policy) -> None:
+        self.policy, self._method = policy, method_of(policy.options.method, policy)
+        self._as_laid(microdata)
+
+    def _as_laid(self, microdata: Microdata) -> None:
+        self._microdata, self._sample, self._made = microdata, None, None
+        with suppress(InputError):
+            rules = replace(self.policy, schema=microdata.schema)
+            self._written = as_written(self._method, microdata, rules)
+            self._sample = sample_of(self._written, rules, _CELLS_TRIED)
+        if self._sample is not None:
+            self._made = made_of(self._method, self._sample, self.policy)
+
+    def by_ranges(self, columns: Sequence[ColumnSuggestion]) -> list[ColumnSuggestion]:
+        """Columns of numbers and dates as ranges, where these keep more than a hierarchy."""
+        schema, laid = self._microdata.schema, self._made
+        tried = {e.name for e in columns if e.hierarchy and {*e.hierarchy} & _OF_NUMBERS}
+        tried = {name for name in tried if schema.types.get(name) is None}
+        tried -= {a.name for a in self._microdata.attributes if _are_texts(a.domain)}
+        if laid is None or not tried:
+            return list(columns)
+        hierarchies = dict(schema.hierarchies)
+        before = self._microdata
+        self._as_laid(before.laid({k: v for k, v in hierarchies.items() if k not in tried}))
+        ranges = self._made
+        if ranges is None:
+            self._as_laid(before)
+            return list(columns)
+        better_as_ranges = {n for n in tried if ranges.covered[n] <= laid.covered[n] - _LESS}
+        if better_as_ranges != tried:
+            self._as_laid(
+                before.laid({k: v for k, v in hierarchies.items() if k not in better_as_ranges})
+            )
+        remaining = {k: v for k, v in hierarchies.items() if k not in better_as_ranges}
+        new_schema = replace(self.policy.needed_schema, hierarchies=remaining)
+        self.policy = replace(self.policy, schema=new_schema)
+        return [
+            replace(
+                column,
+                hierarchy=None,
+                left_out=column.hierarchy,
+                left_out_why="ranges keep more: a label covers "
+                f"{ranges.covered[column.name]:.0%} of the values, by this "
+                f"{laid.covered[column.name]:.0%}",
+            )
+            if column.name in better_as_ranges
+            else column
+            for column in columns
+        ]
+
+    def costs(self) -> Iterator[str]:
+        """Which columns give the secret away, and which cost much, where much is lost."""
+        kept_detail, sample, schema = self._made, self._sample, self.policy.needed_schema
+        if (
+            kept_detail is None
+            or sample is None
+            or not (kept_detail.lost or kept_detail.loss({}) >= _MUCH)
+        ):
+            return
+        revealing = given_away(self._written, self.policy, kept_detail.lost)
+        for column in revealing:
+            sentence = column.said(schema.sensitive, self._microdata.n_people)
+            yield (
+                f"{DECIDE}: {sentence}. Does it say the same as what must stay hidden? Then leave "
+                "it out, or hide it, too"
+            )
+        sampled = (
+            "" if sample.n_people == self._microdata.n_people else f" (of {sample.n_people:,} rows)"
+        )
+        revealing_names = [column.column for column in revealing]
+        possible = savings(self._method, sample, self.policy, kept_detail, revealing_names)
+        for saving in worth_saying(possible, revealing_names):
+            ask = saving.startswith("Without")
+            yield (
+                f"{DECIDE}: {saving}{sampled}. Leave it out, if readers can do without it"
+                if ask
+                else f"{saving}{sampled}"
+            )
+
+
+def _are_texts(domain: Sequence[Any]) -> bool:
+    return any(isinstance(value, str) for value in domain)

@@ -1,0 +1,167 @@
+"""Hierarchies of a first policy: by files beside the table, or by what values look like."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from foreknow.data.engines.column_words import (
+    WORDS,
+    words_of,
+)
+from foreknow.data.engines.profile import Profile
+from foreknow.data.hierarchy import Tree
+from foreknow.data.reading import STDIN, is_address, named_part
+from foreknow_judge.errors import InputError
+
+# Of how many values a column is a code at most; and a column of numbers.
+FEW, _FEW_NUMBERS = 20, 12
+_CELLS = 20  # in which numbers are cut at first
+# Files beside a table that are looked at, their bytes together, and those of one that is for no
+# column by its name; a column of so few values has none by its content.
+_MOST_FILES, _MOST_BYTES, _MOST_UNNAMED, _FEW_VALUES = 100, 16 << 20, 1 << 20, 3
+_NAMED_SO = re.compile(r"((?:.*[-_ .])?)hierarchy[-_ .](.+)", re.IGNORECASE)
+_NESTED = (1, 5, 10), (2, 10, 50), (5, 10, 50)  # widths
+_POSTAL = WORDS["postal"]
+_LARGEST = 1e300  # of numbers that a hierarchy is proposed for
+
+
+def hierarchy_of(profile: Profile) -> tuple[Mapping[str, Any] | None, Any, str]:
+    """How a column may coarsen, the type it must be given for that, and what is to decide."""
+    code = code_length(profile)
+    if code is not None:
+        return {"mask": code}, "text" if profile.kind == "number" else None, ""
+    if profile.kind == "date":
+        first, last = profile.domain[0], profile.domain[-1]
+        if isinstance(first, dt.time):
+            return {"dates": ["hour", "day"]}, None, ""
+        long = last.year - first.year > 20
+        levels = ["month", "year", "decade"] if long else ["month", "quarter", "year"]
+        return {"dates": levels}, None, ""
+    if profile.kind == "number":
+        if not all(-_LARGEST < end < _LARGEST for end in (profile.domain[0], profile.domain[-1])):
+            return None, None, "it has numbers that are not finite, or too large"
+        are_whole = all(value == int(value) for value in profile.domain[:1000])
+        if are_whole and _POSTAL.keys() & words_of(profile.name) and _lost_zeros(profile):
+            ask = (
+                "numbers of different lengths: codes that lost the zeros they begin with? Then "
+                f"read the column as texts, pd.read_csv(path, dtype={{{profile.name!r}: str}})"
+            )
+            widths = _widths(profile.domain[0], profile.domain[-1], are_whole)
+            return (None if widths is None else {"intervals": widths}), None, ask
+        if profile.distinct <= _FEW_NUMBERS:
+            ask = "number or code? Taken for numbers; if they are codes, say so in [schema.types]"
+            return None, None, ask if are_whole else ""
+        widths = _widths(profile.domain[0], profile.domain[-1], are_whole)
+        return (None if widths is None else {"intervals": widths}), None, ""
+    if profile.distinct > 5 * FEW:
+        return None, None, "many texts: a hierarchy of words (file or rows) keeps more"
+    return None, None, ""
+
+
+def code_length(profile: Profile) -> int | None:
+    """How long codes are, if all are of one length and have digits."""
+    lengths = {len(str(value)) for value in profile.domain}
+    if len(lengths) != 1 or profile.distinct <= _FEW_NUMBERS or profile.kind == "date":
+        return None
+    (length,) = lengths
+    if profile.kind == "number":
+        postal = _POSTAL.keys() & words_of(profile.name)
+        are_whole = all(type(value) is int and value >= 0 for value in profile.domain)
+        return length if postal and are_whole and length > 2 else None
+    complete = profile.distinct == len(profile.domain)
+    digits = all(any(char.isdigit() for char in str(value)) for value in profile.domain)
+    return length if complete and digits and 2 < length <= 12 else None
+
+
+def _lost_zeros(profile: Profile) -> bool:
+    """True if whole numbers are of a few lengths, most of them of the longest."""
+    lengths = [len(str(value)) for value in profile.domain]
+    longest = max(lengths)
+    return longest > 3 and min(lengths) < longest and 2 * lengths.count(longest) > len(lengths)
+
+
+def _widths(low: Any, high: Any, are_whole: bool) -> list[Any] | None:
+    """Three round widths that nest, the first of which makes about twenty cells."""
+    span = Fraction(str(high)) - Fraction(str(low))
+    for power in range(0 if are_whole else -6, 16):
+        for nested in _NESTED:
+            widths = [Fraction(10) ** power * n for n in nested]
+            if span / widths[0] <= _CELLS:
+                return [int(w) if w.denominator == 1 else str(float(w)) for w in widths]
+    return None
+
+
+class HierarchyFile(NamedTuple):
+    """A hierarchy file beside the table, for one of its columns."""
+
+    hierarchy: Mapping[str, Any] | None  # None where it does not list every value
+    is_named: bool  # whether its name says for which column it is
+    question: str = ""
+
+
+def files_of(source: Any, profiles: Sequence[Profile]) -> tuple[Path, dict[str, HierarchyFile]]:
+    """The folder of a table, and the hierarchy file of each column that has one."""
+    if not isinstance(source, (str, Path)) or is_address(source) or str(source) == STDIN:
+        return Path(), {}
+    table = named_part(Path(source))[0]
+    columns = [profile for profile in profiles if profile.distinct == len(profile.domain) > 0]
+    files: dict[str, HierarchyFile] = {}
+    by_content: dict[str, list[str]] = {}
+    room = _MOST_BYTES
+    for path in sorted(table.parent.glob("*.csv"))[:_MOST_FILES]:
+        if not path.is_file() or path.samefile(table):
+            continue
+        named_column, size = _column_of(path, table, columns), path.stat().st_size
+        if size > room or (named_column is None and size > _MOST_UNNAMED):
+            continue
+        room -= size
+        try:
+            tree = Tree.read(path.name, table.parent)
+        except InputError as error:
+            if named_column is not None:
+                files.setdefault(named_column.name, HierarchyFile(None, True, str(error)))
+            continue  # another table
+        if named_column is not None and (
+            named_column.name not in files or not files[named_column.name].hierarchy
+        ):
+            question = f"{path.name} beside the table does not list all of its values"
+            covers = _covers(tree, named_column, by_content=False)
+            hierarchy = {"file": path.name} if covers else None
+            files[named_column.name] = HierarchyFile(hierarchy, True, "" if covers else question)
+        elif named_column is None:
+            fitting = [profile for profile in columns if _covers(tree, profile, by_content=True)]
+            if len(fitting) == 1:  # of more, nothing says which
+                by_content.setdefault(fitting[0].name, []).append(path.name)
+    for column, names in by_content.items():
+        if len(names) == 1:
+            files.setdefault(column, HierarchyFile({"file": names[0]}, False))
+    return table.parent, files
+
+
+def _column_of(path: Path, table: Path, columns: Sequence[Profile]) -> Profile | None:
+    """The column that a file is for by its name: TABLE_hierarchy_COLUMN, or hierarchy_COLUMN."""
+    match = _NAMED_SO.fullmatch(path.stem)
+    if match is None:
+        return None
+    table_name, table_part = table.stem.casefold(), match[1].casefold().rstrip("-_ .")
+    if not (table_name.startswith(table_part) or table_part.startswith(table_name)):
+        return None
+    return next(
+        (column for column in columns if column.name.casefold() == match[2].casefold()), None
+    )
+
+
+def _covers(tree: Tree, profile: Profile, by_content: bool) -> bool:
+    """True if a tree lists all values of a column; by content, and hardly any others."""
+    if by_content and (profile.distinct <= _FEW_VALUES or 2 * profile.distinct < len(tree.listed)):
+        return False
+    try:
+        levels = tree.levels(list(profile.domain), profile.name, None)
+    except InputError:
+        return False
+    return not by_content or len(levels.labels[0]) < profile.distinct

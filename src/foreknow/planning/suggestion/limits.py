@@ -1,0 +1,212 @@
+"""Limits of a first policy: the strongest that leave something, and that the table can keep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from foreknow.adversaries.disclosure import Disclosure, worst
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.criteria.size import KAnonymity
+from foreknow.data.counts import GroupCounts
+from foreknow.data.engines.profile import Profile
+from foreknow.data.engines.table import Table
+from foreknow.data.engines.units import largest
+from foreknow.figures import percentage
+from foreknow.planning.suggestion.columns import DECIDE
+from foreknow.planning.suggestion.hierarchies import FEW
+from foreknow.planning.suggestion.roles import FIRST_K, Rows
+from foreknow.policy.requirement import Requirement
+from foreknow.toml import toml_value
+from foreknow_judge.errors import DataError, PolicyError, UnsupportedError
+from foreknow_judge.text import people_text, some
+
+# What an adversary is first taken to know: the strongest that leaves a limit worth having.
+_KNOWLEDGE = ((1, 3, 1), (0, 3, 1), (0, 3, 0), (0, 1, 0), (0, 0, 0))
+_LIMITS = [Fraction(n, 100) for n in (10, 20, 25, 30, 40, 50, 60, 70, 75, 80, 90, 95, 99, 100)]
+# Above this a limit says little, and less knowledge is tried; the odds that groups may add.
+_WORTH, _ROOM = Fraction(3, 4), 2
+
+
+class Sizes(NamedTuple):
+    """How large households are, in rows or people."""
+
+    largest: int = 1
+    usual: int = 1  # the largest of those of nine at most
+    noun: str = "rows"
+
+    @classmethod
+    def of(cls, table: Table, homes: Sequence[str], rows: Rows) -> Sizes:
+        """Those of some columns together."""
+        sizes = [largest(table, name, rows.name or None) for name in homes] or [(1, 1)]
+        return cls(max(size[0] for size in sizes), max(size[1] for size in sizes), rows.of_homes)
+
+    @property
+    def links(self) -> list[int]:
+        """How many links cover all of them, and those of nine at most."""
+        return [*dict.fromkeys((self.largest - 1, self.usual - 1))]
+
+    def note(self, homes: str, m: int) -> str:
+        """A sentence about what `m` links cover."""
+        needed = self.largest - 1
+        covers = f"m = {m} covers"
+        if m < needed:
+            limit = percentage(_WORTH, 0, "up")
+            covers = f"only m = {needed}, with which no limit up to {limit} can be met, covers"
+        sentence = (
+            f"Up to {self.largest:,} {self.noun} share a value of {homes}: if these are "
+            f"households, {covers} “if any of my household has it, so have I”, and no m that all "
+            "have the same"
+        )
+        if m >= needed:
+            return sentence
+        return (
+            f"{DECIDE}: {sentence}. m = {m} covers those of up to {m + 1}. If a value of so many "
+            "is "
+            "no household, say that it stands for a missing value (missing, in [schema.reading])"
+        )
+
+
+def requirements_of(
+    everyone: GroupCounts, profile: Profile, sizes: Sizes, rows: Rows
+) -> tuple[list[Requirement], list[str], str]:
+    """A limit that one group of everybody keeps with room, and k-anonymity; what to say.
+
+    Of people who have several rows, a limit is about the sum over these, if one can be met.
+    """
+    if rows.people >= 2:
+        with suppress(DataError):
+            return _limits(everyone, profile, sizes, rows, rows.max_rows)
+    return _limits(everyone, profile, sizes, rows, 1)
+
+
+def _limits(
+    everyone: GroupCounts,
+    profile: Profile,
+    sizes: Sizes,
+    rows: Rows,
+    max_rows: int,
+) -> tuple[list[Requirement], list[str], str]:
+    """The same, of people who have so many rows at most."""
+    n, labels = everyone.n_people, everyone.values
+    if n < 2:
+        raise DataError("the table has one person: whatever is published, is theirs")
+    if np.count_nonzero(everyone.totals) < 2:
+        raise DataError(f"everybody has the same {profile.name!r}: nothing can be hidden")
+    limited, question = None, ""
+    if profile.kind in ("number", "date") and profile.distinct > FEW:
+        width = "10%" if profile.kind == "number" else "30 days"
+        if not rows.name:  # the sum over a person's rows is no limit within a width
+            limited = _limited(everyone, {"within": width}, sizes.links, max_rows)
+        if limited is None or limited[1] > _WORTH:
+            limited = None
+            question = (
+                "each value is judged by itself, and values near each other are not (within); "
+                "if near is as bad, publish ranges, or fewer values that many people share"
+            )
+    notes: list[str] = []
+    if limited is None:
+        common = [str(labels[c]) for c in np.flatnonzero(2 * everyone.totals > n).tolist()]
+        limited = _limited(everyone, {"excluded": common}, sizes.links, max_rows)
+        notes += [
+            f"{DECIDE}: {everyone.totals.max():,} of {n:,} {rows.noun} have {value!r}, so nobody "
+            "could keep it below one half: it is left out (except). Without the exception there "
+            "would be no limit below that share"
+            for value in common
+        ]
+    if limited is None:
+        raise DataError(
+            f"no limit on {profile.name!r} can be met for {people_text(n)} with "
+            f"{some(len(labels), 'value', 'values')}; publish more people"
+        )
+    required, limit, reached, value = limited
+    strictest = next(x for x in _LIMITS if x > reached)
+    several = f", over up to {max_rows} rows of a person" if max_rows > 1 else ""
+    notes.append(
+        f"With everybody in one group, such an adversary reaches "
+        f"{percentage(reached, 2, 'up')} for {value!r}{several}; no limit up to that can be met"
+    )
+    if rows.max_rows > max_rows:
+        notes.append(
+            f"{DECIDE}: this is of a row. A person has up to {rows.max_rows:,}, over which it is "
+            f"added up, and no limit on each {profile.name} can be met. Publish one row for each "
+            "person; or name values that harm, and are rare (values = [...]); or leave person out, "
+            'and keep unit = "row": then all that is said is about rows, and not about people'
+        )
+    notes.append(
+        f"{toml_value(strictest)} is the strictest round limit that can be met"
+        + ("" if strictest == limit else f"; {toml_value(limit)} leaves room for smaller groups")
+    )
+    return (
+        [required, Requirement(KAnonymity(min(FIRST_K, rows.people or n)))],
+        notes,
+        question,
+    )
+
+
+def _limited(
+    everyone: GroupCounts, secret: Mapping[str, Any], links: Sequence[int], max_rows: int
+) -> tuple[Requirement, Fraction, Fraction, str] | None:
+    """A requirement with the most knowledge worth a limit; what is reached, and where.
+
+    It is tried with as many links as households ask for first. Of people who have several rows, it
+    is the sum over as many rows as one has at `max_rows`.
+    """
+    best = None
+    n_values = np.count_nonzero(everyone.totals) - len(secret.get("excluded", ()))
+    of_homes = [
+        (l, k, needed_links) for needed_links in links for l, k, m in _KNOWLEDGE if needed_links > m
+    ]
+    for l, k, m in (*of_homes, *_KNOWLEDGE):
+        if l and n_values < 3:
+            continue
+        try:
+            requirement = Requirement(Facts(l, k, m), 1, **secret)
+            ((*disclosures,),) = requirement.count(everyone).disclosures()
+        except (PolicyError, UnsupportedError):
+            return None
+        reached = max_rows * _exactly(worst(disclosures))
+        if reached >= 1:
+            continue
+        limit = next(x for x in _LIMITS if x == 1 or _odds(x) >= _ROOM * _odds(reached))
+        best = replace(requirement, below=limit), limit, reached, str(worst(disclosures).value)
+        if limit <= _WORTH:
+            break
+    return best
+
+
+def _exactly(disclosure: Disclosure) -> Fraction:
+    fraction = disclosure.exact
+    return Fraction(disclosure.probability) if fraction is None else fraction
+
+
+def _odds(chance: Fraction) -> Fraction:
+    return chance / (1 - chance)
+
+
+def links_of(requirement: Requirement) -> int:
+    """How many links the adversary of a first limit knows."""
+    facts = requirement.points[0].adversary
+    assert isinstance(facts, Facts)
+    return facts.m
+
+
+def lines_of_knowledge(requirement: Requirement) -> Iterator[str]:
+    """Comments on what the adversary of a first limit knows."""
+    facts = requirement.points[0].adversary
+    assert isinstance(facts, Facts)
+    yield (
+        f"# An adversary knows up to {facts.l} value{'s' * (facts.l != 1)} that a person does not "
+        f"have (l), the values of"
+    )
+    yield (
+        f"# up to {facts.k} other people (k), and {facts.m} link{'s' * (facts.m != 1)} (m): if "
+        "that other person has it, so has this one."
+    )
+    if (width := requirement.secret.width) is not None:
+        yield f"# No value may be found out to within {width.given}."

@@ -1,0 +1,245 @@
+"""A first policy for a table: roles with reasons, hierarchies, a limit that it can satisfy.
+
+What a name or a count of values suggests is a guess, and says so. That the table can satisfy it is
+none: with everybody in one group it holds, exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foreknow.atomic_files import write_new
+from foreknow.data.engines.arrow_table import ArrowTable
+from foreknow.data.engines.columns import fetch
+from foreknow.data.engines.missing_codes import MissingCodes
+from foreknow.data.engines.profile import looked_at
+from foreknow.data.engines.spelled import is_untyped
+from foreknow.data.engines.table import require
+from foreknow.data.engines.units import agrees, shared
+from foreknow.data.microdata import Microdata
+from foreknow.data.reading import Reading
+from foreknow.hints import Plain, hinted
+from foreknow.planning.suggestion.columns import DECIDE, PUBLISHED, ColumnSuggestion, schema_of
+from foreknow.planning.suggestion.detail import Measured
+from foreknow.planning.suggestion.hierarchies import files_of
+from foreknow.planning.suggestion.limits import Sizes, links_of, requirements_of
+from foreknow.planning.suggestion.roles import (
+    Roles,
+    Rows,
+    columns_in_doubt,
+    leave_out_names,
+    person_numbers_of,
+)
+from foreknow.planning.suggestion.text import limit_table, lines_of
+from foreknow.policy.options import PublishOptions
+from foreknow.policy.policy import Policy
+from foreknow.toml import toml_value
+from foreknow_judge.errors import DataError, memory_for
+
+_MOST_HOMES = 5  # that are named
+
+
+@dataclass(frozen=True, eq=False)
+class PolicySuggestion(Plain):
+    """A first policy for a table, which it can keep; see `suggest_policy`.
+
+    Attributes
+    ----------
+    name : str
+        What the table is called.
+    rows : int
+    columns : tuple of ColumnSuggestion
+        In the order of the table.
+    policy : Policy
+    notes : tuple of str
+        What was found out about the limit, a sentence each.
+    repeated : tuple of str
+        Identifiers that repeat, so that a row is not a person: nothing is published until the
+        policy says what it is.
+    costs : tuple of str
+        Columns that give the sensitive one away, or that cost much of the others, a sentence each.
+    folder : Path
+        Where hierarchy files that the policy names are.
+    spellings, codes : tuple of str
+        What is read as a missing value by its looks; and numbers that may stand for one.
+    """
+
+    _told = "table=name rows columns policy notes repeated? costs? spellings? codes?"
+
+    name: str
+    rows: int
+    columns: tuple[ColumnSuggestion, ...]
+    policy: Policy
+    notes: tuple[str, ...]
+    repeated: tuple[str, ...] = ()
+    costs: tuple[str, ...] = ()
+    folder: Path = Path()
+    spellings: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """The decisions to make: a sentence for each column, and one for missing values."""
+        asked = [f"{column.name}: {column.question}" for column in self.columns if column.question]
+        if self.spellings:
+            asked.append(f"missing: {self._spelled}")
+        return tuple(asked)
+
+    @property
+    def _spelled(self) -> str:
+        """The question about texts that are read as missing."""
+        return (
+            f"{', '.join(map(toml_value, self.spellings))} "
+            f"{'are' if len(self.spellings) > 1 else 'is'} read as no value, in every column; take "
+            "out of missing, in [schema.reading], what is a value here"
+        )
+
+    def to_toml(self, folder: str | Path = ".") -> str:
+        """The policy file, with what was found about each column and limit as comments.
+
+        Hierarchy files are named as they are found from a `folder`.
+        """
+        return "\n".join(lines_of(self, Path(folder))) + "\n"
+
+    def write(self, path: str | Path) -> None:
+        """Write the policy file; one that exists is never replaced.
+
+        Raises
+        ------
+        OutputError
+            If there is something of this name.
+        """
+        write_new(path, self.to_toml(Path(path).parent))
+
+    save = write
+
+    def __repr__(self) -> str:
+        schema = self.policy.needed_schema
+        return (
+            f"PolicySuggestion({self.name}: {len(schema.quasi_identifiers)} quasi-identifiers, "
+            f"sensitive {schema.sensitive!r}, {len(self.questions)} to decide)"
+        )
+
+
+@memory_for("a first policy")
+@hinted
+def suggest_policy(
+    table: Any,
+    *,
+    sensitive: str | None = None,
+    quasi_identifiers: Sequence[str] | None = None,
+    reading: Reading | Mapping[str, str] | None = None,
+) -> PolicySuggestion:
+    """Suggest a first policy for a table: one that it can keep, to be read and changed.
+
+    Roles are guessed from names, types, looks and numbers of values; each guess has its reason.
+    That a table satisfies it is no guess: with everybody in one group it holds. What columns
+    and hierarchies cost is measured on a sample of the rows.
+
+    Hierarchy files beside the table are taken: those called ``TABLE_hierarchy_COLUMN.csv``, and
+    others whose first column has all values of a column.
+
+    Parameters
+    ----------
+    table : path or frame
+    sensitive : str, optional
+        The column that must stay hidden; guessed when left out.
+    quasi_identifiers : sequence of str, optional
+        The columns that others may know of a person; guessed when left out.
+    reading : Reading or mapping, optional
+        How a file is written, where nothing in it says so.
+
+    Raises
+    ------
+    DataError
+        If the table has no rows, or no columns of which one could be hidden and one be known.
+
+    Examples
+    --------
+    >>> from foreknow import sample
+    >>> found = suggest_policy(sample.table_path())
+    >>> found.policy.schema.sensitive, found.policy.schema.quasi_identifiers
+    ('diagnosis', ('age', 'sex', 'zip', 'admitted', 'marital'))
+    """
+    read_settings = Reading() if reading is None else Reading.of(reading)
+    opened_table, profiles, detected = looked_at(table, read_settings)
+    chosen = [quasi_identifiers] if isinstance(quasi_identifiers, str) else quasi_identifiers
+    named_columns = [] if sensitive is None else [sensitive]
+    require(opened_table, [*named_columns, *(chosen or ())])
+    rows = max((profile.rows for profile in profiles), default=0)
+    if not rows:
+        raise DataError(f"{opened_table.name} has no rows")
+    folder, files = files_of(table, profiles)
+    numbers = person_numbers_of(opened_table, profiles)
+    by_choice = [n.name for n in numbers if n.name in (*named_columns, *(chosen or ()))]
+    numbers = [number for number in numbers if number.name not in by_choice]
+    roles = Roles(opened_table.name, profiles, sensitive, chosen, files, numbers)
+    rows_are = numbers[0] if numbers else Rows()
+    if numbers:
+        repeated = [numbers[0].name]
+    else:
+        leave_out_names(opened_table, roles, profiles)
+        repeated = [*columns_in_doubt(roles, profiles)]
+    repeated += by_choice
+    codes = MissingCodes(
+        [e for e in profiles if roles.of[e.name][0] in PUBLISHED],
+        [e.name for e in profiles if is_untyped(opened_table, e.name)],
+    )
+    schema, columns = schema_of(profiles, roles, detected, folder, files, repeated, rows_are, codes)
+    rows_alone = replace(schema, unit="row", person=None)  # whoever these rows are about
+    microdata = Microdata(opened_table, rows_alone)
+    # Every value has its place in the hierarchies, or this says which has not.
+    known_values = [attribute.domain for attribute in microdata.attributes]
+    everyone = microdata.counts(np.zeros(microdata.n_people, dtype=np.int64))
+    profile = next(profile for profile in profiles if profile.name == schema.sensitive)
+    homes = shared(opened_table, schema)
+    beside = [schema.person, None if schema.several else schema.sensitive]
+    of_homes = [*dict.fromkeys([*homes, *filter(None, beside)])]
+    read_homes = ArrowTable(fetch(opened_table, of_homes)) if homes else opened_table
+    sizes = Sizes.of(read_homes, homes, rows_are)
+    required, notes, question = requirements_of(everyone, profile, sizes, rows_are)
+    if numbers:
+        plain_rows = Rows()
+        of_rows, *_ = requirements_of(
+            everyone, profile, Sizes.of(read_homes, homes, plain_rows), plain_rows
+        )
+        limit_terms = (f"{key} = {toml_value(x)}" for key, x in limit_table(of_rows[0]).items())
+        notes.append(f"The limit where rows are people: {', '.join(limit_terms)}")
+    if question:
+        columns = [
+            replace(c, question=c.question or question) if c.role == "sensitive" else c
+            for c in columns
+        ]
+    empty = any("" in domain for domain in (*known_values, everyone.values))
+    options = PublishOptions(format="parquet" if empty else None)
+    measured = Measured(microdata, Policy(required, schema, options))
+    columns = measured.by_ranges(columns)
+    policy = measured.policy
+    if homes:
+        shown_homes = [*homes[:_MOST_HOMES], *["others"] * (len(homes) > _MOST_HOMES)]
+        notes.append(sizes.note(", ".join(shown_homes), links_of(required[0])))
+        notes += [
+            f"{DECIDE}: all rows of a {name} have one {schema.sensitive}. If others know that, "
+            f'say shared = {{ by = "{name}", values = ["{schema.sensitive}"] }} in [schema]: it is '
+            "shown once for each then"
+            for name in homes
+            if name != schema.sensitive and not schema.several
+            if agrees(read_homes, name, schema.sensitive)
+        ]
+    return PolicySuggestion(
+        opened_table.name,
+        rows,
+        tuple(columns),
+        policy,
+        tuple(notes),
+        tuple(repeated),
+        tuple(measured.costs()),
+        folder,
+        () if read_settings.missing else tuple(detected.missing),
+        codes.spellings,
+    )

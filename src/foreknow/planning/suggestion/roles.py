@@ -1,0 +1,449 @@
+"""Roles of columns: what a name or values suggest, with reasons. A suggestion is a guess."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Literal, TypeAlias
+
+import numpy as np
+
+from foreknow.data.arrays import combine
+from foreknow.data.engines.column_advice import nearly_all_read
+from foreknow.data.engines.column_words import (
+    WORDS,
+    asks_for,
+    is_sentence,
+    words_meaning,
+    words_of,
+)
+from foreknow.data.engines.columns import codes_of, fetch
+from foreknow.data.engines.person_numbers import (
+    LEAST_NAMED,
+    LEAST_PEOPLE,
+    Coded,
+    are_codes,
+    is_contradicted,
+    is_of_person,
+    is_of_rows,
+    is_plain_number,
+    may_be_trait,
+    names_two_people,
+    people_of,
+)
+from foreknow.data.engines.personal import looks_personal
+from foreknow.data.engines.profile import Profile
+from foreknow.data.engines.table import Table
+from foreknow.data.engines.units import is_household
+from foreknow.planning.suggestion.hierarchies import FEW, HierarchyFile, code_length
+from foreknow_judge.errors import DataError
+from foreknow_judge.grammar import Unit
+from foreknow_judge.text import some
+
+Role: TypeAlias = Literal["identifier", "quasi-identifier", "sensitive", "undecided"]
+FIRST_K = 5  # of k-anonymity
+_NEARLY = Fraction(9, 10)  # of the rows have a value of their own
+_READ_AT_ONCE = 64  # columns
+_LOOKS_LIKE_NAMES = "names of people"
+# Words in names of columns: of a name that names people, of one that may, and of a person.
+_NAMES_PEOPLE, _WHO = WORDS["names"], WORDS["person"]
+_OFTEN_NAMES = words_meaning("name", "person") | dict.fromkeys(
+    ["id", "nr", "number", "nummer", "key", "index", "seqn", "mrn", "kennung", "identifier"]
+)
+_NUMBERS = WORDS["number"].keys()
+# What others may know of a person, and what is nobody's business; the worst first.
+KNOWN = words_meaning("age", "sex", "birth", "place", "people", "life")
+SECRET = words_meaning("illness", "money", "private", "treatment", "mark")
+# A place where people are, which is hidden where nothing else could be; a mark, or a remark.
+_PLACES = "ward station clinic klinik hospital site center centre department unit"
+# When something was measured, which is no secret of a person.
+_TIMES = "period time visit wave week month day days date year"
+AMBIGUOUS = "note", "notes"
+_COUNT = re.compile(r"(number|no|num|n|count|anzahl)[\W_].*s$", re.IGNORECASE)
+_TIME, _LOOK = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d"), 1000
+_NUMERIC = re.compile(r"-?\d+([.,]\d+)?([eE][-+]?\d+)?")
+WORDING = "its wording has"
+NAMED = "you named it"
+FEW_VALUES_LEFT = "others might know it: it has few values"
+NONE_LEFT = "others might know it: none is left"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The unit of the rows: here, a person each."""
+
+    name: str = ""  # the column that tells people apart who have several
+    why: str = ""
+    people: int = 0  # where they are not the rows
+    max_rows: int = 1  # rows of one person
+
+    unit: ClassVar[Unit] = "person"
+    noun: ClassVar[str] = "people"
+    of_homes: ClassVar[str] = "rows"  # what shares a value of a household
+
+    @property
+    def question(self) -> str:
+        """The question about the column."""
+        return (
+            f"it repeats, so rows are cases of people, who have up to {self.max_rows:,} each. If "
+            "a row "
+            "is a person all the same, take it out here, and unit, person and of, and take the "
+            "limit that is named for rows that are people"
+        )
+
+
+class _PersonNumber(Rows):
+    """Cases of people who have several, whom a column tells apart."""
+
+    unit, noun, of_homes = "row", "rows", "people"
+
+
+class Roles:
+    """The role of each column, and why."""
+
+    def __init__(
+        self,
+        table: str,
+        profiles: Sequence[Profile],
+        sensitive: str | None,
+        chosen: Sequence[str] | None,
+        files: Mapping[str, HierarchyFile],
+        numbers: Sequence[_PersonNumber] = (),
+    ) -> None:
+        self.of: dict[str, tuple[Role, str]] = {}
+        named = chosen or ()
+        of_people = {number.name: _of_number(number) for number in numbers}
+        if numbers:
+            of_people[numbers[0].name] = "identifier", numbers[0].why
+        for profile in profiles:
+            fixed = _unusable(profile) or of_people.get(profile.name) or _identifier(profile)
+            if fixed and profile.name != sensitive and profile.name not in named:
+                self.of[profile.name] = fixed
+        free = [profile for profile in profiles if profile.name not in self.of]
+        if sensitive is None:
+            hidden = self._sensitive([e for e in free if e.name not in named], chosen)
+            if hidden is None:
+                raise DataError(
+                    f"{table}: no column could be what must stay hidden, with two values or more "
+                    "that are not names of people; name one: --sensitive COLUMN, or in Python "
+                    "sensitive="
+                )
+            sensitive = hidden
+        else:
+            self.of[sensitive] = "sensitive", NAMED
+        for profile in free:
+            if profile.name in files and files[profile.name].hierarchy:
+                continue
+            if profile.name != sensitive and (why := why_unlistable(profile)):
+                self.of[profile.name] = "undecided", NAMED if profile.name in named else why
+        free = [profile for profile in free if profile.name not in self.of]
+        for profile in free:
+            if chosen is not None:
+                is_named = profile.name in chosen
+                why = NAMED if is_named else "you did not name it"
+                self.of[profile.name] = ("quasi-identifier" if is_named else "undecided"), why
+            elif profile.name in files and files[profile.name].is_named:
+                why = "a hierarchy file for it lies beside the table"
+                self.of[profile.name] = "quasi-identifier", why
+            elif why := _known_of_people(profile):
+                self.of[profile.name] = "quasi-identifier", why
+        n_known = sum(role == "quasi-identifier" for role, _ in self.of.values())
+        of_few_values = [
+            e
+            for e in free
+            if e.name not in self.of
+            and e.distinct <= FEW
+            and not _OFTEN_NAMES.keys() & words_of(e.name)
+        ]
+        of_many_values = [e for e in free if e.name not in self.of and e not in of_few_values]
+        for profile in [*of_few_values, *of_many_values]:
+            if not n_known:  # a policy has one at least
+                why = FEW_VALUES_LEFT if profile in of_few_values else NONE_LEFT
+                self.of[profile.name], n_known = ("quasi-identifier", why), 1
+            else:
+                self.of[profile.name] = "undecided", "nothing says who may know it"
+        if not n_known:
+            for profile in profiles:
+                if profile.name in named and profile.name != sensitive:
+                    why = profile.problem or why_unlistable(profile)
+                    raise DataError(
+                        f"{table}: {profile.name!r} cannot be a quasi-identifier as it is: {why}; "
+                        "or name other columns"
+                    )
+            raise DataError(
+                f"{table}: no column is left that others may know of a person, beside "
+                f"{sensitive!r} and what names people; name some: --quasi-identifiers COLUMNS, or "
+                "in Python quasi_identifiers=[...]"
+            )
+
+    def _sensitive(self, free: Sequence[Profile], chosen: Sequence[str] | None) -> str | None:
+        """The column that must stay hidden: by its name, or the last of few values.
+
+        A question is asked of much, and says less than a name; a date is of what was hidden.
+        """
+        ranked = sorted(free, key=lambda e: (is_sentence(e.name), e.kind == "date"))
+        for of_sentences in (False, True):
+            for word in SECRET:
+                for profile in ranked:
+                    if is_sentence(profile.name) != of_sentences or asks_for(profile.name):
+                        continue
+                    if word in words_of(profile.name) and not _is_remark(word, profile):
+                        named = WORDING if of_sentences else "its name has"
+                        self.of[profile.name] = "sensitive", f"{named} the word {word!r}"
+                        return profile.name
+        often_known = [e for e in free if _known_of_people(e)]
+        rarely_known = [e for e in free if e not in often_known]
+        of_few_values = [e for e in rarely_known if e.distinct <= 5 * FEW]
+        people = [
+            e
+            for e in of_few_values
+            if not ({*f"{_PLACES} {_TIMES}".split()} & words_of(e.name) or is_household(e.name))
+        ]
+        for part in (people, of_few_values, rarely_known, often_known):
+            if part and (len(free) > 1 or chosen):
+                self.of[part[-1].name] = "sensitive", "the last column that may be"
+                return part[-1].name
+        return None
+
+
+def _known_of_people(profile: Profile) -> str:
+    """Why others may know a column of a person; empty where nothing speaks for that."""
+    if profile.kind == "date":
+        return "dates of a person are often known"
+    if is_sentence(profile.name):
+        word = asks_for(profile.name)
+        return f"by its question for {word!r}, others may know it of a person" if word else ""
+    known = not KNOWN.keys().isdisjoint(words_of(profile.name))
+    return "by its name, others may know it of a person" if known else ""
+
+
+def _repeats(profile: Profile) -> bool:
+    return profile.distinct < profile.known
+
+
+def _is_remark(word: str, profile: Profile) -> bool:
+    """True if a column that may be one of marks, by a word, is one of remarks by its values."""
+    return word in AMBIGUOUS and profile.kind == "text" and profile.distinct > 5 * FEW
+
+
+def person_numbers_of(table: Table, profiles: Sequence[Profile]) -> list[_PersonNumber]:
+    """The columns that tell people apart who have several rows, the surest first.
+
+    None by its rows alone, where each row has the number of another person by a name; and no name
+    that only two people of different sex or birth have.
+    """
+    may = [profile for profile in profiles if _may_number(profile)]
+    if not may:
+        return []
+    trait_columns = [e.name for e in profiles if not e.problem and may_be_trait(e.name)]
+    if any(is_plain_number(e.name) for e in may):
+        trait_columns += [e.name for e in profiles if not e.problem and e.distinct <= 5 * FEW]
+    columns = _coded(table, [*(e.name for e in may), *trait_columns])
+    why = people_of(columns)
+    if _tells_apart(profiles):
+        why = {name: reason for name, reason in why.items() if _is_named(name)}
+    column_of = {column.name: column for column in columns}
+    why = {name: why[name] for name in why if not names_two_people(column_of[name], columns)}
+    return [
+        _PersonNumber(name, reason, column_of[name].n, int(column_of[name].rows_of_each.max()))
+        for name, reason in why.items()
+    ]
+
+
+def _may_number(profile: Profile) -> bool:
+    """True if values may number people who have several rows."""
+    if (
+        profile.problem
+        or profile.kind == "date"
+        or not LEAST_NAMED <= profile.distinct < profile.known
+    ):
+        return False
+    by_rows = profile.distinct >= LEAST_PEOPLE and are_codes(profile.domain)
+    return _is_named(profile.name) or by_rows
+
+
+def _coded(table: Table, names: Sequence[str]) -> list[Coded]:
+    """Some columns, of which many are read at once."""
+    columns: list[Coded] = []
+    column_names = [*dict.fromkeys(names)]
+    for start in range(0, len(column_names), _READ_AT_ONCE):
+        part = column_names[start : start + _READ_AT_ONCE]
+        columns += map(Coded.of, part, fetch(table, part).columns)
+    return columns
+
+
+def _is_named(name: str) -> bool:
+    return is_of_person(name) or is_of_rows(name)
+
+
+def _tells_apart(profiles: Sequence[Profile]) -> bool:
+    """True if each row has a number that is of a person by its name, and none repeats."""
+    return any(is_of_person(e.name) and e.distinct == e.rows for e in profiles)
+
+
+def _of_number(number: _PersonNumber) -> tuple[Role, str]:
+    """The role of a further number of people."""
+    return ("identifier" if _is_named(number.name) else "undecided"), number.why
+
+
+def columns_in_doubt(roles: Roles, profiles: Sequence[Profile]) -> tuple[str, ...]:
+    """Identifiers that repeat, where nothing says that rows are people all the same."""
+    repeat = [e.name for e in profiles if roles.of[e.name][0] == "identifier" and _repeats(e)]
+    return tuple(name for name in repeat if _is_named(name) or not _tells_apart(profiles))
+
+
+def leave_out_names(table: Table, roles: Roles, profiles: Sequence[Profile]) -> None:
+    """Columns that name nobody alone get no role: a household, or one of several names."""
+    repeating = [e for e in profiles if roles.of[e.name][0] == "identifier" and _repeats(e)]
+    if not repeating:
+        return
+    trait_columns = [e.name for e in profiles if not e.problem and may_be_trait(e.name)]
+    people = _coded(table, trait_columns)
+    for profile in [*repeating]:
+        if is_household(profile.name):
+            roles.of[profile.name] = "undecided", "by its name, people who live together share it"
+            repeating.remove(profile)
+        elif not _is_named(profile.name):
+            (column,) = _coded(table, [profile.name])
+            if is_contradicted(column, people):
+                why = "people of different sex, birth or race share it, so it names nobody"
+                roles.of[profile.name] = "undecided", f"{why} by itself; {profile.said}"
+                repeating.remove(profile)
+    if len(repeating) < 2 or not all(_NAMES_PEOPLE.keys() & words_of(e.name) for e in repeating):
+        return
+    columns = [codes_of(column)[0] for column in fetch(table, [e.name for e in repeating]).columns]
+    _, first = combine(columns, [int(codes.max()) + 1 for codes in columns])
+    if len(first) == repeating[0].rows:
+        for profile in repeating:
+            why = f"by its name, it names people, though not alone; {profile.said}"
+            roles.of[profile.name] = "undecided", why
+
+
+def _unusable(profile: Profile) -> tuple[Role, str] | None:
+    if profile.problem:
+        return "undecided", f"it cannot be used as it is: {profile.problem}"
+    if not profile.distinct:
+        return "undecided", "it holds nothing but missing values"
+    if profile.distinct == 1 and not profile.nulls:
+        return "undecided", "it has one value, the same for everybody"
+    return None
+
+
+def why_unlistable(profile: Profile) -> str:
+    """Why labels must not list the values of a column of texts."""
+    if profile.kind != "text" or profile.people is None or code_length(profile) is not None:
+        return ""
+    if hint := _nearly_read(profile):
+        return hint
+    if 2 * int(np.count_nonzero(profile.people < min(FIRST_K, profile.rows))) <= profile.distinct:
+        return ""
+    return (
+        f"most of its values are had by fewer than {FIRST_K} people each, and labels would list "
+        "them: give it a hierarchy"
+    )
+
+
+def _nearly_read(profile: Profile) -> str:
+    """That a column of texts would be one of dates or numbers, but for a few."""
+    if profile.kind != "text" or profile.people is None:
+        return ""
+    nearly = nearly_all_read(profile.domain, profile.people.tolist())
+    if nearly is None:
+        return ""
+    return f"nearly all of its values read as {nearly[0]}: mend the others, or say its type"
+
+
+def _identifier(profile: Profile) -> tuple[Role, str] | None:
+    """The role of a column that names people, or might; None of any other."""
+    rows_with_one = f"{some(profile.known, 'row', 'rows')} with one"
+    counts_text = f"{some(profile.distinct, 'value', 'values')} in {rows_with_one}"
+    if profile.kind == "date" or not _names_some(profile):
+        return None
+    if _are_times(profile):
+        return "undecided", "it holds times, which are not read as dates"
+    for names, reason in _NAMING:
+        if names(profile):
+            return "identifier", f"{reason} {counts_text}"
+    if profile.known < 2 * FIRST_K:
+        return None
+    if looks := looks_personal(profile.domain):
+        reason_text = f"its values look like {looks}: {counts_text}"
+        if looks != _LOOKS_LIKE_NAMES:
+            return "identifier", reason_text
+        # A city may be called like somebody.
+        if not (SECRET | KNOWN).keys() & words_of(profile.name):
+            # Two people may have one name: then it names nobody by itself, and has no role.
+            return ("undecided" if _repeats(profile) else "identifier"), reason_text
+    if Fraction(profile.distinct, profile.known) >= _NEARLY and _no_measure(profile):
+        if _repeats(profile) and (hint := _nearly_read(profile)):
+            return "undecided", hint  # two people may be born on one day
+        return "identifier", f"nearly everybody has a value of their own: {counts_text}"
+    return None
+
+
+def _names_some(profile: Profile) -> bool:
+    """True if there are enough values: two that many people have, such as yes and no, name none."""
+    return not _repeats(profile) or profile.distinct >= 2 * FIRST_K
+
+
+def _are_times(profile: Profile) -> bool:
+    return all(isinstance(v, str) and _TIME.match(v) for v in profile.domain[:_LOOK])
+
+
+def _has_name_of_people(profile: Profile) -> bool:
+    return bool(_NAMES_PEOPLE.keys() & words_of(profile.name))
+
+
+def _has_number_of_person(profile: Profile) -> bool:
+    words = words_of(profile.name)
+    numbered = bool(_WHO.keys() & words and _NUMBERS & words) and not _is_count(profile)
+    return profile.distinct >= 2 * FIRST_K and (numbered or _is_named_number(profile))
+
+
+def _is_count(profile: Profile) -> bool:
+    """True if a name says how many of something there are: number_of_calls."""
+    return profile.kind == "number" and _COUNT.match(profile.name) is not None
+
+
+def _is_named_number(profile: Profile) -> bool:
+    return _is_named(profile.name) and are_codes(profile.domain)
+
+
+def _has_many_numbers(profile: Profile) -> bool:
+    words = words_of(profile.name)
+    has_many = (
+        Fraction(profile.distinct, profile.known) >= Fraction(1, 20)
+        and profile.known >= 2 * FIRST_K
+    )
+    about_people = _OFTEN_NAMES.keys() & words
+    if not has_many or not about_people or _is_count(profile):
+        return False
+    if profile.kind == "number" and _repeats(profile):  # days of a patient; an index of prices
+        return are_codes(profile.domain) and not (about_people <= _WHO.keys() and len(words) > 2)
+    return True
+
+
+# What names people by its name, and how that is said.
+_NAMING: tuple[tuple[Callable[[Profile], bool], str], ...] = (
+    (_has_name_of_people, "by its name, it names people;"),
+    (_has_number_of_person, "by its name, it is the number of a person;"),
+    (_has_many_numbers, "by its name and its many values, it names people:"),
+)
+
+
+def _no_measure(profile: Profile) -> bool:
+    """True if values that hardly repeat are texts, or whole numbers without a gap."""
+    if (SECRET | KNOWN).keys() & words_of(profile.name):
+        return False
+    if profile.kind == "text":
+        return (
+            2 * sum(_NUMERIC.fullmatch(str(v)) is not None for v in profile.domain)
+            < profile.distinct
+        )
+    are_whole = all(type(value) is int for value in profile.domain)
+    return (
+        are_whole
+        and profile.domain[-1] - profile.domain[0] + 1 == profile.distinct == profile.known
+    )

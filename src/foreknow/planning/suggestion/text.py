@@ -1,0 +1,201 @@
+"""The text of a first policy: a commented file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+from foreknow.methods.proof import AS_REQUIRED
+from foreknow.methods.protocol import check_needs, traits_of
+from foreknow.methods.registry import PROVED, method_of
+from foreknow.planning.suggestion.columns import DECIDE
+from foreknow.planning.suggestion.limits import lines_of_knowledge
+from foreknow.planning.suggestion.roles import FIRST_K, Role
+from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Requirement
+from foreknow.toml import toml_key, toml_value
+from foreknow_judge.errors import InputError
+from foreknow_judge.printed import one_line
+from foreknow_judge.text import some
+
+if TYPE_CHECKING:
+    from foreknow.planning.suggestion.policy import PolicySuggestion
+
+_WIDTH = 94  # of comments
+
+
+def lines_of(suggestion: PolicySuggestion, folder: Path) -> Iterator[str]:
+    """The lines of the policy file."""
+    schema, policy = suggestion.policy.needed_schema, suggestion.policy
+    rows, columns = (
+        some(suggestion.rows, "row", "rows"),
+        some(len(suggestion.columns), "column", "columns"),
+    )
+    yield f"# A first policy for {_said(suggestion.name)}: {rows}, {columns}."
+    if schema.person is not None:
+        yield f"# A row is a case of a person: {_said(toml_value(schema.person))} says of whom."
+        yield "# People are counted, and limits are theirs. Read it first: roles are guesses."
+    elif not {*suggestion.repeated} <= {*schema.identifiers}:
+        odd = ", ".join(map(toml_value, suggestion.repeated))
+        yield f"# Rows may be no people: {_said(odd)} repeats, and looks like a person's number."
+        yield "# Read it first: roles are guesses from names and counts."
+    elif suggestion.repeated:
+        odd = ", ".join(map(toml_value, suggestion.repeated))
+        yield f"# Nothing is published as long as rows are not people: {_said(odd)} repeats."
+        yield "# Say what a row is. Read the rest: roles are guesses from names and counts."
+    else:
+        begin = "# It can be published as it is. Read it first: "
+        yield f"{begin}roles are guesses from names and counts."
+    remarks = (*suggestion.notes, *suggestion.costs)
+    decide = len(suggestion.questions) + sum(note.startswith(DECIDE) for note in remarks)
+    if decide:
+        how_many = "One thing needs" if decide == 1 else f"{decide} things need"
+        yield f'# {how_many} your decision: look for "{DECIDE}".'
+    yield ""
+    yield "[schema]"
+    yield from _listing(suggestion, "identifier", "identifiers", "Never published.")
+    yield from _listing(
+        suggestion,
+        "quasi-identifier",
+        "quasi_identifiers",
+        "Known to others: published, but coarser.",
+    )
+    for cost in suggestion.costs:
+        yield from _wrapped(cost)
+    if schema.person is not None:
+        yield "# A row is a case, of which a person may have several; people are counted by person."
+        yield 'unit = "row"'
+        yield f"person = {toml_value(schema.person)}"
+    hidden = next(column for column in suggestion.columns if column.role == "sensitive")
+    yield "# Must stay hidden of every person."
+    yield f"sensitive = {toml_value(hidden.name)}  # {hidden.comment()}"
+    if schema.several:
+        yield "# A person has a set of them, or none."
+        yield 'semantics = "set"'
+    if schema.missing != "error":
+        yield "# Rows without a value are published with this one."
+        yield f"missing = {toml_value({'label': str(schema.missing)})}"
+    undecided = [column for column in suggestion.columns if column.role == "undecided"]
+    if undecided:
+        yield "# Not published, until you give them a role:"
+        yield from (f"#   {toml_value(e.name)}  {e.comment()}" for e in undecided)
+    table = schema.to_dict()
+    table["hierarchies"] = {
+        e.name: _from(folder, suggestion, e.hierarchy) for e in suggestion.columns if e.hierarchy
+    }
+    not_taken = [e for e in suggestion.columns if e.left_out]
+    for name in ("reading", "types", "hierarchies"):
+        may_be = (name == "hierarchies" and not_taken) or (name == "reading" and suggestion.codes)
+        if (entries := table.get(name) or {}) or may_be:
+            yield from ("", *_ABOUT.get(name, ()), f"[schema.{name}]")
+            if "latest_year" in entries and name == "reading":
+                yield "# `latest_year`: the latest that two digits of a year may mean."
+            yield from (
+                f"{toml_key(key)} = {toml_value(setting)}" for key, setting in entries.items()
+            )
+            if name == "reading":
+                yield from _of_missing(suggestion, entries.get("missing", []))
+    for column in not_taken:
+        line = f"{toml_key(column.name)} = {toml_value(_from(folder, suggestion, column.left_out))}"
+        yield f"# {_said(line)}  # {column.left_out_why}"
+    for requirement in policy.requirements:
+        table = limit_table(requirement)
+        yield ""
+        if requirement.points:
+            yield from _of_limit(requirement, suggestion.notes)
+        yield "[[require]]"
+        if requirement.criterion is not None:
+            k = _k_of(table["k_anonymity"])
+            remark = "" if k == FIRST_K else ", all there are"
+            yield f"# Nobody is alone: groups of {k} people or more{remark}."
+        yield from (f"{key} = {toml_value(x)}" for key, x in table.items())
+    yield ""
+    yield "[publish]"
+    if policy.options.format is not None:
+        yield "# An empty text is a value here, which CSV cannot tell from a missing one."
+        yield f"format = {toml_value(policy.options.format)}"
+    for key in _told_to_adversaries(policy):
+        yield from _wrapped(
+            "The certificate names the method, and who knows it may be surer than the verdicts "
+            f'say. Where readers may be such adversaries: method = "{key}", whose verdicts hold '
+            "against them, too; it keeps less"
+        )
+    yield f'method = "{policy.options.method}"'
+
+
+def _of_missing(suggestion: PolicySuggestion, missing: Sequence[str]) -> Iterator[str]:
+    """The lines of texts that are read as missing, and of codes that may stand for it."""
+    if suggestion.spellings:
+        yield from _wrapped(f"{DECIDE}: {suggestion._spelled}")
+    if suggestion.codes:
+        instead = ", in place of the other" if missing else ""
+        yield from _wrapped(
+            f"If these numbers stand for no value, in every column, uncomment this{instead}"
+        )
+        yield f"# missing = {toml_value([*missing, *suggestion.codes])}"
+
+
+def limit_table(requirement: Requirement) -> dict[str, Any]:
+    """A requirement as the file has it."""
+    table = requirement.to_dict()
+    return {**table, "below": requirement.points[0].below} if requirement.points else table
+
+
+def _k_of(table: Any) -> int:
+    """How many people k-anonymity asks for, as a policy file has it."""
+    return int(table["k"] if isinstance(table, Mapping) else table)
+
+
+def _told_to_adversaries(policy: Policy) -> Iterator[str]:
+    """The methods whose groups hold a policy also against who knows the method."""
+    for key in PROVED:
+        with suppress(InputError):
+            method = method_of(key, policy)
+            check_needs(method, policy)
+            proof = traits_of(method).proof
+            if proof and proof.said(policy) == AS_REQUIRED:
+                yield key
+
+
+def _from(folder: Path, suggestion: PolicySuggestion, hierarchy: Any) -> dict[str, Any]:
+    """A hierarchy as a policy file in a folder has it."""
+    table = dict(hierarchy)
+    if "file" in table:
+        table["file"] = Path(os.path.relpath(suggestion.folder / table["file"], folder)).as_posix()
+    return table
+
+
+def _wrapped(text: str) -> Iterator[str]:
+    yield from (f"# {line}" for line in wrap(f"{_said(text)}.", _WIDTH))
+
+
+_ABOUT = {
+    "hierarchies": [
+        "# How columns coarsen. Numbers without a line become ranges, texts sets of values."
+    ]
+}
+
+
+def _of_limit(requirement: Requirement, notes: Sequence[str]) -> Iterator[str]:
+    yield from lines_of_knowledge(requirement)
+    for note in notes:
+        yield from _wrapped(note)
+
+
+def _listing(suggestion: PolicySuggestion, role: Role, key: str, what: str) -> Iterator[str]:
+    columns = [column for column in suggestion.columns if column.role == role]
+    if not columns:
+        return
+    yield f"# {what}"
+    yield f"{key} = ["
+    yield from (f"  {toml_value(column.name)},  # {column.comment()}" for column in columns)
+    yield "]"
+
+
+def _said(text: str) -> str:
+    """A comment of one line, whatever it quotes."""
+    return one_line(text)
