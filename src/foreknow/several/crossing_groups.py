@@ -95,10 +95,10 @@ class CrossedGroups:
                 _text(value) for release_counts in releases for value in release_counts.values
             )
         )
-        place = [
-            np.array([values.codes[_text(v)] for v in release_counts.values], int)
-            for release_counts in releases
-        ]
+        place = []
+        for release_counts in releases:
+            places_of_values = [values.codes[_text(value)] for value in release_counts.values]
+            place.append(np.array(places_of_values, int))
         n_values = max(len(values), 1)
         keys, remaining = [], []
         for release_counts, codes, start in zip(releases, place, self.first, strict=False):

@@ -129,10 +129,7 @@ def _with_other_values(
     """
     counts = release.seen(column, []).counts
     place = {label: group for group, label in enumerate(counts.groups or ())}
-    bags = [
-        {str(value): times for value, times in counts.bag(group).items()}
-        for group in range(counts.n_groups)
-    ]
+    bags = [{str(v): times for v, times in counts.bag(g).items()} for g in range(counts.n_groups)]
     now = Counter(
         (group, value_of[name]) for name, group in groups.items() if value_of.get(name) is not None
     )

@@ -83,21 +83,13 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
         stack(people_tables, cohort if ids is None or exact else None) if people_tables else None
     )
     by_column = cohort if ids is None else None
-    united_releases = [
-        _united(
-            first,
-            stack(
-                [release_parts.values[columns_of_part] for release_parts in parts_of_releases],
-                by_column,
-            ),
-            columns_of_part,
-            groups,
-            people,
-            parts_of_releases[0],
-            exact,
+    united_releases = []
+    for sensitives in parts_of_releases[0].values:
+        tables = [release_parts.values[sensitives] for release_parts in parts_of_releases]
+        rows = stack(tables, by_column)
+        united_releases.append(
+            _united(first, rows, sensitives, groups, people, parts_of_releases[0], exact)
         )
-        for columns_of_part in parts_of_releases[0].values
-    ]
     release_parts, *other_releases = united_releases
     release = (
         release_parts.joined(other_releases, first.sensitives) if other_releases else release_parts

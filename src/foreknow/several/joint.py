@@ -251,9 +251,10 @@ def _of_tally(part: Part, parts: Sequence[Part]) -> Part:
         counted_labels: Any = part.release.counts.groups
         cells = {_text_of(label): cell for cell, label in enumerate(counted_labels)}
         labels: Any = release.counts.groups
-        of_group = [
-            cells.get(_text_of([label[place] for place in places]), ABSENT) for label in labels
-        ]
+        of_group = []
+        for label in labels:
+            counted_by = _text_of([label[place] for place in places])
+            of_group.append(cells.get(counted_by, ABSENT))
         groups = np.array(of_group, dtype=np.int64)[other_part.members.groups]
         inside = groups != ABSENT
         names = [
@@ -455,16 +456,12 @@ def _crossing(parts: Sequence[Part], cells: CrossedGroups) -> Release:
     sure = is_settled & (np.diff(bags.offsets) == 1)
     sure[sure] = bags.counts[bags.offsets[:-1][sure]] == sizes[sure]
     largest = sorted(np.flatnonzero(~is_settled).tolist(), key=lambda cell: -int(sizes[cell]))
-    crossing = [
-        (
-            int(sizes[cell]),
-            tuple(
-                None if group == ABSENT else part.release.counts.group_label(group)
-                for part, group in zip(parts, cells.groups[cell].tolist(), strict=True)
-            ),
-        )
-        for cell in largest[:_EXAMPLES]
-    ]
+    crossing = []
+    for cell in largest[:_EXAMPLES]:
+        labels = []
+        for part, group in zip(parts, cells.groups[cell].tolist(), strict=True):
+            labels.append(None if group == ABSENT else part.release.counts.group_label(group))
+        crossing.append((int(sizes[cell]), tuple(labels)))
     of_settled, certain = int(sizes[is_settled].sum()), int(sizes[sure].sum())
     why = Unsettled(
         tuple(names), int(sizes[~is_settled].sum()), tuple(crossing), of_settled, certain
