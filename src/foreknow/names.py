@@ -27,7 +27,7 @@ _PARAMETERS = {
     "sensitive": "sa sas sens sens_att sens_atts sensitive_att sensitive_attr sensitive_attrs "
     "sensitive_attribute sensitive_attributes sensitive_col sensitive_cols sensitive_column "
     "sensitive_columns sensitive_var sensibleVar sensitives target secret",
-    "identifiers": "ident idents identifier identifying ids id_columns direct_identifiers",
+    "identifiers": "ident idents identifier identifying id ids id_columns direct_identifiers",
     "k_anonymity": "k min_k kanonymity k_anon",
     "l_diversity": "l l_div ldiversity",
     "t_closeness": "t t_close tcloseness",
@@ -37,6 +37,8 @@ _PARAMETERS = {
     "methods": "method",
     "seed": "random_state random_seed rng",
     "sampling_fraction": "sample_fraction fraction",
+    "after": "since previous earlier",
+    "by": "column feature features",
 }
 PARAMETERS = _our_names(_PARAMETERS)
 # What the table that comes first is called, in one function or another.
@@ -47,9 +49,9 @@ TABLES = {
 
 # What commands are called elsewhere, or in Python.
 _COMMANDS = {
-    "audit": "check judge evaluate assess test score analyze analyse",
-    "publish": "anonymize anonymise deidentify de-identify protect release transform make run "
-    "generalize generalise",
+    "audit": "check lint judge evaluate assess test score analyze analyse",
+    "publish": "anonymize anonymise republish deidentify de-identify protect release transform "
+    "make run generalize generalise",
     "evidence": "report evidence-report document show",
     "init": "suggest suggest-policy first-policy profile infer new start detect configure",
     "risk": "risk-report risks reidentification k-anonymity kanonymity uniques uniqueness measure "
@@ -74,7 +76,8 @@ _TO_TYPE = {
     "methods keep: foreknow compare TABLE --policy policy.toml",
     "methods algorithms list ls": "a method is an option: foreknow publish TABLE --method NAME; "
     "each is described by foreknow publish --help, each command by foreknow --help",
-    "columns roles info describe summary head count schema-of debug dtypes": "what each column is "
+    "columns roles info describe summary head count schema-of debug dtypes stats statistics "
+    "preview peek import load inspect": "what each column is "
     "taken for: foreknow init TABLE; how many people share each combination: foreknow risk TABLE "
     "--quasi-identifiers age,sex",
     "config settings set login profiles": "all settings are in a policy file, which foreknow init "
@@ -99,8 +102,8 @@ _TO_TYPE = {
     "k l t delta epsilon dp": "a criterion is an option: foreknow audit TABLE --quasi-identifiers "
     "age,sex --sensitive diagnosis --k-anonymity 5",
     "update upgrade install": "it is a package: pip install --upgrade foreknow",
-    "undo delete rm clean": "a release is a folder, removed as any other; one person is forgotten "
-    "by foreknow forget FOLDER",
+    "undo delete rm clean unpublish revoke retract": "a release is a folder, removed as any other; "
+    "one person is forgotten by foreknow forget FOLDER",
 }
 
 # What is looked for, and what to type; in Python.
@@ -198,13 +201,17 @@ _OPTIONS = {
     "--sep": "the separator of a CSV file is --delimiter",
     "files": "one table is read at a time; people who come later are published with --after FOLDER",
     "extra": "columns are named with commas between: --quasi-identifiers age,zip",
-    "-n --n --rows --size --limit --head --nrows": "all people of a table or release are taken: "
+    "--threshold --limit --max-risk --below --confidence --strict": "limits are in the policy, "
+    "such as below = 0.5 under [[require]]; a release that breaks one ends with exit code 1",
+    "--id --ids --identifier --identifiers --primary-key": "identifiers are in the policy, as "
+    'identifiers = ["pid"]; foreknow init TABLE finds some',
+    "-n --n --rows --size --head --nrows": "all people of a table or release are taken: "
     "give a file with fewer rows",
     "--drop --exclude --ignore --remove --keep --select --usecols": "a column without a role in "
     "the policy is not published: leave it out of quasi_identifiers and other",
     "--mask --hash --suppress --suppression --generalize --recode --hierarchy --hierarchies": "a "
     "policy says how columns coarsen, in [schema.hierarchies]; foreknow init TABLE writes one",
-    "--progress --debug --log-level --log": "--quiet prints nothing but errors",
+    "--progress --debug --verbose --log-level --log": "--quiet prints nothing but errors",
     "--epsilon --delta --noise --dp": "Foreknow has no differential privacy; a policy limits how "
     "sure adversaries become",
     "--vars --profiles-dir --project-dir --target-path --profile --env": "all settings are in a "
@@ -219,6 +226,35 @@ _OPTIONS = {
 }
 
 # Flags of one option only.
+# Keys of policies elsewhere, and what a policy says here.
+_KEYS = {
+    "k kanonymity k_anon min_k": "k_anonymity = 5, under [[require]]",
+    "l ldiversity l_div": 'l_diversity = { l = 3, kind = "distinct" }, under [[require]]',
+    "t tcloseness t_close": 't_closeness = { t = 0.2, distance = "equal" }, under [[require]]',
+    "limit max threshold maximum confidence less_than": "a limit is below = 0.5, beside facts",
+    "privacy privacy_models criteria rules constraints": "what must hold is in [[require]] tables",
+    "id ids identifier pk primary_key": 'identifiers = ["pid"]',
+    "drop exclude ignore remove insensitive": "a column without a role is not published: name it "
+    "nowhere in [schema]",
+    "household family home": 'shared = { by = "household", values = ["diagnosis"] }, in [schema]',
+    "suppression suppression_limit max_suppression": 'method = "fulldomain" and fulldomain = { '
+    "suppression = 0.05 }, in [publish]",
+    "out output folder path": "foreknow publish TABLE --policy policy.toml --out FOLDER names it",
+    "algorithm algo anonymizer": 'method = "mondrian", in [publish]',
+    "seed random_state": "foreknow publish TABLE --policy policy.toml --out FOLDER --seed 5",
+    "after since": "foreknow publish TABLE --policy policy.toml --out FOLDER --after FOLDER",
+    "hide secret protect sensitive_values value": 'values = ["B20"] names what is limited; left '
+    "out, every value is",
+    "column": 'sensitive = "diagnosis"',
+    "by columns": 'an attack is learned = { by = ["age"] }, under [[try]]',
+}
+# A table that is written as a plain value elsewhere.
+EXAMPLES = {
+    "l_diversity": '{ l = 3, kind = "distinct" }',
+    "t_closeness": '{ t = 0.2, distance = "equal" }',
+    "alpha_k": "{ alpha = 0.5, k = 5 }",
+    "hierarchies": "{ intervals = [5, 10] } or { mask = 5 }",
+}
 FLAGS = _our_names({"--table": "sheet sheet-name sheet_name worksheet tab"})
 
 # Parameters that belong elsewhere, and where.
@@ -280,6 +316,7 @@ def _by_name(table: Mapping[str, str]) -> dict[str, str]:
 # Of a name that is not in `foreknow`, and of what an object does not have.
 ADVICE, OF_OBJECTS = _by_name(_ADVICE), _by_name(_OF_OBJECTS)
 OPTIONS, ELSEWHERE = _by_name(_OPTIONS), _by_name(_ELSEWHERE)
+KEYS = _by_name(_KEYS)
 TO_TYPE = _by_name(_TO_TYPE)  # of a command that is none
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeVar, cast, get_args
 from pydantic import BaseModel, BeforeValidator, Field, Strict, ValidationError, create_model
 
 from foreknow.errors import did_you_mean
+from foreknow.names import EXAMPLES, KEYS
 from foreknow_judge.errors import InputError, PolicyError
 from foreknow_judge.settings import Settings
 
@@ -43,6 +44,8 @@ def explain(error: ValidationError, table: type[Settings]) -> str:
         # anything else is how pydantic names the members of a union
     if unknown:
         key = str(parts[-1])
+        if key in KEYS:
+            return f"unknown key {place}; {KEYS[key]}"
         return f"unknown key {place}{did_you_mean(key, known_keys(model) if model else ())}"
     if first["type"] == "missing":
         return f"{place} is missing"
@@ -52,8 +55,10 @@ def explain(error: ValidationError, table: type[Settings]) -> str:
         if isinstance(input_value, (str, int, float, Decimal))
         else ""
     )
-    if first["type"] == "model_type":
-        return f"{place}: it should be a table{contrast}"
+    if first["type"] in ("model_type", "dict_type"):
+        example = next((EXAMPLES[part] for part in parts if part in EXAMPLES), "")
+        such = f", such as {example}" if example else ""
+        return f"{place}: it should be a table{such}{contrast}"
     ours = first["msg"].removeprefix("Value error, ")
     message = first["msg"][0].lower() + first["msg"][1:] if ours == first["msg"] else ours
     message = message.replace("input should", "it should").replace("valid integer", "whole number")

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import sys
+import tomllib
 from collections import Counter
 from dataclasses import fields
 
@@ -629,6 +630,79 @@ def test_enough_is_advised():
     assert len(WAYS_OUT) > 25
 
 
+# ---- keys of a policy file -----------------------------------------------------------------------
+
+# What is typed in which table, and a part of what is said.
+KEYS_TYPED = [
+    ("require", "k", 5, "k_anonymity = 5"),
+    ("require", "l", 3, "l_diversity = {"),
+    ("require", "t", 0.2, "t_closeness = {"),
+    ("require", "limit", 0.5, "below = 0.5"),
+    ("require", "threshold", 0.5, "below = 0.5"),
+    ("require", "hide", ["flu"], 'values = ["B20"]'),
+    ("require", "value", "flu", 'values = ["B20"]'),
+    ("require", "column", "diagnosis", 'sensitive = "diagnosis"'),
+    ("require", "l_diversity", 3, 'such as { l = 3, kind = "distinct" }'),
+    ("require", "t_closeness", 0.2, 'such as { t = 0.2, distance = "equal" }'),
+    ("require", "alpha_k", 0.2, "such as { alpha = 0.5, k = 5 }"),
+    ("schema", "id", "pin", 'identifiers = ["pid"]'),
+    ("schema", "qi", ["age"], "did you mean 'quasi_identifiers'?"),
+    ("schema", "drop", ["zip"], "a column without a role is not published"),
+    ("schema", "insensitive", ["zip"], "a column without a role is not published"),
+    ("schema", "household", "home", "shared = {"),
+    ("schema", "weight", "w", "did you mean 'weights'?"),
+    ("schema", "hierarchies", {"age": [5, 10]}, "such as { intervals = [5, 10] }"),
+    ("schema", "hierarchies", {"zip": "mask"}, "or { mask = 5 }"),
+    ("schema", "types", {"age": "int"}, "'number', 'date' or 'text', not 'int'"),
+    ("schema", "reading", {"na_values": ["?"]}, "'missing'"),
+    ("publish", "suppression", 0.05, "fulldomain = { suppression = 0.05 }"),
+    ("publish", "algorithm", "mondrian", 'method = "mondrian"'),
+    ("publish", "seed", 1, "--seed 5"),
+    ("publish", "after", ["folder"], "--after FOLDER"),
+    ("publish", "out", "folder", "--out FOLDER names it"),
+    ("try", "by", ["age"], 'learned = { by = ["age"] }'),
+    ("", "requirements", [], "did you mean 'require'?"),
+    ("", "privacy", {"k": 5}, "[[require]]"),
+    ("", "seed", 1, "--seed 5"),
+]
+
+
+def tables_with(table, keys):
+    """The tables of a policy, with some keys in one of them."""
+    roles = {"identifiers": ["pin"], "quasi_identifiers": ["age"], "sensitive": "diagnosis"}
+    tables = {"schema": roles, "require": [{"facts": {}, "below": 0.9}], "publish": {}}
+    if table == "try":
+        return {**tables, "try": [keys]}
+    if table == "require":
+        tables["require"].append({**({} if REGISTERED.keys() & keys else {"facts": {}}), **keys})
+    else:
+        (tables[table] if table else tables).update(keys)
+    return tables
+
+
+@pytest.mark.parametrize(("table", "key", "value", "said"), KEYS_TYPED)
+def test_a_guessed_key(table, key, value, said):
+    with pytest.raises(fk.InputError) as caught:
+        fk.Policy.from_dict(tables_with(table, {key: value}))
+    assert said in str(caught.value)
+
+
+LINE = re.compile(r'\w+ = (?:\{[^}]*\}|\[[^\]]*\]|"[^"]*"|[\d.]+)')
+LINES = [(hint, found) for hint in names._KEYS.values() if (found := LINE.findall(hint))]
+
+
+@pytest.mark.parametrize(("hint", "lines"), LINES)
+def test_a_line_that_is_advised(hint, lines):
+    """It is read where the hint says that it belongs."""
+    keys = tomllib.loads("\n".join(lines))
+    table = "schema" if "identifiers" in keys else "require"
+    table = next((name for name in ("publish", "schema", "try") if f"[{name}]" in hint), table)
+    tables = tables_with(table, keys)
+    if table == "require" and not REGISTERED.keys() & keys:
+        tables["require"] = [{"facts": {}, "below": 0.9, **keys}]
+    assert fk.Policy.from_dict(tables).requirements
+
+
 # ---- in a shell --------------------------------------------------------------------------------
 
 # What is typed, with which exit code it ends, and a part of what is said.
@@ -672,6 +746,32 @@ SHELL_ADVISED = [
     ("merge table.csv other.csv", 2, "--after FOLDER"),
     ("suda table.csv --qi age,sex", 0, "300 people"),
     ("detect table.csv --out new.toml", 0, "Written to new.toml"),
+    # -- guesses that nobody had listed
+    ("lint policy.toml", 0, "policy.toml is a policy"),
+    ("republish table.csv --out o9", 0, "Safe"),
+    ("publish table.csv --out o10 --since folder", 1, "Nobody is new"),
+    ("learned folder table.csv --column age --policy policy.toml", 0, "by age"),
+    ("init table.csv --id pin --out new2.toml", 2, 'identifiers = ["pid"]'),
+    ("stats table.csv", 2, "foreknow risk TABLE --quasi-identifiers age,sex"),
+    ("preview table.csv", 2, "foreknow init TABLE"),
+    ("import table.csv", 2, "foreknow init TABLE"),
+    ("inspect folder", 2, "foreknow init TABLE"),
+    ("info folder", 2, "foreknow init TABLE"),
+    ("unpublish folder", 2, "foreknow forget FOLDER"),
+    ("revoke folder", 2, "foreknow forget FOLDER"),
+    ("tutorial", 2, "foreknow demo"),
+    ("update", 2, "pip install --upgrade foreknow"),
+    ("append later.csv --after folder", 2, "--after FOLDER"),
+    ("audit folder --threshold 0.4", 2, "below = 0.5 under [[require]]"),
+    ("risk table.csv --qi age,sex --limit 0.1", 2, "below = 0.5 under [[require]]"),
+    ("verify folder --strict", 2, "ends with exit code 1"),
+    ("attack folder --verbose", 2, "--quiet prints nothing"),
+    ("publish --input table.csv --out o11", 2, "the table is named without an option"),
+    ("forget folder p5", 2, "--person"),
+    ("ask folder p5 flu", 2, "--about Tom"),
+    ("utility folder", 2, "TABLE"),
+    ("export folder --to xlsx --out x.xlsx", 0, "Written to x.xlsx"),
+    ("publish table.csv --format xlsx --out o12", 2, "foreknow export FOLDER --to xlsx"),
 ]
 
 
@@ -689,7 +789,7 @@ COMMAND = re.compile(
 COMMANDS = sorted(
     {
         command
-        for table in (names._TO_TYPE, names._ADVICE, names._OPTIONS)
+        for table in (names._TO_TYPE, names._ADVICE, names._OPTIONS, names._KEYS)
         for text in table.values()
         for command in COMMAND.findall(text)
         if not {"NAME", "FILE", "forget", "explore"} & {*command.split()}
