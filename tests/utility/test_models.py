@@ -530,7 +530,7 @@ def test_command_refuses_in_one_line(released):
         ([*UTILITY, "--group", "g"], "leave out --group"),
         ([*own[:2], "nowhere.csv", *table], "nowhere.csv"),
         ([*own[:2], "out", *table], "is published already; give the raw table"),
-        ([*own[:2], "small.csv", *table], "give the table that the release was made of"),
+        ([*own[:2], "small.csv", *table], "is not the table that release.csv was made of"),
         (
             [*own, "--policy", "other.toml"],
             "the certificate is for age, sex and disease, the policy for age",

@@ -59,10 +59,19 @@ def is_source(microdata: Microdata, certificate: Certificate, key: Path) -> bool
 
 
 def shown_of(folder: Path, microdata: Microdata) -> Microdata:
-    """The rows of a table that a written release shows, where its owner's folder lies beside it."""
+    """The rows of a table that a written release shows, where its owner's folder lies beside it.
+
+    Raises
+    ------
+    DataError
+        If that folder says that the release was made of another table.
+    """
     if not (owners_folder(folder) / MEMBERS).exists():
         return microdata
-    return OwnRelease.open(folder).shown(microdata)
+    owned_release = OwnRelease.open(folder)
+    shown = owned_release.shown(microdata)
+    owned_release.refuse_other(shown)
+    return shown
 
 
 def rows_of_people(microdata: Microdata, column: str, names: Iterable[str]) -> Microdata:
@@ -264,9 +273,11 @@ class OwnRelease:
         """Raise `DataError` for another table than the one that was published."""
         certified = is_source(microdata, self.published.certificate, self.path.parent / OWNER)
         if microdata.n_rows != len(self.groups) or certified is False:
+            is_later = bool(self.published.certificate.after)
+            its_rows = f"; take {NEWCOMERS[0]} of its owner's folder" if is_later else ""
             raise DataError(
                 f"{microdata.name}, read as the policy says, is not the table that "
-                f"{self.release.name} was made of"
+                f"{self.release.name} was made of{its_rows}"
             )
 
     def named(self, person: str | None = None, microdata: Microdata | None = None) -> Release:

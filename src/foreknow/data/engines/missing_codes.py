@@ -1,4 +1,4 @@
-"""Missing codes: numbers that may stand for no value, such as 99 or -1, by the other numbers.
+"""Missing codes: numbers that may stand for no value, such as 99 or -1, by the other values.
 
 It is a guess that the owner is asked about, and nothing is read by it: 99 may be an age.
 """
@@ -12,11 +12,14 @@ from decimal import Decimal
 from typing import Any
 
 from foreknow.data.engines.profile import Profile
+from foreknow_judge.numbers import read_number
 from foreknow_judge.text import some
 
 # Codes that surveys use: negative numbers, and numbers beyond the others.
 _NEGATIVE = re.compile(r"-([1-9]|(\d)\2+|9+[5-8])")
 _BEYOND = re.compile(r"[7-9]|7{2,}|8{2,}|9+|9+[5-8]")
+_OF_NINES = re.compile(r"9{3,}[5-9]")  # of a sum of money or the like
+_IN_TEXTS = re.compile(r"7{2,}|8{2,}|9{2,}|9+[5-8]")
 # A digit is a code where there are so few values; the most codes, the fewest other values, and the
 # least distance between them.
 _FEW_OF_ONE_DIGIT, _MOST_CODES, _LEAST_OTHERS, _LEAST_GAP = 10, 4, 2, 4
@@ -25,9 +28,12 @@ _FEW_OF_ONE_DIGIT, _MOST_CODES, _LEAST_OTHERS, _LEAST_GAP = 10, 4, 2, 4
 def missing_codes(profile: Profile) -> list[str]:
     """The numbers of a column that may stand for no value, as texts.
 
-    Those below 0 where all others are not, and those that lie farther beyond the others than these
-    lie apart; they must be numbers that surveys use so.
+    Those below 0 where all others are not, those that lie farther beyond the others than these lie
+    apart, and those of nines that many more have than any other; they must be numbers that surveys
+    use so. In a column of texts, those beside which no other number stands.
     """
+    if profile.kind == "text":
+        return _among_texts(profile)
     if profile.kind != "number" or profile.distinct <= _LEAST_OTHERS:
         return []
     domain = list(profile.domain)
@@ -35,7 +41,7 @@ def missing_codes(profile: Profile) -> list[str]:
     others = domain[len(below) :]
     if len(below) > _MOST_CODES or not all(_NEGATIVE.fullmatch(_text(v)) for v in below):
         below, others = [], domain
-    beyond = _beyond(others)
+    beyond = _beyond(others) or _frequent(others, profile)
     if len(others) - len(beyond) < _LEAST_OTHERS:
         return []
     return [_text(value) for value in (*below, *beyond)]
@@ -55,6 +61,27 @@ def _beyond(values: Sequence[Any]) -> list[Any]:
         if far and all(map(_is_whole, others)):
             return list(codes)
     return []
+
+
+def _frequent(values: Sequence[Any], profile: Profile) -> list[Any]:
+    """The last values, where they are nines that twice as many rows have as any other value."""
+    if profile.people is None:
+        return []
+    rows = dict(zip(profile.domain, profile.people.tolist(), strict=False))
+    codes = [value for value in values[-_MOST_CODES:] if _OF_NINES.fullmatch(_text(value))]
+    others = [rows[value] for value in values if value not in codes]
+    if not others or values[-len(codes) :] != codes:
+        return []
+    return codes if min(rows[code] for code in codes) >= 2 * max(others) else []
+
+
+def _among_texts(profile: Profile) -> list[str]:
+    """The texts that are such numbers, where the others are none."""
+    texts = [str(value) for value in profile.domain]
+    numbers = [text for text in texts if read_number(text) is not None]
+    are_codes = all(_NEGATIVE.fullmatch(text) or _IN_TEXTS.fullmatch(text) for text in numbers)
+    enough = len(texts) - len(numbers) >= _LEAST_OTHERS
+    return numbers if are_codes and enough and len(numbers) <= _MOST_CODES else []
 
 
 def _text(value: Any) -> str:
@@ -92,10 +119,11 @@ class MissingCodes:
         if not codes:
             return ""
         people = [] if profile.people is None else profile.people.tolist()
-        counts = dict(zip(map(_text, profile.domain), people, strict=False))
-        others = [_text(value) for value in profile.domain if _text(value) not in codes]
+        counts = dict(zip(map(_spelled, profile.domain), people, strict=False))
+        others = [text for text in map(_spelled, profile.domain) if text not in codes]
         shown = " and ".join(f"{code} in {some(counts[code], 'row', 'rows')}" for code in codes)
-        asked = f"does {shown} stand for no value? The others are {others[0]} to {others[-1]}. "
+        span = "texts" if profile.kind == "text" else f"{others[0]} to {others[-1]}"
+        asked = f"does {shown} stand for no value? The others are {span}. "
         for reason in map(self._in_the_way, codes):
             if reason:
                 return f"{asked}If so, empty these cells in the table: {reason}"
@@ -106,7 +134,8 @@ class MissingCodes:
         for column in self.columns:
             if code in missing_codes(column):
                 if column.name not in self.read:
-                    return f"{column.name!r} holds numbers, and no texts that could be declared"
+                    held = "is typed" if column.kind == "text" else "holds numbers, and no texts"
+                    return f"{column.name!r} {held}, so that nothing can be declared"
             elif code in map(_spelled, column.domain):
                 return f"it is a value of {column.name!r}"
         return ""

@@ -166,7 +166,8 @@ def schema_of(
         label, labels = "missing", set(map(str, hidden.domain))
         while label in labels:
             label += "?"
-        missing = {"label": label}
+        # a label is no number that others could be near
+        missing = {"label": label} if hidden.nulls or hidden.kind == "text" else "drop"
     hierarchies = {
         profile.name: profile.hierarchy for profile in columns if profile.hierarchy is not None
     }

@@ -77,8 +77,12 @@ def lines_of(suggestion: PolicySuggestion, folder: Path) -> Iterator[str]:
         yield "# A person has a set of them, or none."
         yield 'semantics = "set"'
     if schema.missing != "error":
-        yield "# Rows without a value are published with this one."
-        yield f"missing = {toml_value({'label': str(schema.missing)})}"
+        if schema.missing == "drop":
+            yield "# Rows without a value are left out."
+            yield 'missing = "drop"'
+        else:
+            yield "# Rows without a value are published with this one."
+            yield f"missing = {toml_value({'label': str(schema.missing)})}"
     undecided = [column for column in suggestion.columns if column.role == "undecided"]
     if undecided:
         yield "# Not published, until you give them a role:"
