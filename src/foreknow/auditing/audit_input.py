@@ -189,9 +189,7 @@ def _owned_by(policy: Policy) -> set[str]:
 
 
 def has_owner(release: Release, policy: Policy, sight: Release | Sight) -> bool:
-    """True if a table is at hand with all columns that only the owner has, where some are asked."""
-    if not policy.owned:
-        return True
+    """True if a table is at hand with all columns that only the owner has."""
     owned_columns = _owned_by(policy)
     if (owners := sight.owners) is not None:
         people, _ = owners
@@ -218,9 +216,9 @@ def owned_of_each(release: Release, policy: Policy, sight: Release | Sight) -> l
     None of a requirement that a release shows; of all, if the table with all columns for it is not
     at hand.
     """
-    nothing: list[Owned | None] = [None] * len(policy.requirements)
-    if not policy.owned or not (tables := _owners_tables(release, policy, sight)):
-        return nothing
+    tables = _owners_tables(release, policy, sight)
+    if not tables:
+        return [None] * len(policy.requirements)
     schema, counts_of_tables = (
         policy.needed_schema,
         dict[int, tuple[GroupCounts, CaseOwners | None]](),
@@ -251,12 +249,12 @@ def _owners_tables(
     release: Release, policy: Policy, sight: Release | Sight
 ) -> dict[str | None, OwnersTable]:
     """The owner's table by column: people, their groups, and the groups' names."""
-    schema = policy.needed_schema
-    if not has_owner(release, policy, sight):
-        return {}
     columns = [
         _column_of(required) for required in policy.requirements if policy.asks_owner(required)
     ]
+    if not columns or not has_owner(release, policy, sight):
+        return {}
+    schema = policy.needed_schema
     if (owners := sight.owners) is not None:
         people, groups = owners
         values_each = {*people.schema.several}  # of which the owner counts no values

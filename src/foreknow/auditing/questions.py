@@ -109,8 +109,8 @@ def _counting(release: Release, policy: Policy, people: Any) -> Iterator[Questio
         policy = of_people
     if policy.schema is not None:
         policy = policy.for_layout(release.layout)
-    if people is None and not has_owner(release, policy, release):
-        _refuse_unshown(policy)  # before anything is counted
+    if people is None:
+        _refuse_unshown(policy, release)  # before anything is counted
     table = read_at_once(release, policy)
     shown_policy = policy.shown
     with _counted_at_once(table, shown_policy) as counts:
@@ -203,9 +203,12 @@ def _refuse_split_households(release: Release, schema: Schema, sight: Release | 
         )
 
 
-def _refuse_unshown(policy: Policy) -> None:
-    """Refuse to judge by columns that a release does not show, or of people by their cases."""
-    if not policy.owned:
+def _refuse_unshown(policy: Policy, release: Release | None = None) -> None:
+    """Refuse to judge by columns that a release does not show, or of people by their cases.
+
+    Not where the release is a table of its owner, which has them.
+    """
+    if not policy.owned or (release is not None and has_owner(release, policy, release)):
         return
     schema = policy.needed_schema
     if schema.counts_people:

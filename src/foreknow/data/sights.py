@@ -370,13 +370,11 @@ class Possible:
             sight = release.layout.seen(sensitive, asked_columns)
             ruled = {rule.sensitive for rule in schema.impossible}
             ruled_columns = release.layout.ruled_beside(sight.secret, sight.known, ruled)
-            joint = (
-                _joint_cells(release, shown_release.counts, sight, ruled_columns)
-                if ruled_columns
-                else None
-            )
+            joint: Any = None, {}
+            if ruled_columns:
+                joint = _joint_cells(release, shown_release.counts, sight, ruled_columns)
             counts = shown_release.counts
-            if joint or sight.secret in ruled:
+            if ruled_columns or sight.secret in ruled:
                 counts = _by_labels(release, shown_release, schema, joint)
             self._counted[key] = counts
         return self._counted[key]
@@ -417,9 +415,7 @@ def _joint_cells(
     ), values
 
 
-def _by_labels(
-    release: Release, shown_release: Any, schema: Schema, joint: Any = None
-) -> GroupCounts:
+def _by_labels(release: Release, shown_release: Any, schema: Schema, joint: Any) -> GroupCounts:
     """Count who can have which values by what a release shows of everybody."""
     column = shown_release.sensitive
     people = {*shown_release.people_columns, *shown_release.group_columns} - {
@@ -453,10 +449,10 @@ def _with_able(
     times: IntArray | None,
     rules_fired: Fired,
     name: str,
-    joint: tuple[JointCells, Mapping[str, Labels]] | None = None,
+    joint: tuple[JointCells | None, Mapping[str, Labels]] = (None, {}),
 ) -> GroupCounts:
     """Counts with those who can have each value, by the class of some people of each group."""
-    cells, labels_beside = joint or (None, {})
+    cells, labels_beside = joint
     values_of_rules = about_of(schema.impossible, {column: counts.values, **labels_beside})
     values_of_rules |= {
         ruled_column: np.pad(values_of_rules[ruled_column], ((0, 0), (0, 1)))

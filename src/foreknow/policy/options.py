@@ -117,14 +117,14 @@ class PublishOptions:
                 )
 
     def _check_dialect(self) -> None:
-        if self.delimiter is not None:
-            delimiter = "\t" if self.delimiter == "tab" else self.delimiter
-            if len(delimiter) != 1 or delimiter not in DELIMITERS:
-                raise PolicyError(
-                    f'publish.delimiter is {self.delimiter!r}; CSV is written with ",", ";", "tab" '
-                    'or "|"'
-                )
-            set_fields(self, delimiter=delimiter)
+        delimiters: dict[Any, str | None] = {sign: sign for sign in DELIMITERS}
+        delimiters |= {None: None, "tab": "\t"}
+        if not isinstance(self.delimiter, str | None) or self.delimiter not in delimiters:
+            raise PolicyError(
+                f'publish.delimiter is {self.delimiter!r}; CSV is written with ",", ";", "tab" '
+                'or "|"'
+            )
+        set_fields(self, delimiter=delimiters[self.delimiter])
         if self.decimal not in (None, ".", ","):
             raise PolicyError(f'publish.decimal is {self.decimal!r}; it is "." or ","')
         if not isinstance(self.bom, bool | None):
