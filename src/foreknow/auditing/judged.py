@@ -6,7 +6,7 @@ sights, formulas and limits are the judge's alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
@@ -20,7 +20,6 @@ from foreknow.data.engines.columns import codes_of, fetch, sorted_texts, to_pyth
 from foreknow.data.engines.group_counts import TallyTable, ValuesTable, changed, tallied
 from foreknow.data.engines.table import free_name
 from foreknow.data.engines.tally import amounts_of
-from foreknow.data.impossible import Rule, refuse_unfit, refuse_unmet
 from foreknow.data.labels import Labels
 from foreknow.data.layout import Layout
 from foreknow.data.microdata import Microdata
@@ -305,14 +304,7 @@ def _of_release(
         anything = free_name(_ANYTHING, {*tables.table.columns})
         secret = anything if requirement.of_people and tables.missing != "error" else secret
         parts = dict.fromkeys((*release.sensitives, secret), "release")
-        # The maker's rules were met in the raw table, if perhaps by nobody who is left.
-        of_maker = () if release.schema is None else release.schema.impossible
-        further = () if policy.schema is None else policy.schema.impossible
-        is_raw = release.raw is not None
-        rules = [rule for rule in further if is_raw or rule not in of_maker]
-        check = refuse_unfit if is_raw else refuse_unmet
-        table_of_sight = cast("ValuesTable", sight.tables)
-        rows: Any = _TableRows(table_of_sight, anything, rules, release.other, check)
+        rows: Any = _TableRows(cast("ValuesTable", sight.tables), anything)
         names, semantics, beside = ["release"], "single", release.other
     else:
         number: dict[int, str] = {}
@@ -357,9 +349,6 @@ class _TableRows:
 
     sight: ValuesTable
     anything: str
-    rules: Sequence[Rule] = ()
-    unchanged: Collection[str] = ()  # columns that are published as the table has them
-    check: Callable[..., None] = refuse_unfit  # of rules, with the texts of such a column
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -381,8 +370,6 @@ class _TableRows:
             name: _column(name, of_row[first], distinct)
             for name, (of_row, distinct) in zip(counted_names, encoded, strict=True)
         }
-        for name in columns.keys() & {*self.unchanged}:
-            self.check(self.rules, name, columns[name].texts)
         columns[anything] = _texts(np.zeros(len(first), np.int64), ["a value"])
         return [columns[name] for name in names], times
 

@@ -15,7 +15,7 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.table import require
 from foreknow.data.generalization import style_of, wording_of
-from foreknow.data.impossible import Fired, about_of, fired
+from foreknow.data.impossible import Fired, about_of, fired, refuse_unfit, refuse_unmet
 from foreknow.data.labels import Labels, in_order
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.people import Signature, Signatures, printed
@@ -432,6 +432,8 @@ def _by_labels(release: Release, shown_release: Any, schema: Schema, joint: Any)
         )
     signatures = shown_release.signatures(names)
     texts = [*zip(*signatures.labels, strict=True)]
+    for name, texts_of_column in zip(names, texts, strict=True):
+        _check_rules(release, schema, name, texts_of_column)
     rows = np.arange(len(signatures.labels))
     coded = {name: (rows, column_texts) for name, column_texts in zip(names, texts, strict=True)}
     rules_fired = fired(schema.impossible, coded, len(rows), schema.hierarchies)
@@ -439,6 +441,15 @@ def _by_labels(release: Release, shown_release: Any, schema: Schema, joint: Any)
     groups = np.repeat(np.arange(counts.n_groups), np.diff(signatures.offsets))
     people = signatures.people
     return _with_able(counts, column, schema, groups, people, rules_fired, release.name, joint)
+
+
+def _check_rules(release: Release, schema: Schema, name: str, texts: Sequence[str | None]) -> None:
+    """Refuse rules that nobody meets by a column; the maker's were met in the raw table."""
+    if release.raw is not None:
+        refuse_unfit(schema.impossible, name, texts)
+        return
+    of_maker = () if release.schema is None else release.schema.impossible
+    refuse_unmet([rule for rule in schema.impossible if rule not in of_maker], name, texts)
 
 
 def _with_able(

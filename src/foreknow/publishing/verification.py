@@ -273,9 +273,10 @@ def _own_policy(certificate: Certificate, policy: Policy) -> OwnPolicy:
         refuse_misspelt(labels_by_column, policy.requirements)
         of_maker = schema_of(certificate).impossible
         rules = [rule for rule in schema.impossible if rule not in of_maker]
-        beside = written_release.beside if rules and certificate.form == "generalized" else ()
-        for name in beside:
-            rows = written_release.count_rows("release", (name,))
+        part = certificate.parts[0]  # with a row for each person
+        columns = (*certificate.groups, *certificate.exact, *written_release.beside)
+        for name in {*chain(*(rule.where for rule in rules))}.intersection(columns):
+            rows = written_release.count_rows(part, (name,))
             refuse_unmet(rules, name, rows.column(name).texts)
         for population in () if certificate.exact else as_published.compared:
             population.refuse_others(GroupLabels.of(list(written_release.held), certificate.groups))
