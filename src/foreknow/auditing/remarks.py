@@ -162,7 +162,7 @@ def _near(scope: Judged) -> tuple[tuple[str, str, str, int, int], ...]:
     nearest = list[tuple[str, str, str, int, int]]()
     for name, counts in scope.columns.items():
         requirements = scope.about[name]
-        singly = any(required.secret.singly for required in requirements)
+        singly = any(required.target.singly for required in requirements)
         # numbers in a column of texts are codes
         if (
             not singly

@@ -511,7 +511,7 @@ class Requirement:
                 f"and of {column!r} households share values; require facts or negations of it"
             )
         known_columns, excluded = self.knowing, dict.fromkeys(self.excluded)
-        if self.secret.singly and self.values is None:
+        if self.target.singly and self.values is None:
             excluded[ELSEWHERE] = None
         if known_columns is not None:
             known_columns = tuple(dict.fromkeys((*known_columns, shared.column)))
@@ -727,7 +727,7 @@ def check_agreement(earlier: Requirement, later: Requirement) -> None:
             f"must stay below {later_point.limit} here and below {earlier_point.limit} in "
             f"{earlier.name}, against the same {later_point.adversary}"
         )
-        if not (earlier.secret.singly and later.secret.singly):
+        if not (earlier.target.singly and later.target.singly):
             if _asked(earlier) == _asked(later):
                 raise PolicyError(f"{later.name}: {later.target.words} {conflict}")
             continue

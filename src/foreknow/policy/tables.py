@@ -91,16 +91,6 @@ class Secret(NamedTuple):
             requirement.at_level,
         )
 
-    @property
-    def as_one(self) -> bool:
-        """True if sets of values are one secret each."""
-        return bool(self.sets) or (self.label, self.level) != (None, None)
-
-    @property
-    def singly(self) -> bool:
-        """True if each value is a secret by itself."""
-        return not self.as_one and self.width is None
-
 
 class PolicyTable(RequireTable):
     """A ``[[require]]`` table of a policy file, in which labels stand for their values."""

@@ -45,6 +45,7 @@ class TargetValues(NamedTuple):
 class EachValue:
     """Each value is a secret by itself."""
 
+    singly: ClassVar[bool] = True  # whether each value is a secret by itself
     as_one: ClassVar[bool] = False  # whether the values of a set are one secret
     near: ClassVar[bool] = False  # whether windows of near numbers are
     names_sets: ClassVar[bool] = False  # whether sets have names, which stand for values
@@ -140,7 +141,7 @@ class EachValue:
 class NearValues(EachValue):
     """Numbers, or dates, that are near each other are a secret, in any window."""
 
-    near: ClassVar[bool] = True
+    singly, near = False, True
 
     @property
     def words(self) -> str:
@@ -191,7 +192,7 @@ class NearValues(EachValue):
 class SetsOfValues(EachValue):
     """Whoever has any value of a set has its secret: sets that a policy lists."""
 
-    as_one: ClassVar[bool] = True
+    singly, as_one = False, True
 
     def __init__(self, required: Requirement) -> None:
         super().__init__(required)

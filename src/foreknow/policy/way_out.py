@@ -260,7 +260,7 @@ def _widths(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Req
 
 def _values(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
     """The requirement without the values that fail."""
-    if not requirement.secret.singly:
+    if not requirement.target.singly:
         return  # a smaller set is another secret
     requirement_counts = requirement.count(everyone)
     counts = counts_of(requirement_counts.counts_by_policy)
