@@ -447,7 +447,7 @@ def held(least, most):
 # ---- priors --------------------------------------------------------------------------------------
 
 
-VALUES_PRIORS = "abcd"
+VALUES_OF_PRIORS = "abcd"
 
 
 CASES = range(20_000 if NIGHTLY else 150)
@@ -456,28 +456,28 @@ AMOUNTS = [
     *[(0, 0, 1), (0, 1, 0), (1, 0, 0), (2, 0, 0), (1, 1, 0)] * 3,
     *[(0, 1, 1), (1, 0, 1), (1, 1, 1), (0, 2, 0), (1, 2, 2)],
 ]
-HALF_PRIORS = {"a": Fraction(1, 2), "b": Fraction(1, 4), "c": Fraction(1, 8), "d": Fraction(1, 8)}
+HALF_AND_HALF = {"a": Fraction(1, 2), "b": Fraction(1, 4), "c": Fraction(1, 8), "d": Fraction(1, 8)}
 
 
 def scene(rng, kind):
     """One or two small groups: of each its rows of priors and its bag, and kinds of people."""
     kinds = [
-        {v: Fraction(rng.randint(1, 9), 40) for v in VALUES_PRIORS}
+        {v: Fraction(rng.randint(1, 9), 40) for v in VALUES_OF_PRIORS}
         for _ in range(rng.randint(1, 3))
     ]
     if kind == "equal":
-        kinds = [dict.fromkeys(VALUES_PRIORS, Fraction(1, 4))] * 2
+        kinds = [dict.fromkeys(VALUES_OF_PRIORS, Fraction(1, 4))] * 2
     if kind == "zeros":
         for row in kinds:
             if rng.random() < 0.5:
-                row[rng.choice(VALUES_PRIORS)] = Fraction(0)
+                row[rng.choice(VALUES_OF_PRIORS)] = Fraction(0)
     groups = []
     for size in rng.choice([(1,), (3,), (4,), (4,), (5,), (2, 3), (3, 3)]):
         width = rng.choice([1, 2, 3, 3, 4, 4])
         groups.append(
             (
                 [rng.randrange(len(kinds)) for _ in range(size)],
-                rng.choices(VALUES_PRIORS[:width], k=size),
+                rng.choices(VALUES_OF_PRIORS[:width], k=size),
             )
         )
     return kinds, groups
@@ -570,7 +570,7 @@ def test_sets_by_enumeration():
         rng = random.Random(f"sets {case}")
         reading = rng.choice(["joint", "joint", "binary"])
         kinds, groups = scene(rng, rng.choice(["any", "zeros"]))
-        amounts, secret = rng.choice(AMOUNTS), rng.sample(VALUES_PRIORS, 2)
+        amounts, secret = rng.choice(AMOUNTS), rng.sample(VALUES_OF_PRIORS, 2)
         if found_of(kinds, groups, reading, fk.Facts()) is None:
             continue
         if reading == "binary":
@@ -580,7 +580,7 @@ def test_sets_by_enumeration():
         release = release_of(groups)
         if not {x for _, bag in groups for x in bag} & set(secret):
             continue
-        priors = priors_of([{v: row[v] for v in VALUES_PRIORS} for row in kinds], reading)
+        priors = priors_of([{v: row[v] for v in VALUES_OF_PRIORS} for row in kinds], reading)
         found = fk.Priors(list(priors.tables), reading, facts=fk.Facts(*amounts))
         try:
             said = settled(found.disclosure_of_set(release, secret, "these"))
@@ -623,7 +623,7 @@ def test_the_verifier_finds_the_same():
         kinds, groups = scene(rng, rng.choice(["any", "zeros", "equal"]))
         values = sorted({x for _, bag in groups for x in bag})
         more = rng.choice(
-            [{}, {"values": [rng.choice(values)]}, {"any_of": rng.sample(VALUES_PRIORS, 2)}]
+            [{}, {"values": [rng.choice(values)]}, {"any_of": rng.sample(VALUES_OF_PRIORS, 2)}]
         )
         if set(more.get("any_of", ())) >= set(values):
             continue
@@ -669,7 +669,7 @@ def test_at_the_limit_fractions_decide():
             ({"at_most": reached}, True),
             ({"below": just}, True),
         ):
-            priors = priors_of([HALF_PRIORS], facts=fk.Facts(*facts))
+            priors = priors_of([HALF_AND_HALF], facts=fk.Facts(*facts))
             found = one_of("a", [([0] * 5, list("aabbc"))], priors, **limit)
             assert found == (safe, Fraction(reached))
 
@@ -679,16 +679,16 @@ def test_more_facts_than_people(facts):
     """Also groups of one, and of one value only."""
     for reading, bags in product(("joint", "binary"), (["a"], ["aaa"], ["abc", "b"], ["abcd"])):
         groups = [([0] * len(bag), list(bag)) for bag in bags]
-        priors = priors_of([HALF_PRIORS], reading, fk.Facts(*facts))
+        priors = priors_of([HALF_AND_HALF], reading, fk.Facts(*facts))
         _, found = one_of("a", groups, priors, below="9/10")
-        assert found == truth([HALF_PRIORS], groups, "a", facts, reading)
+        assert found == truth([HALF_AND_HALF], groups, "a", facts, reading)
 
 
 def test_extreme_priors():
     sure, never, some = ("1", "0", "0", "0"), ("0", "1/2", "1/2", "0"), ("1/3", "1/3", "1/3", "0")
     tiny = Fraction(1, 2**900), "1/2", Fraction(1, 2**300), "0"
     rows = [
-        dict(zip(VALUES_PRIORS, map(Fraction, row), strict=True))
+        dict(zip(VALUES_OF_PRIORS, map(Fraction, row), strict=True))
         for row in (sure, never, tiny, some)
     ]
     checked = 0

@@ -262,7 +262,7 @@ CRITERIA = [
     *(fk.LDiversity(2, kind="recursive", c=2), fk.AlphaK("1/2", 2), fk.TCloseness("1/4")),
     *(fk.BetaLikeness(1), fk.DeltaDisclosure(1)),
 ]
-BAGS_OF = st.lists(st.text("ABCDE", min_size=1, max_size=6), min_size=1, max_size=4)
+LISTS_OF_VALUES = st.lists(st.text("ABCDE", min_size=1, max_size=6), min_size=1, max_size=4)
 TREE = fk.Tree([["A", "AB", "*"], ["B", "AB", "*"], *([v, v, "*"] for v in "CDE")])
 SCHEMA = fk.Schema(quasi_identifiers=["age"], sensitive="x", hierarchies={"x": TREE})
 
@@ -274,7 +274,7 @@ def table(n=200):
 
 
 @examples(500, deadline=None)
-@given(BAGS_OF, st.sampled_from(CRITERIA), st.sampled_from([["AB"], ["BCD"], ["AB", "CD"]]))
+@given(LISTS_OF_VALUES, st.sampled_from(CRITERIA), st.sampled_from([["AB"], ["BCD"], ["AB", "CD"]]))
 def test_set_is_one_renamed_value(bags, criterion, groups):
     present = {value for bag in bags for value in bag}
     sets = {f"set of {own}": sorted({*own} & present) for own in groups}

@@ -474,7 +474,7 @@ TOWNS = "geburt;ort;lohn;d\n" + "".join(
     f"{('grippe', 'röteln', 'krebs')[i % 3]}\n"
     for i in range(60)
 )
-POLICY_readings = """[schema]
+GERMAN_POLICY = """[schema]
 quasi_identifiers = ["geburt", "ort", "lohn"]
 sensitive = "d"
 hierarchies = { geburt = { dates = ["year"] } }
@@ -490,7 +490,7 @@ GERMAN = ("--encoding", "latin-1", "--date-format", "dd.mm.yyyy", "--decimal", "
 @pytest.fixture
 def german(desk):
     desk.put("towns.csv", TOWNS.encode("latin-1"))
-    desk.put("policy.toml", POLICY_readings)
+    desk.put("policy.toml", GERMAN_POLICY)
     return desk
 
 

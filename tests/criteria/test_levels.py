@@ -642,3 +642,19 @@ def test_tables_read_before_are_compared():
     for source in (table, fk.Microdata(table, schema)):
         compared = fk.compare(source, policy, methods=["mondrian"], processes=0)
         assert {candidate.status for candidate in compared.candidates} == {"safe"}
+
+
+@pytest.mark.parametrize(
+    "label", ["16 (level 1)", "15 or less (level 1)", "16 or missing+", "16 or missing or missing"]
+)
+def test_node_names_are_no_numbers(label):
+    release = release_of("x", [label, "20"])
+    assert not fk.Levels({"x": {"bottom": 15}}).holds(release)
+    assert judge_levels.shows_more(label, LevelSettings(bottom=15))
+
+
+@pytest.mark.parametrize("label", ["2024-03-05 07h", "2024-03-06 to 2024-03-05", "2024-03-05 24h"])
+def test_hours_and_turned_ranges(label):
+    release = release_of("x", [label, "2025"])
+    assert not fk.Levels({"x": {"bottom": "2024-03-05"}}).holds(release)
+    assert judge_levels.shows_more(label, LevelSettings(bottom="2024-03-05"))

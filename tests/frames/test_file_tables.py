@@ -431,7 +431,7 @@ def test_publishing_reads_table_of_ibis(backend, caplog, tmp_path):
 X = {"quasi_identifiers": ["x"], "sensitive": "d"}
 
 
-def column_readings(source, name="x", **schema):
+def column_of(source, name="x", **schema):
     """A quasi-identifier of a table: its domain, and whether it has an order."""
     (attribute,) = fk.Microdata(source, **X | {"quasi_identifiers": [name]} | schema).attributes
     return attribute.domain, attribute.order
@@ -512,13 +512,13 @@ READ = [
 
 @pytest.mark.parametrize(("content", "reading", "found"), READ, ids=range(len(READ)))
 def test_readings_match_declarations(tmp_path, content, reading, found):
-    domain, order = column_readings(write(tmp_path, content), reading=reading)
+    domain, order = column_of(write(tmp_path, content), reading=reading)
     assert domain == found
     kinds = [[type(v) for v in own if isinstance(v, str | dt.date)] for own in (domain, found)]
     assert kinds[0] == kinds[1]
     assert order == ("nominal" if isinstance(found[-1], str) else "ordered")
     zipped = write(tmp_path, gzip.compress(content), "people.csv.gz")
-    assert column_readings(zipped, reading=fk.Reading(**reading))[0] == found
+    assert column_of(zipped, reading=fk.Reading(**reading))[0] == found
 
 
 LATIN = rows("Köln", encoding="latin-1")
@@ -558,7 +558,7 @@ REFUSED = [
 @pytest.mark.parametrize(("content", "reading", "said"), REFUSED, ids=range(len(REFUSED)))
 def test_unreadable_cells_name_ways_out(tmp_path, content, reading, said):
     with pytest.raises(fk.InputError, match=said) as refusal:
-        column_readings(write(tmp_path, content), reading=reading)
+        column_of(write(tmp_path, content), reading=reading)
     assert "\n" not in str(refusal.value)
 
 
@@ -648,10 +648,10 @@ def test_unreadable_frame_types_are_refused(values, domain, order):
     library = pl if isinstance(values, pl.Series) else pd
     frame = library.DataFrame({"x": values, "d": ["a"] * len(values)})
     if order:
-        assert column_readings(frame) == (domain, order)
+        assert column_of(frame) == (domain, order)
     else:
         with pytest.raises(fk.InputError, match=domain):
-            column_readings(frame)
+            column_of(frame)
 
 
 def test_objects_of_two_zones():
@@ -659,12 +659,12 @@ def test_objects_of_two_zones():
     times = [pd.Timestamp("2020-01-01 10:00", tz=zone) for zone in zones]
     frame = pd.DataFrame({"x": pd.Series(times, dtype=object), "d": ["a", "b"]})
     with pytest.raises(fk.InputError, match=r"\(Asia/Tokyo, UTC\); .* pd.to_datetime"):
-        column_readings(frame)
+        column_of(frame)
     for own in (pd.to_datetime(frame["x"], utc=True), pd.Series([times[0], pd.NaT], dtype=object)):
-        assert len(column_readings(frame.assign(x=own))[0]) == 2
+        assert len(column_of(frame.assign(x=own))[0]) == 2
     # Times at midnight in a zone stay times.
     zoned = pd.DataFrame({"x": pd.to_datetime(["2020-01-02"]).tz_localize("Asia/Tokyo"), "d": [1]})
-    (found,) = column_readings(zoned)[0]
+    (found,) = column_of(zoned)[0]
     assert found == dt.datetime(2020, 1, 2, tzinfo=found.tzinfo)
 
 
@@ -675,7 +675,7 @@ def test_floats_from_codes_are_doubted(tmp_path):
     for source in (frame, tmp_path / "people.csv", tmp_path / "people.parquet"):
         (doubt,) = fk.Microdata(source, **X).doubts().values()
         assert 'add types = { "x" = "text" }' in doubt
-        assert column_readings(source, types={"x": "text"}) == ([None, "12345", "60601"], "nominal")
+        assert column_of(source, types={"x": "text"}) == ([None, "12345", "60601"], "nominal")
         assert fk.Microdata(source, **X, types={"x": "number"}).doubts() == {}
     for values, doubted in (
         *((["9" * 40 + ".0", "1.00"], True), (["9" * 40 + ".5"], False)),

@@ -474,12 +474,12 @@ def test_formula_marks_are_removed(kind):
 
 
 N = 40
-TABLE_ONCE = pa.table({
+TABLE_OF_ROWS = pa.table({
     "name": [f"p{i}" for i in range(N)], "age": [*range(N)], "disease": [f"d{i}" for i in range(N)],
 })  # fmt: skip
-TURNED = TABLE_ONCE.take([*reversed(range(N))])
-ROLES_ONCE = {"quasi_identifiers": ["age"], "sensitive": "disease"}
-SCHEMA = fk.Schema(**ROLES_ONCE, other=["name"])
+TURNED = TABLE_OF_ROWS.take([*reversed(range(N))])
+ROLES_OF_ROWS = {"quasi_identifiers": ["age"], "sensitive": "disease"}
+SCHEMA = fk.Schema(**ROLES_OF_ROWS, other=["name"])
 POLICY = fk.Policy([fk.Requirement(fk.Facts(), below="0.99", knowing=[])], SCHEMA)
 
 
@@ -497,16 +497,16 @@ def turning(states):
 def turning_relation():
     """A query of DuckDB whose every use turns the order of rows round."""
     times, connection = count(), duckdb.connect()
-    connection.register("people", TABLE_ONCE)
+    connection.register("people", TABLE_OF_ROWS)
     connection.create_function("turn", lambda: next(times) % 2, [], "BIGINT")
     order = "age * (1 - 2 * (SELECT max(turn()) FROM range(1)))"
     return connection.sql(f"SELECT * FROM people ORDER BY {order}")
 
 
-SOURCES = [turning_relation, lambda: turning([*map(pl.from_arrow, (TABLE_ONCE, TURNED))])]
+SOURCES = [turning_relation, lambda: turning([*map(pl.from_arrow, (TABLE_OF_ROWS, TURNED))])]
 
 
-def published_once(microdata):
+def published_of_rows(microdata):
     """Who has which age in what is published."""
     people = fk.publish(microdata, POLICY, form="bucketized").tables["people"].to_pylist()
     return {(int(row["age"]), row["name"]) for row in people}
@@ -520,19 +520,19 @@ def test_row_order_keeps_people_together(make):
     table = open_table(make())
     reads = {tuple(table.arrow(["age"]).column("age").to_pylist()) for _ in range(4)}
     assert len(reads) == 2  # it does turn
-    assert published_once(fk.Microdata(make(), SCHEMA)) == WHO
+    assert published_of_rows(fk.Microdata(make(), SCHEMA)) == WHO
     release = fk.Release.from_groups(make(), group="age", sensitive="disease", person="name")
     names, values = release.members.names, release.counts.values
     held = zip(release.holdings.people.tolist(), release.holdings.values.tolist(), strict=True)
     assert {names[who]: values[code] for who, code in held} == {f"p{i}": f"d{i}" for i in range(N)}
-    microdata = fk.Microdata(make(), **ROLES_ONCE)
+    microdata = fk.Microdata(make(), **ROLES_OF_ROWS)
     assert microdata.n_people == N
     with pytest.raises(DataError, match="'name'"):  # which was not read with the others
         microdata.source.arrow(["name"])
 
 
 def test_changed_queries_are_refused():
-    frame = pl.from_arrow(TABLE_ONCE).with_columns(sex=pl.lit("f"))
+    frame = pl.from_arrow(TABLE_OF_ROWS).with_columns(sex=pl.lit("f"))
     fewer = turning([frame.head(N - i) for i in range(9)])
     others = [pl.DataFrame({"at": [1] * 4 + [2] * 4, "ill": [*ill], "job": [*"uvwx"] * 2})
               for ill in ("abcdabcd", "aaaabbbb")]  # fmt: skip
@@ -546,63 +546,63 @@ def test_changed_queries_are_refused():
 
 
 def test_a_changed_polars_frame_stays():
-    frame = pl.from_arrow(TABLE_ONCE)
+    frame = pl.from_arrow(TABLE_OF_ROWS)
     microdata = fk.Microdata(frame, SCHEMA)
     before = microdata.n_people
     frame.insert_column(0, pl.Series("new", range(N)))
     frame.replace_column(frame.get_column_index("name"), pl.Series("name", ["x"] * N))
     assert microdata.n_people == before
-    assert microdata.source.arrow(["name"])["name"].to_pylist() == TABLE_ONCE["name"].to_pylist()
+    assert microdata.source.arrow(["name"])["name"].to_pylist() == TABLE_OF_ROWS["name"].to_pylist()
 
 
 # ---- files ---------------------------------------------------------------------------------------
 
 
-def write_once(path, table):
+def write_rows(path, table):
     (pyarrow.csv.write_csv if path.suffix == ".csv" else pq.write_table)(table, path)
 
 
 def replace(path, table):
     """Another file of the same name."""
     aside = path.with_name(f"new{path.suffix}")
-    write_once(aside, table)
+    write_rows(aside, table)
     aside.replace(path)
 
 
 @pytest.mark.parametrize("name", ["people.csv", "people.parquet"])
 def test_file_that_changes_is_refused(tmp_path, name):
     path, said = tmp_path / name, rf"{name} changed while it was read"
-    for change in (write_once, replace):  # before it is read
-        write_once(path, TABLE_ONCE)
+    for change in (write_rows, replace):  # before it is read
+        write_rows(path, TABLE_OF_ROWS)
         microdata = fk.Microdata(path, SCHEMA)
         change(path, TURNED)
         with pytest.raises(DataError, match=said):
             _ = microdata.n_people
     for keep in (False, True):  # between two reads, and with its old time
-        write_once(path, TABLE_ONCE)
+        write_rows(path, TABLE_OF_ROWS)
         release = fk.Release.from_groups(path, group="age", sensitive="disease")
         assert release.counts.n_people == N
         times = path.stat()
-        write_once(path, TURNED)
+        write_rows(path, TURNED)
         if keep:
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
         with pytest.raises(DataError, match=said):
             release.signatures(["name"])
-    write_once(path, TABLE_ONCE)
+    write_rows(path, TABLE_OF_ROWS)
     microdata = fk.Microdata(path, SCHEMA)
     assert microdata.n_people == N
     replace(path, TURNED)
-    assert published_once(microdata) == WHO  # what was read
+    assert published_of_rows(microdata) == WHO  # what was read
 
 
 def test_changed_folders_are_refused(tmp_path):
     (folder := tmp_path / "parts").mkdir()
-    pq.write_table(TABLE_ONCE, folder / "a.parquet")
+    pq.write_table(TABLE_OF_ROWS, folder / "a.parquet")
     microdata = fk.Microdata(folder, SCHEMA)
-    pq.write_table(TABLE_ONCE, folder / "b.parquet")
+    pq.write_table(TABLE_OF_ROWS, folder / "b.parquet")
     with pytest.raises(DataError, match="files came or went"):
         _ = microdata.n_people
-    fk.publish(fk.Microdata(TABLE_ONCE, SCHEMA), POLICY).write(tmp_path / "out")
+    fk.publish(fk.Microdata(TABLE_OF_ROWS, SCHEMA), POLICY).write(tmp_path / "out")
     opened, table = open_published(tmp_path / "out"), tmp_path / "out" / "release.csv"
     table.write_text(table.read_text().replace("d1\n", "d2\n"))
     with pytest.raises(DataError, match=r"release\.csv changed while it was read"):
@@ -613,7 +613,7 @@ def test_changed_folders_are_refused(tmp_path):
     path.write_text("")  # as somebody who writes it anew, when its lines are counted
     with pytest.raises(DataError, match=r"people\.csv changed while it was read"):
         file.check(40)
-    write_once(path, TABLE_ONCE)
+    write_rows(path, TABLE_OF_ROWS)
     chosen = Selected(open_table(path), np.arange(N) < 1)  # never counted as all
     assert "only some rows" in counted_where_it_lives(chosen, ["disease"])
     assert len(chosen.arrow(["disease"])) == 1
@@ -623,7 +623,7 @@ def test_changed_folders_are_refused(tmp_path):
 
 FAMILIES = range(20_000 if NIGHTLY else 40)
 SIGHTS = [("ill", []), ("pay", []), ("ill", ["job"]), ("ill", ["home"]), ("pay", ["home"])]
-RULES_ONCE = [{"values": ["a"], "where": {"job": ["u"]}, "sensitive": "ill"}]
+RULES_OF_ROWS = [{"values": ["a"], "where": {"job": ["u"]}, "sensitive": "ill"}]
 
 
 def asked(rng):
@@ -639,7 +639,7 @@ def asked(rng):
         fk.Requirement(fk.TCloseness("1/3"), sensitive="ill"),
         *(fk.Requirement(fk.GroupSize(2)), fk.Requirement(fk.GroupSize(2, of="home"))),
     ]
-    how = rng.choice([{}, {}, {"unit": "row", "person": "who"}, {"impossible": RULES_ONCE}])
+    how = rng.choice([{}, {}, {"unit": "row", "person": "who"}, {"impossible": RULES_OF_ROWS}])
     if "impossible" in how:
         others, facts = others[2:], [own for own in facts if own.sensitive == "ill"]
     roles = {"quasi_identifiers": ["at"], "sensitive": ["ill", "pay"], "other": ["job"]}

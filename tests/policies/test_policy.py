@@ -10,7 +10,7 @@ from fractions import Fraction
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.crossings.worlds import Facts as Facts_codes
+from tests.crossings.worlds import Facts as FactsOfWorlds
 from tests.crossings.worlds import Member, surest
 from tests.people import EASY, people
 from tests.people import schema as people_schema
@@ -484,7 +484,7 @@ def test_old_codes_in_all_worlds(tmp_path):
             owner = pq.read_table(place / f"{name}.owner" / "members.parquet").to_pylist()
             for row, (pid, _, ill) in zip(owner, rows, strict=True):
                 groups.setdefault((name, row["ward"]), []).append(Member(pid, (ill,)))
-        groups, amounts = [*groups.values()], Facts_codes(**facts)
+        groups, amounts = [*groups.values()], FactsOfWorlds(**facts)
         present = {value for group in groups for one in group for value in one.values}
         singly = max(surest(groups, frozenset([value]), amounts) for value in present)
         as_one = max(surest(groups, own & present, amounts) for own in CLASSES.values())

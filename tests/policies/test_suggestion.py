@@ -478,7 +478,7 @@ GIVEN, LAST = map(
 )
 
 
-def visits_policy(many=600, seed=1, **more):
+def visits_of_people(many=600, seed=1, **more):
     random = np.random.default_rng(seed)
     return {
         "age": random.integers(18, 90, many).tolist(),
@@ -498,16 +498,16 @@ def wrapped(text):
     return text.replace("\n# ", " ")
 
 
-def suggested_policy(table, **how):
+def first_policy(table, **how):
     return fk.suggest_policy(table, **{"sensitive": "ill", **how})
 
 
 @pytest.fixture
-def csv_policy(tmp_path):
+def table_of_jobs(tmp_path):
     """The path of a table of visits, and files beside it: by name, their lines."""
 
     def written(columns=None, **files):
-        pl.DataFrame(columns or visits_policy()).write_csv(tmp_path / "t.csv")
+        pl.DataFrame(columns or visits_of_people()).write_csv(tmp_path / "t.csv")
         for name, text in files.items():
             (tmp_path / f"{name}.csv").write_text(text)
         return tmp_path / "t.csv"
@@ -582,8 +582,8 @@ def test_looks_of_people(what, values):
 @pytest.mark.parametrize("what", [what for what in LOOKS if what])
 def test_identifiers_by_their_looks(what):
     values = [*dict.fromkeys(LOOKS[what][0])][:60]
-    table = pa.table(visits_policy(len(values), info=values))
-    found = suggested_policy(table)
+    table = pa.table(visits_of_people(len(values), info=values))
+    found = first_policy(table)
     assert column(found, "info").role == "identifier"
     assert f"its values look like {what}: " in found.to_toml()
     assert found.policy.schema.identifiers == ("info",)
@@ -596,10 +596,10 @@ def test_identifiers_by_their_looks(what):
 JOBS = "cook;food;*\nnurse;health;*\nclerk;office;*\nsmith;craft;*\nvet;health;*\n"
 
 
-def test_files_that_do_not_fit(csv_policy, tmp_path):
+def test_files_that_do_not_fit(table_of_jobs, tmp_path):
     lacking = {"t_hierarchy_job": JOBS.replace("vet;health;*\n", ""), "t_hierarchy_sex": "f\nm\n"}
-    table = csv_policy(**lacking)
-    found = suggested_policy(table)
+    table = table_of_jobs(**lacking)
+    found = first_policy(table)
     assert column(found, "job").hierarchy is None
     said = "t_hierarchy_job.csv beside the table does not list all of its values"
     assert said in str(found.questions)
@@ -609,11 +609,11 @@ def test_files_that_do_not_fit(csv_policy, tmp_path):
         (tmp_path / f"{name}.csv").unlink()
     for others, taken in ((5, True), (6, False)):  # hardly any other values
         more = "".join(f"job{i};other;*\n" for i in range(others))
-        found = suggested_policy(csv_policy(jobs=JOBS + more))
+        found = first_policy(table_of_jobs(jobs=JOBS + more))
         assert (column(found, "job").hierarchy == {"file": "jobs.csv"}) == taken
-    twice = visits_policy()
+    twice = visits_of_people()
     twice["job2"] = twice["job"]
-    found = suggested_policy(csv_policy(twice, jobs=JOBS))  # which fits two columns, and is of none
+    found = first_policy(table_of_jobs(twice, jobs=JOBS))  # which fits two columns, and is of none
     assert not any(one.hierarchy == {"file": "jobs.csv"} for one in found.columns)
 
 
@@ -622,7 +622,7 @@ def test_the_explorer_finds_hierarchy_files(where, tmp_path):
     place = tmp_path / ("inside/data" if where == "inside" else "outside")
     (tmp_path / "inside").mkdir()
     place.mkdir(parents=True)
-    pl.DataFrame(visits_policy()).write_csv(place / "t.csv")
+    pl.DataFrame(visits_of_people()).write_csv(place / "t.csv")
     (place / "t_hierarchy_job.csv").write_text(JOBS)
     session = Session(tmp_path / "inside", place / "t.csv")
     draft = session.draft(session.first)
@@ -651,14 +651,14 @@ def test_what_gives_the_secret_away():
 
 
 def test_where_decoy_serves():
-    table = pa.table(visits_policy())
-    text = suggested_policy(table).to_toml()
+    table = pa.table(visits_of_people())
+    text = first_policy(table).to_toml()
     assert 'Where readers may be such adversaries: method = "decoy"' in wrapped(text)
     policy = tomllib.loads(text)
     policy["publish"]["method"] = "decoy"
     assert fk.publish(table, policy).certificate.scope["method"] == "as required"
     income = np.random.default_rng(7).integers(1000, 9000, 600).tolist()
-    found = suggested_policy(pa.table(visits_policy(income=income)), sensitive="income")
+    found = first_policy(pa.table(visits_of_people(income=income)), sensitive="income")
     (near,) = [rule for rule in found.policy.requirements if rule.points]
     assert near.within is not None
     assert near.points[0].adversary.m

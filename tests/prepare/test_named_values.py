@@ -419,7 +419,7 @@ def people(seed=0, n=240, **columns):
     return pa.table(made | columns)
 
 
-def policy_values(*required, columns=("job", "age"), **more):
+def policy_labels(*required, columns=("job", "age"), **more):
     schema = fk.Schema(quasi_identifiers=[*columns], sensitive="ill", **more)
     return fk.Policy([*required] or [K5], schema)
 
@@ -446,7 +446,7 @@ def refused(said, table, rules, **how):
 def test_labels_list_no_rare_value(method, required, least, tmp_path):
     table = people()
     have = Counter(table["job"].to_pylist())
-    made = fk.publish(table, policy_values(*required), method=method, seed=1)
+    made = fk.publish(table, policy_labels(*required), method=method, seed=1)
     rare = {job for job, n in have.items() if n < least}
     assert rare
     assert listed(made) <= {*have, "other", "*"} - rare
@@ -461,13 +461,13 @@ def test_rare_values_merge_everywhere(tmp_path):
     pc.write_csv(people(), tmp_path / "t.csv")
     found = []
     for engine in ("memory", "duckdb"):
-        shown = fk.publish(tmp_path / "t.csv", policy_values(HALF), engine=engine).to_arrow()
+        shown = fk.publish(tmp_path / "t.csv", policy_labels(HALF), engine=engine).to_arrow()
         found.append(Counter(zip(*(shown[n].to_pylist() for n in ("job", "age")), strict=True)))
     assert found[0] == found[1]
     assert any("other" in label for label, _ in found[0])
     rows = people(pid=[str(i) for i in range(240)])
     jobs = listed(
-        fk.publish(rows, policy_values(K5, person="pid", semantics="set")), table="people"
+        fk.publish(rows, policy_labels(K5, person="pid", semantics="set")), table="people"
     )
     assert "other" in jobs
     assert not jobs & RARE
@@ -476,14 +476,14 @@ def test_rare_values_merge_everywhere(tmp_path):
 def test_others_are_what_they_mean(tmp_path):
     """The share of the other values that a label covers, counted over all pairs of values."""
     rows = people()
-    made = fk.publish(rows, policy_values(HALF), seed=3)
+    made = fk.publish(rows, policy_labels(HALF), seed=3)
     jobs = sorted({*rows["job"].to_pylist()})
     of_label = {"other": RARE, "*": {*jobs}}
     labels = made.to_arrow()["job"].to_pylist()
     sets = [set().union(*(of_label.get(p, {p}) for p in label.split(" | "))) for label in labels]
     wanted = pytest.approx(sum((len(own) - 1) / (len(jobs) - 1) for own in sets) / len(rows))
     assert made.utility.ncp["job"] == wanted
-    microdata = fk.Microdata(rows, policy_values().schema)
+    microdata = fk.Microdata(rows, policy_labels().schema)
     made.write(tmp_path / "out")
     for release in (made, tmp_path / "out"):
         assert fk.utility_report(release, microdata, queries=50).utility.ncp["job"] == wanted
@@ -494,7 +494,7 @@ def test_others_are_what_they_mean(tmp_path):
         label = made.release.counts.groups[group][0]
         assert label == "*" or ("other" if job in RARE else job) in label.split(" | ")
     # And queries know what others may mean.
-    one = policy_values(columns=["job"])
+    one = policy_labels(columns=["job"])
     made, microdata = (
         fk.publish(rows, one, labels={"job": "set"}, seed=1),
         fk.Microdata(rows, one.schema),
@@ -510,7 +510,7 @@ def test_others_are_what_they_mean(tmp_path):
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain", "anatomy"])
 def test_rare_texts_are_refused(method):
     rows = people(name=[f"Frau Nr {i}" for i in range(240)])
-    rules = policy_values(fk.Requirement(fk.Facts(), below="1/2"), columns=["name", "age"])
+    rules = policy_labels(fk.Requirement(fk.Facts(), below="1/2"), columns=["name", "age"])
     said = refused("had by fewer than 5 people", rows, rules, method=method, form="generalized")
     for way in ("a hierarchy", "its type", "identifiers", 'labels = { "name" = "exact" }'):
         assert way in said
@@ -519,8 +519,8 @@ def test_rare_texts_are_refused(method):
 
 
 def test_numbers_as_sets_are_refused():
-    rules = policy_values(columns=["age"])
-    own = policy_values(columns=["age"], hierarchies={"age": fk.Intervals([10])})
+    rules = policy_labels(columns=["age"])
+    own = policy_labels(columns=["age"], hierarchies={"age": fk.Intervals([10])})
     for of, way in ((rules, "ranges"), (own, "hierarchy")):
         said = f'{way}: leave out labels = "set"'
         refused(said, people(age=[*range(240)]), of, labels={"age": "set"})
@@ -530,7 +530,7 @@ def test_numbers_as_sets_are_refused():
 
 def test_populations_exclude_merged_values():
     rows = people()
-    rules = policy_values(
+    rules = policy_labels(
         fk.Requirement(fk.KMap(3, pa.concat_tables([rows.select(["job", "age"])] * 3)))
     )
     refused("compared with the labels of groups", rows, rules)
@@ -546,7 +546,7 @@ def test_populations_exclude_merged_values():
 )
 def test_ranges_avoid_rare_ends(values, more, way):
     table = people(place=values)
-    rules = policy_values(columns=("place",), hierarchies={"place": more} if more else {})
+    rules = policy_labels(columns=("place",), hierarchies={"place": more} if more else {})
     assert way in refused("ranges would end at them", table, rules, labels={"place": "range"})
     assert fk.publish(table, rules, labels={"place": "exact"}).audit.safe
 
@@ -559,7 +559,7 @@ def test_merging_matches_enumeration():
         jobs = [f"j{i}" for i, n in enumerate(sizes) for _ in range(n)]
         rows = pa.table({"job": jobs, "ill": draw.choice(ILL, len(jobs)).tolist()})
         k = min(int(draw.integers(1, 7)), len(jobs))
-        rules = policy_values(fk.Requirement(fk.KAnonymity(k)), columns=["job"])
+        rules = policy_labels(fk.Requirement(fk.KAnonymity(k)), columns=["job"])
         enough = {f"j{i}" for i, n in enumerate(sizes) if n >= k}
         if 2 * len(enough) < len(sizes):
             refused("had by fewer than", rows, rules)
@@ -591,7 +591,7 @@ def test_texts_almost_all_numbers(values, odd, rows, kind, tmp_path):
     if kind == "csv":
         source = tmp_path / "t.csv"
         pc.write_csv(table, source)
-    rules, said = policy_values(columns=["born", "job"]), f"nearly all values read as {odd}"
+    rules, said = policy_labels(columns=["born", "job"]), f"nearly all values read as {odd}"
     for form in ("generalized", "bucketized"):
         told = refused(said, source, rules, form=form)
         for part in ("'born'", rows, "missing = [", '"text"'):
@@ -599,10 +599,10 @@ def test_texts_almost_all_numbers(values, odd, rows, kind, tmp_path):
     with pytest.raises(fk.InputError, match=said):
         fk.audit(source, rules)
     spelled = [value for value in values if not value[0].isdigit()]
-    missing = policy_values(columns=["born", "job"], reading={"missing": ["00.00.1961", *spelled]})
+    missing = policy_labels(columns=["born", "job"], reading={"missing": ["00.00.1961", *spelled]})
     assert not fk.audit(source, missing).safe  # a raw table fails, and is no input error
     # It is text, then, and still not to be listed.
-    text = policy_values(columns=["born", "job"], types={"born": "text"})
+    text = policy_labels(columns=["born", "job"], types={"born": "text"})
     refused("had by fewer than 5 people", source, text)
 
 
@@ -612,8 +612,8 @@ def test_dates_stored_as_text(tmp_path):
         database.execute("CREATE TABLE t (born TEXT, ill TEXT)")
         rows = zip(map(str, DAYS), [ILL[i % 3] for i in range(240)], strict=True)
         database.executemany("INSERT INTO t VALUES (?, ?)", rows)
-    refused(r'add types = \{ "born" = "date" \}', source, policy_values(columns=["born"]))
-    made = fk.publish(source, policy_values(columns=["born"], types={"born": "date"}))
+    refused(r'add types = \{ "born" = "date" \}', source, policy_labels(columns=["born"]))
+    made = fk.publish(source, policy_labels(columns=["born"], types={"born": "date"}))
     assert not listed(made, "born") & {*map(str, DAYS)}
     found = fk.suggest_policy(source)
     assert fk.publish(source, tomllib.loads(found.to_toml())).audit.safe

@@ -330,7 +330,7 @@ def test_row_measures_refuse_households():
 
 UNKNOWN = pa.table({"age": [30] * 4, "ill": ["NA", " NA", "flu", "flu"], "g": [1, 1, 2, 2]})
 NA = {"reading": {"missing": ["NA"]}}
-TWO_THIRDS_SCHEMAS = fk.Requirement(fk.Facts(), below="2/3")
+AT_TWO_THIRDS = fk.Requirement(fk.Facts(), below="2/3")
 
 
 def made_by_hand(table):
@@ -346,17 +346,17 @@ def made_by_hand(table):
 
 
 def test_hand_made_values_stay_missing():
-    rules = policy(schema(**NA, missing="drop"), TWO_THIRDS_SCHEMAS)
+    rules = policy(schema(**NA, missing="drop"), AT_TWO_THIRDS)
     assert not fk.audit(UNKNOWN, rules).safe
     for release in made_by_hand(UNKNOWN):
         with pytest.raises(SchemaError, match=r"' ?NA' in 'ill' says that a value is missing"):
             fk.audit(release, rules)
-        assert fk.audit(release, policy(schema(), TWO_THIRDS_SCHEMAS)).safe
+        assert fk.audit(release, policy(schema(), AT_TWO_THIRDS)).safe
     bare = fk.Release.from_generalized(UNKNOWN, **ROLES)
     with pytest.raises(SchemaError, match="says that a value is missing"):
-        fk.audit(bare, policy(None, TWO_THIRDS_SCHEMAS), people=fk.Microdata(UNKNOWN, rules.schema))
+        fk.audit(bare, policy(None, AT_TWO_THIRDS), people=fk.Microdata(UNKNOWN, rules.schema))
     # A label that stands for it is a value.
-    rules = policy(schema(**NA, missing={"label": "NA"}), TWO_THIRDS_SCHEMAS)
+    rules = policy(schema(**NA, missing={"label": "NA"}), AT_TWO_THIRDS)
     for release in made_by_hand(UNKNOWN.set_column(1, "ill", [["NA", "NA", "flu", "flu"]])):
         assert fk.audit(release, rules).safe
 
@@ -371,11 +371,11 @@ def test_hand_made_values_stay_missing():
 )
 def test_one_number_is_one_value(texts, more):
     table = pa.table({"age": [30] * 4, "ill": texts})
-    rules = policy(schema(**more), TWO_THIRDS_SCHEMAS)
+    rules = policy(schema(**more), AT_TWO_THIRDS)
     given = [table, fk.Microdata(table, rules.schema), fk.Release.from_schema(table, rules.schema)]
     for release in given:  # which is read as publish reads it
         assert fk.audit(release, rules).verdicts[0].reached == 1
-    assert not fk.audit(given[-1], policy(None, TWO_THIRDS_SCHEMAS)).safe
+    assert not fk.audit(given[-1], policy(None, AT_TWO_THIRDS)).safe
     for release in made_by_hand(table):
         with pytest.raises(SchemaError, match="in 'ill' are one value, and here they are counted"):
             fk.audit(release, rules)
@@ -385,18 +385,18 @@ def test_declared_numbers_are_read_once():
     table = pa.table({"age": [30] * 4, "ill": ["1", "1.0", "x", "1.0"]})
     for release in (table, *made_by_hand(table)):
         with pytest.raises(InputError, match="must hold a number in every row"):
-            fk.audit(release, policy(schema(types={"ill": "number"}), TWO_THIRDS_SCHEMAS))
+            fk.audit(release, policy(schema(types={"ill": "number"}), AT_TWO_THIRDS))
     plain = table.set_column(1, "ill", [["1.5", "1.5", "2", "3"]])
     own = schema(types={"ill": "number"}, reading={"decimal": ","})  # of the table, once
     for release in (plain, *made_by_hand(plain)):
-        assert fk.audit(release, policy(own, TWO_THIRDS_SCHEMAS)).safe
+        assert fk.audit(release, policy(own, AT_TWO_THIRDS)).safe
     plain = table.set_column(1, "ill", [["1", "1", "2", "3"]])
-    assert fk.audit(plain, policy(schema(types={"ill": "number"}), TWO_THIRDS_SCHEMAS)).safe
+    assert fk.audit(plain, policy(schema(types={"ill": "number"}), AT_TWO_THIRDS)).safe
 
 
 def test_groups_are_those_of_policies():
     table = pa.table({"age": [30] * 4, "g": [1, 1, 2, 2], "ill": [*"aabb"]})
-    rules = policy(schema(group="g"), TWO_THIRDS_SCHEMAS)
+    rules = policy(schema(group="g"), AT_TWO_THIRDS)
     assert not fk.audit(table, rules).safe
     release = fk.Release.from_groups(table, group="g", sensitive="ill", other=["age"])
     assert not fk.audit(release, rules).safe
@@ -459,7 +459,7 @@ def test_values_outside_hierarchies_are_named(values, hierarchy, says):
 
 # ---- several values of a person ------------------------------------------------------------------
 
-ROWS_MICRODATA = pa.table({
+ROWS_OF_COLUMNS = pa.table({
     "pid": ["Dora", "Ann", "Dora", "Bob", "Ann"], "age": [41, 30, 41, 50, 30],
     "note": ["d", None, "d", "b", None], "d": ["Flu", "Flu", "AIDS", None, None],
 })  # fmt: skip
@@ -467,7 +467,7 @@ LISTS = pa.table({
     "pid": ["Dora", "Ann", "Bob"], "age": [41, 30, 50], "note": ["d", None, "b"],
     "d": [["AIDS", "Flu"], ["Flu"], None],
 })  # fmt: skip
-ROLES_MICRODATA = {
+ROLES_OF_COLUMNS = {
     "quasi_identifiers": ["age"],
     "other": ["note"],
     "person": "pid",
@@ -476,14 +476,14 @@ ROLES_MICRODATA = {
 
 
 def several(source, **changed):
-    return microdata(source, **ROLES_MICRODATA | changed)
+    return microdata(source, **ROLES_OF_COLUMNS | changed)
 
 
 def changed(column, row, value):
-    cells = ROWS_MICRODATA[column].to_pylist()
+    cells = ROWS_OF_COLUMNS[column].to_pylist()
     cells[row] = value
-    return ROWS_MICRODATA.set_column(
-        ROWS_MICRODATA.column_names.index(column), column, pa.array(cells)
+    return ROWS_OF_COLUMNS.set_column(
+        ROWS_OF_COLUMNS.column_names.index(column), column, pa.array(cells)
     )
 
 
@@ -495,8 +495,8 @@ def changed(column, row, value):
         (changed("note", 2, "x"), "pid 'Dora' has note 'd' in row 1, but 'x' in row 3"),
         (changed("d", 2, "Flu"), "pid 'Dora' has d 'Flu' twice, in rows 1 and 3"),
         (changed("pid", 3, None), "column of people 'pid' is missing in row 4"),
-        (ROWS_MICRODATA.slice(3), "nobody has a value of 'd'; there is nothing to hide"),
-        (ROWS_MICRODATA.slice(0, 0), "has no rows"),
+        (ROWS_OF_COLUMNS.slice(3), "nobody has a value of 'd'; there is nothing to hide"),
+        (ROWS_OF_COLUMNS.slice(0, 0), "has no rows"),
     ],
 )
 def test_rows_that_contradict_are_named(table, says, tmp_path):
@@ -533,7 +533,7 @@ def test_repeated_values_compare_as_numbers(tmp_path):
         with pytest.raises(error, match=says):
             _ = several(source, **more).values
     with pytest.raises(UnsupportedError, match="has no single value; see Microdata"):
-        _ = several(ROWS_MICRODATA).sensitive_codes
+        _ = several(ROWS_OF_COLUMNS).sensitive_codes
 
 
 # ---- digests, and codes that lost their zeros ----------------------------------------------------
@@ -565,11 +565,11 @@ def test_lost_zeros_are_reported(tmp_path):
 
 
 TABLES = range(20_000 if NIGHTLY else 16)
-ROLES_OUT = {"quasi_identifiers": ["q"], "sensitive": ["s1", "s2"], "missing": "drop"}
+TWO_SECRETS = {"quasi_identifiers": ["q"], "sensitive": ["s1", "s2"], "missing": "drop"}
 COLUMNS = ("q", "s1", "s2", "z", "who")
 # Whoever is of the second group shows the same s2 and no s1.
-WARD_OUT = [*zip("111", "ABA", "uvw", "fff", "abc", strict=True)]
-WARD_OUT += [("2", None, "HIV", "f", "d"), ("2", None, "HIV", "f", "e")]
+PARTLY_SEEN = [*zip("111", "ABA", "uvw", "fff", "abc", strict=True)]
+PARTLY_SEEN += [("2", None, "HIV", "f", "d"), ("2", None, "HIV", "f", "e")]
 
 
 def table_of(rows):
@@ -616,7 +616,7 @@ def smallest(rows, known, unit=None):
 
 
 def audited(table, *require, **schema):
-    policy = {"schema": {**ROLES_OUT, **schema}, "require": [*require]}
+    policy = {"schema": {**TWO_SECRETS, **schema}, "require": [*require]}
     return fk.audit(table, policy, learned=False)
 
 
@@ -624,7 +624,7 @@ def asked(secret, known, below):
     return {"facts": {}, "sensitive": secret, "knowing": known, "below": str(below)}
 
 
-def reached_out(made):
+def reached_of_each(made):
     return [verdict.disclosure.settled for verdict in made.verdicts]
 
 
@@ -642,7 +642,7 @@ def test_what_shows_is_recounted():
             limits = [min(Fraction(1), own + more) for own in expected]
             both = [asked(*of, own) for of, own in zip(SIGHTS, limits, strict=True)]
             made = audited(table_of(rows), *both)
-            assert reached_out(made) == expected
+            assert reached_of_each(made) == expected
             safe = [bool(more) and own < 1 for own in expected]
             assert [verdict.safe for verdict in made.verdicts] == safe
 
@@ -666,19 +666,19 @@ def test_whoever_shows_anything_is_counted():
 
 @pytest.mark.parametrize("known", [[], ["z"]])
 def test_every_door_judges_what_shows(known, tmp_path):
-    table, require = table_of(WARD_OUT), asked("s2", known, "1/2")
+    table, require = table_of(PARTLY_SEEN), asked("s2", known, "1/2")
     csv.write_csv(table, tmp_path / "t.csv")
-    fk.Policy.from_dict({"schema": ROLES_OUT, "require": [require]}).save(tmp_path / "p.toml")
-    given = [table, tmp_path / "t.csv", fk.Release.from_schema(table, fk.Schema(**ROLES_OUT))]
+    fk.Policy.from_dict({"schema": TWO_SECRETS, "require": [require]}).save(tmp_path / "p.toml")
+    given = [table, tmp_path / "t.csv", fk.Release.from_schema(table, fk.Schema(**TWO_SECRETS))]
     if not known:
-        how = {"sensitive": ROLES_OUT["sensitive"], "missing": "drop"}
+        how = {"sensitive": TWO_SECRETS["sensitive"], "missing": "drop"}
         given.append(fk.Release.from_generalized(table, quasi_identifiers=["q"], **how))
         counts = table.drop_columns(["z", "who"]).append_column("count", [[1] * len(table)])
         some = pa.concat_tables([counts.slice(0, 3), counts.slice(4)])
         given.append(fk.Release.from_tally(some, group=["q"], **how))
     for own in given:
         made = audited(own, require)
-        assert (made.safe, reached_out(made)) == (False, [1])
+        assert (made.safe, reached_of_each(made)) == (False, [1])
     named = [str(tmp_path / "t.csv"), "--policy", str(tmp_path / "p.toml")]
     said = CliRunner().invoke(app, ["audit", *named])
     assert said.exit_code == 1
@@ -691,14 +691,14 @@ LOST = r"no s1 or s2 and show another"
 @pytest.mark.parametrize("nested", [True, False])
 def test_together_refuses_what_it_loses(nested):
     how = {"group": "q", "sensitive": ["s1", "s2"], "person": "who"}
-    others = [(*row[:4], f"{row[4]}2") for row in WARD_OUT]
-    tables = [table_of(WARD_OUT), table_of([*WARD_OUT, *others] if nested else others)]
+    others = [(*row[:4], f"{row[4]}2") for row in PARTLY_SEEN]
+    tables = [table_of(PARTLY_SEEN), table_of([*PARTLY_SEEN, *others] if nested else others)]
     with pytest.raises(UnsupportedError, match=f"{LOST}.*'unknown'"):
         fk.together([fk.Release.from_groups(own, **how, missing="drop") for own in tables])
     whole = [own.set_column(1, "s1", own["s1"].fill_null("unknown")) for own in tables]
     both = fk.together([fk.Release.from_groups(own, **how) for own in whole])
     required = fk.Requirement(fk.Facts(), "3/4", sensitive="s2", knowing=[])
-    assert reached_out(fk.audit(both, fk.Policy([required]))) == [1]
+    assert reached_of_each(fk.audit(both, fk.Policy([required]))) == [1]
 
 
 def test_silent_members_cannot_have_it():

@@ -329,7 +329,7 @@ ILLS = ["flu", "cold", "Sick person", "cough"]
 REQUIRE = [{"facts": {"l": 0, "k": 1}, "below": 0.9}, {"k_anonymity": 4}]
 
 
-def visits_units(people=24, each=5, **more):
+def visits_of_people(people=24, each=5, **more):
     """A table of visits: `each` of every patient, who is always of one age."""
     of = [p for p in range(people) for _ in range(each)]
     rows = {
@@ -372,7 +372,7 @@ def refused(table, said, **schema):
 
 @pytest.mark.parametrize("kind", ["arrow", "polars", "csv", "parquet", "duckdb"])
 def test_identifier_that_repeats_is_refused(kind, tmp_path):
-    source = written(visits_units(), tmp_path, kind)
+    source = written(visits_of_people(), tmp_path, kind)
     for engine in ("memory", "duckdb"):
         with pytest.raises(fk.InputError) as error:
             fk.publish(source, policy(), engine=engine)
@@ -385,16 +385,16 @@ def test_identifier_that_repeats_is_refused(kind, tmp_path):
 
 def test_other_calls_refuse_it_too(tmp_path):
     session = pytest.importorskip("foreknow.explore.session")
-    fk.publish(visits_units(), policy(unit="row")).write(tmp_path / "out")
+    fk.publish(visits_of_people(), policy(unit="row")).write(tmp_path / "out")
     fk.Policy.from_dict(policy()).save(tmp_path / "p.toml")
-    explored = session.Session(tmp_path, written(visits_units(), tmp_path), tmp_path / "p.toml")
+    explored = session.Session(tmp_path, written(visits_of_people(), tmp_path), tmp_path / "p.toml")
     for ask in (
-        lambda: fk.audit(visits_units(), policy()),
-        lambda: fk.audit(read(visits_units()), policy()),
-        lambda: fk.risk_report(visits_units(), policy=policy()),
-        lambda: read(visits_units()).n_people,
+        lambda: fk.audit(visits_of_people(), policy()),
+        lambda: fk.audit(read(visits_of_people()), policy()),
+        lambda: fk.risk_report(visits_of_people(), policy=policy()),
+        lambda: read(visits_of_people()).n_people,
         lambda: explored.looked(None),
-        lambda: fk.evidence_report(tmp_path / "out", visits_units(), policy(), queries=5),
+        lambda: fk.evidence_report(tmp_path / "out", visits_of_people(), policy(), queries=5),
     ):
         with pytest.raises(fk.InputError, match=r"a row is not a person|unit"):
             ask()
@@ -403,7 +403,7 @@ def test_other_calls_refuse_it_too(tmp_path):
 @pytest.mark.parametrize("how", ["arrow", "csv"])
 def test_two_people_have_one_name(how, tmp_path):
     names = [f"N{i}" for i in range(119)] + ["N7"]
-    table = written(visits_units(120, 1, name=names, id=[*range(120)]), tmp_path, how)
+    table = written(visits_of_people(120, 1, name=names, id=[*range(120)]), tmp_path, how)
     assert fk.publish(table, policy(identifiers=["patient_id", "name"])).audit.safe
     assert fk.audit(table, policy(identifiers=["name", "patient_id"])).verdicts
     for others in (["id", "name"], ["visit_id", "name"]):  # which may number rows
@@ -417,7 +417,7 @@ def test_two_people_have_one_name(how, tmp_path):
 def test_number_is_of_one_person(name):
     numbers = [1000 + i for i in range(119)] + [1007]
     coded = [*map("P{}".format, numbers[:-2]), "unknown", "P1007"]
-    table = visits_units(120, 1).drop_columns("patient_id")
+    table = visits_of_people(120, 1).drop_columns("patient_id")
     for own in (numbers, coded):
         again = table.append_column(name, pa.array(own))
         said = refused(again, f"'{name}' repeats", identifiers=[name], person="visit_id")
@@ -428,28 +428,28 @@ def test_number_is_of_one_person(name):
 def test_every_row_needs_its_number():
     names = [f"N{i}" for i in range(119)] + ["N7"]
     numbers = [f"P{i}" for i in range(119)] + [None]
-    table = visits_units(120, 1, name=names, patient_id=numbers)
+    table = visits_of_people(120, 1, name=names, patient_id=numbers)
     refused(table, "'name' repeats", identifiers=["patient_id", "name"])
     both = ["visit_id", "patient_id"]
-    refused(visits_units(), "'patient_id' repeats", identifiers=both, person="visit_id")
+    refused(visits_of_people(), "'patient_id' repeats", identifiers=both, person="visit_id")
     # Where people have several rows, an identifier is of one of them.
     several = {"person": "patient_id", "semantics": "multiset"}
     read(
-        visits_units(name=[f"n{i // 5}" for i in range(120)]), **several, identifiers=["name"]
+        visits_of_people(name=[f"n{i // 5}" for i in range(120)]), **several, identifiers=["name"]
     ).everyone()
     with pytest.raises(fk.InputError, match="'visit_id'"):
-        read(visits_units(), **several | {"person": "visit_id"}).everyone()
+        read(visits_of_people(), **several | {"person": "visit_id"}).everyone()
 
 
 def test_a_published_number_is_noted(tmp_path):
     said = "patient_id is published, and looks like the number of a person"
     more = {"identifiers": [], "quasi_identifiers": ["age", "patient_id"]}
     rules = policy(**more)
-    made = fk.publish(visits_units(), rules)
+    made = fk.publish(visits_of_people(), rules)
     for found in (
         made.audit,
-        fk.audit(visits_units(), rules),
-        fk.audit(read(visits_units(), **more), rules),
+        fk.audit(visits_of_people(), rules),
+        fk.audit(read(visits_of_people(), **more), rules),
     ):
         assert found.scope.numbers == ("patient_id",)
         (note,) = [note for note in found.notes if note.startswith(said)]
@@ -457,9 +457,9 @@ def test_a_published_number_is_noted(tmp_path):
     made.write(tmp_path / "out")
     assert fk.verify(tmp_path / "out").claimed_scope.numbers == ("patient_id",)
     for table, schema, numbers in (
-        (visits_units(), {"unit": "row", "person": "patient_id"}, ()),
-        (visits_units(), {"identifiers": [], "sensitive": "patient_id"}, ("patient_id",)),
-        (visits_units(each=1), more, ()),
+        (visits_of_people(), {"unit": "row", "person": "patient_id"}, ()),
+        (visits_of_people(), {"identifiers": [], "sensitive": "patient_id"}, ("patient_id",)),
+        (visits_of_people(each=1), more, ()),
     ):
         assert fk.audit(table, policy(**schema)).scope.numbers == numbers
 
@@ -490,7 +490,7 @@ def printed(result):
 
 @pytest.mark.complete
 def test_reports_speak_of_cases(desk):
-    pl.from_arrow(visits_units(each=5)).write_csv("visits.csv")
+    pl.from_arrow(visits_of_people(each=5)).write_csv("visits.csv")
     rules = fk.Policy.from_dict(policy(unit="row"))
     rules.save(desk.folder / "p.toml")
     both = "visits.csv", "-p", "p.toml"
@@ -530,14 +530,14 @@ def test_reports_speak_of_cases(desk):
 
 
 def test_refusals_and_certificates_say_cases(tmp_path):
-    rare = visits_units(people=40, each=1, age=[f"place {i}" for i in range(40)])
+    rare = visits_of_people(people=40, each=1, age=[f"place {i}" for i in range(40)])
     refused(rare, "fewer than 4 cases each", unit="row")
     with pytest.raises(fk.NoSafeRelease) as error:
-        fk.publish(visits_units(people=1, each=3, ill=["Sick person"] * 3), policy(unit="row"))
+        fk.publish(visits_of_people(people=1, each=3, ill=["Sick person"] * 3), policy(unit="row"))
     assert_cases(str(error.value))
     assert "Sick person" in str(error.value)
-    assert "120 people" in fk.publish(visits_units(), policy(identifiers=[])).audit.summary()
-    fk.publish(visits_units(), policy(unit="row")).write(tmp_path / "out")
+    assert "120 people" in fk.publish(visits_of_people(), policy(identifiers=[])).audit.summary()
+    fk.publish(visits_of_people(), policy(unit="row")).write(tmp_path / "out")
     path = tmp_path / "out" / "certificate.json"
     told = json.loads(path.read_text())
     assert told["scope"]["cases"] is True
@@ -557,23 +557,23 @@ def test_refusals_and_certificates_say_cases(tmp_path):
 
 
 def test_init_finds_repeated_people():
-    table = visits_units(people=12, each=40)  # 12 numbers in 480 rows
+    table = visits_of_people(people=12, each=40)  # 12 numbers in 480 rows
     found = fk.suggest_policy(table)
     assert found.repeated == ("patient_id",)
     assert "can be published as it is" not in found.to_toml()
     assert 'unit = "row"\nperson = "patient_id"\n' in found.to_toml()
     with pytest.raises(fk.NoSafeRelease):  # nobody's 40 rows together
         fk.publish(table, found.policy)
-    assert "can be published as it is" in fk.suggest_policy(visits_units(each=1)).to_toml()
+    assert "can be published as it is" in fk.suggest_policy(visits_of_people(each=1)).to_toml()
     # Names that only together name somebody need no role.
     names = {"last_name": [f"L{i % 11}" for i in range(120)]}
     names["first_name"] = [f"F{i // 11}" for i in range(120)]
-    found = fk.suggest_policy(visits_units(people=120, each=1, **names))
+    found = fk.suggest_policy(visits_of_people(people=120, each=1, **names))
     assert not found.repeated
     assert not {*names} & {*found.policy.schema.identifiers}
     # Dates of birth but for one are no numbers of people.
     born = [f"{i % 28 + 1:02d}.03.{1900 + i % 97}" for i in range(2716)]
-    table = visits_units(people=2718, each=1, geb=[*born, "00.00.1961", born[0]])
+    table = visits_of_people(people=2718, each=1, geb=[*born, "00.00.1961", born[0]])
     found = fk.suggest_policy(table, sensitive="ill")
     assert not found.repeated
     assert "geb" not in found.policy.schema.columns
@@ -588,7 +588,7 @@ def test_init_finds_repeated_people():
     ("name", "how"), [("household_id", "arrow"), ("hid", "csv"), ("Anschrift", "arrow")]
 )
 def test_rarely_shared_columns_are_named(name, how, tmp_path):
-    table = visits_units(120, 1, **{name: [f"H{i // 3:03d}" for i in range(120)]})
+    table = visits_of_people(120, 1, **{name: [f"H{i // 3:03d}" for i in range(120)]})
     table = written(table, tmp_path, how)
     said = f"People who share {name}: most of its values are those of two to nine rows."
     made = fk.publish(table, policy())
@@ -616,7 +616,7 @@ def test_rarely_shared_columns_are_named(name, how, tmp_path):
 
 
 @pytest.fixture
-def asked_units(monkeypatch):
+def asked_of_rows(monkeypatch):
     """A CSV file is large here; what its engine is asked to count is noted."""
     monkeypatch.setattr(units, "_LARGE", 1)
     asked = []
@@ -645,16 +645,16 @@ def large(folder, each, missing="", **more):
 
 
 @pytest.mark.parametrize("each", [1, 3, 40])
-def test_csv_is_read_once(each, tmp_path, asked_units):
+def test_csv_is_read_once(each, tmp_path, asked_of_rows):
     path = large(tmp_path, each)
     microdata = read(path)
-    assert (microdata.n_people, asked_units) == (6000, [])
+    assert (microdata.n_people, asked_of_rows) == (6000, [])
     assert microdata.shared == (("household",) if each == 3 else ())
     assert read(pl.read_csv(path).to_arrow()).shared == microdata.shared
 
 
 @pytest.mark.parametrize("missing", ["", "NA"])
-def test_repeated_identifiers_in_one_reading(missing, tmp_path, asked_units):
+def test_repeated_identifiers_in_one_reading(missing, tmp_path, asked_of_rows):
     path, reading = large(tmp_path, 3, missing), {"missing": ["NA"]}
     assert read(path, reading=reading).n_people == 6000
     frame = pl.read_csv(path, infer_schema=False)
@@ -665,7 +665,7 @@ def test_repeated_identifiers_in_one_reading(missing, tmp_path, asked_units):
         _ = read(path, reading=reading).n_people
 
 
-def test_missing_spellings_hide_no_household(tmp_path, asked_units, monkeypatch):
+def test_missing_spellings_hide_no_household(tmp_path, asked_of_rows, monkeypatch):
     monkeypatch.setattr(units, "_OF_LARGE", 1)
     homes = [i * 11 % 6000 // 3 for i in range(6000)]
     path = large(tmp_path, 3, household=["NA" if i % 10 < 6 else f"H{i}" for i in homes])

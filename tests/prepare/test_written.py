@@ -391,7 +391,7 @@ def test_type_is_of_all_texts(kind, texts):
 
 
 @pytest.fixture(scope="module")
-def made_book(tmp_path_factory):
+def made_with_titles(tmp_path_factory):
     """A release with every kind of entry in its code book."""
     ranks = [["low", "mid", "high"][i % 3] for i in range(240)]
     table = register().append_column("rank", pa.array(ranks))
@@ -401,8 +401,8 @@ def made_book(tmp_path_factory):
 
 
 @pytest.fixture
-def copy(made_book, tmp_path):
-    return Path(shutil.copytree(made_book, tmp_path / "copy"))
+def copy(made_with_titles, tmp_path):
+    return Path(shutil.copytree(made_with_titles, tmp_path / "copy"))
 
 
 def places(value, path=()):
@@ -474,7 +474,7 @@ def test_code_book_is_hostile_input(content, said, copy):
 
 # ---- CSV in the dialect of its table -------------------------------------------------------------
 
-POLICY_BOOK = {
+TITLED = {
     "schema": {
         "quasi_identifiers": ["age", "height"], "sensitive": ["ill", "income"],
         "other": ["visits", "=note"], "identifiers": ["pid"],
@@ -498,7 +498,7 @@ def source(kind, folder):
         "visits": [rng.choice([None, 0, 1, 2]) for _ in n],
         "=note": [rng.choice(["=1+1", "-2,5", "plain"]) for _ in n],
     })  # fmt: skip
-    policy = {**POLICY_BOOK, "schema": {**POLICY_BOOK["schema"]}}
+    policy = {**TITLED, "schema": {**TITLED["schema"]}}
     if kind == "de.csv":
         floats = pl.col("height", "income").cast(pl.String).str.replace(".", ",", literal=True)
         path.write_text("\ufeff" + frame.with_columns(floats).write_csv(separator=";"), "utf-8")
@@ -554,7 +554,7 @@ def learned(smoothing=0):
     return fk.Priors.learn(ROWS, ["sex"], "disease", smoothing=smoothing)
 
 
-def made_priors(priors, **limit):
+def made_against_priors(priors, **limit):
     policy = fk.Policy([fk.Requirement(priors, **(limit or {"at_most_times": 2}))])
     return fk.publish(fk.Microdata(ROWS, SCHEMA), policy, options=OPTIONS)
 
@@ -594,7 +594,7 @@ WAYS = {
 @pytest.mark.complete
 @pytest.mark.parametrize("way", WAYS)
 def test_published_files_hide_priors(way, tmp_path):
-    publication = made_priors(WAYS[way](tmp_path))
+    publication = made_against_priors(WAYS[way](tmp_path))
     publication.write(tmp_path / "out")
     files = {  # what the others may read
         path.name: path.read_text()
@@ -635,53 +635,53 @@ def tables_of(certificate):
 
 
 @pytest.fixture(scope="module")
-def written_priors(tmp_path_factory):
+def written_against_priors(tmp_path_factory):
     """A folder with the release, and what its owner has of it."""
     place = tmp_path_factory.mktemp("written")
-    made_priors(learned()).write(place / "out")
+    made_against_priors(learned()).write(place / "out")
     return place
 
 
 @pytest.fixture
-def folder_priors(written_priors, tmp_path):
+def folder_of_priors(written_against_priors, tmp_path):
     """A copy of it, for this test alone."""
-    return Path(shutil.copytree(written_priors, tmp_path, dirs_exist_ok=True)) / "out"
+    return Path(shutil.copytree(written_against_priors, tmp_path, dirs_exist_ok=True)) / "out"
 
 
 @pytest.fixture
-def kept(folder_priors):
-    return folder_priors.with_name("out.owner") / "priors.json"
+def kept(folder_of_priors):
+    return folder_of_priors.with_name("out.owner") / "priors.json"
 
 
-def test_owners_file_verifies_them(folder_priors, kept, tmp_path):
+def test_owners_file_verifies_them(folder_of_priors, kept, tmp_path):
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     older = json.loads(kept.read_text())
-    assert older["key"] not in (folder_priors / "certificate.json").read_text()
+    assert older["key"] not in (folder_of_priors / "certificate.json").read_text()
     assert older.pop("this_file_is") == "for the owner only"
-    assert verify(folder_priors)[0] == 0
+    assert verify(folder_of_priors)[0] == 0
     kept.write_text(json.dumps({**older, "may_be_published": False}))
-    for where in (kept, tmp_path / "elsewhere.json", folder_priors / "priors.json"):
+    for where in (kept, tmp_path / "elsewhere.json", folder_of_priors / "priors.json"):
         place = [] if where != tmp_path / "elsewhere.json" else ["--priors", where]
-        found = kept if where != folder_priors / "priors.json" else tmp_path / "elsewhere.json"
+        found = kept if where != folder_of_priors / "priors.json" else tmp_path / "elsewhere.json"
         found.rename(where)
-        code, said = verify(folder_priors, *place)
+        code, said = verify(folder_of_priors, *place)
         assert (code, "Verified" in said) == (0, True)
     assert "Keep priors.json to yourself" in said  # earlier versions wrote it into the folder
 
 
-def test_exchanged_priors_are_refused(folder_priors, kept):
+def test_exchanged_priors_are_refused(folder_of_priors, kept):
     other = json.loads(kept.read_text())
     other["tables"][0]["rows"][0][1] = ["0", "1", "0", "0", "0"]
     kept.write_text(json.dumps(other))
-    code, said = verify(folder_priors)
+    code, said = verify(folder_of_priors)
     assert (code, "the file of priors is not what was certified" in said) == (2, True)
     # Equal priors have other digests in other releases: a key of the owner's is in them.
-    again = tables_of({"policy": made_priors(learned()).certificate.policy})[0]
-    first = json.loads((folder_priors / "certificate.json").read_text())
+    again = tables_of({"policy": made_against_priors(learned()).certificate.policy})[0]
+    first = json.loads((folder_of_priors / "certificate.json").read_text())
     assert tables_of(first)[0]["digest"] != again["digest"]
     for content in ("", "{}", "[]", '{"format": "foreknow priors"}', "[" * 10000):
         kept.write_text(content)
-        code, said = verify(folder_priors)
+        code, said = verify(folder_of_priors)
         assert (code, "priors.json" in said) == (2, True)
 
 
@@ -709,12 +709,12 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_certificate_that_says_something_else(folder_priors, kept, change):
-    certificate = json.loads((folder_priors / "certificate.json").read_text())
+def test_certificate_that_says_something_else(folder_of_priors, kept, change):
+    certificate = json.loads((folder_of_priors / "certificate.json").read_text())
     CHANGES[change](certificate)
-    (folder_priors / "certificate.json").write_text(json.dumps(certificate))
+    (folder_of_priors / "certificate.json").write_text(json.dumps(certificate))
     for _ in ("with the file", "without it"):
-        code, said = verify(folder_priors)
+        code, said = verify(folder_of_priors)
         assert code in (1, 2)
         assert "Verified" not in said
         kept.unlink(missing_ok=True)

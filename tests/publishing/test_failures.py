@@ -275,7 +275,7 @@ def fill(path, *, then=None):
             then()
 
 
-def raising_files(error):
+def failing(error):
     def fail(*args, **kwargs):
         raise error
 
@@ -352,10 +352,10 @@ def test_folders_in_the_way(tmp_path, monkeypatch):
     assert listing(tmp_path) == ["a"]
 
 
-FULL_FILES = OSError(errno.ENOSPC, "No space left on device")
+DISK_FULL = OSError(errno.ENOSPC, "No space left on device")
 
 
-@pytest.mark.parametrize("error", [OSError(errno.EIO, "broken"), FULL_FILES, KeyboardInterrupt()])
+@pytest.mark.parametrize("error", [OSError(errno.EIO, "broken"), DISK_FULL, KeyboardInterrupt()])
 @pytest.mark.parametrize(
     ("way", "step"),
     [(0, "replace"), (0, "chmod"), (0, "fsync"), *((1, s) for s in ("rename", "mkdir", "fsync"))],
@@ -363,7 +363,7 @@ FULL_FILES = OSError(errno.ENOSPC, "No space left on device")
 def test_a_step_that_fails(tmp_path, monkeypatch, error, way, step):
     if way == 0:
         (tmp_path / "out").write_text("old")
-    monkeypatch.setattr(os if step == "fsync" else Path, step, raising_files(error))
+    monkeypatch.setattr(os if step == "fsync" else Path, step, failing(error))
     interrupted = isinstance(error, KeyboardInterrupt)
     says = None if interrupted else f"{error.strerror}; nothing was written"
     with pytest.raises(KeyboardInterrupt if interrupted else OutputError, match=says):
@@ -627,7 +627,7 @@ def test_a_umask_that_takes_all(way):
 # ---- the command line --------------------------------------------------------------------------
 
 
-def publishing_files(folder):
+def process_of(folder):
     return python(
         "from foreknow.cli import main; main()",
         folder,
@@ -645,7 +645,7 @@ def when_aside(folder, run):
 
 
 def test_a_command_told_to_end(tmp_path):
-    run = publishing_files(tmp_path)
+    run = process_of(tmp_path)
     when_aside(tmp_path, run)
     run.send_signal(signal.SIGTERM)
     said = run.communicate()[1].decode()
@@ -678,7 +678,7 @@ def test_kills_at_random_moments(tmp_path):
     draw = random.Random(132)
     moments = 0
     for name in ["SIGTERM", "SIGHUP", "SIGKILL"] * 44:
-        run = publishing_files(tmp_path)
+        run = process_of(tmp_path)
         if draw.random() < 0.7:
             when_aside(tmp_path, run)
             time.sleep(draw.uniform(0, 0.5))

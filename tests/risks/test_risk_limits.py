@@ -455,7 +455,7 @@ def test_households_need_people():
 # ---- the estimated risk as a trial: it stops a publication, and makes nothing safe ---------------
 
 
-SCHEMA_TRIAL = {
+TRIED_SCHEMA = {
     "quasi_identifiers": ["age", "town"],
     "sensitive": "ill",
     "weights": "w",
@@ -475,9 +475,9 @@ def survey(seed):
     }
 
 
-def policy_of_trial(form, **trial):
+def policy_that_tries(form, **trial):
     return {
-        "schema": SCHEMA_TRIAL,
+        "schema": TRIED_SCHEMA,
         "require": [{"group_size": 3}],
         "try": [{"individual_risk": True, **trial}],
         "publish": {"form": form, "labels": {"town": "exact"}},
@@ -503,7 +503,7 @@ def risks_of(rows, labels):
 def test_who_is_found_too_easily(tmp_path, form, seed):
     rows = survey(seed)
     table = pa.table(rows)
-    made = fk.publish(table, policy_of_trial(form), seed=1)
+    made = fk.publish(table, policy_that_tries(form), seed=1)
     made.write(tmp_path / "out")
     kept = [i for i, ill in enumerate(rows["ill"]) if ill is not None]
     labels = list(zip(rows["age"], rows["town"], strict=True))
@@ -515,18 +515,18 @@ def test_who_is_found_too_easily(tmp_path, form, seed):
     assert any("estimated by weights" in note for note in made.certificate.notes)
     assert str(highest)[:6] not in (tmp_path / "out" / "certificate.json").read_text()
     above, below = min(1, highest * 1.15), highest * 0.85  # the formula is close to the series
-    again = fk.publish(table, policy_of_trial(form, stop=f"{above:.6f}"), seed=1)
+    again = fk.publish(table, policy_that_tries(form, stop=f"{above:.6f}"), seed=1)
     assert again.to_arrow(next(iter(again.tables))) == made.to_arrow(next(iter(made.tables)))
     with pytest.raises(fk.NoSafeRelease, match="stopped by a trial: by the weights"):
-        fk.publish(table, policy_of_trial(form, stop=f"{below:.6f}"), seed=1)
+        fk.publish(table, policy_that_tries(form, stop=f"{below:.6f}"), seed=1)
 
 
 def test_other_kinds_of_publishing(tmp_path):
     table = pa.table(survey(1))
     csv.write_csv(table, tmp_path / "survey.csv")
     with pytest.raises(UnsupportedError, match='engine = "memory"'):
-        fk.publish(tmp_path / "survey.csv", policy_of_trial("generalized"), engine="duckdb")
-    policy = fk.Policy.from_dict(policy_of_trial("generalized", stop=0.9))
+        fk.publish(tmp_path / "survey.csv", policy_that_tries("generalized"), engine="duckdb")
+    policy = fk.Policy.from_dict(policy_that_tries("generalized", stop=0.9))
     assert fk.Policy.from_dict(policy.to_dict()).tries == policy.tries
     policy.save(tmp_path / "policy.toml")
     assert fk.Policy(tmp_path / "policy.toml").tries == (Try(stop="9/10", individual_risk=True),)
@@ -538,8 +538,8 @@ def test_other_kinds_of_publishing(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"schema": {**SCHEMA_TRIAL, "weights": None}}, 'add weights = "COLUMN"'),
-        ({"schema": {**SCHEMA_TRIAL, "person": "p", "unit": "row"}}, "a row for each person"),
+        ({"schema": {**TRIED_SCHEMA, "weights": None}}, 'add weights = "COLUMN"'),
+        ({"schema": {**TRIED_SCHEMA, "person": "p", "unit": "row"}}, "a row for each person"),
         ({"try": [{"individual_risk": True, "learned": {"by": ["age"]}}]}, "either learned"),
         ({"try": [{"stop": 0.5}]}, "either learned"),
         ({"try": [{"individual_risk": True, "sensitive": "ill"}]}, "guesses no column"),
@@ -547,7 +547,7 @@ def test_other_kinds_of_publishing(tmp_path):
     ],
 )
 def test_trials_that_mean_nothing(changes, said):
-    tables = policy_of_trial("generalized") | changes
+    tables = policy_that_tries("generalized") | changes
     if "schema" in changes:
         tables["schema"] = {k: v for k, v in tables["schema"].items() if v is not None}
     with pytest.raises(fk.InputError, match=said):

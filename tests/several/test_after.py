@@ -491,7 +491,7 @@ def test_command_separates_newcomers_and_all(january, desk):
 # ---- trials --------------------------------------------------------------------------------------
 
 
-ILLS_TRIALS = ["Flu", "Cold"]
+TRIED_ILLS = ["Flu", "Cold"]
 
 
 def wave(first, last, turned, people=None):
@@ -501,13 +501,13 @@ def wave(first, last, turned, people=None):
     for i in range(first, last):
         job = random_.choice(["clerk", "driver"])
         tied = turned is not None and random_.random() < 0.9
-        ill = ILLS_TRIALS[(job == "clerk") != turned] if tied else random_.choice(ILLS_TRIALS)
+        ill = TRIED_ILLS[(job == "clerk") != turned] if tied else random_.choice(TRIED_ILLS)
         rows.append((f"p{i}", job, 20 + i % 50, ill))
     columns = zip(*rows[:people], strict=True)
     return pa.table(dict(zip(["pid", "job", "age", "ill"], map(list, columns), strict=True)))
 
 
-def policy_trials(stop=None, tried=True):
+def policy_that_tries(stop=None, tried=True):
     schema = fk.Schema(identifiers=["pid"], quasi_identifiers=["job", "age"], sensitive="ill")
     required = [fk.Requirement(fk.Facts(), below="3/4")]
     return fk.Policy(required, schema, tries=[Try(fk.Learned(["job"]), stop)] if tried else [])
@@ -516,7 +516,7 @@ def policy_trials(stop=None, tried=True):
 @cache
 def first_of_all(form):
     """The release of the first wave, on which nothing is tried yet."""
-    return fk.publish(wave(0, 300, False), policy_trials(tried=False), form=form, seed=1)
+    return fk.publish(wave(0, 300, False), policy_that_tries(tried=False), form=form, seed=1)
 
 
 def pair(tmp_path, form="generalized", stop=None, people=None, turned=True):
@@ -524,7 +524,7 @@ def pair(tmp_path, form="generalized", stop=None, people=None, turned=True):
     first, second = wave(0, 300, False), wave(300, 600, turned)
     first_of_all(form).write(tmp_path / "january")
     table = pa.concat_tables([first.slice(0, people), second])
-    return fk.publish(table, policy_trials(stop), after=tmp_path / "january", form=form, seed=1)
+    return fk.publish(table, policy_that_tries(stop), after=tmp_path / "january", form=form, seed=1)
 
 
 @pytest.mark.complete
@@ -537,9 +537,9 @@ def test_arrival_times_are_tried(tmp_path):
     assert trial.surest > 0.85
     made.write(tmp_path / "march")
     both = [tmp_path / "january", tmp_path / "march"]
-    (trial,) = fk.audit(both, policy_trials()).trials
+    (trial,) = fk.audit(both, policy_that_tries()).trials
     assert trial.by == ("job", "cohort")
-    (found,) = fk.audit(both, policy_trials(tried=False)).trials
+    (found,) = fk.audit(both, policy_that_tries(tried=False)).trials
     assert any("cohort" in own.by for own in found.tried)
 
 

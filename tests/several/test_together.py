@@ -707,3 +707,13 @@ def test_rules_added_later(tmp_path):
         assert made.together.verdicts[0].reached == Fraction(1, 2)
         found = fk.verify(place / "two", after=place / "one").together
         assert found[0].reached == Fraction(1, 2)
+
+
+def test_shared_columns_over_releases(tmp_path):
+    january, march = tmp_path / "january", tmp_path / "march"
+    rules = {"k_anonymity": {"k": 5, "of": [["zip"], ["age"]]}}
+    rules = requiring(rules, labels={"zip": "exact"})
+    fk.publish(register(40, 0), rules, seed=1).write(january)
+    fk.publish(register(12, 40), rules, after=[january], seed=1).write(march)
+    found = fk.verify(march, after=[january])
+    assert [verdict.reached for verdict in (*found.findings, *found.together)] == [6, 6]

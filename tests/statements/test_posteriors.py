@@ -13,11 +13,9 @@ from tests.examples import NIGHTLY
 from tests.oracle.priors import binary, joint
 
 from foreknow.adversaries.priors import exchanges
-from foreknow.adversaries.priors import posteriors as kernel
 from foreknow.adversaries.priors.exact import exact_group, exact_joint
 from foreknow.adversaries.priors.posteriors import posteriors
-from foreknow.adversaries.priors.signature_groups import PriorMatrix, SignatureGroups, matrix
-from foreknow_judge.errors import UnsupportedError
+from foreknow.adversaries.priors.signature_groups import PriorMatrix, SignatureGroups
 
 KINDS = ["any", "zeros", "sums", "tiny", "alike"]
 CHANCES = [Fraction(a, b) for b in (1, 2, 3, 7, 10, 1000) for a in range(b + 1)][:40]
@@ -39,11 +37,6 @@ def groups_of(*held):
         return np.cumsum([0, *map(len, cells)]), np.array(codes), np.array(amounts)
 
     return SignatureGroups(*sparse([s for s, _ in held]), *sparse([x for _, x in held]))
-
-
-def in_turn(size, values):
-    """A group in which everybody has a signature, and values come in turn."""
-    return groups_of((range(size), [i % values for i in range(size)]))
 
 
 def cells_of(found, group):
@@ -172,56 +165,12 @@ def agree(groups, priors, reading="joint"):
     return found
 
 
-@pytest.mark.thinned(2)
-@both
-@every_kind
-def test_groups_of_some_size(reading, kind):
-    drawn = random.Random(f"large {reading} {kind}")
-    for _ in range(6 if NIGHTLY else 3):
-        agree(*random_scene(drawn, 3, 25, kind)[1:], reading)
-    for shape in [(9, 2), (2, 9), (8, 8)]:  # many signatures, or many values
-        priors = PriorMatrix.from_fractions(random_table(drawn, *shape, kind))
-        agree(groups_of(*(random_group(drawn, 10, *shape) for _ in range(3))), priors)
-
-
 def test_priors_from_least_to_one():
     """The likeliest world has weight 1e-300, all others far less; products underflow unscaled."""
     small = Fraction(10) ** -300
     rows = [[small if i >= j else small**0 for j in range(6)] for i in range(6)]
     groups = groups_of((range(6), range(6)), ([0, 1, 2], [0, 0, 1]))
     agree(groups, PriorMatrix.from_fractions(rows))
-
-
-@pytest.mark.parametrize("whole", [True, False])
-def test_priors_far_apart_keep_weights(monkeypatch, whole):
-    """Weights are held by scaled floats, else by whole numbers."""
-    if whole:
-        monkeypatch.setattr(kernel, "LEAST_TOTAL", np.inf)
-    drawn = random.Random(4)
-    for _ in range(30 if NIGHTLY else 12):
-        size = drawn.choice([3, 5, 7])
-        exponents = drawn.choice([[0, 40, 150, 300], [0, 300], range(301)])
-        rows = [[Fraction(10) ** -drawn.choice(exponents) for _ in range(size)] for _ in range(4)]
-        groups = groups_of(*(random_group(drawn, size, 4, size) for _ in range(2)))
-        for reading in ("joint", "binary"):
-            assert not agree(groups, PriorMatrix.from_fractions(rows), reading).bounded.any()
-
-
-@pytest.mark.parametrize("scale", [lambda s: 3 + s, lambda s: 2 ** (s % 5 + 2)])
-def test_proportional_priors_make_groups_cheap(scale):
-    """Thirty signatures, though in two directions over the held values; and thirty values."""
-    rows = [[Fraction(1 + (x + s) % 2, scale(s)) for x in range(30)] for s in range(30)]
-    groups, priors = in_turn(30, 30), PriorMatrix.from_fractions(rows)
-    found = agree(groups, priors)
-    assert kind_of(found, 0) == "exact"
-    assert (posteriors(groups, priors, reach=0).upper() >= found.lower()).all()
-
-
-def test_unreachable_fractions_are_refused():
-    drawn = random.Random(9)
-    table = [[Fraction(drawn.randint(1, 99), 100) for _ in range(20)] for _ in range(20)]
-    with pytest.raises(UnsupportedError, match="needs 1048576 states, more than 65536"):
-        exact_joint([1] * 20, [1] * 20, table)
 
 
 # ---- out of reach: upper bounds ------------------------------------------------------------
@@ -262,27 +211,6 @@ def test_bounds_hold_for_larger_groups():
         assert all(p is None or Fraction(b) >= p for b, p in pairs)
 
 
-@pytest.mark.parametrize(("lowest", "most"), [(0.5, 1.25), (0.25, 2.0)])
-def test_similar_priors_have_near_bounds(lowest, most):
-    drawn = np.random.default_rng(2)
-    for size, values in ((12, 12), (15, 8), (16, 4)):
-        priors = matrix(drawn.uniform(lowest, 1, (size, values)))
-        exact, bounded = (
-            table_of(posteriors(in_turn(size, values), priors, **reach), 0)
-            for reach in ({}, {"reach": 0})
-        )
-        assert (bounded >= exact).all()
-        assert (bounded <= most * exact).all()
-
-
-@pytest.mark.parametrize(("size", "values", "most"), [(150, 150, 0.05), (60, 12, 0.4)])
-def test_unreachable_groups_are_bounded(size, values, most):
-    priors = matrix(np.random.default_rng(5).uniform(0.3, 0.6, (size, values)))
-    found = posteriors(in_turn(size, values), priors)
-    assert kind_of(found, 0) == "bounded"
-    assert 1 / values < table_of(found, 0).max() < most
-
-
 # ---- the paper: its condition for r-robustness is unsafe under the joint reading (errata, 3) -----
 
 
@@ -308,18 +236,6 @@ def test_theorem_1_is_unsafe_jointly(posterior):
     found = exact_joint([1, 2], [1, 1, 1], [people[0], people[1]])
     assert found[0][0] == Fraction(posterior) > Fraction(1, 2)
     assert joint([dict(enumerate(row)) for row in people], range(3))[0][0] == Fraction(posterior)
-
-
-def test_theorem_1_in_larger_groups():
-    size, low, high = 101, Fraction("0.0012"), Fraction("0.1")
-    table = [[high, *[low] * (size - 1)], [low, *[high] * (size - 1)]]
-    for column in zip(*table, strict=True):
-        assert delta_condition(min(column), max(column), size, 2)
-    assert exact_joint([1, size - 1], [1] * size, table)[0][0] == Fraction(625, 634)
-    groups, priors = groups_of(([0] + [1] * (size - 1), range(size))), PriorMatrix(table)
-    jointly, alone = (table_of(posteriors(groups, priors, way), 0) for way in ("joint", "binary"))
-    assert jointly[0, 0] == pytest.approx(625 / 634, rel=1e-12)
-    assert alone[0, 0] <= 0.5
 
 
 # ---- the command `ask`: posteriors of named people in a terminal, and its errors with a caret ----
@@ -419,31 +335,6 @@ def test_before_and_after(asking, words, rows, said):
     assert [line for line in numbered if line in said] == said
 
 
-def test_sets_and_odd_labels(asking):
-    columns = "-g g -s d --person who --semantics "
-    out = asking(f"-a Cid -v Flu 'Ann = Flu' {columns} set", "sets.csv")[1]
-    assert "Cid Flu 66.7% (2/3) 50.0% (1/2)" in " ".join(out.split())
-    err = asking(f"-a Cid {columns} sets", "sets.csv")[2]
-    assert "semantics 'sets' is unknown" in err
-    out = asking("-a '[red]Ann'" + COLUMNS, "odd.csv")[1]
-    assert "[red]Ann" in out
-    assert "Co\\u202eld" in out
-
-
-def test_json(asking, desk):
-    code, out, _ = asking("-a Tom -v AIDS 'Tom != Cancer' --json o.json -q" + COLUMNS)
-    assert (code, out) == (0, "")
-    told = desk.json("o.json")
-    assert (told["format"], told["version"]) == ("foreknow answers", 1)
-    assert told["release"] == "release.csv"
-    assert told["statements"]["texts"] == ["Tom != Cancer"]
-    (answer,) = told["answers"]
-    assert (answer["person"], answer["exact"], answer["before"]) == ("Tom", "1/3", "1/4")
-
-
-MANY = " ".join(f"'p{i} = Flu -> p{(i * 5 + 1) % 12} = Cold'" for i in range(12))
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -474,14 +365,6 @@ def test_what_cannot_be_asked(asking, words, said):
     code, out, err = asking(words)
     assert (code, out) == (2, "")
     assert said in err
-
-
-def test_what_is_out_of_reach(asking, desk):
-    lines = [f"p{i},1,20,{d}" for i, d in enumerate(["Flu", "Cold", "AIDS", "Gout"] * 3)]
-    desk.put("many.csv", "\n".join(["name,gid,age,disease", *lines]))
-    code, _, err = asking(f"-a p0 -v Flu --budget 1 {MANY}" + COLUMNS, "many.csv")
-    assert code == 2
-    assert "--budget" in err
 
 
 def test_published_folders_name_nobody(desk):

@@ -439,40 +439,6 @@ def test_why_a_statement_cannot_hold():
 # ---- the budget --------------------------------------------------------------------------------
 
 
-def test_the_budget_forgets_other_questions():
-    chance, values = random.Random(0), [f"v{i}" for i in range(8)]
-    bag, names, said = chance.choices(values, k=60), [f"p{i}" for i in range(60)], []
-    for _ in range(16):  # people of one group, linked at random
-        a, b = chance.sample(names[:10], 2)
-        x, y, z = chance.sample(values, 3)
-        said.append(chance.choice([f"{a} = {x} -> {b} = {y}", f"{a} != {x} or {b} = {z}"]))
-    release = release_of([(names, bag)])
-    pairs = [(f"p{i}", value) for i in (0, 2, 7, 50) for value in values[:3]]
-    known = fk.Statements(*said)
-    case = known._case(release)
-    known.posterior(release, *pairs[0])
-    spent = []
-    for pair in pairs[1:]:
-        before = case.steps
-        known.posterior(release, *pair)
-        spent.append(case.steps - before)
-    # a budget that suffices for the statements and some answers, but not for others
-    alone = fk.Statements(*said)._case(release)
-    alone.answer(50, 0)
-    budget = max(alone.steps, sorted(spent)[len(spent) // 2])
-
-    def answers(order):
-        known, answered = fk.Statements(*said, budget=budget), {}
-        for pair in order:
-            try:
-                answered[pair] = known.posterior(release, *pair).exact
-            except UnsupportedError:
-                answered[pair] = None
-        return answered
-
-    assert answers(pairs) == answers(pairs[::-1])
-
-
 def test_unreachable_is_no_contradiction():
     """Twelve pigeons for eleven holes: impossible, but that takes some steps to see."""
     names = [f"p{i}" for i in range(20)]
