@@ -13,6 +13,7 @@ import pytest
 import foreknow as fk
 from foreknow.errors import SchemaError
 from foreknow_judge.certificate import digest_of
+from foreknow_judge.errors import CertificateError
 
 WRITTEN = Path(__file__).parents[1] / "certificates"
 ONE, TWO = "facts-generalized-csv", "facts-bucketized-csv"
@@ -360,3 +361,17 @@ def test_no_path_is_told(desk):
     assert json.loads(text)["policy"]["schema"]["hierarchies"] == {"age": {"file": "ages.csv"}}
     assert str(desk.folder) not in text
     assert desk.run("verify", "out", "-q") == (0, "", "")
+
+
+def test_a_policy_of_ones_own(desk, copied):
+    folder = copied()
+    desk.put("own.toml", POLICY)
+    said = desk.says("verify", folder, "--policy", "own.toml")
+    assert "every requirement of your policy on disease holds" in said
+    assert "against facts l = 0, k = 1, m = 0: at most" in said
+    found = fk.verify(folder, policy="own.toml")
+    assert (found.own_policy, len(found.findings)) == (True, 1)
+    desk.put("strict.toml", POLICY.replace("0.9", "0.4"))
+    assert "the limit is 2/5" in refused(desk, "out", "--policy", "strict.toml")
+    with pytest.raises(CertificateError, match="the limit is 2/5"):
+        fk.verify(folder, fk.Policy.load("strict.toml"))

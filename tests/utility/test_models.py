@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 from tests.cli.conftest import desk as desk
 from tests.cli.desk import LABELS
-from tests.people import HARD, made, schema, short_report
+from tests.people import made, schema, short_report
 from tests.people import people as people_report
 
 import foreknow as fk
@@ -49,10 +49,6 @@ def kinds(found):
 
 def table_of(found, *columns):
     return next(own for own in found.tables if {*own.columns} == {*columns})
-
-
-def three(own):
-    return [own.raw, own.middles, own.drawn]
 
 
 def logistic(x, y, penalty=1.0):
@@ -103,12 +99,6 @@ def same(found, wanted):
 # ---- columns of every kind -----------------------------------------------------------------------
 
 
-def test_folder_gives_what_publication_gives(hospital):
-    _, made, microdata, folder = hospital
-    own, other = (modelled(each, microdata, draws=2).to_dict() for each in (made, folder))
-    assert own == other != modelled(made, microdata, draws=2, seed=5).to_dict()
-
-
 def test_missing_values_and_constant_column():
     table = people()
     table["age"] = table["age"].astype("Int64")
@@ -143,25 +133,6 @@ def test_each_value_is_a_target(semantics):
         modelled(made, microdata, ["age"], by=["d"])
 
 
-def test_perfect_separation_and_constant_groups():
-    table = people(200)
-    table["d"] = np.where(table["age"] < 50, "young", "old")
-    fit = kinds(modelled(*published(table)))["logistic"]
-    assert fit.score.raw > 0.999
-    assert all(abs(own) < 50 for term in fit.coefficients for own in three(term))
-    table["d"] = "flu"
-    found = modelled(*published(table))
-    assert found.fits == ()  # nothing to explain
-    assert table_of(found, "d", "age").association.raw is None
-
-
-def test_numeric_codes_stay_codes():
-    table, few = people(), np.random.default_rng(0).integers(1, 4, 240)
-    for numbers, kind in ((few, "logistic"), (np.arange(240), "linear")):
-        table["d"] = numbers
-        assert kinds(modelled(*published(table, types={"d": "number"}))).keys() == {kind, "tree"}
-
-
 def test_rare_values_become_others():
     table = people()
     table["sex"] = [f"code {i % 80:02}" for i in range(len(table))]
@@ -177,20 +148,6 @@ def test_rare_values_become_others():
     assert modelled(made, microdata, ["d"], by=["sex"]).by == ("sex",)
 
 
-def test_dates_are_days():
-    table = people()
-    table["day"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(table["age"], "D")
-    table["flag"] = table["weight"] > table["weight"].median()
-    made, microdata = published(table, quasi_identifiers=["day", "sex"], other=["flag"])
-    found = modelled(made, microdata, ["flag=True"], draws=2)
-    assert table_of(found, "flag", "day").values[-1].startswith("2024-0")
-    term = kinds(found)["logistic"].coefficients[0]
-    spread = table["age"].std(ddof=0)
-    assert term.of == f"day, per {spread:.3g} days"
-    x = np.column_stack([(table["age"] - table["age"].mean()) / spread, table["sex"] == "f"])
-    assert term.raw == pytest.approx(logistic(x, table["flag"].to_numpy(float))[1], abs=2e-3)
-
-
 def test_number_spellings_are_equal(tmp_path):
     table = people()
     table["d"] = np.where(table["d"] == "flu", "3.00", np.where(table["age"] < 40, "1.50", "2.00"))
@@ -202,16 +159,6 @@ def test_number_spellings_are_equal(tmp_path):
     assert {*own.values} == {"01", "1"}
     assert own.misplaced.drawn == 0
     assert np.sum(own.drawn) == len(table)
-
-
-def test_escaped_formulas_keep_values(tmp_path):
-    table = people()
-    table["d"] = table["d"].replace("flu", "=1+1")
-    made, microdata = published(table, publish={"escape_formulas": True})
-    made.write(tmp_path / "release")
-    own = table_of(modelled(tmp_path / "release", microdata), "d", "sex")
-    assert own.misplaced.drawn == 0
-    assert "=1+1" in own.rows
 
 
 # ---- what is shown, and refused ------------------------------------------------------------------
@@ -285,24 +232,10 @@ def test_compare_shows_models():
         fk.compare(table, POLICY, models=["e"], **ASKED)
 
 
-def test_pages_and_json_of_models(hospital, tmp_path):
-    _, made, microdata, _ = hospital
-    found = fk.utility_report(made, microdata, queries=5, models=["d", "weight"])
-    page, plain = tmp_path / "page.html", found.to_dict()["models"]
-    found.to_html(page)
-    text = page.read_text("utf-8")
-    for said in ("Does my model still work?", "For the owner only", "Cross tables, in people"):
-        assert said in text
-    assert [fit["kind"] for fit in plain["fits"]] == ["logistic", "tree", "linear", "tree"]
-    assert plain["tables"][0]["columns"] == ["d", "weight"]
-    assert "models" not in fk.utility_report(made, microdata, queries=5).to_dict()
-
-
 # ---- report --------------------------------------------------------------------------------------
 
 
 ASKING = {"queries": 40}
-BOTH = [("generalized", "csv"), ("bucketized", "parquet")]
 
 
 @pytest.fixture(autouse=True)
@@ -312,50 +245,6 @@ def _short(monkeypatch):
 
 def microdata():
     return fk.Microdata(people_report(), schema())
-
-
-@pytest.mark.parametrize(("form", "fmt"), BOTH)
-def test_folder_measures_like_publication(form, fmt, tmp_path, tiny_tables):
-    raw = microdata()
-    labels = {"age": "set"} if form == "generalized" else {}
-    publication = made(form, fmt, labels=labels)
-    publication.write(tmp_path / "out")
-    found = fk.utility_report(publication, raw, **ASKING)
-    read = fk.utility_report(tmp_path / "out", raw, **ASKING)
-    worth = publication.audit.utility
-    policy = fk.Policy([fk.Requirement(fk.Facts(), "0.9", knowing=[])])
-    groups = fk.Mondrian().partition(raw, policy)
-    file = next((tmp_path / "out").glob(f"*.{fmt}"))
-    for report in (found, read, fk.utility_report(str(file), raw, **ASKING)):
-        assert report.form == form
-        assert report.utility.ncp == pytest.approx(worth.ncp)
-        assert report.utility.discernibility == worth.discernibility
-        assert bool(report.utility.ncp) == (form == "generalized")
-        assert [error.predicates for error in report.errors] == [1, 2, 3]
-        for error in report.errors:
-            how = {"predicates": error.predicates, "labels": labels, **ASKING}
-            wanted = fk.query_error_of_groups(raw, groups, form, **how)
-            assert error.estimated == pytest.approx(wanted.estimated, abs=1e-9)
-
-
-@pytest.mark.parametrize(("form", "fmt"), BOTH)
-def test_apostrophes_before_formulas_are_nobodys(form, fmt, tmp_path):
-    """Also of names of columns, and of texts within a set."""
-    table = pa.table(
-        {
-            "=age": [20 + i % 9 for i in range(40)],
-            "text": [HARD[i * i % len(HARD)] for i in range(40)],
-            "@ill": [HARD[i % len(HARD)] for i in range(40)],
-        }
-    )
-    roles = fk.Schema(quasi_identifiers=["=age", "text"], sensitive="@ill")
-    publication = made(form, fmt, table=table, roles=roles, escape_formulas=True)
-    publication.write(tmp_path / "out")
-    raw = fk.Microdata(table, roles)
-    wanted = fk.query_error(publication, raw, **ASKING)
-    found = fk.query_error(tmp_path / "out", raw, **ASKING)
-    assert found.estimated == pytest.approx(wanted.estimated)
-    assert wanted.average > 0
 
 
 @pytest.fixture(scope="module")
@@ -404,25 +293,6 @@ def test_mistakes_are_named(asking, said):
         fk.utility_report(made(), microdata(), **asking)
 
 
-NUMBER, DAY, TEXT = pa.int64(), pa.date32(), pa.string()
-STEPS = [(NUMBER, fk.Intervals([5])), (DAY, fk.DateLevels()), (TEXT, fk.Mask(3))]
-TREES = [(TEXT, fk.Tree([["a", "b", "*"]])), (TEXT, fk.Ordered(["a", "b"]))]
-
-
-@pytest.mark.parametrize(
-    ("type_", "hierarchy"), [(NUMBER, None), (DAY, None), (TEXT, None), *STEPS, *TREES]
-)
-def test_empty_columns_have_no_width(type_, hierarchy):
-    table = pa.table({"age": [1, 2], "empty": pa.nulls(2, type_), "s": ["x", "y"]})
-    known = {} if hierarchy is None else {"empty": hierarchy}
-    roles = fk.Schema(quasi_identifiers=["age", "empty"], sensitive="s", hierarchies=known)
-    publication, raw = made(table=table, roles=roles), fk.Microdata(table, roles)
-    found = fk.utility_report(publication, raw, attributes=["age"], **ASKING)
-    assert found.utility.ncp == {"age": 1.0, "empty": 0.0}
-    with pytest.raises(fk.InputError, match="'empty'"):
-        fk.utility_report(publication, raw, **ASKING)
-
-
 def test_folders_need_an_intact_certificate(tmp_path):
     (tmp_path / "table.csv").write_text("age\n1\n")
     made().write(tmp_path / "out")
@@ -442,12 +312,6 @@ def test_folders_need_an_intact_certificate(tmp_path):
 # ---- the command ---------------------------------------------------------------------------------
 
 UTILITY = ["utility", "out", "table.csv", "--policy", "policy.toml"]
-GROUPED = "age,sex,disease,g\n" + "".join(
-    f"{age},{sex},{ill},{i // 2}\n"
-    for i, (age, sex, ill) in enumerate(
-        zip([20, 21, 20, 21, 60, 61, 60, 61], "fmmffmmm", ["flu", "cold"] * 4, strict=True)
-    )
-)
 
 
 @pytest.fixture
@@ -487,27 +351,6 @@ def test_command_matches_python(released):
     about = released.says(*UTILITY, "--attributes", "age")
     assert "one quasi-identifier" in about
     assert "2 quasi-identifiers" not in about
-
-
-def test_queries_come_from_the_seed(released):
-    found = []
-    for seed in (0, 0, 7):
-        more = ["--queries", 30, "--predicates", 2, "--seed", seed, "--json", "u.json"]
-        released.says(*UTILITY, *more)
-        (error,) = released.json("u.json")["query_errors"]
-        assert (error["queries"], error["predicates"], error["seed"]) == (30, 2, seed)
-        found.append(error["quantiles"])
-    assert found[0] == found[1] != found[2]
-
-
-def test_grouped_tables_are_releases(desk):
-    desk.put("grouped.csv", GROUPED)
-    said = desk.says("utility", "grouped.csv", *UTILITY[2:], "--group", "g")
-    assert "What the bucketized release is still worth – grouped.csv" in said
-    assert "groups 4 of 2 to 2 people" in said
-    least = "1.00 times the least for groups of 2 or more (discernibility)"
-    assert f"sum of squared group sizes 16 {least}" in said
-    assert "detail lost 0% quasi-identifiers are exact" in said
 
 
 def test_models_are_shown_on_request(released):

@@ -62,27 +62,6 @@ def people():
     return fk.Microdata(pa.table(columns), schema)
 
 
-def test_dropped_rows_are_not_asked():
-    table = pa.table({"age": [20, 30, 40], "disease": ["S", None, "T"]})
-    schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease", missing="drop")
-    microdata = fk.Microdata(table, schema)
-    found = fk.query_error_of_groups(microdata, np.array([5, -1, 3]), selectivity=1.0)
-    assert (found.people, set(found.exact)) == (2, {2.0})
-    with pytest.raises(fk.InputError, match=r"row 3 of .* has no group"):
-        fk.query_error_of_groups(microdata, np.array([5, -1, -1]))
-    empty = table.set_column(0, "age", pa.nulls(3, pa.int64()))
-    with pytest.raises(DataError, match="'age'"):
-        fk.query_error_of_groups(fk.Microdata(empty, schema), np.array([0, -1, 0]))
-
-
-def test_seeds_fix_the_queries():
-    def exact(groups=EVERYBODY, form="generalized", **how):
-        return fk.query_error_of_groups(people(), groups, form, **how).exact.tolist()
-
-    assert exact() == exact(np.arange(60), "bucketized") != exact(seed=1)
-    assert exact(seed=None) != exact(seed=None)
-
-
 def test_a_result_is_plain_values():
     found = fk.query_error_of_groups(people(), EVERYBODY, queries=50, attributes=["age"])
     told = json.loads(json.dumps(found.to_dict()))
@@ -386,16 +365,3 @@ def test_exact_values_read_as_printed():
     assert codes_of_texts(FIFTIES[0], ["20", None, 50]).tolist() == [1, 0, 4]
     with pytest.raises(DataError, match="the original table has no '21'"):
         codes_of_texts(FIFTIES[0], ["21"])
-
-
-def test_equal_nodes_read_alike():
-    """The lower of them is meant, for the release as for its reader."""
-    tree = fk.Tree([["a", "g", "g"], ["b", "g", "g"], ["c", "h", "g"], ["d", "k", "k"]])
-    found, line = laid_out(["a", "b", "d"], tree)
-    of_text = covers_of_texts(found, line, ["g"], "hierarchy")
-    assert (of_text.starts[0], of_text.ends[0]) == (0, 2)
-    for level in (1, 2):
-        floor = np.array([level, 0])
-        groups = covers_of_groups(found, line, np.array([0, 0, 1]), 2, "hierarchy", floor)
-        at = groups.of_group[0]
-        assert (groups.starts[at], groups.ends[at]) == (0, 2)
