@@ -872,7 +872,7 @@ _ROWS = [
         "return self._start().admits(None, self._all.counts_of(groups))",
         "return True",
         "groups that look alike are one group, which the policy was not asked about",
-        "methods/test_fulldomain",
+        "methods/test_mondrian",
     ),
     (
         "cells-apart",
@@ -880,7 +880,7 @@ _ROWS = [
         "np.where(cells, -1, codes)",
         "codes",
         "people whose cells are suppressed are in groups apart that a reader takes for one",
-        "methods/test_fulldomain",
+        "methods/test_mondrian",
     ),
     (
         "cells-unasked",
@@ -888,7 +888,7 @@ _ROWS = [
         "cells if self._safe(view.counts.merge(number)) else None",
         "np.where(outliers[:, None], np.eye(*codes.shape, dtype=bool), False)",
         "one cell of each is suppressed, whatever the policy says of the groups",
-        "methods/test_fulldomain",
+        "methods/test_mondrian",
     ),
     (
         "read-twice",
