@@ -32,6 +32,7 @@ import foreknow as fk
 from foreknow.data.utility import utility_of
 from foreknow.methods.mondrian import levels, mondrian
 from foreknow.methods.mondrian.levels import Choice, Level
+from foreknow.methods.mondrian.local_suppression import LocalSuppression
 from foreknow.methods.points import Points
 from foreknow.methods.protocol import as_written
 from foreknow_judge.errors import InputError, UnsupportedError
@@ -817,3 +818,30 @@ def test_nobody_to_suppress(method, settings, said):
     local = True if not settings else "yes"
     with pytest.raises(InputError, match=said):
         method(**settings, local_suppression=local)
+
+
+class Answers:
+    """A ledger that answers in one way."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def admits(self, removed, added):
+        return self.answer
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_groups_alike_are_asked_about(monkeypatch, answer):
+    """Groups with equal labels are one group, of which the policy is asked anew."""
+    table, policy = rare_places()
+    raw = fk.Microdata(table, policy.schema)
+    init = LocalSuppression.__init__
+
+    def asks(self, *parts):
+        init(self, *parts[:-1], lambda: Answers(answer))
+
+    monkeypatch.setattr(LocalSuppression, "__init__", asks)
+    settings = {"suppression": 0.3}
+    whole = fk.Mondrian(**settings).grouping(raw, policy)
+    local = fk.Mondrian(**settings, local_suppression=True).grouping(raw, policy)
+    assert (lost_by(raw, local) < lost_by(raw, whole)) is answer
