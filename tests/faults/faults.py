@@ -354,7 +354,7 @@ _ROWS = [
         "min(sizes_and_groups, key=itemgetter(0))",
         "sizes_and_groups[-1]",
         "of several lists of columns only the last is counted",
-        "several/test_together",
+        "judge/test_gauges",
     ),
     (
         "size-other-releases",
@@ -532,7 +532,7 @@ _ROWS = [
         "first >= bottom.high",
         "first >= bottom.low",
         "a label that begins at the bottom shows it",
-        "criteria/test_levels",
+        "judge/test_gauges",
     ),
     (
         "label-hours",
@@ -606,7 +606,7 @@ _ROWS = [
         'if "cohort" in table:',
         "if False:",
         "a release that repeats earlier ones is judged",
-        "several/test_after",
+        "judge/test_certificate",
     ),
     (
         "refused-bucketized-sets",
@@ -727,7 +727,7 @@ _ROWS = [
         "for finding in findings if not finding.safe]",
         "for finding in findings[1:] if not finding.safe]",
         "the first requirement fails, and nothing is said",
-        "cli/test_cli_verify",
+        "judge/test_certificate",
     ),
     (
         "findings-differ",

@@ -437,6 +437,12 @@ def test_no_certificate_says_a_combination(tmp_path):
         fk.verify(tmp_path / "out")
 
 
+def test_release_of_everybody_is_refused(folder):
+    edit(folder, cohort={})
+    with refused("whole-after", UnsupportedError):
+        fk.verify(folder)
+
+
 def test_errors_have_codes():
     kinds = [PolicyError, DataError, SchemaError, CertificateError, NoSafeRelease]
     names = ["policy", "data", "schema", "certificate", "no-safe-release"]

@@ -253,3 +253,19 @@ def test_wrong_of_groups_is_caught(monkeypatch, alpha):
 def test_endless_digits_are_refused(number):
     with refused("too-many-digits"):
         as_fraction(number)
+
+
+@pytest.mark.parametrize(
+    ("required", "reached"),
+    [
+        ({"k_anonymity": {"k": 2, "of": [["age"], ["zip"]]}}, 1),  # the fewest of both lists
+        ({"levels": {"age": {"bottom": 30}}}, 1),  # of the label that begins at the bottom
+        ({"levels": {"age": {"bottom": 29}}}, 0),
+    ],
+)
+def test_ends_and_lists_of_columns(required, reached):
+    ages = ["30 to 39", "40 to 49", "40 to 49"]
+    rows = pa.table({"age": ages, "zip": ["1"] * 3, "ill": ["flu"] * 3})
+    release = Written("generalized", ["age", "zip"], "ill", {"release": rows})
+    (verdict,) = verify(release, [required])
+    assert (verdict.reached, verdict.safe) == (reached, not reached)
