@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import foreknow as fk
-from benchmarks.measure import heading
+from benchmarks.measure import heading, line, processor_medians
 
 PATIENTS, DIALYSIS, COUPLES = 4_000, 12, 1_700
 CODES = [f"{letter}{number:02d}" for letter in "ABCEFGHIJK" for number in range(4)]
@@ -84,8 +84,39 @@ def chance_of_both(groups: dict[Any, list[dict[str, Any]]]) -> list[float]:
     return found
 
 
+def costs(n_rows: int = 300_000) -> None:
+    """What it takes to publish the same rows as people, as cases, and as cases of people."""
+    heading(f"publishing {n_rows:,} rows, two of each person, seconds of the processor")
+    random = np.random.default_rng(3)
+    table = pa.table(
+        {
+            "patient_id": np.arange(n_rows) // 2,
+            "age": random.integers(18, 90, n_rows),
+            "zip": random.integers(1067, 1567, n_rows),
+            "diagnosis": random.choice(CODES, n_rows),
+        }
+    )
+    roles = {"quasi_identifiers": ["age", "zip"], "sensitive": "diagnosis"}
+    ask = [{"facts": {"k": 1}, "below": 0.5}, {"k_anonymity": 5}]
+
+    def publish(**more: str) -> None:
+        policy = {"schema": {**roles, **more}, "require": ask}
+        with TemporaryDirectory() as folder:
+            fk.publish(table, policy).write(Path(folder) / "out")
+
+    found = processor_medians(
+        3,
+        people=publish,
+        cases=lambda: publish(unit="row"),
+        cases_of_people=lambda: publish(unit="row", person="patient_id"),
+    )
+    for name, seconds in found.items():
+        line(name.replace("_", " "), seconds, found["people"], 1.5 if name == "cases" else None)
+
+
 def main() -> None:
-    """Print what the page on who is counted shows."""
+    """Print what the page on who is counted shows, and what it costs."""
+    costs()
     heading("who is counted: rows, people and households")
     table = visits(np.random.default_rng(1))
     columns = ["age", "zip", "month"]
