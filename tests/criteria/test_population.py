@@ -427,6 +427,24 @@ def test_populations_that_lack_people(place):
         fk.publish(place / "table.csv", policy_of(fk.KMap(2, missing)))
 
 
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_populations_read_otherwise_by_verifiers(place, separator, tmp_path, monkeypatch):
+    """Before groups are made; the file that is advised is taken."""
+
+    def searched(*given, **more):
+        raise AssertionError("groups were made")
+
+    text = (place / "everybody.csv").read_text("utf-8").replace(",", separator)
+    (tmp_path / "other.csv").write_text(text, "utf-8")
+    advised = (tmp_path / "other.csv").read_text("utf-8").replace(separator, ",")
+    (tmp_path / "advised.csv").write_text(advised, "utf-8")
+    rules = policy_of(fk.KMap(1, str(tmp_path / "advised.csv")))
+    assert fk.publish(place / "table.csv", rules).audit.safe
+    monkeypatch.setattr(fk.Mondrian, "partition", searched)
+    with pytest.raises(fk.InputError, match="UTF-8 with commas between cells"):
+        fk.publish(place / "table.csv", policy_of(fk.KMap(1, str(tmp_path / "other.csv"))))
+
+
 # ---- values that look like labels --------------------------------------------------------------
 
 

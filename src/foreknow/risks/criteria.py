@@ -46,6 +46,7 @@ from foreknow_judge.frozen import set_fields
 from foreknow_judge.kinds import CRITERIA, PopulationSettings
 from foreknow_judge.numbers import Number, as_fraction
 from foreknow_judge.text import people_text
+from foreknow_judge.written import read_population
 
 
 class _Points(NamedTuple):
@@ -138,6 +139,7 @@ class Population:
 
     def hold(self, microdata: Microdata) -> None:
         """Refuse a population that lacks people of the table; keep which texts it has exactly."""
+        self._refuse_unverifiable()
         attributes = microdata.attributes
         points = self._points([attribute.name for attribute in attributes])
         columns, sizes = [], []
@@ -164,6 +166,21 @@ class Population:
             texts = [value for value in attribute.domain if isinstance(value, str)]
             self.exact[attribute.name] = frozenset(texts)
         self.held = True
+
+    def _refuse_unverifiable(self) -> None:
+        """Refuse a file that a verifier reads otherwise, before anything is searched."""
+        try:
+            is_alike = read_population(self.written(), self.columns).digest == self.digest()
+        except InputError as error:
+            problem = f": {error}"
+        else:
+            problem = ""
+            if is_alike:
+                return
+        raise DataError(
+            f"a verifier reads the population {self.name} otherwise than it is read here{problem}; "
+            "save it as CSV in UTF-8 with commas between cells and decimal points, or as Parquet"
+        )
 
     def keep_exact(self, labels: GroupLabels) -> None:
         """Keep only those exact texts of the table that, as labels, look like others."""
