@@ -99,7 +99,7 @@ class _Worker(threading.Thread):
     def _outcome(self, job: bytes) -> Any:
         try:
             if self._process is None:
-                self._process = _started()
+                self._process = _start_process()
                 failure = self._ask(self._first)
                 if failure is not None:
                     self._close()
@@ -111,7 +111,7 @@ class _Worker(threading.Thread):
             self._process = None
             if self._late:
                 return Failure("its time was up", late=True)
-            how = "" if code is None else f" ({_named(code)})"
+            how = "" if code is None else f" ({_name_of_exit(code)})"
             return Failure(f"its process was ended{how}; perhaps it needed too much memory")
         finally:
             self._since = None
@@ -152,13 +152,13 @@ class _Worker(threading.Thread):
                 pass
 
 
-def _started() -> Any:
+def _start_process() -> Any:
     code = _START.format(path=list(map(os.path.abspath, sys.path)))
     nowhere, pipe = subprocess.DEVNULL, subprocess.PIPE
     return subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, stderr=nowhere)
 
 
-def _named(code: int) -> str:
+def _name_of_exit(code: int) -> str:
     with suppress(ValueError):
         if code < 0:
             return signal.Signals(-code).name

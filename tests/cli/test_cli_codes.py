@@ -314,7 +314,7 @@ def test_interrupt_that_became_an_answer(monkeypatch, capsys):
         interrupts.came = True
         return 1
 
-    monkeypatch.setattr(entry, "_called", answer)
+    monkeypatch.setattr(entry, "_call_command", answer)
     assert entry._outcome(interrupts) == 130
     assert capsys.readouterr().err == ENDED
 

@@ -222,7 +222,8 @@ def eager(monkeypatch):
         if "swaps" in broken:
             monkeypatch.setattr(guards.Guards, "swaps", broken["swaps"])
         if "kept" in broken:
-            monkeypatch.setattr(guards, "_kept", lambda decoys, power: Fraction(broken["kept"]))
+            kept = Fraction(broken["kept"])
+            monkeypatch.setattr(guards, "_kept_factor", lambda decoys, power: kept)
 
     return few
 

@@ -500,7 +500,7 @@ def test_divided_people_have_frequencies(bag, l, places, failures, monkeypatch):
     """Of some releases, against all tables that agree with them."""
     lot, may = np.random.default_rng(sum(map(ord, bag)) + len(places)), {"failures": failures}
     attributes, codes = axes(*places), codes_of(bag)
-    as_it_is, leaves = streamliner_gsa._grouped, []
+    as_it_is, leaves = streamliner_gsa._group_block, []
 
     def run(table, grouped):
         leaves.clear()
@@ -509,7 +509,7 @@ def test_divided_people_have_frequencies(bag, l, places, failures, monkeypatch):
             leaves.append([tuple(cell) for cell in cells.tolist()])
             return grouped(cells, *rest)
 
-        monkeypatch.setattr(streamliner_gsa, "_grouped", watched)
+        monkeypatch.setattr(streamliner_gsa, "_group_block", watched)
         values = np.array(table)
         sizes = np.bincount(values)
         return groups_of_gsa(values, sizes, attributes, l, lot, least_groups=1, **may)

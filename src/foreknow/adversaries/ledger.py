@@ -289,7 +289,9 @@ class MinLedger:
         for content, number in zip(_contents(counts), numbers.tolist(), strict=True):
             self._numbers[content].append(number)
             self._contents[number] = content
-        self._cells = _joined(present, KeyedRatios(cells.key, numbers[cells.group], cells.ratios))
+        self._cells = _join_cells(
+            present, KeyedRatios(cells.key, numbers[cells.group], cells.ratios)
+        )
 
     def fold(self, cells: KeyedRatios) -> None:
         """Fold cells into minima that only fall."""
@@ -298,13 +300,13 @@ class MinLedger:
         self._minima = np.minimum(self._minima, self.least(cells))
         if self.measure.has_fractions:
             near = self.measure.attaining(cells, self._minima)
-            self._cells = self.measure.attaining(_joined(self._cells, near), self._minima)
+            self._cells = self.measure.attaining(_join_cells(self._cells, near), self._minima)
         self._lowered[cells.key] = True
         if len(self._verdicts) > _SETTLED:
             self._verdicts.clear()
 
 
-def _joined(first: KeyedRatios, second: KeyedRatios) -> KeyedRatios:
+def _join_cells(first: KeyedRatios, second: KeyedRatios) -> KeyedRatios:
     """The cells of both, in order of key."""
     key = np.concatenate((first.key, second.key))
     order = np.argsort(key, kind="stable")

@@ -204,8 +204,8 @@ def attack(
             runs.make_again(_groups_of_kept(microdata, groups), codes)
         observation, attributes = runs.seen, microdata.attributes if runs.symmetric else None
         of_release = Worlds.of(observation.groups, codes, len(microdata.values), attributes)
-        runs.check_symmetric(_swapped(of_release))
-        posteriors = _inferred(of_release, runs, worlds, seconds, start, seed, true=True)
+        runs.check_symmetric(_swap_lookalikes(of_release))
+        posteriors = _infer_posteriors(of_release, runs, worlds, seconds, start, seed, true=True)
     return Attack(
         settings_of(method),
         policy,
@@ -218,7 +218,7 @@ def attack(
     )
 
 
-def _inferred(
+def _infer_posteriors(
     worlds: Worlds,
     runs: Runs,
     most_worlds: int,
@@ -249,7 +249,7 @@ def _inferred(
         ) from None
 
 
-def _swapped(worlds: Worlds) -> Iterator[Codes]:
+def _swap_lookalikes(worlds: Worlds) -> Iterator[Codes]:
     """The true world, and some in which people of one cell changed places."""
     yield worlds.codes
     random, worlds_of_cells = np.random.default_rng(0), replace(worlds, groups=worlds.cell_of)
@@ -430,7 +430,7 @@ class Algorithm:
         attributes = table.attributes if runs.symmetric else None
         worlds = Worlds.of(runs.seen.groups, codes, len(table.values), attributes)
         with said_once(self.anonymizer):
-            posteriors = _inferred(
+            posteriors = _infer_posteriors(
                 worlds, runs, self.worlds, self.seconds, start, self.seed, true=False
             )
         if posteriors.kept:

@@ -71,7 +71,7 @@ def by_parts(
     all_decisions = [_Asked.of(decision, worlds) for decision in replay.decisions]
     decisions = _telling(all_decisions, worlds, most_assignments, clock, random)
     worlds = replace(worlds, cell_of=_cells(worlds, decisions))
-    parts = _parted(worlds, decisions)
+    parts = _parts_of(worlds, decisions)
     _log.info("%d decisions tell something, of %d parts", len(decisions), len(parts))
     low, high = _bounds(worlds)
     mean = np.clip(worlds.shares, low, high)
@@ -527,7 +527,7 @@ def _cells(worlds: Worlds, decisions: list[_Asked]) -> IntArray:
     return cells
 
 
-def _parted(worlds: Worlds, decisions: list[_Asked]) -> list[_Part]:
+def _parts_of(worlds: Worlds, decisions: list[_Asked]) -> list[_Part]:
     """The parts: groups that decisions link, with those decisions."""
     decisions_of_group: dict[int, list[int]] = {group: [] for group in range(worlds.n_groups)}
     for number, decision in enumerate(decisions):

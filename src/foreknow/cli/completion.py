@@ -60,14 +60,14 @@ Register-ArgumentCompleter -Native -CommandName %(prog_name)s -ScriptBlock {
 
 def script(app: click.Command, shell: str) -> str:
     """The script that makes a shell complete words."""
-    completion = get_completion_class(_named(shell))
+    completion = get_completion_class(_shell_named(shell))
     assert completion is not None
     return completion(app, {}, "foreknow", COMPLETE).source()
 
 
 def install(app: click.Command, shell: str) -> str:
     """Have a shell run that when it starts; say what was written."""
-    shell = _named(shell)
+    shell = _shell_named(shell)
     place = Path.home() / ".config" / "foreknow" / f"completion.{shell}"
     starts = Path.home() / _STARTS[shell]
     line = f'{"." if shell == "pwsh" else "source"} "{place}"'
@@ -81,7 +81,7 @@ def install(app: click.Command, shell: str) -> str:
     return f"Written to {place}, which {starts} runs. It works from the next {shell} on."
 
 
-def _named(shell: str) -> str:
+def _shell_named(shell: str) -> str:
     """The shell of a name; an error if it is not known."""
     if shell == _USED:
         shell = Path(os.environ.get("SHELL", "pwsh" if os.name == "nt" else "")).name

@@ -78,7 +78,7 @@ class _Foreknow(click.Group):
     @property
     def commands(self) -> MutableMapping[str, click.Command]:
         """Every command that is installed, by its name."""
-        return {name: _loaded(name) for name in self.list_commands(None)}
+        return {name: _load_command(name) for name in self.list_commands(None)}
 
     @commands.setter
     def commands(self, commands: Any) -> None:
@@ -92,7 +92,7 @@ class _Foreknow(click.Group):
         """A command by its name, or by one that it has elsewhere."""
         name = cmd_name.replace("_", "-")
         name = COMMON.get(name, name)
-        return _loaded(name) if name in _PLACES else None
+        return _load_command(name) if name in _PLACES else None
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """The command that is called, or the one that is most like it."""
@@ -161,7 +161,7 @@ def _is_there(place: str) -> bool:
     return leaf is None or is_installed(leaf)
 
 
-def _loaded(name: str) -> click.Command:
+def _load_command(name: str) -> click.Command:
     """A command by its name; refused if its leaf is not installed."""
     command: click.Command = load(f"{_PLACES[name]}:{name}")
     return command
@@ -171,7 +171,7 @@ def _first_line(name: str) -> str:
     """The first line of a command's help, or that it is not installed."""
     if not _is_there(_PLACES[name]):
         return f"(not installed: {LEAVES[str(leaf_of(_PLACES[name]))]})"
-    return (_loaded(name).help or "").partition("\n")[0]
+    return (_load_command(name).help or "").partition("\n")[0]
 
 
 @click.group(
@@ -219,7 +219,7 @@ def run(interrupts: Interrupts) -> int:
     return code
 
 
-def _called() -> int | None:
+def _call_command() -> int | None:
     """Do what is asked; Click's own way to do so has words of its own for an interrupt."""
     completion = os.environ.get(COMPLETE)
     if completion:
@@ -236,7 +236,7 @@ def _outcome(interrupts: Interrupts) -> int:
     spare = [bytes(_SPARE)]
     try:
         prepare_memory()
-        code = _called()
+        code = _call_command()
     except BaseException as error:
         spare.clear()
         if interrupts.came or isinstance(error, KeyboardInterrupt):

@@ -355,10 +355,16 @@ def compare(
     try:
         for place, outcome in _run(shared, [jobs[place] for place in order], n_processes, seconds):
             job = jobs[order[place]]
-            finished[order[place]] = _settled(job, outcome, seconds)
-            _log.info("%d of %d done, %s%s", len(finished), len(jobs), job.method, _at(job.limit))
+            finished[order[place]] = _candidate_of(job, outcome, seconds)
+            _log.info(
+                "%d of %d done, %s%s",
+                len(finished),
+                len(jobs),
+                job.method,
+                _limit_phrase(job.limit),
+            )
         if n_processes and seconds is not None:
-            finished |= _timed(shared, jobs, finished, n_processes, seconds)
+            finished |= _estimate_times(shared, jobs, finished, n_processes, seconds)
     except KeyboardInterrupt:
         complete = False
     stopped = "it was stopped before it was done"
@@ -384,7 +390,7 @@ def _run(
             yield place, measured(shared, job)
 
 
-def _timed(
+def _estimate_times(
     shared: _Shared,
     jobs: Sequence[_Job],
     finished: Mapping[int, Candidate],
@@ -442,7 +448,7 @@ def rounded(seconds: float) -> str:
     return f"{round(seconds, places):,.{max(places, 0)}f}"
 
 
-def _settled(job: _Job, outcome: Any, seconds: float | None) -> Candidate:
+def _candidate_of(job: _Job, outcome: Any, seconds: float | None) -> Candidate:
     if not isinstance(outcome, Failure):
         candidate: Candidate = outcome
         return candidate
@@ -475,7 +481,7 @@ def measured(shared: _Shared, job: _Job) -> Candidate:
             targets = None if shared.models is True else shared.models
             models_of = load("foreknow.utility.models:models_of")
             models = models_of(publication, microdata, targets, seed=seed)
-        as_given = _judged(publication, shared, job)
+        as_given = _judge_as_given(publication, shared, job)
     except NoSafeRelease as none:
         return job.candidate(
             status="no safe release", why=none.said, seconds=perf_counter() - begun
@@ -524,7 +530,7 @@ def _trial(publication: Publication, microdata: Microdata) -> Trial | None:
         return None
 
 
-def _judged(publication: Publication, shared: _Shared, job: _Job) -> Audit:
+def _judge_as_given(publication: Publication, shared: _Shared, job: _Job) -> Audit:
     """The release judged by the policy as it was given."""
     if job.as_given:
         return publication.audit
@@ -590,7 +596,7 @@ def _jobs(
         for limit in limits:
             try:
                 settings.append(
-                    (limit, amounts_of_job, _changed(policy, lead, limit, amounts_of_job), "")
+                    (limit, amounts_of_job, _policy_with(policy, lead, limit, amounts_of_job), "")
                 )
             except PolicyError as error:
                 settings.append((limit, amounts_of_job, None, str(error)))
@@ -633,19 +639,23 @@ def _known_amounts(adversary: Any) -> dict[str, int]:
     return amounts
 
 
-def _changed(
+def _policy_with(
     policy: Policy, lead: Point | None, limit: Fraction | None, amounts: Mapping[str, int]
 ) -> Policy:
     """The policy with other limits and amounts; itself, where these are its own."""
     times = Fraction(1) if lead is None or limit is None else limit / lead.below
-    requirements = [_other(requirement, times, amounts) for requirement in policy.requirements]
+    requirements = [
+        _requirement_with(requirement, times, amounts) for requirement in policy.requirements
+    ]
     for requirement, changed in zip(policy.requirements, requirements, strict=True):
         if changed.points != requirement.points:
             return replace(policy, requirements=requirements)
     return policy
 
 
-def _other(requirement: Requirement, times: Fraction, amounts: Mapping[str, int]) -> Requirement:
+def _requirement_with(
+    requirement: Requirement, times: Fraction, amounts: Mapping[str, int]
+) -> Requirement:
     points = []
     for point in requirement.points:
         amount = point.below if point.relative else min(Fraction(1), point.below * times)
@@ -663,7 +673,7 @@ def _distance(job: _Job, lead: Point | None) -> Fraction:
     return Fraction(0) if lead is None or job.limit is None else abs(job.limit - lead.below)
 
 
-def _at(limit: Fraction | None) -> str:
+def _limit_phrase(limit: Fraction | None) -> str:
     return "" if limit is None else f" at {shown(limit)}"
 
 

@@ -45,7 +45,7 @@ def _of_schema(name: str, table: Any, columns: Any, sensitive: Any, needs: Needs
     return Release.from_schema(table.source, named_schema, written=table.reading)
 
 
-def _released(name: str, table: Any, columns: Any, sensitive: Any, needs: Needs = RULES) -> Any:
+def _release_of(name: str, table: Any, columns: Any, sensitive: Any, needs: Needs = RULES) -> Any:
     """A release as it is; or a table as a release by these columns, with the values in it."""
     if (released := _of_schema(name, table, columns, sensitive, needs)) is not None:
         return released
@@ -107,7 +107,7 @@ def k_anonymity(release: Any, quasi_identifiers: Sequence[str] | str | None = No
         source = release.source if isinstance(release, Microdata) else release
         people = combinations_of(open_table(source), columns).people
         return int(people.min(initial=len(people) and people[0]))
-    counts = counts_of(_released("k_anonymity", release, None, None, needs))
+    counts = counts_of(_release_of("k_anonymity", release, None, None, needs))
     return int(classes_of(release).sizes.min()) if counts.n_groups else 0
 
 
@@ -139,7 +139,7 @@ def l_diversity(
     >>> l_diversity(rows, ["age"], "illness")
     1
     """
-    released = _released("l_diversity", release, quasi_identifiers, sensitive)
+    released = _release_of("l_diversity", release, quasi_identifiers, sensitive)
     c = 1 if kind == "recursive" else None
     return LDiversity(l, kind, c).measure(released)
 
@@ -170,7 +170,7 @@ def t_closeness(
     >>> t_closeness(rows, ["age"], "illness")
     Fraction(1, 4)
     """
-    released = _released("t_closeness", release, quasi_identifiers, sensitive)
+    released = _release_of("t_closeness", release, quasi_identifiers, sensitive)
     return TCloseness(1, distance, order, tree=tree).measure(released)
 
 
@@ -199,7 +199,7 @@ def beta_likeness(
     >>> beta_likeness(rows, ["age"], "illness", enhanced=False)
     Fraction(1, 1)
     """
-    released = _released("beta_likeness", release, quasi_identifiers, sensitive)
+    released = _release_of("beta_likeness", release, quasi_identifiers, sensitive)
     return BetaLikeness(beta, enhanced).measure(released)
 
 
@@ -223,5 +223,5 @@ def delta_disclosure(
     >>> delta_disclosure(rows, ["age"], "illness")
     0.0
     """
-    released = _released("delta_disclosure", release, quasi_identifiers, sensitive)
+    released = _release_of("delta_disclosure", release, quasi_identifiers, sensitive)
     return log(DeltaDisclosure(1).measure(released))

@@ -167,7 +167,7 @@ def evidence_report(
     required = certificate.policy["require"]
     if any(map(has_kept_priors, required)):
         priors_path = priors or owners_folder(path.parent) / PRIORS
-        required = _learned(KeptPriors.load(priors_path).filled(required), required)
+        required = _note_learned(KeptPriors.load(priors_path).filled(required), required)
     required = _with_populations(required, populations_of(certificate, population))
     for requirement in required:
         if "name" in requirement:  # it heads what was found, and is the publisher's
@@ -183,7 +183,7 @@ def evidence_report(
     )
     comparison: dict[str, Any] = {}
     if table is not None:
-        comparison = _before(table, policy, published, rules, path.parent, queries, seed)
+        comparison = _facts_before(table, policy, published, rules, path.parent, queries, seed)
     return EvidenceReport(
         audit_afresh.name, certificate, digest, key is not None, finding, audit_afresh, **comparison
     )
@@ -204,7 +204,7 @@ def _with_path(setting: Any, paths: Mapping[str, Path]) -> Any:
     return {**setting, "population": str(paths[str(setting["digest"])].resolve())}
 
 
-def _learned(filled: list[dict[str, Any]], required: Any) -> list[dict[str, Any]]:
+def _note_learned(filled: list[dict[str, Any]], required: Any) -> list[dict[str, Any]]:
     """Note again which tables of priors were learned: what they disclose is not shown."""
     noted: list[dict[str, Any]] = []
     for requirement, certified in zip(filled, required, strict=True):
@@ -218,7 +218,7 @@ def _as_learned(prior_table: Mapping[str, Any]) -> dict[str, Any]:
     return {**prior_table, "learned": True}
 
 
-def _before(
+def _facts_before(
     table: Any,
     policy: Any,
     published: Published,

@@ -453,7 +453,7 @@ class EvidencePage(Page[EvidenceReport]):
             if not of_groups:
                 certain = tally_text(then.certain), tally_text(now.certain)
                 rows.append((f"{title}: of them with certainty", *certain))
-                worst = map(_worst, (then, now))
+                worst = map(_worst_cell, (then, now))
                 case = f"case {NEAREST}" if then.verdict.required.relative else "worst case"
                 rows.append((f"{title}: {case}{self.unit.of_one}", *worst))
         note = (
@@ -749,7 +749,7 @@ def _for_the_page(blocks: Iterable[Block]) -> Iterator[Block]:
     return (replace(block, whole=True) for block in blocks)
 
 
-def _worst(exposed: Exposed) -> Cell:
+def _worst_cell(exposed: Exposed) -> Cell:
     verdict = exposed.verdict
     return replace(worst_cell(verdict.found, verdict.required, exposed.limits), width="", mark="")
 

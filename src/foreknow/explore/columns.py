@@ -56,7 +56,7 @@ def overview(session: Session, asked_name: Any) -> dict[str, Any]:
     except InputError as error:
         schema, mistake = {}, str(error)
     rows, columns = 0, []
-    for profile in _found(session, name):
+    for profile in _profiles_of(session, name):
         rows = max(rows, profile.rows)
         columns.append(_column(profile, schema, reasons.get(profile.name, {})))
     return {
@@ -74,7 +74,11 @@ def overview(session: Session, asked_name: Any) -> dict[str, Any]:
 
 def _open(session: Session, name: str, draft: Draft) -> list[Decision]:
     """The decisions that the policy leaves open."""
-    return [] if draft.is_broken else open_decisions(from_toml(draft.text), _found(session, name))
+    return (
+        []
+        if draft.is_broken
+        else open_decisions(from_toml(draft.text), _profiles_of(session, name))
+    )
 
 
 def _schema_of(draft: Draft) -> dict[str, Any]:
@@ -100,7 +104,7 @@ def _reasons(session: Session, name: str) -> dict[str, dict[str, str]]:
     return reasons
 
 
-def _profiled(session: Session, name: str) -> list[Profile]:
+def _profile_columns(session: Session, name: str) -> list[Profile]:
     reading = _reading(session, name)
     table = open_table(session.path_of(name), reading)
     columns = profiles(table, reading)
@@ -108,10 +112,10 @@ def _profiled(session: Session, name: str) -> list[Profile]:
     return profiles(table, detected) if detected != reading else columns
 
 
-def _found(session: Session, name: str) -> list[Profile]:
+def _profiles_of(session: Session, name: str) -> list[Profile]:
     """A profile of each column, read as the policy says."""
     key = f"{name}: {_reading(session, name)}"
-    return session.profiles(key, lambda: _profiled(session, name))
+    return session.profiles(key, lambda: _profile_columns(session, name))
 
 
 def _reading(session: Session, name: str) -> Reading:
@@ -178,7 +182,7 @@ def settled(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     column, role = inputs.get("column"), inputs.get("role")
     if role not in ROLES:
         raise InputError(f"a role is one of {', '.join(filter(None, ROLES))}")
-    profiles = _found(session, name)
+    profiles = _profiles_of(session, name)
     order = [profile.name for profile in profiles]
     if column not in order:
         raise InputError(f"there is no column {column!r}")
@@ -195,9 +199,9 @@ def settled(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     comments, text = comments_of(roles, suggested), draft.text
     for path, value in _roles_written(schema, before, roles):
         text = changed(text, ["schema", *path], value, comments)
-    for path, value in _coarsened(schema, roles, column, inputs):
+    for path, value in _coarsening_edits(schema, roles, column, inputs):
         text = changed(text, ["schema", *path], value)
-    text = _named(text, schema, from_toml(text).get("schema", {}))
+    text = _name_sensitive(text, schema, from_toml(text).get("schema", {}))
     for path, value in [*moved_requirements(from_toml(draft.text), from_toml(text))]:
         text = changed(text, path, value)
     text = with_true_comments(text, before, roles, suggested)
@@ -213,7 +217,7 @@ def decided(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     if not chosen:
         raise InputError("the policy does not leave this open any more; look at it again")
     way = chosen[0]
-    order, text = [profile.name for profile in _found(session, name)], draft.text
+    order, text = [profile.name for profile in _profiles_of(session, name)], draft.text
     for path, value in way.changes:
         lists_columns = path[0] == "schema" and path[-1] in _KEYS.values()
         text = changed(text, path, value, {} if lists_columns else None)
@@ -239,7 +243,7 @@ def _roles_written(
         yield [key], names[0] if is_single else None if key == "person" else names
 
 
-def _coarsened(
+def _coarsening_edits(
     schema: Mapping[str, Any], roles: Mapping[str, str], column: str, inputs: Mapping[str, Any]
 ) -> Iterator[tuple[list[Any], Any]]:
     """Edits of hierarchies and types that the new roles of columns need."""
@@ -254,7 +258,7 @@ def _coarsened(
         yield from (([key, name], None) for name in odd)
 
 
-def _named(text: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+def _name_sensitive(text: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     """The policy in which requirements say which column they are about, once there are several."""
     first, sensitive_after = before.get("sensitive"), after.get("sensitive")
     first = first[0] if isinstance(first, list) and len(first) == 1 else first
@@ -285,16 +289,16 @@ def preview(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
         raise InputError("a hierarchy is a table, such as { mask = 5 }")
     draft.check_paths(table)
     hierarchy = hierarchy_from(table, column, draft.policy_folder)
-    by_name = {profile.name: profile for profile in _found(session, name)}
+    by_name = {profile.name: profile for profile in _profiles_of(session, name)}
     described = by_name.get(column)
     if described is None or not len(described.domain):
         raise InputError(f"there is no column {column!r} with values")
     domain: list[Any] = list(described.domain[:_MOST_VALUES])
     if "intervals" not in table and "dates" not in table:
         domain = list(map(str, domain))
-    covered, uncovered = _covered(hierarchy, domain, column)
+    covered, uncovered = _split_covered(hierarchy, domain, column)
     levels = hierarchy.levels(covered, column, None) if covered else None
-    rows = list(_laid(levels, covered, described)) if levels is not None else []
+    rows = list(_label_rows(levels, covered, described)) if levels is not None else []
     head, count = ["value"], ["how many"]
     for level, labels in enumerate(() if levels is None else levels.labels, 1):
         head.append(f"level {level}")
@@ -309,7 +313,9 @@ def preview(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _covered(hierarchy: Any, domain: Sequence[Any], column: str) -> tuple[list[Any], list[Any]]:
+def _split_covered(
+    hierarchy: Any, domain: Sequence[Any], column: str
+) -> tuple[list[Any], list[Any]]:
     """The values that have a place in a hierarchy, and the others with the reason."""
     try:
         hierarchy.levels(domain, column, None)
@@ -326,7 +332,7 @@ def _covered(hierarchy: Any, domain: Sequence[Any], column: str) -> tuple[list[A
     return covered, uncovered
 
 
-def _laid(levels: Any, covered: Sequence[Any], profile: Profile) -> Iterator[tuple[str, ...]]:
+def _label_rows(levels: Any, covered: Sequence[Any], profile: Profile) -> Iterator[tuple[str, ...]]:
     """Some values with their labels, in the order of the hierarchy."""
     order = levels.order.tolist()
     step = max(1, len(order) // _ROWS)

@@ -140,7 +140,7 @@ def _of_requirements(table: Mapping[str, Any], hidden: Sequence[str]) -> Iterato
             continue
         ways = []
         for name in hidden[:3]:
-            changes = [(["require", place], _about(requirement, name, hidden))]
+            changes = [(["require", place], _requirement_about(requirement, name, hidden))]
             ways.append(Way(f"about: {place} {name}", f"It is about {visible(name)}", changes))
         removal = [(["require", place], None)]
         ways.append(Way(f"remove: {place}", "Remove the requirement", removal))
@@ -156,7 +156,9 @@ def _requirements(table: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]
     return [pair for pair in pairs if isinstance(pair[1], Mapping)]
 
 
-def _about(requirement: Mapping[str, Any], column: str, hidden: Sequence[str]) -> dict[str, Any]:
+def _requirement_about(
+    requirement: Mapping[str, Any], column: str, hidden: Sequence[str]
+) -> dict[str, Any]:
     """A requirement about another column: all of its values, and no longer known itself."""
     moved: dict[str, Any] = {}
     for key, value in requirement.items():
@@ -190,7 +192,7 @@ def moved_requirements(
         else:
             yield (
                 ["require", place],
-                _about(requirement, free_columns[0], hidden) if free_columns else None,
+                _requirement_about(requirement, free_columns[0], hidden) if free_columns else None,
             )
 
 

@@ -217,14 +217,14 @@ def changed(
     """
     try:
         target = from_toml(text)
-        _put(
+        _put_value(
             target,
             path,
             value,
             lambda plain_value, *_: from_toml(f"x = {toml_value(plain_value)}")["x"],
         )
         document = tomlkit.parse(_ABOVE.sub(_inward, text))
-        _put(document, path, value, partial(_item, comments))
+        _put_value(document, path, value, partial(_item, comments))
         new_text = _BELOW.sub(
             lambda match: match[2].replace("#^above", "#") + match[1], tomlkit.dumps(document)
         )
@@ -256,7 +256,7 @@ def _item(
 
 def _columns(column_names: Any, before: Any, comments: Mapping[str, str]) -> Any:
     """The item for columns, several on lines, with the comments of before or the given ones."""
-    comments_of_columns, last = _commented(before)
+    comments_of_columns, last = _comments_in(before)
     names = [column_names] if isinstance(column_names, str) else column_names
     lines, has_comments = "", bool(last)
     for name in names:
@@ -279,7 +279,7 @@ def _columns(column_names: Any, before: Any, comments: Mapping[str, str]) -> Any
 _MEMBER = re.compile(r"""[ \t]*("(?:[^"\\]|\\.)*"|'[^']*')[ \t]*,?[ \t]*(#.*)?""")
 
 
-def _commented(before: Any) -> tuple[dict[str, tuple[str, str]], str]:
+def _comments_in(before: Any) -> tuple[dict[str, tuple[str, str]], str]:
     """The comments above and beside each column of a value, and those after the last one."""
     if isinstance(before, String):
         return {str(before): ("", before.trivia.comment)}, ""
@@ -295,7 +295,7 @@ def _commented(before: Any) -> tuple[dict[str, tuple[str, str]], str]:
     return comments, above
 
 
-def _put(table: Any, path: Sequence[Any], value: Any, as_item: Callable[..., Any]) -> None:
+def _put_value(table: Any, path: Sequence[Any], value: Any, as_item: Callable[..., Any]) -> None:
     """Put a value at its place; of one of several tables, the keys that differ."""
     *above, last = path
     for key in above:

@@ -94,7 +94,7 @@ def _weights(draft: Draft) -> dict[str, float]:
     return {column: float(weight) for column, weight in draft.policy.options.weights.items()}
 
 
-def _kept(ncp: Mapping[str, float], weights: Mapping[str, Any]) -> float | None:
+def _detail_kept(ncp: Mapping[str, float], weights: Mapping[str, Any]) -> float | None:
     """How much of the detail of quasi-identifiers is left, as somebody weighs these."""
     weight_of = {name: float(weights.get(name, 1)) for name in ncp}
     total = sum(weight_of.values())
@@ -289,7 +289,9 @@ class Press:
         note = None if self._aside is None else self._aside[0] / CONTENT / _NOTE
         progress = note.read_text("utf-8") if note is not None and note.is_file() else ""
         weights = _weights(draft)
-        views = [_shown(request, weights) for request in self._requests if request.table == name]
+        views = [
+            _request_values(request, weights) for request in self._requests if request.table == name
+        ]
         views.sort(key=lambda view: (view["state"] == "running", view["share"], view["place"]))
         return {
             "said": visible(progress),
@@ -454,9 +456,9 @@ def _title(request: PublishRequest) -> str:
     return f"release {request.place}, by {request.method}"
 
 
-def _shown(request: PublishRequest, weights: Mapping[str, Any]) -> dict[str, Any]:
+def _request_values(request: PublishRequest, weights: Mapping[str, Any]) -> dict[str, Any]:
     kept_release = request.kept_release
-    share = None if kept_release is None else _kept(kept_release.ncp, weights)
+    share = None if kept_release is None else _detail_kept(kept_release.ncp, weights)
     return {
         "share": -1.0 if share is None else share,
         "kept": "" if share is None else f"keeps {percentage(share)} of the detail",

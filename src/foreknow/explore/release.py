@@ -218,7 +218,7 @@ def skyline(looked: Looked, inputs: Mapping[str, str]) -> dict[str, Any]:
         )
     value = next(label for label in turned.dial.values if str(label) == turned.value)
     title = f"The knowledge that {visible(value)} withstands at {limit_text(turned.limit)}"
-    if why := _uncounted(turned.counted):
+    if why := _why_uncounted(turned.counted):
         message = f"There is no skyline here: it would count each row as a person, and {why}."
         return {"title": title, "least": message, "points": [], "words": [], "figure": None}
     page = load("foreknow.skylines.skyline_page")
@@ -236,7 +236,7 @@ def skyline(looked: Looked, inputs: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _uncounted(requirement_counts: RequirementCounts) -> str:
+def _why_uncounted(requirement_counts: RequirementCounts) -> str:
     """A phrase for what a verdict takes into account and a skyline of counts does not."""
     if requirement_counts.number_of_cases is not None:
         return "people may have several cases"

@@ -85,22 +85,24 @@ def application(session: Session, press: Press | None = None) -> Starlette:
         _changes("/api/publish/start", press.start),
         _changes("/api/publish/cancel", press.cancel),
         _changes("/api/publish/write", press.write),
-        _answers("/api/release/rows", lambda inputs: release.rows(_looked(session, inputs))),
-        _answers("/api/release", lambda inputs: release.overview(_looked(session, inputs))),
+        _answers("/api/release/rows", lambda inputs: release.rows(_looked_at(session, inputs))),
+        _answers("/api/release", lambda inputs: release.overview(_looked_at(session, inputs))),
         _answers(
-            "/api/release/judged", lambda inputs: release.judged(_looked(session, inputs), inputs)
+            "/api/release/judged",
+            lambda inputs: release.judged(_looked_at(session, inputs), inputs),
         ),
         _answers(
-            "/api/release/skyline", lambda inputs: release.skyline(_looked(session, inputs), inputs)
+            "/api/release/skyline",
+            lambda inputs: release.skyline(_looked_at(session, inputs), inputs),
         ),
         _changes(
-            "/api/release/asked", lambda inputs: release.asked(_looked(session, inputs), inputs)
+            "/api/release/asked", lambda inputs: release.asked(_looked_at(session, inputs), inputs)
         ),
     ]
     return Starlette(routes=routes)
 
 
-def _looked(session: Session, inputs: Mapping[str, Any]) -> Any:
+def _looked_at(session: Session, inputs: Mapping[str, Any]) -> Any:
     return session.looked(inputs.get("of"))
 
 

@@ -65,7 +65,7 @@ def learned(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
             "exact columns (choose the table of the release), and 50 groups; with fewer, choose "
             "the columns that are known."
         ) from error
-    return _shown(trial)
+    return _trial_values(trial)
 
 
 def together(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -77,10 +77,10 @@ def together(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
         if session.kind_of(name) != "release":
             raise InputError(f"{visible(name)} is no release")
     paths = list(map(session.path_of, names))
-    return _shown(audit(paths, session.policy_of(names[-1]), learned=False))
+    return _trial_values(audit(paths, session.policy_of(names[-1]), learned=False))
 
 
-def _shown(result: Result) -> dict[str, Any]:
+def _trial_values(result: Result) -> dict[str, Any]:
     page = page_of(result)
     return {
         "headline": page.headline,

@@ -122,10 +122,10 @@ def _as_numbers(column: Any) -> Any:
     numbers = pc.cast(texts, pa.float64())
     if pc.any(pc.match_substring_regex(texts, r"^-0(\.0*)?$")).as_py():
         return texts  # programs print it as 0
-    return numbers if _printed(numbers) == texts.to_pylist() else texts
+    return numbers if _print_numbers(numbers) == texts.to_pylist() else texts
 
 
-def _printed(numbers: Any) -> list[str | None]:
+def _print_numbers(numbers: Any) -> list[str | None]:
     """Numbers as programs print them: without decimals where all are whole."""
     values = numbers.to_pylist()
     present = [x for x in values if x is not None]

@@ -110,7 +110,7 @@ def settled_l(
     labelled = in_its_form(method, policy).options.labelled
     fallback = None
     for l in range(2, max_l + 1):
-        if smallest and l < max_l and _implied(requirements, int(sizes.sum()), l):
+        if smallest and l < max_l and _fails_surely(requirements, int(sizes.sum()), l):
             continue
         candidate = replace(method, l=l)
         groups = groups_of(candidate)
@@ -135,7 +135,7 @@ def settled_l(
 _OTHER = 'publish by another method, such as method = "mondrian", whose groups may be of any size'
 
 
-def _implied(requirements: Sequence[Requirement], people: int, l: int) -> bool:
+def _fails_surely(requirements: Sequence[Requirement], people: int, l: int) -> bool:
     """True if a limit on every value fails in a smallest group, where one has the average share."""
     share = Fraction(1, people // (people // l))
     for requirement in requirements:

@@ -357,11 +357,11 @@ def settings_of(method: Any) -> dict[str, Any]:
     plain = (str, int, float, bool, dict, type(None))
     named: dict[str, Any] = {}
     for name, value in vars(method).items():
-        named[name] = value if isinstance(value, plain) else _named(value)
+        named[name] = value if isinstance(value, plain) else _name_of(value)
     return named
 
 
-def _named(value: Any) -> str:
+def _name_of(value: Any) -> str:
     if isinstance(value, Fraction):
         return str(value)
     return str(getattr(value, "__name__", repr(value)))

@@ -53,18 +53,17 @@ def advice_of(
     if in_one_group:
         yield (
             f"Worthless: {people_text(microdata.n_people, 'all')} are in one group, so the release "
-            f"says how often each {schema.sensitive!r} occurs, and ties none to {_or(columns)}"
+            f"says how often each {schema.sensitive!r} occurs, and ties none to {_names(columns)}"
         )
     elif lost:
-        yield (
-            f"{'Worthless: next' if worthless else 'Next'} to nothing is left of {_or(lost, 'and')}"
-        )
+        start = "Worthless: next" if worthless else "Next"
+        yield f"{start} to nothing is left of {_names(lost, 'and')}"
     if policy.options.method == "fulldomain" and (in_one_group or lost):
         flat = [name for name in columns if name not in schema.hierarchies]
         if flat:
             yield (
-                f"Without a hierarchy {_or(flat)} can only be published as it is, or not at all: "
-                "add levels in [schema.hierarchies]"
+                f"Without a hierarchy {_names(flat)} can only be published as it is, or not at "
+                "all: add levels in [schema.hierarchies]"
             )
         yield 'FullDomain writes everybody at one level: method = "mondrian" keeps more'
     if in_one_group and (share := _by_suppressing(method, microdata, policy, seed)):
@@ -73,7 +72,7 @@ def advice_of(
     yield from (column.said(schema.sensitive, microdata.n_people) for column in revealing)
     if much:  # it publishes a sample many times
         revealing_columns = [column.column for column in revealing]
-        yield from _measured(method, microdata, policy, audit, kept_detail, revealing_columns)
+        yield from _measure_costs(method, microdata, policy, audit, kept_detail, revealing_columns)
 
 
 def _by_suppressing(method: Any, microdata: Microdata, policy: Policy, seed: int | None) -> str:
@@ -94,7 +93,7 @@ def _by_suppressing(method: Any, microdata: Microdata, policy: Policy, seed: int
     return ""
 
 
-def _measured(
+def _measure_costs(
     method: Any,
     microdata: Microdata,
     policy: Policy,
@@ -125,10 +124,12 @@ def _measured(
             "would be one, too"
         )
     for relief in relieved:
-        yield _relieved(relief, policy, everything, in_one_group) + about_sample
+        yield _relief_sentence(relief, policy, everything, in_one_group) + about_sample
 
 
-def _relieved(relief: Relief, policy: Policy, everything: KeptDetail, in_one_group: bool) -> str:
+def _relief_sentence(
+    relief: Relief, policy: Policy, everything: KeptDetail, in_one_group: bool
+) -> str:
     """The cost of a requirement, or the gain of a weaker one, in a sentence."""
     without_it, requirement = relief.kept_detail, policy.requirements[relief.place]
     weights = policy.options.weights
@@ -162,6 +163,6 @@ def _nearest(tight: Verdict) -> str:
     )
 
 
-def _or(names: Sequence[str], word: str = "or") -> str:
+def _names(names: Sequence[str], word: str = "or") -> str:
     quoted = list(map(repr, names))
     return f" {word} ".join([", ".join(quoted[:-1]), quoted[-1]] if quoted[1:] else quoted)

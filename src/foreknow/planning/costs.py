@@ -138,12 +138,12 @@ def made_of(method: Any, microdata: Microdata, policy: Policy) -> KeptDetail | N
             floor = (grouping.floors or {}).get(attribute.name)
             label = coarsened(attribute, groups, n_groups, style, floor)
             ncp[attribute.name] = label.ncp(people)
-            covered[attribute.name] = float(_covered(label) @ people / people.sum())
+            covered[attribute.name] = float(_covered_share(label) @ people / people.sum())
         return KeptDetail(n_groups, ncp, covered)
     return None
 
 
-def _covered(label: Coarsened) -> NDArray[np.float64]:
+def _covered_share(label: Coarsened) -> NDArray[np.float64]:
     """The share of the other values that each group's label covers."""
     if label.style != "range":
         return label.widths
@@ -201,7 +201,9 @@ def given_away(microdata: Microdata, policy: Policy, columns: Iterable[str]) -> 
     limits = _limits(microdata, policy)
     if limits is None:
         return []
-    telling = [_given(a, microdata, limits) for a in microdata.attributes if a.name in {*columns}]
+    telling = [
+        _telling_column(a, microdata, limits) for a in microdata.attributes if a.name in {*columns}
+    ]
     return [column for column in telling if column is not None]
 
 
@@ -270,7 +272,9 @@ def _limits(microdata: Microdata, policy: Policy) -> Any:
     return limits if np.isfinite(limits).any() else None
 
 
-def _given(attribute: Attribute, microdata: Microdata, limits: Any) -> TellingColumn | None:
+def _telling_column(
+    attribute: Attribute, microdata: Microdata, limits: Any
+) -> TellingColumn | None:
     values, n_values = microdata.sensitive_codes, len(limits)
     times: Any = microdata.times
     n_labels = len(attribute.domain)

@@ -200,7 +200,7 @@ def percent(
     >>> percent(found, Fraction("0.5")), percent(found, Fraction("0.62"))
     ('62%', '62.04%')
     """
-    chance = _settled(disclosure, limit)
+    chance = _settled_chance(disclosure, limit)
     if chance == limit:
         return limit_text(limit)
     if to != "nearest" and abs(chance - rounded(100 * chance, digits) / 100) < _NEAR:
@@ -247,7 +247,7 @@ def limit_text(limit: Fraction) -> str:
     >>> limit_text(Fraction("0.621")), limit_text(Fraction(2, 3))
     ('62.1%', '2/3')
     """
-    return str(limit) if (text := _ended(limit * 100)) is None else f"{text}%"
+    return str(limit) if (text := _ending_decimal(limit * 100)) is None else f"{text}%"
 
 
 def required_text(limit: Limit, prior: str = "× prior") -> str:
@@ -276,20 +276,20 @@ def times_text(times: Fraction) -> str:
     >>> times_text(Fraction("1.5")), times_text(Fraction(4, 3))
     ('1.5', '4/3')
     """
-    return _ended(times) or str(times)
+    return _ending_decimal(times) or str(times)
 
 
 def is_certain(disclosure: Disclosure, limit: Fraction) -> bool:
     """True if the probability is 1, exactly."""
-    return _settled(disclosure, limit) == 1
+    return _settled_chance(disclosure, limit) == 1
 
 
 def reaches_just(disclosure: Disclosure, limit: Fraction) -> bool:
     """True if the probability equals the limit, exactly."""
-    return _settled(disclosure, limit) == limit
+    return _settled_chance(disclosure, limit) == limit
 
 
-def _settled(disclosure: Disclosure, limit: Fraction) -> Fraction:
+def _settled_chance(disclosure: Disclosure, limit: Fraction) -> Fraction:
     """The probability, as exact as a comparison with the limit needs."""
     chance = disclosure.probability
     if min(chance, 1 - chance, abs(chance - float(limit))) > _NEAR:
@@ -302,7 +302,7 @@ def _fraction(disclosure: Disclosure, otherwise: Fraction) -> Fraction:
     return otherwise if disclosure.settled is None else disclosure.settled
 
 
-def _ended(number: Fraction) -> str | None:
+def _ending_decimal(number: Fraction) -> str | None:
     """Write a positive number with all its decimals; None if they do not end, or are many."""
     for digits in range(_MOST_DIGITS):
         if (number * 10**digits).denominator == 1:

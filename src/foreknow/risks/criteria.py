@@ -349,7 +349,7 @@ class OfPopulation(OfGroups):
     def from_settings(cls, settings: Any, folder: Path) -> Any:
         """Make it of its table in a policy file, or of what a certificate states."""
         arguments = {k: value for k, value in settings if k not in PopulationSettings.model_fields}
-        return cls(**arguments, population=_stated(settings, folder))  # type: ignore[call-arg]
+        return cls(**arguments, population=_population_stated(settings, folder))  # type: ignore[call-arg]
 
     def under(self, schema: Schema, sensitive: str | None = None) -> Any:
         """The criterion with the hierarchies of a schema."""
@@ -380,7 +380,7 @@ def population_of(population: Any, folder: Path = Path()) -> Population:
     return population if isinstance(population, Population) else Population(population, folder)
 
 
-def _stated(settings: Any, folder: Path) -> Population:
+def _population_stated(settings: Any, folder: Path) -> Population:
     """The population of a policy file, or of what a certificate states of one."""
     population = population_of(settings.population, folder)
     population.expected = settings.digest

@@ -71,7 +71,7 @@ class RiskPage(Page[RiskReport]):
         if report.suda is not None and report.uniques:
             yield from _part("How few values are enough", *_suda(report))
             if report.suda.n_people:
-                yield from _part("People whom they single out", [], _listed(report))
+                yield from _part("People whom they single out", [], _listed_people(report))
 
     def as_they_are(self) -> Iterator[str]:
         """Columns of the table, and what is said of the people whose cases these are."""
@@ -150,7 +150,7 @@ def _adversaries(report: RiskReport) -> Table:
         rows.append(_risk("journalist", report.journalist))
     marketer = report.marketer
     average = _share(marketer.share, marketer.estimate)
-    rows.append(("marketer", "", average, "", "", _how(marketer.estimate)))
+    rows.append(("marketer", "", average, "", "", _basis_text(marketer.estimate)))
     above = f"above {limit_text(report.threshold)}"
     return Table(("adversary", "highest", "average", above, "of all", ""), rows, (0, 5))
 
@@ -208,11 +208,11 @@ def _risk(name: str, risk: Risk) -> Row:
         _share(risk.average, risk.estimate),
         Cell(number(risk.above), "unsafe" if risk.above else ""),
         share,
-        _how(risk.estimate),
+        _basis_text(risk.estimate),
     )
 
 
-def _how(estimate: bool) -> str:
+def _basis_text(estimate: bool) -> str:
     return "estimate" if estimate else "exact"
 
 
@@ -303,7 +303,7 @@ def _sets(report: RiskReport) -> Table:
     total = f"all {number(len(everything.columns))}" if len(everything.columns) > 2 else ""
     rows = [*map(_set, singles), _set(everything, total), *map(_set, larger)]
     head = ("columns", "distinction", "separation", "unique people")
-    return _worst(Table(head, rows, others=("other set", "other sets")), len(singles) + 1)
+    return _cut_rows(Table(head, rows, others=("other set", "other sets")), len(singles) + 1)
 
 
 def _worst_first(column_set: ColumnSet) -> tuple[Fraction, Fraction]:
@@ -328,10 +328,10 @@ def _contributions(report: RiskReport) -> Table:
         rows.append(_contribution(contribution))
     head = ("without", "unique people", "fewer", "share of the unique")
     table = Table(head, [*singles, *pairs], others=("other pair", "other pairs"))
-    return _worst(table, len(singles))
+    return _cut_rows(table, len(singles))
 
 
-def _worst(table: Table, always: int) -> Table:
+def _cut_rows(table: Table, always: int) -> Table:
     """Rows that are always shown, and some of those after them."""
     shortened = replace(table, brief=always + _WORST // 2, where=", in the JSON")
     return shortened.cut(always + _WORST)
@@ -383,7 +383,7 @@ def _suda(report: RiskReport) -> tuple[list[str], Table]:
     return sentences, Table(("column", "share of scores"), rows)
 
 
-def _listed(report: RiskReport) -> Table:
+def _listed_people(report: RiskReport) -> Table:
     """The people of the highest scores."""
     suda = report.suda
     assert suda is not None

@@ -200,7 +200,7 @@ def _theta(alpha: float, sample: Histogram) -> float:
     low, high = 1e-9, 1.0
     while slope(high) > 0 and high < 1e300:
         low, high = high, high * 4
-    return _halved(slope, low, high) - alpha
+    return _bisect(slope, low, high) - alpha
 
 
 def _log_likelihood(theta: float, alpha: float, sample: Histogram) -> float:
@@ -319,11 +319,11 @@ def _crossings(
         if (value > 0) != (next_value > 0) and falling in (None, value > 0):
             low, high = places[interval], places[interval + 1]
             down = function if value > 0 else lambda x: -function(x)
-            roots.append(_halved(down, low, high))
+            roots.append(_bisect(down, low, high))
     return roots
 
 
-def _halved(function: Callable[[float], float], low: float, high: float) -> float:
+def _bisect(function: Callable[[float], float], low: float, high: float) -> float:
     """The place where a function that is above 0 at `low`, and not at `high`, crosses 0."""
     for _ in range(_STEPS):
         middle = (low + high) / 2

@@ -321,7 +321,7 @@ def risk_report(
         )
     everybody = None
     if population is not None:
-        everybody = _counted(population, table, reading)
+        everybody = _count_population(population, table, reading)
         fraction = Fraction(classes.n_people, everybody.n_people)
     individual = table.individual_risk(weights, limit)
     sizes, classes_of_size = np.unique(classes.people, return_counts=True)
@@ -497,7 +497,7 @@ def _says_itself(source: Any) -> bool:
     return isinstance(source, kinds) or isinstance(getattr(source, "release", None), Release)
 
 
-def _counted(population: Any, table: _Classes, reading: Reading | None) -> Combinations:
+def _count_population(population: Any, table: _Classes, reading: Reading | None) -> Combinations:
     """The classes of a population, which must have everybody of the table."""
     if isinstance(population, Microdata):
         population = population.source

@@ -110,7 +110,7 @@ def special_uniques(
             new = is_unique.copy()
             for left_out in combinations(places, level - 1):
                 if left_out:
-                    new &= ~_unpacked(below[left_out], len(candidates))
+                    new &= ~_unpack_bits(below[left_out], len(candidates))
             if level < size:
                 uniques_of_level[places] = np.packbits(is_unique)
             times, weight = int(new.sum()), math.factorial(n_columns - level)
@@ -168,7 +168,7 @@ def _whole(n_columns: int, size: int) -> Any:
     return np.int64 if largest_score < 2**62 else object
 
 
-def _unpacked(bits: NDArray[np.uint8], size: int) -> NDArray[np.bool_]:
+def _unpack_bits(bits: NDArray[np.uint8], size: int) -> NDArray[np.bool_]:
     return np.unpackbits(bits, count=size).astype(bool)
 
 

@@ -113,8 +113,8 @@ def _bar_cell(disclosure: Disclosure) -> Cell:
 
 def key_sentence(curves: DisclosureCurves) -> str:
     """Say how many pieces it takes to be more likely right than wrong, and to be certain."""
-    half = _either(curves, certain=False)
-    sure = _either(curves, certain=True)
+    half = _pieces_needed(curves, certain=False)
+    sure = _pieces_needed(curves, certain=True)
     if half is None:
         end = percent(curves.implications[-1], _ALL, 1, "up")
         return f"With {_pieces(curves.ks[-1])}, nobody can be more than {end} sure."
@@ -124,7 +124,7 @@ def key_sentence(curves: DisclosureCurves) -> str:
     return f"It takes {half} to be more likely right than wrong{then}."
 
 
-def _either(curves: DisclosureCurves, certain: bool) -> str | None:
+def _pieces_needed(curves: DisclosureCurves, certain: bool) -> str | None:
     """How many implications, or how many negations, it takes; None where these do not suffice."""
     n_implications = _first(curves, curves.implications, certain)
     n_negations = _first(curves, curves.negations, certain)

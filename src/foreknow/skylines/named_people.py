@@ -63,11 +63,11 @@ class NamedWitness(Plain):
     @property
     def statements(self) -> tuple[str, ...]:
         """Everything that the adversary knows, in the language of `Statements`."""
-        target, value = _quoted(self.target), _quoted(self.value)
-        ruled_out, people = map(_quoted, self.ruled_out), map(_quoted, self.relatives)
+        target, value = _quote(self.target), _quote(self.value)
+        ruled_out, people = map(_quote, self.ruled_out), map(_quote, self.relatives)
         if self.semantics == "single":
             statements = [f"{target} != {other_value}" for other_value in ruled_out]
-            statements += [f"{_quoted(person)} = {_quoted(has)}" for person, has in self.known]
+            statements += [f"{_quote(person)} = {_quote(has)}" for person, has in self.known]
             statements += [f"{person} = {value} -> {target} = {value}" for person in people]
             return tuple(statements)
         statements = [f"{x} in {target} -> {value} in {target}" for x in ruled_out]
@@ -221,8 +221,8 @@ def _check_same(counts: GroupCounts, witness: FactsWitness) -> None:
 
 
 def _lacks(person: Label, value: Label) -> str:
-    return f"{_quoted(value)} not in {_quoted(person)}"
+    return f"{_quote(value)} not in {_quote(person)}"
 
 
-def _quoted(label: Label) -> str:
+def _quote(label: Label) -> str:
     return str(load("foreknow.statements.formulas:quoted")(str(label)))

@@ -100,11 +100,11 @@ class SkylinePage(CountsPage[SkylineReport]):
         yield Sentence(self.explanation, "lead")
         yield Sentence(terms_of(report).explained, "note", whole=True)
         if report.by_class is not None:
-            yield from _together(report, report.by_class)
+            yield from _all_values(report, report.by_class)
             yield from _classes(report, report.by_class)
         if has_several and not _too_many(report):
             yield from _overview(report)
-        for place, value in enumerate(_drawn(report), 1):
+        for place, value in enumerate(_drawn_values(report), 1):
             value_part = partial(value_blocks, report, value, f"value-{place}")
             yield from [Later(value_part)] if has_several else value_part()
 
@@ -114,14 +114,14 @@ def _too_many(report: SkylineReport) -> bool:
     return report.by_class is not None and len(report.by_class.classes) > _MOST_LISTED
 
 
-def _drawn(report: SkylineReport) -> Sequence[Label]:
+def _drawn_values(report: SkylineReport) -> Sequence[Label]:
     """The values that have a part of the page."""
     if report.by_class is not None and _too_many(report):
         return [value_class.example for value_class in report.by_class.classes[:_MOST_CLASSES]]
     return report.values[:_MOST_VALUES]
 
 
-def _together(report: SkylineReport, skylines: Skylines) -> Iterator[Block]:
+def _all_values(report: SkylineReport, skylines: Skylines) -> Iterator[Block]:
     """The skyline of all values together."""
     terms, points = terms_of(report), skylines.of_all
     yield Heading(
@@ -184,7 +184,7 @@ def _overview(report: SkylineReport) -> Iterator[Block]:
     yield Heading(title, "values", whole=False)
     amounts = {value: _most_alone(report, value) for value in report.values}
     left_out = len(amounts) - _MOST_LISTED
-    listed_values = amounts if left_out <= 0 else _least(amounts)
+    listed_values = amounts if left_out <= 0 else _weakest_values(amounts)
     drawn = {value: f"value-{place}" for place, value in enumerate(report.values[:_MOST_VALUES], 1)}
     rows: list[Row] = []
     for value in listed_values:
@@ -274,7 +274,9 @@ def worst_case(report: SkylineReport, value: Label, point: Point) -> Iterator[Bl
         f"{statement}: {probability_text(report, value, point)}.", "" if safe else "unsafe"
     )
     yield Sentence(worst_sentence(report, value, point))
-    yield Items([f"{who}: {what}" for who, what in _worst(report, value, point).details])
+    yield Items(
+        [f"{who}: {what}" for who, what in _worst_description(report, value, point).details]
+    )
 
 
 # ---- words ----------------------------------------------------------------------------------
@@ -332,7 +334,7 @@ def least_sentence(report: SkylineReport, value: Label) -> str:
 def worst_sentence(report: SkylineReport, value: Label, point: Point) -> str:
     """Say what such an adversary can find out at worst: about whom, through which facts."""
     disclosure, limit = report.disclosure(value, point), report.confidence
-    used = _worst(report, value, point)
+    used = _worst_description(report, value, point)
     how = "certain" if is_certain(disclosure, limit) else f"{percent(disclosure, limit, 1)} sure"
     return f"Someone who {used.knows} can be {how} that {used.whose} has {named(disclosure.value)}."
 
@@ -348,7 +350,7 @@ def probability_text(report: SkylineReport, value: Label, point: Point) -> str:
     return f"the breach probability is {fraction} = {percentage}"
 
 
-def _worst(report: SkylineReport, value: Label, point: Point) -> Description:
+def _worst_description(report: SkylineReport, value: Label, point: Point) -> Description:
     witness = report.disclosure(value, point).witness
     assert isinstance(witness, FactsWitness)
     return facts_used(Facts(*point), witness, terms_of(report).noun)
@@ -372,7 +374,7 @@ def _texts(amounts: tuple[int, ...]) -> tuple[str, ...]:
     return tuple(map(number, amounts)) if amounts else ("–",) * 3
 
 
-def _least(amounts: dict[Label, tuple[int, ...]]) -> list[Label]:
+def _weakest_values(amounts: dict[Label, tuple[int, ...]]) -> list[Label]:
     """The values that withstand least, as many as are listed, in their order."""
     ranked = sorted(amounts, key=lambda value: sum(amounts[value] or (-1,)))
     listed = set(ranked[:_MOST_LISTED])

@@ -99,7 +99,7 @@ def ask(
         answers = list(rows.answers())
     output.write(_table(named_release, known_statements, answers))
     if not output.quiet:
-        console().print(_shown(named_release, known_statements, answers))
+        console().print(_answers_page(named_release, known_statements, answers))
 
 
 # ---- reading -----------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def _table(
     }
 
 
-def _shown(release: Release, known_statements: Statements, answers: list[Posterior]) -> Laid:
+def _answers_page(release: Release, known_statements: Statements, answers: list[Posterior]) -> Laid:
     """The statements, and a table of answers."""
     from foreknow.auditing.scope import scope_of
     from foreknow.report.blocks import Sentence, Table

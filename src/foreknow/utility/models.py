@@ -431,7 +431,7 @@ class _Variable:
             dates, edges = False, np.zeros(0)
             keys = [_key(value, reads) for value in domain]
             times = np.bincount(codes, minlength=len(domain))
-            shown_codes = _shown(times, keys, [_key(value, reads) for value in asked_values])
+            shown_codes = _shown_codes(times, keys, [_key(value, reads) for value in asked_values])
             cell_of, names = dict.fromkeys(keys, len(shown_codes)), []
             for code in shown_codes:
                 cell_of[keys[code]] = len(names)
@@ -494,7 +494,7 @@ def _key(value: Any, reads: bool) -> Key:
     return number if np.isfinite(number) else text_of(value)
 
 
-def _shown(times: IntArray, keys: Sequence[Key], asked_keys: Sequence[Key]) -> list[int]:
+def _shown_codes(times: IntArray, keys: Sequence[Key], asked_keys: Sequence[Key]) -> list[int]:
     """The values that stand for themselves: the commonest, and those that are named about."""
     order: list[int] = np.argsort(-times, kind="stable").tolist()
     if len(order) <= _LEVELS + 1:  # one by itself is no others
@@ -636,9 +636,9 @@ def _cross_tables(work: _Work) -> Iterator[CrossTable]:
         a, b = variables[pair[0]], variables[pair[1]]
         if a.several and b.several:
             continue
-        raw = _counted(work.raw, a, b)
-        middles = np.sum([_counted(table, a, b) for table in work.middles], axis=0)
-        drawn = np.sum([_counted(table, a, b) for table in work.drawn], axis=0)
+        raw = _count_cells(work.raw, a, b)
+        middles = np.sum([_count_cells(table, a, b) for table in work.middles], axis=0)
+        drawn = np.sum([_count_cells(table, a, b) for table in work.drawn], axis=0)
 
         def figure(table: _Table, a: _Variable = a, b: _Variable = b) -> float | None:
             return _correlation(table, a, b) if a.numeric and b.numeric else _cramer(table, a, b)
@@ -652,12 +652,15 @@ def _cross_tables(work: _Work) -> Iterator[CrossTable]:
             _rows(raw),
             _rows(drawn * (raw.sum() / max(drawn.sum(), 1))),
             Estimate(
-                "people in another cell", 0.0, _misplaced(raw, middles), _misplaced(raw, drawn)
+                "people in another cell",
+                0.0,
+                _misplaced_share(raw, middles),
+                _misplaced_share(raw, drawn),
             ),
         )
 
 
-def _misplaced(raw: FloatArray, released: FloatArray) -> float | None:
+def _misplaced_share(raw: FloatArray, released: FloatArray) -> float | None:
     """Half the sum of how far shares of cells are off; 0 exactly where none is."""
     total, released_total = raw.sum(), released.sum()
     if not total or not released_total:
@@ -671,7 +674,7 @@ def _rows(cells: FloatArray) -> tuple[tuple[float, ...], ...]:
     return tuple(map(tuple, cells[:-1, :-1].tolist()))
 
 
-def _counted(table: _Table, a: _Variable, b: _Variable) -> FloatArray:
+def _count_cells(table: _Table, a: _Variable, b: _Variable) -> FloatArray:
     """The count of each cell; the last row and column are for unknown values."""
     first, second = table.columns[a.name], table.columns[b.name]
     who = first.who if first.who is not None else second.who
@@ -687,7 +690,7 @@ def _counted(table: _Table, a: _Variable, b: _Variable) -> FloatArray:
 
 def _cramer(table: _Table, a: _Variable, b: _Variable) -> float | None:
     """Cramér's V of those whose values are both known."""
-    cells = _counted(table, a, b)[:-1, :-1]
+    cells = _count_cells(table, a, b)[:-1, :-1]
     cells = cells[cells.sum(axis=1) > 0][:, cells.sum(axis=0) > 0]
     if min(cells.shape) < 2:
         return None

@@ -160,7 +160,7 @@ class FactsMeasure(Measure):
 
     def attaining(self, cells: KeyedRatios, minima: FloatArray) -> KeyedRatios:
         """The profiles that may attain a minimum."""
-        near = cells.take(_near(cells.ratios, minima[:, cells.key], self.m))
+        near = cells.take(_are_near(cells.ratios, minima[:, cells.key], self.m))
         return near.take(near.detail.alike()[0])
 
     def exact(self, detail: Any) -> Fraction:
@@ -176,10 +176,10 @@ def attaining(candidates: Profiles, k: int, m: int) -> Profiles:
     lengths = np.diff(starts, append=len(candidates))
     ratios = np.stack(theorem2_terms(candidates, k, m))
     minima = np.repeat(np.minimum.reduceat(ratios, starts, axis=1), lengths, axis=1)
-    return candidates.take(_near(ratios, minima, m)).distinct()
+    return candidates.take(_are_near(ratios, minima, m)).distinct()
 
 
-def _near(ratios: FloatArray, minima: FloatArray, m: int) -> BoolArray:
+def _are_near(ratios: FloatArray, minima: FloatArray, m: int) -> BoolArray:
     """The profiles that are within 1e-9 of one of five minima."""
     used = slice(None) if m else slice(3)  # without a family, V is 1 everywhere
     return np.asarray((ratios[used] <= minima[used] * (1 + CLOSE)).any(axis=0))

@@ -511,7 +511,7 @@ class OneValue:
         self, counts: GroupCounts, code: int, used: list[Label], k: int, minimum: ExactMinimum
     ) -> dict[Label, int]:
         """The values that the known people have in the worst case: how many have each."""
-        return _some(_others(counts, code, used, minimum), k)
+        return _some(_bag_of_others(counts, code, used, minimum), k)
 
 
 class SeveralValues(OneValue):
@@ -707,7 +707,7 @@ class SomeCannot(OneValue):
         ratios = ways.t_exact(0 if minimum.place == "with family" else k)
         n_of_kind = ratios.index(min(ratios)) if len(ratios) > 1 or of_kind else 0
         used = [*of_kind[:n_of_kind], *of_anybody[: l - n_of_kind]]
-        other_people, people = _others(counts, code, used, minimum), dict[Label, int]()
+        other_people, people = _bag_of_others(counts, code, used, minimum), dict[Label, int]()
         for bag in _by_kind(counts, minimum.known_group, code):
             available = {value: n for value, n in other_people.items() if value in bag}
             people |= _some(available, k - sum(people.values()))
@@ -760,7 +760,7 @@ def negated(counts: GroupCounts) -> GroupCounts:
     return replace(counts, able=replace(counts.able, negated=True))
 
 
-def _others(
+def _bag_of_others(
     counts: GroupCounts, code: int, used: list[Label], minimum: ExactMinimum
 ) -> dict[Label, int]:
     """The bag of the known people's group, without what facts about the target take of it."""

@@ -109,10 +109,10 @@ def _pieces(
     begins, ends = begins[nonempty], ends[nonempty]
     running = np.concatenate(([0], np.cumsum(counts.counts)))
     n, s = counts.sizes[group], running[ends] - running[begins]
-    return Pieces(first, last, group, n, s, n - s - _others(counts, l, group, begins, ends))
+    return Pieces(first, last, group, n, s, n - s - _count_others(counts, l, group, begins, ends))
 
 
-def _others(
+def _count_others(
     counts: GroupCounts, l: int, group: IntArray, begins: IntArray, ends: IntArray
 ) -> IntArray:
     """How many people have one of the l most frequent values of their group outside of a window."""
@@ -178,19 +178,19 @@ def worst_window(windows: Windows, amounts: tuple[int, int, int]) -> tuple[Windo
             codes.append(code.astype(np.int32))
             spans.append((pieces.first.astype(np.int32), pieces.last.astype(np.int32)))
     triples, code = _distinct(*map(np.concatenate, zip(*several, strict=True)))
-    odds, place = _together(triples, k, m)
+    odds, place = _least_odds_together(triples, k, m)
     if m:
         shifts = np.cumsum([0, *(len(part.n) for part in several)])
         block_codes = [code[shift + c] for shift, c in zip(shifts, codes, strict=False)]
         first, last = map(np.concatenate, zip(*spans, strict=True))
-        apart = _apart(
+        apart = _least_odds_apart(
             triples, np.concatenate(block_codes), first, last, windows.counts.n_values, k, m
         )
         odds, place = min((odds, place), apart)
     return windows.window(place), 1 / (1 + odds)
 
 
-def _together(triples: Triples, k: int, m: int) -> tuple[Fraction, int]:
+def _least_odds_together(triples: Triples, k: int, m: int) -> tuple[Fraction, int]:
     """Least odds with everybody in one group, and the first window at which they are."""
     n, s, slack, _ = triples
     ratio = safe_product(t_ratio(n, s, slack, k), v_ratio(n, s, m, k + 1))
@@ -203,7 +203,7 @@ def _together(triples: Triples, k: int, m: int) -> tuple[Fraction, int]:
     return min(candidates)
 
 
-def _apart(
+def _least_odds_apart(
     triples: Triples,
     code: IntArray,
     first: IntArray,

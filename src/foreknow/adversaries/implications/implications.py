@@ -404,7 +404,7 @@ def witness_of(counts: GroupCounts, plan: Plan) -> ImplicationsWitness:
         bag = counts.bag(group)
         frequent = sorted(in_order(bag), key=bag.__getitem__, reverse=True)
         _, sizes = exact_atoms(int(counts.sizes[group]), [bag[value] for value in frequent], atoms)
-        implications += _about(counts, group, frequent, sizes)
+        implications += _implications_about(counts, group, frequent, sizes)
     return ImplicationsWitness(
         counts.values[plan.code], counts.group_label(plan.group), tuple(implications), plan.group
     )
@@ -424,10 +424,10 @@ def _about_own(counts: GroupCounts, plan: Plan) -> Iterator[Implication]:
     # Nobody is said to have what the target is not said to have too.
     mentioned = {value, *negated}
     frequent = sorted(in_order(mentioned), key=bag.__getitem__, reverse=True)
-    yield from _about(counts, plan.group, frequent, sizes)
+    yield from _implications_about(counts, plan.group, frequent, sizes)
 
 
-def _about(
+def _implications_about(
     counts: GroupCounts, group: int, frequent: list[Label], sizes: list[int]
 ) -> Iterator[Implication]:
     """Implications that begin with people of a group: so many of each, by the commonest values."""

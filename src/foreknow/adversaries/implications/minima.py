@@ -226,7 +226,7 @@ def _tops(counts: GroupCounts, k: int) -> IntArray:
     )
 
 
-def _near(ratios: FloatArray) -> IntArray:
+def _near_minimum(ratios: FloatArray) -> IntArray:
     """The places where a minimum may be attained; at 0, where floats are exact, one is enough."""
     minimum = ratios.min(initial=np.inf)
     near = np.flatnonzero(ratios <= minimum * (1 + CLOSE))
@@ -308,7 +308,7 @@ class Attained:
         self.cells = Targets.most_frequent(counts)  # a worst target of each group
         chances, self.odds = atoms_and_odds(counts, k, self.cells)
         self.least = chances.min(axis=1, initial=1.0)
-        self._near = list(map(_near, chances))
+        self._near = list(map(_near_minimum, chances))
         self._exact: list[tuple[Fraction, int]] | None = None
 
     def atoms(self) -> list[tuple[Fraction, int]]:
@@ -331,14 +331,14 @@ class Attained:
         products, parts = self._products(k)
         best: Plan | None = None
         for x in range(k + 1):
-            near = _near(odds[x])
+            near = _near_minimum(odds[x])
             first, _ = self._kinds(cells.group[near], cells.holders[near])
             for cell in near[np.sort(first)].tolist():
                 group, holders = int(cells.group[cell]), int(cells.holders[cell])
                 total_odds = exact_target(*self._bucket(group), holders, x)[0] * products[k - x]
                 if best is None or total_odds < best.ratio:
                     best = Plan(total_odds, group, int(cells.code[cell]), x, tuple(parts[k - x]))
-        return best if best is None else _gathered(best)
+        return best if best is None else _gather_atoms(best)
 
     def chances(self, k: int, cells: Targets) -> list[Fraction | None]:
         """The highest posterior of each of some targets, as fractions."""
@@ -376,7 +376,7 @@ class Attained:
         return first, kind.reshape(-1)
 
 
-def _gathered(plan: Plan) -> Plan:
+def _gather_atoms(plan: Plan) -> Plan:
     """Gather the atoms that are spent in one group: together they are no worse."""
     target_atoms, other_atoms = plan.target_atoms, dict[int, int]()
     for group, atoms in plan.other_groups:

@@ -22,7 +22,7 @@ from foreknow_judge.errors import UnsupportedError
 EXACT_REACH = 1 << 16
 
 
-def _merged(
+def _merge_equal(
     amounts: Sequence[int], keys: Sequence[Hashable]
 ) -> tuple[list[int], list[int], list[int]]:
     """Amount and first place of each key, and the number of each place's key."""
@@ -56,9 +56,9 @@ def exact_joint(
     Fraction(997, 1024)
     """
     # Proportional signatures are one, and so are values, of which each has its share at the end.
-    n, signatures, signature_of = _merged(people, list(map(_direction, chances)))
+    n, signatures, signature_of = _merge_equal(people, list(map(_direction, chances)))
     columns = zip(*chances, strict=True)
-    c, values, value_of = _merged(counts, list(map(_direction, columns)))
+    c, values, value_of = _merge_equal(counts, list(map(_direction, columns)))
     by_value = prod(amount + 1 for amount in c)
     by_signature = prod(amount + 1 for amount in n)
     states = min(by_value, by_signature)

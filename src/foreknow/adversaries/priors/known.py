@@ -109,7 +109,9 @@ class Known:
                 most_left = _least_left_of_others(highest, l)
             else:
                 n_others = shape.people.sum(axis=1)[:, None] - shape.counts
-                share = (_left(shape.counts, n_others, l) / np.maximum(n_others, 1))[:, None, :]
+                share = (_count_left(shape.counts, n_others, l) / np.maximum(n_others, 1))[
+                    :, None, :
+                ]
                 least_left, most_left = (1 - highest) * share, (1 - lowest) * share
             bound = np.minimum(_share(highest, least_left) * (1 + spare), 1.0)
             # A share of next to nothing may round to much: it is 0 if nobody can have the value.
@@ -148,7 +150,7 @@ class Known:
     def _exchanged(self, codes: Sequence[int], cases: IntArray) -> Bounds:
         """Odds against the target of each cell, times that nobody who is linked has the secret."""
         odds, linked = self._odds(codes, cases)
-        factors = _without(linked).prod(axis=0)
+        factors = _chance_without(linked).prod(axis=0)
         factor = factors[0] if codes else factors[self.posteriors.cells()[2]]
         able = np.isfinite(odds)
         chance = able / (1 + np.where(able, odds, 0.0) * factor)
@@ -225,7 +227,7 @@ class Known:
         pairs = np.stack([chances, self.matrix.complements[cells]], axis=2)
         pairs = pairs.reshape(-1, 2, chances.shape[2])
         none, first = np.zeros((len(pairs), 2), dtype=bool), slice(0, 1)
-        remaining = _left(counts, other_counts, ruled_out)
+        remaining = _count_left(counts, other_counts, ruled_out)
         of_target = np.stack([counts, remaining], axis=2).reshape(-1, 2)
         of_linked = np.stack([counts, other_counts], axis=2).reshape(-1, 2)
         odds, _ = least_odds(people, of_target, pairs, none, (0, n_known, 0), first)
@@ -373,7 +375,7 @@ def _share(had: FloatArray, remaining: FloatArray) -> FloatArray:
     return had / np.where(had > 0, had + remaining, 1.0)
 
 
-def _without(odds: FloatArray) -> FloatArray:
+def _chance_without(odds: FloatArray) -> FloatArray:
     """The chance that somebody does not have what these odds are against."""
     return np.where(np.isinf(odds), 1.0, odds / (1 + np.where(np.isinf(odds), 0.0, odds)))
 
@@ -394,7 +396,7 @@ def _least_left_of_others(chances: FloatArray, l: int) -> FloatArray:
     return np.asarray(remaining + np.maximum(following - chances, 0.0))
 
 
-def _left(counts: IntArray, n_others: IntArray, l: int) -> IntArray:
+def _count_left(counts: IntArray, n_others: IntArray, l: int) -> IntArray:
     """How many people have neither a value nor the l most frequent others, by group and value."""
     falling = np.concatenate([-np.sort(-counts, axis=1), np.zeros_like(counts[:, :1])], axis=1)
     l = min(l, counts.shape[1])
@@ -411,7 +413,7 @@ def least_left(groups: SignatureGroups, l: int) -> IntArray:
         same_length = np.flatnonzero(lengths == length)
         places = groups.value_offsets[same_length][:, None] + np.arange(length)
         counts = groups.counts[places]
-        remaining[places] = _left(counts, groups.sizes[same_length][:, None] - counts, l)
+        remaining[places] = _count_left(counts, groups.sizes[same_length][:, None] - counts, l)
     return remaining
 
 

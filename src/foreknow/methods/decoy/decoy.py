@@ -98,7 +98,7 @@ class Decoy(Grouper):
         """
         random = generator(seed, "Decoy")
         search = self._start(microdata, policy)
-        search.run(lambda search, cuts: _decided(search, cuts, random))
+        search.run(lambda search, cuts: _decide_cuts(search, cuts, random))
         return Grouping(microdata.rows_of(search.finish(random)))
 
     def _start(self, microdata: Microdata, policy: Policy | None) -> Search:
@@ -157,7 +157,7 @@ _PROOF = Proof(
 # ---- decisions ----------------------------------------------------------------------------------
 
 
-def _decided(search: Search, cuts: TriedCuts, random: np.random.Generator) -> Outcome:
+def _decide_cuts(search: Search, cuts: TriedCuts, random: np.random.Generator) -> Outcome:
     """Accept the cuts that are safe, if all their decoys are."""
     n = len(cuts.group)
     many = np.ones(search.n_groups, dtype=np.int64)

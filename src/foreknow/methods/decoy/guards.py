@@ -59,12 +59,12 @@ class Guard:
     @cached_property
     def alike(self) -> bool:
         """True if a group is as safe if values change places, all of them in any way."""
-        return _alike(self.secret, self.speaks)
+        return _are_alike(self.secret, self.speaks)
 
     def counted(self, groups: GroupCounts) -> GroupCounts:
         """The counts of the secret; where values are alike, the most frequent comes first."""
         counts = counts_of(self.secret.again(groups))
-        return _ranked(counts) if self.alike else counts
+        return _rank_values(counts) if self.alike else counts
 
     def exchanged(self, groups: GroupCounts, swaps: int) -> tuple[GroupCounts, IntArray]:
         """Groups in which so many people more have the value that matters, in place of rare ones.
@@ -93,11 +93,11 @@ class Guard:
             last = self.windows.last[value]
         codes_range = np.arange(n_values)
         is_kept = (codes_range >= value[:, None]) & (codes_range <= last[:, None])
-        bags = _moved(bags[group_of], value, np.full(len(group_of), swaps), is_kept)
+        bags = _move_value(bags[group_of], value, np.full(len(group_of), swaps), is_kept)
         if self.speaks.joined:
             first = most_frequent[group_of]
             n_moved = np.where(first == value, 0, swaps)
-            bags = _moved(bags, first, n_moved, is_kept | (codes_range == first[:, None]))
+            bags = _move_value(bags, first, n_moved, is_kept | (codes_range == first[:, None]))
         group, codes = np.nonzero(bags)
         offsets = np.searchsorted(group, np.arange(len(group_of) + 1))
         exchanged = GroupCounts.counted(
@@ -109,7 +109,7 @@ class Guard:
         return exchanged, group_of
 
 
-def _alike(secret: RequirementCounts, speaks: KnowledgeReach) -> bool:
+def _are_alike(secret: RequirementCounts, speaks: KnowledgeReach) -> bool:
     """True if it does not matter which value is which, nor which other groups there are."""
     rule = secret.requirement.criterion
     if rule is not None and rule.of_people:
@@ -124,7 +124,7 @@ def _alike(secret: RequirementCounts, speaks: KnowledgeReach) -> bool:
     )
 
 
-def _ranked(counts: GroupCounts) -> GroupCounts:
+def _rank_values(counts: GroupCounts) -> GroupCounts:
     """Groups in which the most frequent value is the first, and so on."""
     place = np.arange(len(counts.codes)) - counts.offsets[:-1][counts.cell_groups]
     rising = (place[1:] > 0) & (counts.counts[1:] > counts.counts[:-1])
@@ -138,7 +138,7 @@ def _ranked(counts: GroupCounts) -> GroupCounts:
     )
 
 
-def _moved(bags: IntArray, value: IntArray, n_moved: IntArray, is_kept: BoolArray) -> IntArray:
+def _move_value(bags: IntArray, value: IntArray, n_moved: IntArray, is_kept: BoolArray) -> IntArray:
     """Give a value to so many more people of each bag, in place of the rarest values."""
     other_counts = np.where(is_kept, 0, bags)
     order, rare = rising(other_counts)
@@ -171,7 +171,7 @@ class Guards:
                     of_amount = {n: _of_rule(rule, how, table_counts, n) for n in AMOUNTS}
                     plain = _of_rule(rule, how, table_counts, decoys)
                     matters = np.ones(len(secret.labels), dtype=bool)
-                    near = _near(rule, table_counts, decoys)
+                    near = _judge_of_decoys(rule, table_counts, decoys)
                     guards.append(
                         Guard(secret, plain, plain, of_amount, reaches[0], matters, near=near)
                     )
@@ -183,7 +183,7 @@ class Guards:
                     matters = about
                 for point, speaks in zip(requirement.points, reaches, strict=True):
                     codes = about
-                    if _alike(secret, speaks):  # then the most frequent value is worst
+                    if _are_alike(secret, speaks):  # then the most frequent value is worst
                         codes = np.arange(len(matters)) < 1
 
                     def of_point(
@@ -195,7 +195,7 @@ class Guards:
                         how: Any = how,
                     ) -> Ledger:
                         odds = 1 / Fraction(point.below) - 1
-                        below = times / (1 + odds / _kept(amount, power))
+                        below = times / (1 + odds / _kept_factor(amount, power))
                         ledger: Ledger = point.adversary.ledger(below, about, how)
                         return ledger
 
@@ -313,7 +313,7 @@ class _Padded:
         return self.inner.risk_ratio()
 
 
-def _kept(decoys: int | None, power: int = 1) -> Fraction:
+def _kept_factor(decoys: int | None, power: int = 1) -> Fraction:
     """The factor that remains of odds that fall by 1 + 1/K, `power` times."""
     return Fraction(1) if decoys is None else Fraction(decoys, decoys + 1) ** power
 
@@ -323,19 +323,19 @@ def _kept(decoys: int | None, power: int = 1) -> Fraction:
 
 def _of_rule(rule: Criterion, how: Any, table_counts: IntArray, decoys: int | None) -> Ledger:
     """The ledger of a criterion; with decoys, of what keeps it whatever a refusal tells."""
-    near = _near(rule, table_counts, decoys)
+    near = _judge_of_decoys(rule, table_counts, decoys)
     if near is not None and decoys is not None:
         return near(0)
-    return rule.stricter(_kept(decoys), decoys).ledger(how, table_counts)
+    return rule.stricter(_kept_factor(decoys), decoys).ledger(how, table_counts)
 
 
-def _near(
+def _judge_of_decoys(
     rule: Criterion, table_counts: IntArray, decoys: int | None
 ) -> Callable[[int], Ledger] | None:
     """The judge of decoys for a criterion that compares groups with the whole table; else None."""
     if not rule.compares_table:
         return None
-    times = 1 / _kept(decoys)
+    times = 1 / _kept_factor(decoys)
     return lambda swaps: EachGroup(lambda counts: rule.may_fail(counts, table_counts, times, swaps))
 
 

@@ -80,7 +80,7 @@ class BlockTree:
 
     def _made(self, i: int) -> list[Placed]:
         functions = self.partitions[: i + 1]
-        cell_of, part_of = renumber(zip(*functions, strict=True)), _joined(functions)
+        cell_of, part_of = renumber(zip(*functions, strict=True)), _join_parts(functions)
         parts: list[list[tuple[int, ...]]] = [[] for _ in range(max(part_of) + 1)]
         for people in _members(cell_of):
             parts[part_of[people[0]]].append(people)
@@ -146,7 +146,7 @@ class BlockTree:
         return small, cell_of
 
 
-def _joined(partitions: Sequence[Sequence[int]]) -> tuple[int, ...]:
+def _join_parts(partitions: Sequence[Sequence[int]]) -> tuple[int, ...]:
     """Parts of the finest common coarsening: people whom some chain of groups connects.
 
     >>> _joined([(0, 0, 1, 1, 2), (0, 1, 1, 2, 3)])

@@ -235,7 +235,7 @@ class Exact:
                 i, needs, lambda j: views[j] is not None, lambda j: self._verdict(j, views[j])
             )
 
-        stopped, weights = _stopped(blocks, needs, self.budget, stops)
+        stopped, weights = _count_stopped(blocks, needs, self.budget, stops)
         counted_of: dict[Part, CountedBlock] = {}
         for (block, columns), tables, cell_of, weight_of in zip(
             parts, blocks, cells, weights, strict=True
@@ -281,7 +281,7 @@ def rows_of(groups: Sequence[Sequence[int]], codes: Sequence[int]) -> dict[int, 
 # ---- tables of blocks ----------------------------------------------------------------------------
 
 
-def _stopped(
+def _count_stopped(
     blocks: Sequence[BlockTables], needs: Needs, budget: Budget, stops: Callable[[Seen], bool]
 ) -> tuple[int, list[dict[Seen, int]]]:
     """How many tables are stopped; and for each block, by what is seen of it, in how many tables.
@@ -409,7 +409,7 @@ class BlockTables:
                     new_room[c] -= n
                 if not ways:
                     break
-                room, views = tuple(new_room), _after(views, of_value)
+                room, views = tuple(new_room), _views_after(views, of_value)
                 if not self._keep_all and _lost(views):
                     break
         self._exact.budget.spend(len(edges) + 1)
@@ -489,7 +489,7 @@ class BlockTables:
         return None if unsure and not self._exact.permutation_safe(parts) else key_of(parts)
 
 
-def _after(views: Seen, of_value: Seen) -> Seen:
+def _views_after(views: Seen, of_value: Seen) -> Seen:
     """The view after one more value."""
     return tuple(map(_level_after, views, of_value))
 

@@ -388,7 +388,7 @@ class All:
 
     def limit(self, size: int, colour: Hashable) -> int:
         """The least limit."""
-        pairs = zip(self.parts, _each(colour), strict=True)
+        pairs = zip(self.parts, _colours_of_parts(colour), strict=True)
         return min(part.limit(size, colour_of_part) for part, colour_of_part in pairs)
 
     def allows(self, row: Row, total: int, size: int) -> bool:
@@ -399,7 +399,7 @@ class All:
         return True
 
 
-def _each(colour: Hashable) -> tuple[Hashable, ...]:
+def _colours_of_parts(colour: Hashable) -> tuple[Hashable, ...]:
     return colour if isinstance(colour, tuple) else ()
 
 
@@ -423,7 +423,7 @@ def as_property(given: Any) -> Property:
 
 def _row_of_part(row: Row, place: int) -> Row:
     """A row in the colours of one of several properties."""
-    return [(_each(colour)[place], count) for colour, count in row]
+    return [(_colours_of_parts(colour)[place], count) for colour, count in row]
 
 
 def survives(given: Property, row: Row, total: int, size: int, loss: Fraction) -> bool:

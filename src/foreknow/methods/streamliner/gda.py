@@ -64,7 +64,7 @@ def plan_gda(runs: Runs, values: Sequence[Any], l: int) -> Plan:
     every group: NoSafeRelease.
     """
     kinds, remaining = _kinds(runs, len(values), l)
-    late = _joined(kinds, runs, remaining, values)
+    late = _join_remaining(kinds, runs, remaining, values)
     return Plan(np.repeat(kinds.colours, kinds.sizes, axis=0), late)
 
 
@@ -122,7 +122,7 @@ def nearest(ranks: IntArray, leader: int, n_colours: int) -> list[int]:
     return nearest_colours
 
 
-def _joined(kinds: Runs, runs: Runs, unused: IntArray, values: Sequence[Any]) -> IntArray:
+def _join_remaining(kinds: Runs, runs: Runs, unused: IntArray, values: Sequence[Any]) -> IntArray:
     """Give everybody who is left over the nearest group without their colour."""
     starts = (np.cumsum(kinds.sizes) - kinds.sizes).tolist()
     late: list[tuple[int, int]] = []

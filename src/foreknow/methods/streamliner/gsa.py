@@ -147,7 +147,7 @@ def groups_of_gsa(
     """
     shape = _Shape.of(sizes, l, failures, least_groups)
     plan = plan_rda(sizes, shape.least)
-    batches, undivided = _planned(plan, sizes, shape)
+    batches, undivided = _plan_batches(plan, sizes, shape)
     if not batches:
         _log.info(
             "GSA divides nothing: %d people, %d of whom share a value, are too few or too much "
@@ -175,14 +175,14 @@ def groups_of_gsa(
         people = np.flatnonzero(batch == number).astype(np.int32)
         for attribute in reversed(attributes):
             people = people[np.argsort(attribute.codes[people], kind="stable")]
-        for cells, values, counts in _divided(people, depth, codes, axes, shape):
-            numbers = _grouped(cells, values.reshape(cells.shape), counts, shape, random)
+        for cells, values, counts in _divide_people(people, depth, codes, axes, shape):
+            numbers = _group_block(cells, values.reshape(cells.shape), counts, shape, random)
             groups[cells] = numbers + n_groups
             n_groups += int(numbers.max()) + 1
     return groups
 
 
-def _divided(
+def _divide_people(
     people: NDArray[Any],
     depth: int,
     codes: NDArray[Any],
@@ -198,7 +198,7 @@ def _divided(
     blocks = [(people[None], depth)]
     while blocks:
         cells, depth = blocks.pop()
-        values, counts = _numbered(codes[cells.reshape(-1)])
+        values, counts = _number_values(codes[cells.reshape(-1)])
         worth = depth and shape.worth(len(cells), cells.size, int(counts.max()))
         axis = _widest(cells, axes) if worth else None
         if axis is None:
@@ -206,14 +206,14 @@ def _divided(
             continue
         order = np.argsort(axis[cells], axis=1, kind="stable")
         halves = np.split(np.take_along_axis(cells, order, axis=1), 2, axis=1)
-        tops = [int(_numbered(codes[half].reshape(-1))[1].max()) for half in halves]
+        tops = [int(_number_values(codes[half].reshape(-1))[1].max()) for half in halves]
         if max(tops) * shape.least <= cells.size // 2:
             blocks += [(half, depth - 1) for half in halves]
         else:
             blocks.append((np.concatenate(halves), depth))
 
 
-def _planned(
+def _plan_batches(
     plan: Plan, sizes: IntArray, shape: _Shape
 ) -> tuple[list[tuple[IntArray, int]], IntArray]:
     """The batches of groups that are divided, and the groups that stay as they are."""
@@ -232,7 +232,7 @@ def _widest(cells: NDArray[Any], axes: Sequence[tuple[NDArray[Any], float]]) -> 
     return axes[spreads.index(widest)][0] if widest else None
 
 
-def _numbered(values: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
+def _number_values(values: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
     """Values as small numbers, and how often each occurs."""
     if values.max() < 4 * len(values):
         return values, np.bincount(values)
@@ -240,7 +240,7 @@ def _numbered(values: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
     return numbers, counts
 
 
-def _grouped(
+def _group_block(
     cells: NDArray[Any],
     values: NDArray[Any],
     counts: IntArray,
@@ -272,11 +272,11 @@ def transversals(
     order = random.permutation(cells.size)
     cell = (order // people).astype(np.min_scalar_type(n_cells))
     group = np.empty(cells.size, dtype=np.int64)
-    group[order] = _seated(cell, values.reshape(-1)[order], people // per_cell)
+    group[order] = _seat_people(cell, values.reshape(-1)[order], people // per_cell)
     return group.reshape(cells.shape)
 
 
-def _seated(cell: NDArray[Any], values: NDArray[Any], n_groups: int) -> NDArray[Any]:
+def _seat_people(cell: NDArray[Any], values: NDArray[Any], n_groups: int) -> NDArray[Any]:
     """The group of everybody, in the order in which they come: in halves while they are many."""
     part: NDArray[Any] = np.zeros(len(cell), dtype=np.int32)
     n_parts = 1

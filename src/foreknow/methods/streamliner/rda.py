@@ -51,7 +51,7 @@ def plan_rda(sizes: IntArray, l: int) -> Plan:
     drawing.run()
     slots = drawing.slots[: drawing.done]
     remaining = np.repeat(drawing.order[drawing.first :], -drawing.less[drawing.first :])
-    return Plan(slots, _joined(slots, remaining.tolist()))
+    return Plan(slots, _join_remaining(slots, remaining.tolist()))
 
 
 class _Drawing:
@@ -150,7 +150,7 @@ class _Drawing:
         self.done += groups
 
 
-def _joined(slots: NDArray[Any], remaining: list[int]) -> IntArray:
+def _join_remaining(slots: NDArray[Any], remaining: list[int]) -> IntArray:
     """Give everybody who is left over a smallest group without their colour."""
     late: list[tuple[int, int]] = []
     joined = np.zeros(len(slots) if remaining else 0, dtype=np.int64)

@@ -137,7 +137,7 @@ def choices(sizes: IntArray, times: IntArray, random: np.random.Generator) -> In
     small = (times > 1) & (sizes <= 4 * times)
     set_of = np.repeat(np.arange(len(sizes)), times)
     member = np.empty(len(set_of), dtype=np.int64)
-    member[small[set_of]] = _shuffled(sizes[small], times[small], random)
+    member[small[set_of]] = _choose_by_shuffling(sizes[small], times[small], random)
     drawn = np.flatnonzero(~small[set_of])
     member[drawn] = random.integers(0, sizes[set_of[drawn]])
     # Repeats are drawn again. No member is preferred in that, so all ways remain as likely.
@@ -151,7 +151,7 @@ def choices(sizes: IntArray, times: IntArray, random: np.random.Generator) -> In
     return member
 
 
-def _shuffled(sizes: IntArray, times: IntArray, random: np.random.Generator) -> IntArray:
+def _choose_by_shuffling(sizes: IntArray, times: IntArray, random: np.random.Generator) -> IntArray:
     """The first members of each set, `times` of them, once its members are shuffled."""
     if not len(sizes):
         return sizes

@@ -737,7 +737,9 @@ def schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
         )
         sensitive.append(f"A person may have several of {whose_values}, {_SEVERAL[how]}.")
     named_sets = [name for name in schema.sensitives if name in schema.hierarchies]
-    sensitive += [f"Sets of values have names, {_coarsened(schema, name)}" for name in named_sets]
+    sensitive += [
+        f"Sets of values have names, {_coarsening_text(schema, name)}" for name in named_sets
+    ]
     rows = [(noun, sensitive), ("Columns others may know", known_columns)]
     for title, columns in (
         ("Identifiers, never published", schema.identifiers),
@@ -760,10 +762,10 @@ def _of_missing(missing: Any) -> list[str]:
 def _column(schema: Schema, column: str) -> str:
     if column not in schema.hierarchies:
         return visible(column)
-    return f"{visible(column)}: {_coarsened(schema, column)}"
+    return f"{visible(column)}: {_coarsening_text(schema, column)}"
 
 
-def _coarsened(schema: Schema, column: str) -> str:
+def _coarsening_text(schema: Schema, column: str) -> str:
     hierarchy: Any = schema.hierarchies[column]
     return coarsening(hierarchy if isinstance(hierarchy, Mapping) else hierarchy.to_dict())
 

@@ -142,16 +142,16 @@ class VerificationPage(Page[Verification]):
         not_judged = [name for name in result.not_judged if name not in result.to_keep]
         if result.unchanged:
             yield Sentence(
-                f"{_listed(result.unchanged)} is what was certified, by its digest; what it says "
-                "was not judged again."
+                f"{_list_files(result.unchanged)} is what was certified, by its digest; what it "
+                "says was not judged again."
             )
         if not_judged:
-            yield Sentence(f"In the same folder, and not judged: {_listed(not_judged)}.")
+            yield Sentence(f"In the same folder, and not judged: {_list_files(not_judged)}.")
         if result.to_keep:
             yield Sentence(
-                f"Keep {_listed(result.to_keep)} to yourself: not to be published. Do not send the "
-                "folder whole; move what is for you elsewhere, as to its name with .owner after "
-                "it.",
+                f"Keep {_list_files(result.to_keep)} to yourself: not to be published. Do not "
+                "send the folder whole; move what is for you elsewhere, as to its name with .owner "
+                "after it.",
                 "warning",
             )
 
@@ -227,7 +227,7 @@ def _secret(required: Mapping[str, Any]) -> Secret:
     return Secret(*AskedTable.model_validate(required).secret)
 
 
-def _listed(labels: Iterable[Any], limit: int = 6, joined: str = "and") -> str:
+def _list_files(labels: Iterable[Any], limit: int = 6, joined: str = "and") -> str:
     return listing(map(named, labels), joined, n_shown=limit)
 
 
