@@ -128,6 +128,7 @@ TABLES = {
         name: Told([age, sex, place], ill, decide={sex: "number or code?"})
         for name, (age, sex, place, ill) in SURVEY.items()
     },
+    "haushalte": Told(["PLZ", "Alter"], "Diagnose", delimiter=";", homes="Haushalt"),
     "nothing_says": Told(
         ["u"],
         "w",

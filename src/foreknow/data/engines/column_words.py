@@ -67,7 +67,7 @@ _TABLE = {
         région ville commune pays département codepostal
         região município cidade bairro cep uf
         regione comune città paese
-        regio provincie gemeente woonplaats
+        regio provincie gemeente woonplaats wijk buurt stadsdeel
         województwo powiat gmina miasto kraj miejscowość pocztowy
         регион область район город страна населенный индекс
         المنطقة المحافظة المدينة الدولة البلد الولاية

@@ -66,11 +66,12 @@ def hierarchy_of(profile: Profile) -> tuple[Mapping[str, Any] | None, Any, str]:
 def code_length(profile: Profile) -> int | None:
     """How long codes are, if all are of one length and have digits."""
     lengths = {len(str(value)) for value in profile.domain}
-    if len(lengths) != 1 or profile.distinct <= _FEW_NUMBERS or profile.kind == "date":
+    postal = _POSTAL.keys() & words_of(profile.name)
+    is_short = profile.distinct <= _FEW_NUMBERS and not postal
+    if len(lengths) != 1 or is_short or profile.kind == "date":
         return None
     (length,) = lengths
     if profile.kind == "number":
-        postal = _POSTAL.keys() & words_of(profile.name)
         are_whole = all(type(value) is int and value >= 0 for value in profile.domain)
         return length if postal and are_whole and length > 2 else None
     complete = profile.distinct == len(profile.domain)

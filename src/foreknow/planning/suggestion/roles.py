@@ -66,6 +66,7 @@ _TIME, _LOOK = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d"), 1000
 _NUMERIC = re.compile(r"-?\d+([.,]\d+)?([eE][-+]?\d+)?")
 WORDING = "its wording has"
 NAMED = "you named it"
+SHARED_AT_HOME = "by its name, people who live together share it"
 FEW_VALUES_LEFT = "others might know it: it has few values"
 NONE_LEFT = "others might know it: none is left"
 
@@ -147,6 +148,8 @@ class Roles:
             elif profile.name in files and files[profile.name].is_named:
                 why = "a hierarchy file for it lies beside the table"
                 self.of[profile.name] = "quasi-identifier", why
+            elif _numbers_households(profile):
+                self.of[profile.name] = "undecided", SHARED_AT_HOME
             elif why := _known_of_people(profile):
                 self.of[profile.name] = "quasi-identifier", why
         n_known = sum(role == "quasi-identifier" for role, _ in self.of.values())
@@ -206,6 +209,12 @@ class Roles:
                 self.of[part[-1].name] = "sensitive", "the last column that may be"
                 return part[-1].name
         return None
+
+
+def _numbers_households(profile: Profile) -> bool:
+    """True if a column is called as households are, with one to nine rows for each value."""
+    is_shared = profile.distinct > FEW and profile.distinct < profile.rows <= 9 * profile.distinct
+    return is_shared and is_household(profile.name) and profile.kind != "date"
 
 
 def _known_of_people(profile: Profile) -> str:
@@ -303,7 +312,7 @@ def leave_out_names(table: Table, roles: Roles, profiles: Sequence[Profile]) -> 
     people = _coded(table, trait_columns)
     for profile in [*repeating]:
         if is_household(profile.name):
-            roles.of[profile.name] = "undecided", "by its name, people who live together share it"
+            roles.of[profile.name] = "undecided", SHARED_AT_HOME
             repeating.remove(profile)
         elif not _is_named(profile.name):
             (column,) = _coded(table, [profile.name])
