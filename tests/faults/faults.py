@@ -1062,10 +1062,26 @@ _ROWS = [
     (
         "trial-stops-beside-others",
         "foreknow.publishing.publish:_stop",
-        "if limit is not None and _is_trial_of",
-        "if policy.tries[0].limit is not None and limit is not None and _is_trial_of",
+        "if limit is None:",
+        "if limit is None or policy.tries[0].limit is None:",
         "a trial stops nothing beside another that is only reported",
         "trials/test_learned",
+    ),
+    (
+        "trial-of-sure-and-right",
+        "foreknow.auditing.trial:Trial.stopping",
+        "for attacker in self.tried if attacker.holds(limit)",
+        "for attacker in self.tried[:0] if attacker.holds(limit)",
+        "who guesses worse than the reported attacker stops nothing, however right where sure",
+        "trials/test_learned",
+    ),
+    (
+        "table-of-another-release",
+        "foreknow.releases.members:shown_of",
+        "owned_release.refuse_other(shown)",
+        "pass",
+        "the utility of a release is measured with another table",
+        "utility/test_models",
     ),
     (
         "reader-rule-unmet",
