@@ -7,7 +7,6 @@ import random
 import re
 import stat
 import subprocess
-from collections import Counter
 from fractions import Fraction
 from itertools import product
 
@@ -22,7 +21,7 @@ from tests.report.reading import Reader
 import foreknow as fk
 from foreknow import sample
 from foreknow.cli.entry import app
-from foreknow.errors import OutputError, SchemaError
+from foreknow.errors import SchemaError
 from foreknow.report import render
 from foreknow_judge.errors import CertificateError, DataError, InputError
 
@@ -122,38 +121,6 @@ def test_same_requirements_before_and_after(found, published):
     assert rows["Requirement 1: people found out at the limit"] == [str(before), "0"]
 
 
-def test_page_marks_open_questions(found):
-    page = render(found)
-    text = Reader(page.html()).text
-    for said in (
-        "Verified afresh from the files: every requirement holds.",
-        "draws no legal conclusion",
-        "Identifiers were left out: name.",
-        "Singling out",
-        "Linkability",
-        "Inference",
-        "expert determination",
-        "SP 800-188",
-        "Before and after",
-        "People over each limit",
-        "Knowledge of the method was not judged",
-        "certificate.json",
-        found.digest,
-        *found.certificate.files.values(),
-    ):
-        assert said in text, said
-    answers = [answer for _, own in page.questions() for answer in own]
-    for sentence in {sentence for answer in answers for sentence in answer.measured}:
-        assert text.count(sentence) == 1 or sentence in page._roles, sentence
-    assert text.count("To fill in:") == sum(len(a.to_fill) for a in answers) + 4
-    assert all(answer.measured or answer.to_fill for answer in answers)
-    least = found.audit.utility.smallest_group
-    assert f"is shared by at least {least} people" in text
-    assert f"(1 of {least})" in text
-    for word in ("is anonymous", "complies", "compliant", "is lawful"):
-        assert word not in text
-
-
 def test_without_table_nothing_is_claimed(published):
     alone = fk.evidence_report(published / "out")
     text = Reader(render(alone).html()).text
@@ -231,58 +198,12 @@ def test_population_must_be_given(tmp_path, monkeypatch):
     assert [own.over.people for own in found.audit.exposed] == [0, 0, 0, 0, 0]
 
 
-def test_several_columns_are_judged_separately(tmp_path):
-    draw = random.Random(3)
-    names = {"age": range(20, 60), "job": "xy", "ill": ["flu", "gout"], "pay": ["low", "high"]}
-    table = pa.table({name: [draw.choice(own) for _ in range(200)] for name, own in names.items()})
-    schema = fk.Schema(quasi_identifiers=["age"], sensitive=["ill", "pay"], other=["job"])
-    ill = fk.Requirement(fk.Facts(0, 1, 0), "0.95", sensitive="ill", knowing=["job"])
-    pay = fk.Requirement(fk.Facts(), "0.9", sensitive="pay", knowing=[])
-    policy = fk.Policy([ill, pay], schema)
-    fk.publish(table, policy).write(tmp_path / "out")
-    found = fk.evidence_report(tmp_path / "out", table, policy, queries=10)
-    assert [own.over.people for own in found.audit.exposed] == [0, 0]
-    rows = list(zip(*(table.column(name).to_pylist() for name in names), strict=True))
-    for own, sight, at, limit, k in ((0, (0, 1), 2, "0.95", 1), (1, (0,), 3, "0.9", 0)):
-        bags = {}
-        for row in rows:
-            bags.setdefault(tuple(row[i] for i in sight), Counter())[row[at]] += 1
-        caught = 0
-        for bag in bags.values():
-            for held in bag.values():
-                odds = Fraction(max(bag.total() - held - k, 0), held)
-                caught += held * (1 / (1 + odds) >= Fraction(limit))
-        assert found.before.exposed[own].over.people == caught > 0
-    text = Reader(render(found).html()).text
-    assert "Also published, as they are: job." in text
-    assert "the job of everybody" in text
-
-
 def test_source_is_unconfirmed_without_key(place):
     (place / "out.owner" / "owner.json").unlink()
     found = fk.evidence_report(place / "out", place / "table.csv", queries=20)
     assert found.before is not None
     assert not found.same_source
     assert "It was not compared with a table." in Reader(render(found).html()).text
-
-
-@pytest.mark.parametrize(
-    ("arguments", "kind", "said"),
-    [
-        (["nowhere"], InputError, "no certificate"),
-        (["out", "out"], SchemaError, "published already"),
-        (["out", "--out", "out/evidence.html"], OutputError, "to be published"),
-        (["out", "--out", "out.txt"], OutputError, "name it"),
-        (["out", "table.csv", "--out", "table.csv"], OutputError, "is an input"),
-        (["out", "--key", "key.pub"], InputError, "is a public key"),
-    ],
-)
-def test_command_refuses_in_one_line(place, arguments, kind, said):
-    before = sorted(path.name for path in place.rglob("*"))
-    done = run("evidence", *arguments)
-    assert isinstance(done.exception, kind), done.output
-    assert said in str(done.exception)
-    assert sorted(path.name for path in place.rglob("*")) == before
 
 
 def test_command_writes_the_owners_page(place):
@@ -431,17 +352,6 @@ def test_openssh_keys_work(place):
     fk.verify(place / "new", key=place / "id.pub")
 
 
-def test_missing_package_is_named(place, monkeypatch):
-    import foreknow.publishing.signature as signatures
-
-    def missing(name):
-        raise ImportError(name)
-
-    monkeypatch.setattr(signatures, "import_module", missing)
-    with pytest.raises(InputError, match=r'pip install "\.\[sign\]"'):
-        fk.verify(place / "out", key=place / "key.pub")
-
-
 def test_signature_is_checked_by_key(place):
     found = fk.evidence_report(place / "out", key=place / "key.pub")
     assert found.signed
@@ -461,49 +371,6 @@ def test_method_is_the_publishers_word(tmp_path):
         fk.publish(fk.Microdata(rows, schema), policy, method=method).write(out)
         page = Reader(render(fk.evidence_report(out)).html())
         assert (word in page.text) == said
-
-
-# ---- the publisher's words ------------------------------------------------------------------
-
-NOTED = "The publisher notes, which is not verified:"
-
-
-def test_publishers_claims_are_marked(published, tmp_path):
-    """Each field that can be edited without refusal stands behind the mark, or not at all."""
-    out = tmp_path / "out"
-    schema = fk.Schema(quasi_identifiers=["age", "town"], sensitive="illness", identifiers=["name"])
-    policy = fk.Policy([fk.Requirement(fk.Facts(), below=0.9)], schema)
-    fk.publish(published / "table.csv", policy).write(out)
-    path = out / "certificate.json"
-    known = json.loads(path.read_text())
-    known["method"] = {"name": "Decoy", "cuts": 5, "seed": "MARKSEED"}
-    known["scope"].update(method="as required", people_suppressed=7)
-    known["notes"] = ["Verified by TUEV: nobody can be found again"]
-    known["policy"]["schema"]["identifiers"] = ["MARKIDENT"]
-    known["policy"]["require"][0]["name"] = "MARKNAME"
-    known["grids"] = {"age": "MARKGRID"}
-    del known["code_book"]  # which says the grid, too
-    (out / "datapackage.json").unlink()
-    known["versions"]["foreknow"] = "MARKVERSION"
-    known["source"]["digest"] = "MARKDIGEST"
-    path.write_text(json.dumps(known))
-    page = Reader(render(fk.evidence_report(out)).html())
-    assert "TUEV" not in page.text
-    marks = (
-        "By a proof", "Decoy", "MARKSEED", "MARKIDENT", "MARKGRID", "MARKVERSION", "MARKDIGEST",
-        "random order", "suppressed",
-    )  # fmt: skip
-    for mark in marks:
-        places = [found.start() for found in re.finditer(re.escape(mark), page.text)]
-        assert places, mark
-        for place in places:
-            assert NOTED in page.text[max(0, place - 150) : place], (mark, place)
-    assert page.text.count("MARKNAME") == page.text.count("“MARKNAME”, as the publisher calls it")
-    said = fk.evidence_report(out).to_dict()
-    for each in said["questions"]:
-        for answer in each["answers"]:
-            for one in answer["measured"]:
-                assert NOTED in one or not any(mark in one for mark in marks), one
 
 
 # ---- guidances ------------------------------------------------------------------------------

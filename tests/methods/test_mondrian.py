@@ -18,7 +18,6 @@ from tests.methods.tables import (
     KINDS,
     Crowd,
     asking,
-    cases,
     crowd_of,
     crowds,
     groups_by,
@@ -38,7 +37,6 @@ from foreknow.methods.protocol import as_written
 from foreknow_judge.errors import InputError, UnsupportedError
 
 SEVERAL = pytest.mark.parametrize("semantics", ["set", "multiset"])
-TINY = [cases(6, 2), crowds(5, 1, "STU")]
 
 
 def together(groups):

@@ -23,7 +23,6 @@ from foreknow.data.sights import Sight
 from foreknow.data.windows import Line, Width
 from foreknow.errors import NoSafeRelease
 from foreknow.policy.tries import Try
-from foreknow.report.trial import trial_sentences
 from foreknow.trials import fit as fitting
 from foreknow.trials import learned as attack
 from foreknow.trials import trees
@@ -227,33 +226,6 @@ def made_up(share, seed=1, people=3000, jobs=6):
     return fk.Microdata(pa.table(table), schema)
 
 
-def bucketized(microdata, seed=3):
-    group = fk.Streamliner(3, "rda").partition(microdata, seed=seed)
-    table = microdata.source.arrow(["job", "age", "disease"])
-    return table.append_column("group", pa.array(group))
-
-
-def as_release(table):
-    return fk.Release.from_groups(table, group="group", sensitive="disease")
-
-
-def test_paper_figures_beyond_random_worlds():
-    tables = [made_up(s) for s in (0.7, 0.25, 1 / 6)]
-    strong, weak, nothing = (as_release(bucketized(own)) for own in tables)
-    by = fk.Learned(["job"])
-    for release in (strong, weak, nothing):
-        worst = fk.Facts().disclosures(release).values()
-        assert max(d.exact for d in worst) == Fraction(1, 3)
-    assert by.disclosure(strong).probability > 0.95
-    assert 0.45 < by.disclosure(weak).probability < 0.8
-    claimed = fk.learned_report(strong, ["job"])
-    assert claimed.right == pytest.approx(0.82, abs=0.03)
-    assert claimed.baseline == pytest.approx(1 / 3)
-    assert not claimed.measured
-    # What an attacker claims of themselves may be too much; measured it is 0.4.
-    assert 0.36 < fk.learned_report(weak, ["job"]).right < 0.5
-
-
 def test_distinct_people_teach_nothing():
     random = Random(9)
     groups = [([f"{g}-{i}" for i in range(3)], random.sample("abcdef", 3)) for g in range(40)]
@@ -313,11 +285,6 @@ def test_exact_columns_place_people():
 def test_unlearnable_releases_are_refused(by, said):
     with pytest.raises(fk.InputError, match=said):
         fk.Learned(by).disclosure(release_of([("xy", "ab")]))
-
-
-def test_counts_have_no_columns():
-    with pytest.raises(fk.InputError, match="give a Release with these columns"):
-        fk.Learned(["kind"]).disclosure(release_of([("xy", "ab")]).counts)
 
 
 # ---- trials of numbers to within so much, of one of several columns ------------------------------
@@ -394,42 +361,6 @@ def test_similar_windows_have_distinct_names():
     assert len({*names}) == 3
 
 
-def test_costs_are_guessed_within_width():
-    near, exact = (tried(Try(fk.Learned(["code"])), within=width)[1] for width in ("10%", None))
-    assert (near.near, exact.near) == ("10% of the lower end", None)
-    assert near.right > 0.95
-    assert near.baseline < 0.7
-    assert exact.right < 0.5
-    assert "near" not in exact.to_dict()
-    said = " ".join(trial_sentences(near))
-    assert "of people's values right to within 10% of the lower end" in said
-    assert "sure of a person's cost to within 10% of the lower end" in said
-
-
-def test_baseline_is_of_windows():
-    """They are begun at the least number, and are counted by hand."""
-    trial = tried(Try(fk.Learned(["code"])))[1]
-    window, low, number_of = -1, Fraction(-1), {}
-    costs = [Fraction(cost) for cost in bills().column("cost").to_pylist()]
-    for number in sorted({*costs}):
-        if number > low * Fraction(11, 10) or window < 0:
-            window, low = window + 1, number
-        number_of[number] = window
-    held = {}
-    for place, cost in zip(GROUP.tolist(), costs, strict=True):
-        held.setdefault(place, []).append(number_of[cost])
-    frequent = sum(max(map(bag.count, bag)) for bag in held.values())
-    assert trial.baseline == pytest.approx(frequent / len(costs))
-
-
-def test_policy_names_the_tried_column():
-    learned = fk.Learned(["code"])
-    assert [trial.sensitive for trial in tried(Try(learned))] == ["ill", "cost"]
-    assert [trial.sensitive for trial in tried(Try(learned, sensitive="cost"))] == ["cost"]
-    both = tried(Try(learned, sensitive="ill"), Try(learned, stop=0.8, sensitive="cost"))
-    assert [(trial.sensitive, trial.limit) for trial in both] == [("ill", 0.9), ("cost", 0.8)]
-
-
 @pytest.mark.parametrize("reverse", [False, True])
 def test_trial_stops_beside_reported_one(reverse):
     tries = [Try(fk.Learned(["code", "age"])), Try(fk.Learned(["code"]), stop="0.8")]
@@ -468,24 +399,6 @@ def test_wrong_columns_are_refused():
         fk.Policy.from_dict(tables)
 
 
-def test_report_takes_the_policys_width():
-    table = bills().append_column("group", pa.array([row // 5 for row in range(600)]))
-    release = fk.Release.from_groups(table, group="group", sensitive="cost")
-    rules = {
-        "schema": {"quasi_identifiers": ["code"], "sensitive": "cost"},
-        "require": [{"facts": {}, "below": 0.9, "within": 200}],
-    }
-    by_policy = fk.learned_report(release, ["code"], policy=fk.Policy.from_dict(rules))
-    assert by_policy.near == "200"
-    assert fk.learned_report(release, ["code"], within="10%").near == "10% of the lower end"
-    assert fk.learned_report(release, ["code"]).near is None
-    assert fk.learned_report(release, within=200).near == "200"
-    with pytest.raises(fk.InputError, match="within is for numbers"):
-        fk.learned_report(
-            fk.Release.from_groups(table, group="group", sensitive="ill"), ["code"], within=200
-        )
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_judged_together_equals_judged_alone(seed):
     random = np.random.default_rng(seed)
@@ -505,14 +418,6 @@ def test_judged_together_equals_judged_alone(seed):
         expected = fit.layout.expected(fit.without_own)
         np.testing.assert_allclose(learning.posteriors, expected.posteriors, atol=1e-9)
         assert learning.predicts == pytest.approx(fit.predicts)
-
-
-def test_trees_join_rare_values():
-    class_of, share = attack._classes(np.array([50.0, 1.0, 9.0, 3.0]))
-    assert class_of.tolist() == [0, 2, 1, 2]
-    assert share.tolist() == [1, 0.25, 1, 0.75]
-    class_of, share = attack._classes(np.ones(4))
-    assert (class_of.tolist(), share.tolist()) == ([0] * 4, [0.25] * 4)
 
 
 # ---- trees of the shares of values, beside scikit-learn's trees of single people -----------------

@@ -2,11 +2,9 @@
 
 import json
 import shutil
-import warnings
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
-from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -17,13 +15,13 @@ from tests.cli.conftest import desk as desk
 
 import foreknow as fk
 from foreknow import sample
-from foreknow.auditing.trial import Share, Tried
+from foreknow.auditing.trial import Tried
 from foreknow.data.sights import Sight
 from foreknow.policy.tries import Try
 from foreknow.releases.written import open_published
 from foreknow.report.trial import trial_sentences, trials_beside
 from foreknow.trials import learned as attack
-from foreknow.trials.learned import learned_beside, learned_trial, learnings
+from foreknow.trials.learned import learned_trial, learnings
 from foreknow_judge.errors import DataError, PolicyError, UnsupportedError
 
 NOTE = "an attacker who learns from the release by code was tried, and stopped nothing"
@@ -124,23 +122,6 @@ def test_figures_agree_everywhere(written, run):
     assert "of them rightly" in said
 
 
-def test_intervals_shrink_with_people():
-    random, widths = np.random.default_rng(5), []
-    for groups in (10, 100, 1000):
-        sizes = random.integers(2, 6, groups)
-        found = Share.of(random.binomial(sizes, 0.7), sizes)
-        assert 0 <= found.low <= float(found) <= found.high <= 1
-        assert found.people == sizes.sum()
-        widths.append(found.high - found.low)
-    assert widths == sorted(widths, reverse=True)
-    for right in (0, 3):
-        found = Share.of(np.full(20, right), np.full(20, 3))
-        assert found.low <= found.share <= found.high
-        assert 0 < found.high - found.low < 0.3
-    drawn = [Share.of(random.binomial(4, 0.6, 60), np.full(60, 4)) for _ in range(400)]
-    assert sum(found.low <= 0.6 <= found.high for found in drawn) >= 370
-
-
 # ---- without the truth -----------------------------------------------------------------------
 
 
@@ -155,20 +136,6 @@ def test_without_truth_it_is_claim(written, run):
     assert "of them rightly" not in said
     tried = learnings(open_published(written / "out").release, ["code"])
     assert found.attacker == max(tried, key=lambda one: one.predicts).attacker
-
-
-def test_without_truth_claims_remain():
-    table = planted(people=60)
-    seen, ill = sight(table), table["ill"].to_pylist()
-    # The values of a group, dealt out otherwise, are as good as any that agree with the release.
-    dealt = [ill[3 * (row // 3) + (row + 1) % 3] for row in range(60)]
-    others = [(["?"] * 60, False), (ill[1:] + ill[:1], False)]
-    for other, is_true in [(ill, True), (dealt, True), *others]:
-        microdata = fk.Microdata(table.set_column(2, "ill", pa.array(other)), SCHEMA)
-        own = Sight(seen.counts, microdata, seen._groups, "ill", "the release")
-        assert (own.held(["code"]) is not None) == is_true
-        if not is_true:
-            assert not learned_trial(own, ["code"]).measured
 
 
 # ---- tries of a policy -----------------------------------------------------------------------
@@ -243,13 +210,6 @@ def test_learned_figures_are_no_requirement(tmp_path):
             call()
 
 
-def test_policies_with_tries_round_trip(tmp_path):
-    rules = policy(stop="17/20")
-    assert fk.Policy.from_dict(rules.to_dict()).tries == rules.tries
-    (tmp_path / "policy.toml").write_text(RULES.replace("STOP", '"17/20"'))
-    assert fk.Policy.load(tmp_path / "policy.toml").tries == rules.tries
-
-
 # ---- columns beside the groups ---------------------------------------------------------------
 
 WARDS = fk.Schema(quasi_identifiers=["age"], sensitive="ill", other=["ward"])
@@ -291,30 +251,6 @@ def test_command_needs_the_owners_folder(written, tmp_path, run):
     assert read["this_file_is"] == "for the owner only"
 
 
-def test_named_column_is_guessed(tmp_path, run):
-    """Of several sensitive columns, whether or not the columns that are known are named."""
-    table = planted().append_column("cost", planted(seed=2)["ill"])
-    pc.write_csv(table, tmp_path / "table.csv")
-    schema = replace(SCHEMA, sensitive="ill", sensitives=("ill", "cost"))
-    limits = [fk.Requirement(fk.Facts(), below="0.72", sensitive=c) for c in ("ill", "cost")]
-    rules = fk.Policy(limits, schema, fk.PublishOptions(form="bucketized", unlinked=("cost",)))
-    fk.publish(tmp_path / "table.csv", rules, seed=1).write(tmp_path / "out")
-    figures_of = {}
-    for column, by in product(("ill", "cost"), (["code"], None)):
-        found = fk.learned_report(
-            tmp_path / "out", by, people=tmp_path / "table.csv", sensitive=column
-        )
-        assert (found.sensitive, found.measured) == (column, True)
-        figures_of[column, bool(by)] = found.right
-    assert figures_of["ill", True] > figures_of["cost", True] + 0.2
-    assert figures_of["ill", False] > figures_of["cost", False] + 0.2
-    arguments = tmp_path / "out", tmp_path / "table.csv", "--by", "code", "--sensitive"
-    assert "how cost goes with code" in run("learned", *arguments, "cost")[1]
-    assert "how ill goes with code" in run("learned", *arguments, "ill")[1]
-    code, said = run("learned", *arguments, "costs")
-    assert (code, "did you mean 'cost'" in said) == (2, True)
-
-
 def test_unrunnable_limits_are_refused(monkeypatch):
     def unreadable(*arguments, **settings):
         raise DataError("other rows")
@@ -326,15 +262,6 @@ def test_unrunnable_limits_are_refused(monkeypatch):
 
 
 # ---- odd tables ------------------------------------------------------------------------------
-
-
-def test_libraries_warn_of_nothing():
-    table = planted(people=300)
-    table = table.set_column(table.column_names.index("ill"), "ill", pa.array(map(str, range(300))))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        trial = learned_trial(sight(table, 2), ["code"])
-    assert "trees" in {one.attacker for one in trial.tried}
 
 
 @pytest.mark.parametrize(
@@ -362,16 +289,6 @@ def test_odd_tables_are_tried(case, people, size):
     assert trial._repr_html_()
 
 
-@pytest.mark.complete
-def test_missing_groups_are_reported():
-    seen = sight(planted(people=30))
-    with pytest.raises(
-        fk.InputError, match=r"50 groups; name columns \(by, --by\) to try with fewer"
-    ):
-        fk.learned_report(seen._release)
-    assert fk.audit(seen._release, policy(tries=False)).trials == ()
-
-
 # ---- beside a verdict ------------------------------------------------------------------------
 
 
@@ -387,16 +304,6 @@ def beside(serials, turned=False):
     release = fk.Release.from_groups(release, group="group", sensitive="ill")
     told = fk.Microdata(rows.append_column("ill", [ill]), schema)
     return Sight(release.counts, told, groups, "ill", "x")
-
-
-def test_two_tables_are_learned_apart():
-    """The same object holds the counts of both."""
-    one, untold = beside([1] * 300), beside([1] * 300, turned=True)
-    other = Sight(one.counts, untold._microdata, np.arange(300) // 5, "ill", "x")
-    assert learned_beside(one, ["code"]).right > 0.99
-    fresh, found = learned_beside(untold, ["code"]), learned_beside(other, ["code"])
-    assert (found.right, found.surest) == (fresh.right, fresh.surest)
-    assert found.right < 0.5
 
 
 REGISTER = fk.Policy.from_dict(policy_of_diagnoses())
@@ -442,16 +349,3 @@ def test_excluded_values_are_stated(judged):
         by = "EM, exact values, smoothing 4, by age and sex."
         assert f"The surest of those that were tried {are} up to 41% sure: {by}" in sure
         assert f"{by} That is above a limit of the policy, 35%. The limit is " in sure
-
-
-@pytest.mark.complete
-def test_all_values_add_nothing(tmp_path):
-    made = fk.publish(sample.table_path(), REGISTER, seed=1)
-    (trial,) = made.audit.trials
-    assert (trial.about, trial.to_dict()["about"]) == (None, None)
-    assert "sure of a person's diagnosis" in trials_beside(made.audit)[0]
-    made.write(tmp_path / "out")
-    table = sample.table_path()
-    found = fk.learned_report(tmp_path / "out", ["sex"], people=table, policy=REGISTER)
-    assert found.required == REGISTER.least_limit(found.sensitive) == Fraction(1, 4)
-    assert found.to_dict()["required"] == "1/4"
