@@ -103,7 +103,7 @@ PUBLISH = [
 WRITTEN_OUT = "below = 0.5\n[require.priors]\ntables = [{ attributes = ['a'], "
 # What stands below [[require]]; ";" is a new line, and P is a file of priors.
 RULES = [
-    ("facts = {};below = 1;value = []", "unknown key require[0].value; did"),
+    ("facts = {};below = 1;value = []", "unknown key require[0].value; values = "),
     ("facts = { ell = 1 };below = 1", "unknown key require[0].facts.ell; known: 'l'"),
     ("facts = [{ ell = 1, below = 1 }]", "unknown key require[0].facts[0].ell"),
     ("facts = { below = 0.5 }", "unknown key require[0].facts.below; known: 'l', 'k', 'm'"),
@@ -113,7 +113,7 @@ RULES = [
         "facts = {};implications = {};below = 1",
         "several adversaries .* write facts = [",
     ),
-    ("implications = { l = 1 };below = 1", "unknown key require[0].implications.l; k"),
+    ("implications = { l = 1 };below = 1", "unknown key require[0].implications.l; l_diversity = "),
     ("negations = [{ k = 1 }]", "require[0].negations[0].below is missing"),
     ("facts = [{ l = 1 }]", "require[0].facts[0].below is missing"),
     ("facts = { l = 1 }", "require[0]: the threshold is missing; give below"),
