@@ -96,7 +96,7 @@ def test_why_everybody_is_unsafe():
     )
     for words in (
         "not even one group of all 4 people",
-        "In second, this line would do",
+        "In second, write this line",
         '  except = ["s"]',
         "Facts(l=0, k=0, m=0) reaches 0.75 for 's', the limit is 0.75",
         "Facts(l=0, k=1, m=0) reaches 1 for 's', the limit is 0.6",

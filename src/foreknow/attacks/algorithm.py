@@ -96,29 +96,30 @@ def attack(
         The ``members.parquet`` that `publish` wrote for the owner; the one of ``FOLDER.owner``
         when left out.
     nothing : bool
-        Attack a refusal: the method publishes nothing of the table. The adversary is taken to
-        know how often each sensitive value occurs in it, besides everybody's quasi-identifiers
-        and the method. Adversaries who know less are not judged.
+        Attack a refusal: the method publishes nothing of the table. The adversary is assumed to
+        know how often each sensitive value occurs in it, everybody's quasi-identifiers and the
+        method. Adversaries who know less are not judged.
     worlds : int
-        Runs of the method. Where these are enough for all worlds, the result is exact; otherwise
-        it is an estimate. Some worlds are run a second time besides. Where one run says enough of
-        others (`Mondrian`), this many assignments are looked at, or drawn, for each part of the
-        groups that does not bear on the others.
+        The most runs of the method. If these are enough for all worlds, the result is exact;
+        otherwise it is an estimate. Some worlds are run twice. For `Mondrian`, where one run
+        decides many worlds, it is the number of assignments that are examined, or drawn, for each
+        independent part of the groups.
     seconds : float, optional
-        Time budget, with the first run of the method; None for none. An estimate depends on it.
+        The most time, including the first run of the method; None for no limit. An estimate depends
+        on it.
     seed : int, optional
         Random seed for estimates, and for the release that is attacked, of a method that chooses
         at random. The adversary does not know it.
     seeds : sequence of int, optional
-        For a random method: the seeds it may draw, each as likely; the release is that of the
-        first. A single seed is assumed public. What is proved of a method does not hold then. A
-        function gets it as ``seed=``.
+        For a random method: the seeds that it may draw, all equally likely; the release is that of
+        the first. A single seed is assumed to be public, and proofs about a method do not hold
+        then. A function receives it as ``seed=``.
     symmetric : bool, optional
-        Whether the method treats rows alike whatever their order, so that people with equal
-        quasi-identifiers in one group can stand for each other: far fewer worlds. Known of our own
-        methods, and of those that declare ``traits = Traits(symmetric=True)``; of those that choose
-        at random it is meant over all that they may draw, so it is not assumed where seeds are
-        given.
+        Whether the order of rows makes no difference to the method. People with equal
+        quasi-identifiers in one group are then interchangeable, and there are far fewer worlds.
+        Known of Foreknow's methods, and of those that declare ``traits = Traits(symmetric=True)``.
+        For a method that draws at random, it is meant over all seeds, so it is not assumed if seeds
+        are given.
     **rules
         In place of a policy, or beside one, its keys, as of `audit`.
 

@@ -49,19 +49,20 @@ def attack(
     """Attack your own release as an adversary who knows the method, its settings and policy.
 
     TABLE is the raw table. The method is run on it, and on all tables that look the same to a
-    reader; those that it would have published otherwise are struck out. With --release, its very
-    groups are attacked; so they are where TABLE is a folder that "foreknow publish" wrote, whose
-    raw table is here or beside it. What is written names rows of the table: it is for the owner.
+    reader. Tables of which it would have made another release are ruled out. With --release, the
+    groups of that release are attacked. TABLE may also be a folder that "foreknow publish" wrote,
+    if its raw table is in the current folder or beside it. The output names rows of the table: do
+    not publish it.
 
     Parameters
     ----------
     method
-        How people are grouped, see below, or FILE.py:NAME of your own; FILE.py is then run. The
-        policy's when left out.
+        The method that makes groups, see below, or FILE.py:NAME for one of your own; FILE.py is
+        then run. The policy's when left out.
     groups
         The column with the groups that were published.
     release
-        The folder that publish wrote of TABLE: attack just that.
+        The folder that publish wrote of TABLE, to attack exactly that release.
     members
         The owner's members.parquet (default: of FOLDER.owner).
     name_people

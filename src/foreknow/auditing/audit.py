@@ -307,11 +307,12 @@ def audit(
     group : str, optional
         Of a table: the column with the group of each row.
     people : Microdata, path or frame, optional
-        The quasi-identifiers of everybody, exact, where the release has them generalized: for
-        adversaries who know these, and learn from the release.
+        A table with the exact quasi-identifiers of everybody, if the release is generalized: for a
+        trial of adversaries who know these and learn from the release.
     learned : bool
-        Whether to carry out a trial beside the verdicts: what somebody learns from the release by
-        the policy's quasi-identifiers, where it tells them of people; on a sample if it is large.
+        Whether to carry out a trial beside the verdicts: what somebody who knows the policy's
+        quasi-identifiers learns from the release, if it shows these exactly; on a sample if it is
+        large.
     **said
         In place of a policy, or beside one: its keys, as `quasi_identifiers`, `sensitive`,
         `identifiers`, `hierarchies`; `k_anonymity`, `l_diversity`, `t_closeness`, `facts` with

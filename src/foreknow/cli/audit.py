@@ -53,22 +53,23 @@ def audit(
 ) -> int:
     """Judge a release by what adversaries who already know something could find out.
 
-    RELEASE is a table with a group column (--group, or group = "..." in the policy's schema), a
-    table whose rows with equal quasi-identifiers form a group, or a folder that "foreknow publish"
-    wrote. With --counts, it says how many people share each combination of values. Several folders
-    are releases of the same people, and are judged as one.
+    RELEASE is a folder that "foreknow publish" wrote, or a table. In a table, a group is the rows
+    with the same value in the group column (--group, or group = "..." in the policy's schema), or
+    with the same quasi-identifiers. With --counts, each row of the table is a combination of values
+    and the number of people who have it. Several folders are judged together, as releases of the
+    same people.
 
     Parameters
     ----------
     counts
-        RELEASE is a tally, such as foreknow sql counts.
+        RELEASE is a tally: a table of counts, as the query of foreknow sql returns.
     sensitive
-        In place of a policy: the column that must stay hidden. Of a tally, if the policy has no
+        The column that must stay hidden, if there is no policy, or for a tally if the policy has no
         [schema].
     count
-        Of a tally: the column of counts (default: count).
+        The column of a tally that holds the counts (default: count).
     verbose
-        Print what each column was taken for.
+        Print how each column was read: as numbers, dates or texts.
     """
     from foreknow.auditing import audit as auditing
     from foreknow.data.engines.databases import limit_memory

@@ -180,8 +180,8 @@ def _first_line(name: str) -> str:
     invoke_without_command=True,
     context_settings={"help_option_names": ["--help", "-h"]},
     epilog="Exit codes: 0 safe or written, 1 unsafe or no safe release exists, 2 bad input, "
-    "3 a bug in Foreknow, 4 undecided, 130 interrupted, 143 terminated. They stand when "
-    "the output is closed; one that is full is 2 in place of 0.",
+    "3 a bug in Foreknow, 4 undecided, 130 interrupted, 143 terminated. A closed "
+    "output does not change the code; a full disk changes 0 to 2.",
 )
 @click.option("--version", "-V", "-v", is_flag=True, help="Print the version.")
 @click.option(

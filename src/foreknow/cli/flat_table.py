@@ -21,11 +21,11 @@ Flat = Annotated[Path, "A .csv or .parquet file to write."]
 
 @command("foreknow.publishing.flat_table:read_release")
 def read(folder: Folder, *, out: Flat, quiet: Quiet = False) -> None:
-    """Read a release as one table, with what each label means beside it.
+    """Read a release as one table, with the meaning of each label beside it.
 
-    Beside a column of labels stand, as far as the folder tells, the lower end, the upper end, the
-    middle and the width of numbers and dates; of texts the values that they may be. A column that
-    was shuffled within groups ends with _shuffled.
+    Beside a column of labels are, as far as the folder contains them, the lower end, the upper end,
+    the middle and the width of numbers and dates, and the possible values of texts. The name of a
+    column that was shuffled within groups ends with _shuffled.
     """
     from foreknow.publishing.flat_table import read_flat
 
@@ -46,9 +46,9 @@ def draw(
 ) -> None:
     """Draw a table of exact values from a release, which any program reads.
 
-    Every value is drawn within its label, each as likely as another; values that are shuffled
-    within groups are shuffled anew. It tells nothing that the release does not. How much draws
-    differ is no measure of error: all of them know as little as the labels.
+    Every value is drawn from its label, with equal probability; values that are shuffled within
+    groups are shuffled again. The table reveals nothing beyond the release. Differences between
+    draws are no measure of error: every draw has only the information of the labels.
     """
     from foreknow.publishing.flat_table import NO_INTERVAL, draw_flat
 

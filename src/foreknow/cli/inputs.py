@@ -46,7 +46,8 @@ class Columns(Files):
     sensitive
         The column of sensitive values.
     knowing
-        Columns known of everybody, with commas between; all beside when left out.
+        Other columns that the adversary knows for everybody, with commas between; all of them when
+        left out.
     person
         The column that names people.
     semantics
@@ -284,15 +285,15 @@ class Judging(Columns):
     Parameters
     ----------
     policy
-        The policy file (TOML); policy.toml of this folder, where columns are not named.
+        The policy file (TOML); if no columns are named, policy.toml of the current folder.
     identifiers
-        In place of a policy: columns that name people, with commas between.
+        Columns that name people, with commas between; in place of a policy.
     k_anonymity
-        Groups of so many people; in place of a policy, or required besides.
+        The fewest people of a group; in place of a policy, or added to it.
     l_diversity
-        So many different values in each group; likewise.
+        The fewest different values in a group; likewise.
     t_closeness
-        How far the values of a group may be from those of the table; likewise.
+        How much the values of a group may differ from those of the table; likewise.
     """
 
     needs_policy: ClassVar[bool] = True

@@ -50,11 +50,13 @@ Raw = Annotated[Path, _KINDS]
 Published = Annotated[Path, f"A folder of foreknow publish, or a table: {_KINDS}"]
 AnyOf = Annotated[
     list[str] | None,
-    'One secret: any of these values, or of those that begin so, such as "B20*"; repeatable. Or a '
-    "label in the policy's hierarchy.",
+    'A value of a set that is one secret; repeat it for each value. "B20*" is every value that '
+    "begins with B20. Or a label in the policy's hierarchy.",
 ]
 Quiet = Annotated[bool, "Print nothing but errors."]
-Memory = Annotated[str | None, "How much DuckDB may hold, such as 4GB; the rest is spilled."]
+Memory = Annotated[
+    str | None, "How much memory DuckDB may use, such as 4GB; the rest goes to disk."
+]
 
 
 class More(dict[str, Any]):
@@ -436,13 +438,13 @@ class Files:
     Parameters
     ----------
     encoding
-        Of a CSV file that is not UTF-8: latin-1, cp1252, utf-16, ...
+        The encoding of a CSV file that is not UTF-8: latin-1, cp1252, utf-16, ...
     delimiter
-        Between the fields of a CSV file: ";", tab, ...
+        The character between fields of a CSV file: ";", tab, ...
     decimal
-        Before decimals: a point or a comma.
+        The decimal mark: a point or a comma.
     date_format
-        Of dates, such as dd.mm.yyyy.
+        How dates are written, such as dd.mm.yyyy.
     part
         The table of a database, or the sheet of a workbook.
     """
@@ -468,7 +470,7 @@ class Output:
     html
         Write a report, one file that opens offline.
     json
-        Write what is found as JSON; - is the standard output.
+        Write the result as JSON; - is the standard output.
     exposed
         Write the groups with people over a limit, as CSV.
     quiet
@@ -547,9 +549,9 @@ class Choice:
     Parameters
     ----------
     method
-        How people are grouped, see below; the policy's when left out.
+        The method that makes groups, see below; the policy's when left out.
     settings
-        A setting of the method, such as suppression=0.05, or what a quasi-identifier counts, such
+        A setting of the method, such as suppression=0.05, or the weight of a quasi-identifier, such
         as weights.zip=3; may be repeated.
     form
         generalized: coarser quasi-identifiers, one table; bucketized: exact ones, and a table of
@@ -558,13 +560,13 @@ class Choice:
         csv or parquet (default: the policy's, else csv). For Excel, SPSS or Stata, export the
         release afterwards: foreknow export FOLDER --to xlsx.
     out_delimiter
-        What stands between the fields of a CSV release; as in the table when left out.
+        The character between fields of a CSV release; as in the table when left out.
     out_decimal
-        What stands before decimals in a CSV release: . or a comma; as in the table when left out.
+        The decimal mark of a CSV release: a point or a comma; as in the table when left out.
     bom
-        Let a CSV release begin with the mark by which Excel knows UTF-8.
+        Begin a CSV release with the mark by which Excel recognizes UTF-8.
     rows_per_part
-        Parquet in files of at most so many rows each.
+        Write several Parquet files, with at most this many rows in each.
     """
 
     method: MethodName = None
@@ -621,7 +623,7 @@ def _setting(text: str) -> tuple[str, Any]:
 
 
 def say_readings(source: Any, verbose: bool = False) -> None:
-    """Print what columns look like besides; with `verbose`, what each was taken for."""
+    """Print doubts about how columns were read; with `verbose`, how each was read."""
     if verbose:
         readings = source.read_as().items()
         columns = [f"{visible(name)}: {reading}" for name, reading in readings]

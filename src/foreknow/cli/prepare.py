@@ -37,16 +37,16 @@ def init(
 ) -> None:
     """Write a first policy for a table, with comments, that the table can satisfy.
 
-    Columns get roles by their names, types, looks and numbers of values, with reasons; what needs
-    your decision is marked DECIDE. The table can be published by it, unless an identifier repeats:
-    then you must say first what a row is, or which limit holds over all rows of a person.
+    Each column gets a role, by its name, type and values, with a reason. What you must decide is
+    marked DECIDE. You can publish the table by this policy, unless an identifier repeats: then you
+    must first say what a row is, or which limit holds for all rows of a person.
 
     Parameters
     ----------
     out
         A policy file that does not exist yet; - is standard output.
     force
-        Write over one that exists.
+        Overwrite an existing file.
     """
     from foreknow.atomic_files import write_whole
     from foreknow.errors import OutputError
@@ -120,7 +120,7 @@ def priors(
     Parameters
     ----------
     by
-        Columns of a kind, with commas between.
+        The columns that make a kind of people, with commas between.
     sensitive
         The column of sensitive values.
     out

@@ -44,11 +44,11 @@ class Folder:
     out
         A folder that does not exist yet.
     owner
-        A new folder for what only you may see (default OUT.owner).
+        The new folder for files that only you may see (default OUT.owner).
     key
-        Sign with this private Ed25519 key (takes the extra sign).
+        Sign with this private Ed25519 key (needs the extra sign).
     verbose
-        Print what each column was taken for.
+        Print how each column was read: as numbers, dates or texts.
     quiet
         Print nothing but errors.
     """
@@ -127,10 +127,9 @@ def publish(
 ) -> None:
     """Make a release that the policy allows, with a certificate.
 
-    Writes OUT with the release, certificate.json, datapackage.json and report.html, which may be
-    published whole.
-    What is to be kept goes into OUT.owner: the key of the source's digest, who is in which group,
-    and what a method says of the table beside its release.
+    Writes the folder OUT: the release, certificate.json, datapackage.json and report.html. All of
+    it may be published. Writes the folder OUT.owner, for you only: the key of the source's digest,
+    who is in which group, and what the method reports about the table.
     """
     from foreknow.data.engines.databases import limit_memory
 
@@ -145,10 +144,10 @@ def forget(
     person: Annotated[list[str], "The name of somebody as it prints; may be repeated."],
     members: Path | None = None,
 ) -> None:
-    """Erase the names of people from the owner's file of a release, and still know them again.
+    """Erase names of people from the owner's file of a release, and still recognize them.
 
-    Each gets a hash with the owner's key, so that nobody who comes back is published twice. The
-    newcomers file, a copy of rows of the table, is removed.
+    Each name is replaced by a hash with the owner's key, so that nobody who comes back is published
+    twice. The file newcomers.csv, which copies rows of the table, is removed.
 
     Parameters
     ----------
@@ -172,8 +171,8 @@ def verify(
 ) -> int:
     """Judge a written release afresh and compare it with its certificate.
 
-    Nothing of the certificate is taken on trust: what is printed was computed from the files. With
-    --key, certificate.json must also be what the owner of that key has signed.
+    The certificate is not trusted: the printed figures are computed from the files. With --key, the
+    owner of that key must have signed certificate.json.
 
     Parameters
     ----------

@@ -31,16 +31,16 @@ def compare(
 ) -> int:
     """Show what methods would keep of a table at several limits, and how safe that would be.
 
-    Every run publishes TABLE as foreknow publish would, measures the release, and keeps nothing of
-    it. Ctrl-C ends the runs: what was finished is printed and written. What is shown says more of
-    TABLE than a release does: it is for the owner.
+    Every run publishes TABLE as foreknow publish would, measures the release, and deletes it. After
+    Ctrl-C, the results of the finished runs are printed and written. The output reveals more of
+    TABLE than a release does: do not publish it.
 
     Parameters
     ----------
     amounts
         What adversaries know, such as k=1,3,5; may be repeated (default: the policy's).
     seconds
-        After which a run is ended; 0: never.
+        The longest time of a run, in seconds; 0 for no limit.
     queries
         Random queries that each release is asked.
     models

@@ -290,11 +290,11 @@ def compare(
     table : Microdata, path or frame
     policy : Policy, path or mapping, optional
     methods : sequence of str, optional
-        As policy files call them; default: all but jump, safe and naive, and the policy's own.
+        Their names in policy files; default: the policy's own, and all but jump, safe and naive.
     limits : sequence of numbers, optional
-        Of the strictest requirement with a limit; the limits of all others change in proportion,
-        up to 1. A limit that is so many times the prior stays. Default: the policy's own, and 1/2,
-        3/4, 5/4 and 3/2 times it, where these are at most 1.
+        Limits for the strictest requirement that has one; the limits of all others change in
+        proportion, up to 1. Limits in multiples of the prior do not change. Default: the policy's
+        own, and 1/2, 3/4, 5/4 and 3/2 times it, if at most 1.
     amounts : mapping of str to whole numbers, optional
         What adversaries know: ``{"k": [1, 3]}`` tries every k with each limit, for all adversaries
         of the policy that have a k. Default: as in the policy.
@@ -306,8 +306,8 @@ def compare(
     seed : int
         For queries, methods and models.
     processes : int, optional
-        How many runs go on at once; default: as many as there are cores. 0: in this process, one
-        after the other and without a time limit; for policies with classes of your own script.
+        The number of runs at the same time; default: the number of cores. 0: in this process, one
+        after the other and without a time limit, for policies with classes of your own script.
     **said
         In place of a policy, or beside one, its keys, as of `audit`.
 

@@ -34,13 +34,13 @@ def evidence(
     output: Answers,
     given: ForwardedOptions,
 ) -> None:
-    """Write what is known of a release onto one page, for somebody who must accept it.
+    """Write a page of evidence on a release, for somebody who must accept it.
 
-    The release is verified afresh. The page says what was published, what holds, against whom, and
-    under which assumptions, what was so before, and answers the questions of WP216, the ICO,
-    ISO/IEC 27559, NIST SP 800-188, Article 66 of the European Health Data Space and HIPAA, as far
-    as they can be measured; the rest is marked to be filled in. A browser prints it to PDF. It
-    draws no legal conclusion.
+    The release is verified afresh. The page says what was published, what holds, against whom,
+    under which assumptions, and what held for the raw table. It answers the questions of WP216, the
+    ICO, ISO/IEC 27559, NIST SP 800-188, Article 66 of the European Health Data Space and HIPAA, as
+    far as they can be measured; the rest is left for you to fill in. A browser prints the page to
+    PDF. It draws no legal conclusion.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ def export(
 ) -> None:
     """Write a verified release as a file for Excel (xlsx), SPSS (sav) or Stata (dta).
 
-    The certificate covers the release's own files, and not the export, which says so in a note.
+    The certificate covers the files of the release, not the export. A note in the export says so.
     """
     from foreknow.exports.export import export as write
 

@@ -93,7 +93,7 @@ def _block(failing: Sequence[str], ways: Sequence[Way]) -> list[str]:
         table_ways = [way for way in ways if way.table == table]
         which_line = "this line" if len(table_ways) == 1 else "one of these lines"
         where = "[publish]" if table == "publish" else visible(table)
-        lines.append(f"In {where}, {which_line} would do, in place of any with the same key:")
+        lines.append(f"In {where}, write {which_line}, in place of any with the same key:")
         width = min(max(len(way.line) for way in table_ways), 44)
         lines += [f"  {way.line:<{width}}  # {way.because}" for way in table_ways]
     if len(changed - {"publish"}) > 1:
@@ -103,8 +103,8 @@ def _block(failing: Sequence[str], ways: Sequence[Way]) -> list[str]:
     )
     if stuck:
         lines.append(
-            f"For {', '.join(stuck)} no single line would do: change several at once, publish more "
-            "people, or leave the column out of the release"
+            f"For {', '.join(stuck)} no single line is enough: change several at once, publish "
+            "more people, or leave the column out of the release"
         )
     return lines
 
@@ -145,7 +145,7 @@ def _limits(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Req
             return
         points.append(point._replace(limit=replace(point.limit, amount=limit)))
         reached_words.append(f"{_shortly(reached)}{' times the prior' if point.relative else ''}")
-    yield requirement.at(points), f"what is reached is {'; '.join(reached_words)}"
+    yield requirement.at(points), f"an adversary reaches {'; '.join(reached_words)}"
 
 
 def _exact(disclosure: Disclosure) -> Fraction:
@@ -193,7 +193,7 @@ def _amounts(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Re
     for n, corner in enumerate(corners[:_MOST_AMOUNTS], 1):
         because = "the adversary knows less"
         if n == _MOST_AMOUNTS < len(corners):
-            because += f"; {len(corners) - n} more amounts would do"
+            because += f"; {len(corners) - n} more amounts are low enough"
         yield weaker(corner), because
 
 

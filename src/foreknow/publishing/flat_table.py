@@ -64,7 +64,7 @@ _EPOCH = datetime(1970, 1, 1) - datetime(1, 1, 1)
 @memory_for("reading the release")
 @hinted
 def read_release(folder: str | Path | Publication, library: str = "pandas") -> Any:
-    """Read a written release as one table, with what each label means beside it.
+    """Read a written release as one table, with the meaning of each label beside it.
 
     The files must be those that its certificate names. A row is a person, or a case. Beside a
     column of labels stand, as far as the folder tells:

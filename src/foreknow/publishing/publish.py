@@ -419,16 +419,16 @@ def publish(
     options : PublishOptions, optional
         The policy's own when left out.
     engine : {"auto", "memory", "duckdb"}
-        Where equal rows are counted: in memory, or in DuckDB or where the table lives (Spark,
-        Ibis). Left to us, a table that does not fit in memory is counted outside it if it can be,
-        and a frame of Spark always; with "duckdb" also one that fits. What cannot be counted is
-        read into memory, and the log says why.
+        Where equal rows are counted: "memory", or "duckdb" (outside memory: in DuckDB, Spark or
+        Ibis). With "auto", a table that does not fit in memory is counted outside it if possible,
+        and a frame of Spark always. A table that cannot be counted outside is read into memory, and
+        the log says why.
     learned : bool
-        Whether to carry out a trial beside the verdict of what columns teach, as in `audit`.
+        Whether to carry out a trial beside the verdicts, as in `audit`.
     after : path or sequence of path
-        Releases of the same people that were published before: their folders, with the owner's
-        folders beside them. Who is in one of them, by identifier, is not published again; the
-        policy is judged on all of them together, as one release.
+        The folders of all earlier releases of the same people, with the owner's folders beside
+        them. People who are in one of them, by identifier, are not published again. The policy is
+        judged on all releases together, as one.
     whole : bool
         Refused: a release of everybody would repeat the people of earlier releases.
     out : path, optional
@@ -437,8 +437,8 @@ def publish(
         What is to be otherwise in the options, such as ``form="bucketized"``. In place of a policy,
         or beside one, its keys, as of `audit`: ``k_anonymity=5``.
     seed : int, optional
-        For the order of rows and group ids; from the system's entropy when left out. A seed makes
-        a release reproducible, also for an adversary who learns it: use one in tests only.
+        A seed for the order of rows and group ids; drawn by the system when left out. A seed makes
+        a release reproducible, also for an adversary who learns it: use one only in tests.
 
     Returns
     -------

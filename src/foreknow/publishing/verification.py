@@ -87,16 +87,16 @@ def verify(
         Judge by this policy, its schema and its requirements, and not by the publisher's. The
         certificate then only says how the files are written.
     priors : path, optional
-        The owner's ``priors.json``, where priors were learned and so are not in the certificate;
-        the one in ``FOLDER.owner`` when left out.
+        The owner's ``priors.json``, if priors were learned from the table; the one in
+        ``FOLDER.owner`` when left out.
     population : path or list of these, optional
         The population that groups were compared with (`k_map`, `delta_presence`), as CSV or
-        Parquet: the certificate has its digest only.
+        Parquet; the certificate has only its digest.
     key : path, optional
-        The public Ed25519 key of who must have signed the certificate; needs the extra ``sign``.
+        The public Ed25519 key with which the certificate must be signed; needs the extra ``sign``.
     after : path or sequence of path, optional
-        The folders of all releases that were published before, as the certificate says: each is
-        verified, and all are judged as one. That nobody is in two of them is the publisher's word.
+        The folders of all earlier releases, which the certificate names. Each is verified, and all
+        are judged as one. That nobody is in two of them, only the publisher can know.
 
     Returns
     -------

@@ -122,7 +122,7 @@ def named_release(
 def forget(
     folder: str | Path, people: str | Sequence[str], *, members: str | Path | None = None
 ) -> None:
-    """Erase the names of people from the owner's file of a release, and still know them again.
+    """Erase names of people from the owner's file of a release, and still recognize them.
 
     Each gets a hash of their name, with the key of the owner's folder: whoever has that key and a
     name can tell whether it is theirs, so that somebody who comes back is not published twice.

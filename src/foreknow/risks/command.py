@@ -37,10 +37,10 @@ def risk(
     output: Results,
     given: ForwardedOptions,
 ) -> None:
-    """Measure how easily people are found again, and which columns make them unique.
+    """Measure how easily people are recognized, and which columns make them unique.
 
-    TABLE is a raw table or a release, also a folder that "foreknow publish" wrote. Which columns
-    others may know is said by --quasi-identifiers, by the policy, or by the certificate.
+    TABLE is a raw table, a release, or a folder that "foreknow publish" wrote. The columns that
+    others may know are named by --quasi-identifiers, by the policy, or by the certificate.
     """
     from foreknow.risks.risk import risk_report
 

@@ -250,8 +250,8 @@ def risk_report(
         Of a path or frame, `policy` or `quasi_identifiers` say which columns others may know. Of
         a folder that `publish` wrote, its certificate does.
     population : path or frame, optional
-        One row for each person that the table could be about, with the same columns, written
-        alike. Everybody in the table must be among them.
+        A table with one row for each person of the population, and the same columns and spellings.
+        It must list everybody in the table.
     policy : Policy, path or mapping, optional
         Its schema says which columns are quasi-identifiers.
     quasi_identifiers : sequence of str, optional
@@ -259,21 +259,21 @@ def risk_report(
     group : str, optional
         Of a table: the column with the group of each row.
     sampling_fraction : number, optional
-        In place of a population table: which share of the population is in the table, above 0,
-        at most 1. What follows are estimates that take the table for a simple random sample.
+        In place of a population table: the share of the population that is in the table, above 0,
+        at most 1. Risks are then estimates, as if the table were a simple random sample.
     weights : str, optional
-        Of a raw table that is a survey: the column that says how many people of the population a
-        row stands for; when left out, as the schema says. The risk of each person in that
-        population is estimated, as sdcMicro does.
+        For a raw table of a survey: the column with the number of people of the population that a
+        row stands for; that of the schema when left out. The risk of each person in the population
+        is estimated, as sdcMicro does.
     household : str, optional
-        Of a raw table: the column that numbers households, whose risk is that at least one member
-        is found.
+        For a raw table: the column that numbers households. The risk of a household is that at
+        least one member is found.
     threshold : number
-        Which risk of a person is too high; people above it are counted.
+        The highest risk of a person that is acceptable; people above it are counted.
     subsets : int
-        Sets of up to so many columns are measured.
+        The most columns of a set that is measured.
     suda : int
-        Minimal uniques of up to so many columns are sought; 0 for none.
+        The most columns of a minimal unique that is searched for; 0 for no search.
     reading : Reading or mapping of its parts, optional
         How CSV files are written; with a policy, its schema says so of the table.
     name : str, optional

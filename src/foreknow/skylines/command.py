@@ -64,7 +64,7 @@ def skyline(
     above
         Amounts to judge, such as "1,2,3" for l=1, k=2, m=3.
     name_people
-        Print who the worst case is about, by name.
+        Print the name of the most exposed person.
     table
         The raw table, to name the people of a folder you published.
     members
@@ -167,11 +167,11 @@ def curves(
     output: Results,
     given: ForwardedOptions,
 ) -> None:
-    """Show how sure an adversary can become who knows so many implications, or negations.
+    """Show how sure an adversary becomes with each number of implications, or negations.
 
-    RELEASE is what "foreknow audit" takes; with --levels, it is a raw table, of which each column
-    is written at that level of its hierarchy. Its columns are those of the policy, or of the
-    options --sensitive and --group or --quasi-identifiers, or of the certificate in its folder.
+    RELEASE is what "foreknow audit" takes. With --levels, it is a raw table, and each column is
+    written at that level of its hierarchy. The policy says what the columns are, or the options
+    --sensitive and --group or --quasi-identifiers, or the certificate in the folder.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def survey(
     output: Results,
     given: ForwardedOptions,
 ) -> None:
-    """Judge every generalization of a raw table: how even its groups are, what it discloses.
+    """Judge every generalization of a raw table: how varied its groups are, what it discloses.
 
     Every choice of one level for each quasi-identifier is counted. The hierarchies are those of
     the policy.
@@ -244,7 +244,7 @@ def survey(
     Parameters
     ----------
     negations
-        Use negations.
+        Measure negations in place of implications.
     """
     from foreknow.skylines import survey as surveying
 

@@ -271,8 +271,8 @@ def skyline_report(
     name, sensitive : str, optional
         What to call the release and its sensitive column in reports; of several, which it is.
     within : number or str, optional
-        In place of values, for numbers and dates: any window that is so wide, such as 5000 or
-        "10%".
+        For numbers and dates, in place of values: the width of a range that is one secret, such as
+        5000 or "10%".
     knowing : sequence of str, optional
         Columns that the adversary knows of everybody; when left out, all that a `Release`
         publishes beside the sensitive one, as in an audit; [] for none.

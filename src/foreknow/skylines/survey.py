@@ -201,7 +201,7 @@ def survey(
     microdata : Microdata, path or frame
         With one sensitive value per person.
     knowledge : iterable of int
-        How many pieces of knowledge; at most 200.
+        The numbers of implications, or negations, to judge; at most 200.
     kind : {"implications", "negations"}
     policy : Policy, path or mapping, optional
         Says what the columns of a table are that was not read yet; `quasi_identifiers` and

@@ -42,11 +42,10 @@ def ask(
 ) -> None:
     """Say how likely people have values, before and after some statements are known.
 
-    A STATEMENT is such as "Tom = AIDS", "Tom != Cancer", "Ann = AIDS -> Tom = AIDS",
-    "same(Ann, Tom)", with not, and, or, <-> and parentheses. Names with spaces go into quotes.
-    In place of a value stands a label in the policy's hierarchy, too: any of the values below it.
-    RELEASE names its people, or is a folder that "foreknow publish" wrote: their names are then in
-    the owner's folder beside it.
+    Examples of a STATEMENT: "Tom = AIDS", "Tom != Cancer", "Ann = AIDS -> Tom = AIDS", "same(Ann,
+    Tom)"; also with not, and, or, <-> and parentheses. Write names with spaces in quotes. A label
+    in the policy's hierarchy means any of the values below it. RELEASE has a column of names, or is
+    a folder that "foreknow publish" wrote, with the owner's folder, which has the names, beside it.
 
     Parameters
     ----------
@@ -59,9 +58,9 @@ def ask(
     members
         The owner's members.parquet (default: of FOLDER.owner).
     budget
-        Steps of exact inference per answer; beyond this, it is refused.
+        The most steps of exact inference for an answer; if more are needed, there is none.
     priors
-        A table of how likely values are for people of each kind, which weighs the worlds.
+        A table of how likely values are for people of each kind, by which worlds are weighted.
     """
     from foreknow.data.labels import matching
     from foreknow.statements.formulas import spelled_out

@@ -32,12 +32,12 @@ def learned(
     output: Results,
     given: ForwardedOptions,
 ) -> None:
-    """Attack a release by learning from it: what somebody finds out who knows nothing beforehand.
+    """Attack a release by learning from it, as somebody who knows no values beforehand.
 
-    They learn from all groups together how sensitive values go with columns, and then weigh what
-    the members of each group may have. It is a trial, and no verdict: at least this can be done.
-    With TABLE, and the owner's folder beside a folder that "foreknow publish" wrote, it is counted
-    how many are guessed right.
+    The attacker learns from all groups together which sensitive values are frequent with which
+    values of other columns, and guesses the value of each person. This is a trial, not a verdict:
+    other attackers may find more. With TABLE, and with the owner's folder beside a folder that
+    "foreknow publish" wrote, right guesses are counted.
 
     Parameters
     ----------

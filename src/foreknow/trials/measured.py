@@ -47,8 +47,8 @@ def learned_report(
     ----------
     release : Release, Publication or folder that `publish` wrote
     by : sequence of str, optional
-        What attackers know of everybody, together. Left out: each quasi-identifier by itself, and
-        the two that tell most.
+        The columns that the attacker knows for everybody. When left out, each quasi-identifier
+        alone is tried, and the two best together.
     people : Microdata, path or frame, optional
         The table that the release was made of, or the exact columns of everybody.
     policy : Policy, path or mapping, optional
@@ -57,12 +57,12 @@ def learned_report(
         The owner's ``members.parquet`` of a folder, or the folder that it is in; that of
         ``FOLDER.owner`` when left out.
     limit : number
-        What counts as sure.
+        The probability from which a guess counts as sure.
     sensitive : str, optional
         The column that is guessed; default: the first.
     within : number or text, optional
-        Numbers or dates are guessed to within so much, such as "10%"; as the policy of the release
-        requires it where it is left out.
+        How near a guess of a number or date must be, such as "10%"; as in the policy of the release
+        when left out.
     name : str, optional
         What to call the release.
 

@@ -40,26 +40,26 @@ def utility(
         Only(("queries", "attributes", "predicates", "delta", "by", "draws", "seed")),
     ],
 ) -> None:
-    """Measure what a release is still worth: its groups, its labels, answers to queries, models.
+    """Measure how much detail a release keeps: its groups, labels, answers to queries, models.
 
-    The same seed asks the same queries of every release of TABLE by a policy, so that releases can
-    be compared; of two policies with --queries-of. What is printed says more of TABLE than the
-    release does: it is for the owner.
+    With the same seed, the same queries are asked of every release of TABLE by one policy, so that
+    you can compare releases. To compare releases by two policies, use --queries-of. The output
+    reveals more of TABLE than the release does: do not publish it.
 
     Parameters
     ----------
     queries_of
-        Another policy of the same table, whose queries are asked, to compare its releases with.
+        Another policy of the same table. Its queries are asked, to compare with its releases.
     attributes
-        About which quasi-identifiers queries are (default: all).
+        The quasi-identifiers that queries ask about (default: all).
     models
-        Show how means, cross tables, regressions and trees come out, raw and by the release.
+        Compare means, cross tables, regressions and trees of the raw table and of the release.
     target
         What models explain; repeatable; implies --models (default: the sensitive columns).
     by
-        By which columns (default: all that are published, but sensitive ones).
+        The columns by which models explain (default: all published columns that are not sensitive).
     draws
-        How many tables models draw from the release.
+        The number of tables that are drawn from the release for models.
     """
     from foreknow.data.microdata import Microdata
     from foreknow.data.release import Release
