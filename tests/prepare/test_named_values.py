@@ -25,6 +25,7 @@ from foreknow.data.generalization import meant_by_sets
 from foreknow.data.sights import placed
 from foreknow.data.windows import Range
 from foreknow_judge.errors import CertificateError, PolicyError, UnsupportedError
+from foreknow_judge.lines import main
 
 CODES = ["B20", "B20.1", "B2", "B", "Z21", "Z21*", "Flu"]
 TEXTS = [*CODES, "B20*", "B*", "Z*", "C34", "F*", "Q*", "cough"]
@@ -283,6 +284,9 @@ def test_newcomers_may_have_none(tmp_path):
     made.write(tmp_path / "two")
     assert (made.audit.idle, made.together.safe) == (True, True)
     assert fk.verify(tmp_path / "two", after=tmp_path / "one").together
+    two, one = (str(tmp_path / name) for name in ("two", "one"))
+    assert main([two, "--after", one]) == 0
+    assert main([two]) == 1
     with pytest.raises(CertificateError, match="name the releases before it"):
         fk.verify(tmp_path / "two")
     third = more.set_column(more.num_columns - 1, "pid", [[str(i) for i in range(200, 260)]])
