@@ -189,6 +189,6 @@ def test_utility_names_the_right_table(walked, monkeypatch):
     code, said = run(command, 0, monkeypatch)
     assert code == 2
     assert said == (
-        "foreknow: survey.csv has nobody with the sensitive value 'none', which is in the release; "
-        "give the table that the release was made from\n"
+        "foreknow: survey.csv, read as the policy says, is not the table that release.csv was made "
+        "of\n"
     )

@@ -123,7 +123,7 @@ def sql(
         "How names are quoted: standard, or spark (also Databricks and BigQuery).",
     ] = "standard",
 ) -> None:
-    """Print the SQL that counts a release where it is, for "foreknow audit --counts".
+    """Print SQL that counts a release in its database, for "foreknow audit --counts".
 
     One row for each combination of the columns that the policy judges, and how many people have
     it. The release is a table or view with one row for each person; names are written as the

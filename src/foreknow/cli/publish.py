@@ -236,7 +236,7 @@ def _verify(
 def demo(
     folder: Annotated[Path, "Where to write; must not exist."] = Path("foreknow-demo"),
     *,
-    seed: Annotated[int | None, "Reproducible row order."] = None,
+    seed: Annotated[int | None, "A seed for the order of rows."] = None,
 ) -> int:
     """Run the main job on the bundled sample, end to end: publish, audit, verify."""
     from foreknow import sample

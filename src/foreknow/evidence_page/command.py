@@ -24,9 +24,7 @@ from foreknow.errors import OutputError
 @command("foreknow.evidence_page.evidence:evidence_report")
 def evidence(
     folder: Annotated[Path, "What foreknow publish wrote."],
-    table: Annotated[
-        Path | None, "The raw table that it was made of, for before and after."
-    ] = None,
+    table: Annotated[Path | None, "The raw table of the release, to compare it with."] = None,
     *,
     out: Path | None = None,
     columns: Annotated[Columns, Only()],

@@ -31,10 +31,10 @@ def explore(
     no_browser: Annotated[bool, "Only print the address."] = False,
     files: Files,
 ) -> None:
-    """Open a local web page that shows a table or a release: what is found out, and what if.
+    """Open a local web page about a table or a release: who is exposed, and what would change it.
 
-    It listens to this machine only, and opens by the address that it prints. It reads files of the
-    folder it was started in, and what was named. Ctrl-C ends it.
+    The page is open to this machine only, at the address that is printed. It can read files of the
+    current folder, and those that you name. Ctrl-C ends it.
     """
     try:
         from foreknow.explore.server import serve

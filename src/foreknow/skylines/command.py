@@ -238,8 +238,8 @@ def survey(
 ) -> None:
     """Judge every generalization of a raw table: how varied its groups are, what it discloses.
 
-    Every choice of one level for each quasi-identifier is counted. The hierarchies are those of
-    the policy.
+    A generalization is a choice of one level for each quasi-identifier. The hierarchies are those
+    of the policy.
 
     Parameters
     ----------

@@ -23,9 +23,7 @@ from foreknow.needs import Need
 @command("foreknow.trials.measured:learned_report")
 def learned(
     release: Published,
-    table: Annotated[
-        Path | None, "The raw table it was made of: then right guesses are counted."
-    ] = None,
+    table: Annotated[Path | None, "The raw table of the release, to count right guesses."] = None,
     *,
     people: Path | None = None,
     columns: Annotated[Columns, Only(("group", "quasi_identifiers", "sensitive"))],
@@ -42,7 +40,7 @@ def learned(
     Parameters
     ----------
     people
-        The exact quasi-identifiers of everybody, if they are generalized.
+        A table with the exact quasi-identifiers of everybody, if the release is generalized.
     """
     from foreknow.data.microdata import Microdata
     from foreknow.trials.measured import learned_report

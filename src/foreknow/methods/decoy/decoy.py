@@ -46,7 +46,7 @@ class DecoySettings(Settings):
 @hints(ADVICE)
 @dataclass(frozen=True)
 class Decoy(Grouper):
-    """Groups of near people that keep the policy also from adversaries who know the method.
+    """Groups of similar people that keep the policy even if adversaries know the method.
 
     As `Mondrian`, it divides groups top-down. But it tries one cut of each group, chosen by what
     everybody may know: quasi-identifiers, and how often each value occurs in the group. Beside the

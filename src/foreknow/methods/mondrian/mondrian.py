@@ -84,7 +84,7 @@ class MondrianSettings(Settings):
 @hints(ADVICE)
 @dataclass(frozen=True)
 class Mondrian(Grouper):
-    """People near each other are grouped, as few at a time as the policy allows (top-down cuts).
+    """Groups of similar people, as small as the policy allows, made by top-down cuts.
 
     All groups of a level are handled at once. Each proposes its best candidate cut; the policy's
     ledger accepts proposals in order as long as the release stays safe; a group whose proposal is

@@ -64,7 +64,7 @@ _BY_EXCHANGE = replace(
 @hints()
 @dataclass(frozen=True)
 class Streamliner(WithL):
-    """Groups in which no sensitive value has more than 1/l, made by a method that all may know.
+    """Groups in which no value has more than 1/l; adversaries may know the method, except `gda`.
 
     Parameters
     ----------
