@@ -316,3 +316,69 @@ def test_columns_without_hierarchy_are_named():
     said = said_of((1.0,) * 4, "fulldomain", schema, worst=1)
     flat = next(own for own in said if own.startswith("Without a hierarchy"))
     assert flat.startswith("Without a hierarchy 'b', 'c' or 'd' can only be published as it is")
+
+
+def test_what_is_known_beside():
+    rows = table(["flu", "cold", "hiv"] * 4, room=["A1", "A2", "B1"] * 4, job=["x", "y"] * 6)
+    policy = asking({"facts": {}, "below": 0.5}, other=["room", "job"])
+    lines = check(rows, policy, holds=published)
+    assert any(line.startswith('knowing = ["job"]') for line in lines)
+    assert any(line.startswith('unlinked = ["room"]') for line in lines)
+    assert not any(line.startswith("below") for line in lines)  # a room tells all
+    both = table(["flu", "cold", "hiv"] * 4, room=["A1", "A2", "B1"] * 4, job=["1", "2", "3"] * 4)
+    lines = check(both, policy)
+    assert any(line.startswith("knowing = []") for line in lines)
+    assert any(line.startswith('unlinked = ["room", "job"]') for line in lines)
+    rows = pa.table({"age": [30, 30, 41, 41], "job": list("abcd"), "ill": list("xyxy")})
+    for more in ({"knowing": ["job"]}, {}):
+        with pytest.raises(fk.NoSafeRelease) as error:
+            fk.publish(rows, asking({"k_anonymity": 2, **more}, other=["job"]))
+        assert any(line.startswith("  knowing = []") for line in error.value.way_out)
+    policy = asking({"k_anonymity": 2, "knowing": []}, other=["job"])
+    assert fk.publish(rows, policy, labels={"age": "exact"}).audit.safe
+
+
+ROWS = table(["flu"] * 6 + ["cold"] * 5 + ["hiv"] * 4)
+
+
+ENDS = {"low": {"to": 1100}, "high": {"from": 5000}}
+
+
+NUMBERS = table([1000, 1010, 1100, 1200, 1400, 5000, 5400])
+
+
+PEOPLE = pa.table({"who": [1, 1, 2, 3, 4], "age": [20, 20, 30, 30, 41], "ill": list("abaab")})
+
+
+NAMED = [
+    (
+        table(["none"] * 8 + list("aabbcd")),
+        asking({"values": ["none", "d"], "facts": {"k": 1}, "below": 0.5}),
+        'values = ["d"]',
+    ),
+    (
+        table(["flu"] * 14 + ["flux"] * 2 + ["cold"] * 8),
+        asking({"values": ["flu*", "Q9"], "facts": {}, "below": 0.5}),
+        'values = ["flux", "Q9"]',
+    ),
+    (NUMBERS, asking({"within": 500, "facts": {}, "below": 0.5}), "within = 1"),
+    (NUMBERS, asking({"any_of": ENDS, "facts": {"k": 2}, "below": 0.4}), ""),
+    (PEOPLE, asking({"facts": {}, "below": 0.5}, semantics="set", person="who"), ""),
+    (ROWS, asking({"implications": {"k": 3}, "below": 0.8}), ""),
+    (ROWS, asking({"negations": {"k": 2}, "below": 0.9}), ""),
+    (ROWS, asking({"any_of": ["flu", "hiv"], "facts": {"k": 1}, "below": 0.5}), ""),
+    (ROWS, asking({"facts": [{"k": 1, "below": 0.4}, {"l": 1, "below": 0.9}]}), ""),
+    (ROWS, asking({"k_anonymity": 20}), "k_anonymity = 15"),
+    (ROWS, asking({"l_diversity": {"l": 4}}), ""),
+    (ROWS, asking({"l_diversity": {"l": 3, "kind": "entropy"}}), ""),
+    (ROWS, asking({"l_diversity": {"l": 3, "kind": "recursive", "c": 1}}), ""),
+    (ROWS, asking({"alpha_k": {"alpha": 0.35, "k": 3}}), ""),
+    (ROWS, asking({"alpha_k": {"alpha": 0.9, "k": 20}}), ""),
+]
+
+
+@pytest.mark.parametrize("case", NAMED, ids=range(len(NAMED)))
+def test_lines_that_are_named(case):
+    rows, policy, start = case
+    method = "fulldomain" if "_" in next(iter(policy["require"][0])) else "mondrian"
+    assert any(line.startswith(start) for line in check(rows, policy, method))
