@@ -538,3 +538,14 @@ def test_a_population_and_a_policy(desk):
     page = (desk.folder / "risk.html").read_text("utf-8")
     assert "For the owner only" in page
     assert "People whom they single out" in page
+
+
+def test_zayatz_replaces_failing_models():
+    for fraction in ("1/10", "1/2"):
+        found = of_sizes([1] * 10, fraction).population
+        assert found.chosen.model == "zayatz"
+    even = of_sizes([1, 1, *[4] * 30], "1/10").population  # alike in size: no Pitman
+    pitman = even.estimates[0]
+    assert pitman.uniques is None
+    assert "edge of its domain" in pitman.reason
+    assert even.chosen.model == "zayatz"
