@@ -7,24 +7,35 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.judging import counts_of, small_releases, worst_cases
 from tests.examples import NIGHTLY, examples
-from tests.report.reading import Reader
+from tests.report.reading import Reader, words
 from tests.report.results import case_study, many_points, of_sets, three_values
+from tests.report.snapshots import assert_as_before
 
 import foreknow as fk
 from foreknow.adversaries.facts import fronts
 from foreknow.cli.entry import app
+from foreknow.errors import OutputError
 from foreknow.report import render
+from foreknow.report.knowledge import Terms
+from foreknow.report.terminal import Laid
 from foreknow.skylines import knowledge_skyline as module
+from foreknow.skylines.named_people import NamedWitness
 from foreknow.skylines.skyline_page import (
+    adversary,
     beyond_sentence,
+    least_sentence,
+    probability_text,
     skyline_heat,
     terms_of,
+    worst_case,
+    worst_sentence,
 )
 from foreknow_judge.errors import DataError
 
@@ -526,3 +537,43 @@ def test_squares_within_are_withstood(make):
             assert f"{max(point[axis] for point in points):,}" in drawn
         (last,) = {square.at[2] for square in heat.panels[-1].rows[0]}
         assert last == max(point[2] for point in points)
+
+
+def test_json_holds_every_point(tmp_path):
+    report = fk.skyline_report(WORST, ["Boss"], confidence="0.95", name="x.csv", sensitive="job")
+    path = tmp_path / "skyline.json"
+    report.to_json(path)
+    told = json.loads(path.read_text("utf-8"))
+    assert told["format"] == "foreknow skylines"
+    assert (told["version"], told["release"], told["sensitive"]) == (1, "x.csv", "job")
+    assert (told["confidence"], told["semantics"]) == ("19/20", "single")
+    (boss,) = told["values"]
+    assert (boss["value"], boss["occurrences"]) == ("Boss", 2)
+    assert [(p["l"], p["k"], p["m"]) for p in boss["points"]] == report.skylines["Boss"]
+    assert boss["points"][0]["probability"] == pytest.approx(2 / 3)
+    assert boss["points"][0]["one_more"] == {"l": 1.0, "k": 1.0, "m": 1.0}
+    assert boss["least_beyond"] == {"l": 0, "k": 5, "m": 0}
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(OutputError, match="does not exist"):
+        report.to_html(tmp_path / "nowhere" / "x.html")
+    table = pa.table({"gid": [1, 1, 2, 2], "job": ["Cook", "Boss", "Cook", "Boss"]})
+    release = fk.Release.from_groups(table, group="gid", sensitive="job")
+    report = fk.skyline_report(release, confidence="0.9")
+    assert (report.sensitive, report.name) == ("job", release.name)
+
+
+def test_sentences_are_as_before():
+    report = case_study()
+    known = [(Terms("value"), at) for at in ((2, 0, 3), (0, 0, 0), (1, 1, 1))]
+    known.append((Terms.of("set", "diagnosis", "AIDS"), (0, 3, 0)))
+    said = [adversary(terms, at) for terms, at in known]
+    said += [beyond_sentence(JOBS, at, report.confidence) for at in report.corners("Boss")]
+    said += [least_sentence(report, "Boss"), least_sentence(three_values(), "Flu")]
+    said.append(worst_sentence(report, "Boss", (2, 1, 3)))
+    said += [probability_text(report, "Boss", at) for at in ((2, 1, 3), (0, 5, 0))]
+    said += [words(Laid(worst_case(report, "Boss", at))) for at in ((0, 5, 0), (0, 4, 0))]
+    half, ed = Fraction(1, 2), (("Ed", "Flu"),)
+    named = NamedWitness("Tom", "AIDS", 0.5, half, (), ed, ("Bo\x1b",), "single")
+    notes = (("B", "x"),), (), "multiset", ("x not in B",)
+    marked = NamedWitness("A", "x", 1.0, Fraction(1), (), *notes)
+    assert_as_before("skyline-sentences", [*said, words(named, 200), words(marked)])
