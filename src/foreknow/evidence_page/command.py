@@ -47,7 +47,7 @@ def evidence(
     policy
         A policy, to say what the columns are.
     key
-        Sign with this private Ed25519 key (takes the extra sign).
+        Sign with this private Ed25519 key (needs the extra sign).
     """
     from foreknow.evidence_page.evidence import evidence_report
     from foreknow.publishing.signature import Signer, signature_of

@@ -54,8 +54,8 @@ def skyline(
 ) -> None:
     """Show how much adversaries may know before they can become too sure.
 
-    RELEASE is what "foreknow audit" takes. Its columns are those of the policy, or of the options
-    --sensitive and --group or --quasi-identifiers, or of the certificate in its folder.
+    RELEASE is what "foreknow audit" takes. The policy says what the columns are, or the options
+    --sensitive and --group or --quasi-identifiers, or the certificate in the folder.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def skyline(
     above
         Amounts to judge, such as "1,2,3" for l=1, k=2, m=3.
     name_people
-        Print the name of the most exposed person.
+        Print the names of the people in the worst case.
     table
         The raw table, to name the people of a folder you published.
     members

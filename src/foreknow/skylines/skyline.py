@@ -260,7 +260,7 @@ def skyline_report(
     values : iterable of labels, optional
         Sensitive values; all that occur when left out.
     confidence : number
-        In (0, 1]; a point is withstood if the breach probability is strictly below it.
+        A limit in (0, 1]: the release withstands (l, k, m) if their breach probability is below it.
     any_of : sequence of labels or str, optional
         In place of `values`: that a person has one of these, whichever. A text is a label in the
         hierarchy of the sensitive column, which the policy's schema has.

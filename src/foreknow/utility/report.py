@@ -103,7 +103,7 @@ def utility_report(
     release, microdata, policy, attributes, selectivity, ranges, labels, like
         See `foreknow.query_error`. The NCP is of all quasi-identifiers.
     queries : int
-        Random queries for each number of predicates.
+        Random queries for each number of quasi-identifiers in a query.
     predicates : int or sequence of int, optional
         How many quasi-identifiers the queries ask about; when left out, one, two, ... up to all.
     delta : float
@@ -120,7 +120,7 @@ def utility_report(
     draws : int
         How many tables are drawn from the release.
     seed : int, optional
-        Random seed for the queries, and of the first draw; of the next, the next number.
+        Random seed for the queries and the first draw; further draws take the next numbers.
 
     Examples
     --------
