@@ -149,7 +149,7 @@ class BlockTree:
 def _join_parts(partitions: Sequence[Sequence[int]]) -> tuple[int, ...]:
     """Parts of the finest common coarsening: people whom some chain of groups connects.
 
-    >>> _joined([(0, 0, 1, 1, 2), (0, 1, 1, 2, 3)])
+    >>> _join_parts([(0, 0, 1, 1, 2), (0, 1, 1, 2, 3)])
     (0, 0, 0, 0, 1)
     """
     first, before = np.arange(len(partitions[0])), None
