@@ -18,8 +18,9 @@ from foreknow.adversaries.priors.signature_groups import PriorMatrix, matrix
 from foreknow.errors import NoSafeRelease, SchemaError
 from foreknow.methods.art import ART
 from foreknow.methods.art.infeasibility import ArtNames, impossible
-from foreknow.methods.art.judge import safe_groups
+from foreknow.methods.art.judge import safe_groups, safe_lists
 from foreknow.methods.art.limits import LimitTable
+from foreknow.methods.art.mixer import Mixer, Way
 from foreknow.methods.art.problem import ArtProblem
 from foreknow.methods.art.search import robust_groups
 from foreknow_judge.errors import DataError
@@ -389,3 +390,18 @@ def test_boxes_of_unequal_groups(name, settings):
     if len(settings) == 1:
         publish(31, "0.3", [4])
         publish(30, "0.3", settings)
+
+
+@pytest.mark.parametrize("seed", range(20 if NIGHTLY else 3))
+def test_small_groups_clear_the_way(seed):
+    """They are safe and hold nobody twice."""
+    problem = mixed(np.random.default_rng(seed))
+    mixer = Mixer(problem, problem)
+    before = mixer.n_in_the_way()
+    groups = mixer.small_groups(Way(problem))
+    people = np.concatenate(groups)
+    assert len(set(people.tolist())) == len(people)
+    assert not mixer.free[people].any()
+    assert np.array_equal(mixer.table, problem.counted(np.flatnonzero(mixer.free)))
+    assert safe_lists(problem, groups).all()
+    assert mixer.n_in_the_way() < before

@@ -29,6 +29,7 @@ from tests.oracle import many_worlds, worlds
 
 import foreknow as fk
 from foreknow.data.utility import utility_of
+from foreknow.methods.fulldomain import local_suppression
 from foreknow.methods.mondrian import levels, mondrian
 from foreknow.methods.mondrian.levels import Choice, Level
 from foreknow.methods.mondrian.local_suppression import LocalSuppression
@@ -843,3 +844,28 @@ def test_groups_alike_are_asked_about(monkeypatch, answer):
     whole = fk.Mondrian(**settings).grouping(raw, policy)
     local = fk.Mondrian(**settings, local_suppression=True).grouping(raw, policy)
     assert (lost_by(raw, local) < lost_by(raw, whole)) is answer
+
+
+def test_fewest_columns_first(monkeypatch):
+    """Two of a class hide one column; who has no class at all hides everything."""
+    table = pa.table(
+        {
+            "age": [20, 20, 20, 20, 30, 40, 30, 99],
+            "sex": ["f", "f", "m", "m", "f", "f", "m", "x"],
+            "town": ["A", "A", "B", "B", "C", "C", "D", "E"],
+            "disease": list("abababab"),
+        }
+    )
+    schema = fk.Schema(quasi_identifiers=["age", "sex", "town"], sensitive="disease")
+    policy = fk.Policy([fk.Requirement(fk.KAnonymity(2))], schema)
+    raw = fk.Microdata(table, schema)
+    found = fk.FullDomain(suppression="1/2", local_suppression=True).search(raw, policy)
+    assert found.levels == {"age": 0, "sex": 0, "town": 0}
+    assert found.hidden[found.groups].tolist() == [
+        *[[False, False, False]] * 4,
+        *[[True, False, False]] * 2,
+        *[[True, True, True]] * 2,
+    ]
+    monkeypatch.setattr(local_suppression, "_MOST_CHOICES", 1)
+    few = fk.FullDomain(suppression="1/2", local_suppression=True).search(raw, policy)
+    assert (few.hidden == found.hidden).all()

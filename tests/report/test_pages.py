@@ -19,7 +19,9 @@ from tests.report.snapshots import assert_as_before, page_lines
 import foreknow as fk
 from foreknow import result as results_module
 from foreknow.atomic_files import as_json
+from foreknow.methods.fulldomain.lattice import Lattice
 from foreknow.report import render
+from foreknow.report.pages import lattice as lattice_page
 from foreknow.result import PAGES, Result
 from foreknow_judge.errors import InputError
 from foreknow_judge.printed import visible
@@ -247,3 +249,28 @@ def test_cards_are_listed_once():
     assert not table.was_read
     assert table.n_people == 300
     assert "300 people" in table._repr_html_()
+
+
+def test_every_node_is_drawn_once(monkeypatch):
+    lattice = result("LatticeResult")
+    lines, *data = lattice_page.lattice_figure(lattice).series
+    assert sum(len(own.x) for own in data) == lattice.n_nodes == 25
+    assert render(lattice).html().count("<use ") == 25
+    by_name = {own.name.split(":")[0]: own for own in data}
+    (chosen,) = by_name["chosen"].texts
+    assert "safe, judged" in chosen
+    assert "people suppressed" in chosen
+    unsafe = len(lattice.nodes("unsafe"))
+    assert len(by_name["not safe"].x) == unsafe
+    minimal = set(lattice.minimal) - {lattice.chosen}
+    assert len(by_name["safe, none below is"].x) == len(minimal)
+    nodes = Lattice(lattice.tops)
+    steps = sum(len(list(nodes.parents(number))) for number in range(len(nodes)))
+    assert len(lines.x) == 3 * steps
+    read = lattice.to_dict()
+    assert read["chosen"] == list(lattice.chosen)
+    assert read["names"][0] == ["exact", "ranges of 5", "ranges of 10", "ranges of 20", "*"]
+    monkeypatch.setattr(lattice_page, "MOST_NODES", 10)  # a larger one is counted, and not drawn
+    page = render(lattice).html()
+    assert "<svg" not in page
+    assert f"{len(lattice.nodes('safe'))} nodes are safe, {unsafe} are not" in Reader(page).text

@@ -26,6 +26,7 @@ from foreknow.adversaries.disclosure import Disclosure
 from foreknow.attacks.page import interval_text
 from foreknow.figures import percentage, significant
 from foreknow.report import render
+from foreknow.report.chart import Axis, Chart, Series, round_numbers
 from foreknow.report.console import progress
 from foreknow.report.knowledge import share_text
 from foreknow.report.terminal import Laid
@@ -311,3 +312,12 @@ def test_other_settings_overwrite_nothing(monkeypatch, capsys):
         measuring.main()
     logger.setLevel(before)
     assert "--to" in capsys.readouterr().err
+
+
+def test_places_are_percents():
+    """Of the plot, from the top left."""
+    chart = Chart(Axis("", 10, 20), Axis("", 0, 4), [Series((10, None, 20), (0, 1, 3), dash="")])
+    assert (chart.left(12.5), chart.top(1)) == ("25", "75")
+    assert chart.path(chart.series[0]) == "M0 100M100 25"
+    assert list(chart.marks(chart.series[0])) == [("0", "100", ""), ("100", "25", "")]
+    assert list(round_numbers(0.83, 2.31)) == [1.0, 1.5, 2.0]
