@@ -369,6 +369,10 @@ def test_a_policy_of_ones_own(desk, copied):
     said = desk.says("verify", folder, "--policy", "own.toml")
     assert "every requirement of your policy on disease holds" in said
     assert "against facts l = 0, k = 1, m = 0: at most" in said
+    assert "were not run" not in said
+    desk.put("tries.toml", POLICY + '[[try]]\nlearned = { by = ["age"] }\nstop = 0.01\n')
+    said = desk.says("verify", folder, "--policy", "tries.toml")
+    assert "The trials of tries.toml were not run; to run them: foreknow learned" in said
     found = fk.verify(folder, policy="own.toml")
     assert (found.own_policy, len(found.findings)) == (True, 1)
     desk.put("strict.toml", POLICY.replace("0.9", "0.4"))

@@ -225,6 +225,12 @@ def _verify(
         console().print(
             page_of(verification, attack=attack_on([certificate.parent], policy, rules))
         )
+        if rules is not None and rules.tries:
+            _say_line(
+                console(),
+                f"The trials of {policy} were not run; to run them: foreknow learned "
+                f"{certificate.parent} TABLE --policy {policy}",
+            )
         signed = [path.name for path in (certificate, evidence) if path is not None]
         signed += verification.unchanged
         if key is not None:
