@@ -9,14 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from foreknow.data.engines.column_advice import doubts, separator_of
-from foreknow.data.engines.column_words import (
-    words_of,
-)
+from foreknow.data.engines.column_words import words_of
 from foreknow.data.engines.missing_codes import MissingCodes, missing_codes
-from foreknow.data.engines.person_numbers import (
-    are_codes,
-    is_of_rows,
-)
+from foreknow.data.engines.person_numbers import are_codes, is_of_rows
 from foreknow.data.engines.profile import Profile
 from foreknow.data.reading import BLANKS, Reading
 from foreknow.data.schema import Schema
@@ -91,7 +86,7 @@ def schema_of(
     rows_are: Rows,
     codes: MissingCodes,
 ) -> tuple[Schema, list[ColumnSuggestion]]:
-    """The schema, and what is said of each column."""
+    """The schema, and the suggestion for each column."""
     columns, types = [], {}
     unique = [e for e in profiles if e.distinct == e.rows and are_codes(e.domain)]
     unique = [e for e in unique if not (SECRET | KNOWN).keys() & words_of(e.name)]
@@ -109,11 +104,8 @@ def schema_of(
             hierarchy, kind, question = hierarchy_of(described)
             if hierarchy_file is not None:
                 question = hierarchy_file.question or question
-                hierarchy, kind = (
-                    (hierarchy_file.hierarchy, None)
-                    if hierarchy_file.hierarchy
-                    else (hierarchy, kind)
-                )
+                if hierarchy_file.hierarchy:
+                    hierarchy, kind = hierarchy_file.hierarchy, None
             if reason in (FEW_VALUES_LEFT, NONE_LEFT):
                 question = _and(_KNOWN_AT_ALL, question)
             if kind is not None:
@@ -155,10 +147,9 @@ def schema_of(
         columns.append(
             ColumnSuggestion(described.name, role, described.said, reason, hierarchy, question)
         )
-    by = {
-        role: [profile.name for profile in columns if profile.role == role]
-        for role in ("identifier", "quasi-identifier", "sensitive")
-    }
+    names_of_role: dict[str, list[str]] = {}
+    for column in columns:
+        names_of_role.setdefault(column.role, []).append(column.name)
     if separator:
         reading = replace(reading, separators={hidden.name: separator})
     missing: Any = "error"
@@ -169,11 +160,11 @@ def schema_of(
         # a label is no number that others could be near
         missing = {"label": label} if hidden.nulls or hidden.kind == "text" else "drop"
     hierarchies = {
-        profile.name: profile.hierarchy for profile in columns if profile.hierarchy is not None
+        column.name: column.hierarchy for column in columns if column.hierarchy is not None
     }
     schema = Schema(
-        identifiers=by["identifier"],
-        quasi_identifiers=by["quasi-identifier"],
+        identifiers=names_of_role.get("identifier", []),
+        quasi_identifiers=names_of_role.get("quasi-identifier", []),
         sensitive=hidden.name,
         semantics="set" if separator else "single",
         types=types,

@@ -19,8 +19,8 @@ _OF_NUMBERS = {"intervals", "dates", "file"}
 _CELLS_TRIED, _LESS, _MUCH = 20_000, 0.01, 0.5
 
 
-class Measured:
-    """The utility of a first policy on a sample of the rows, by Mondrian."""
+class DetailOfSample:
+    """The detail that a first policy keeps of a sample of the rows, by Mondrian."""
 
     def __init__(self, microdata: Microdata, policy: Policy) -> None:
         self.policy, self._method = policy, method_of(policy.options.method, policy)
@@ -58,22 +58,20 @@ class Measured:
         remaining = {k: v for k, v in hierarchies.items() if k not in better_as_ranges}
         new_schema = replace(self.policy.needed_schema, hierarchies=remaining)
         self.policy = replace(self.policy, schema=new_schema)
-        return [
-            replace(
-                column,
-                hierarchy=None,
-                left_out=column.hierarchy,
-                left_out_why="ranges keep more: a label covers "
-                f"{ranges.covered[column.name]:.0%} of the values, by this "
-                f"{laid.covered[column.name]:.0%}",
-            )
-            if column.name in better_as_ranges
-            else column
-            for column in columns
-        ]
+        laid_columns: list[ColumnSuggestion] = []
+        for column in columns:
+            if column.name in better_as_ranges:
+                why = (
+                    f"ranges keep more: a label covers {ranges.covered[column.name]:.0%} of the "
+                    f"values, by this {laid.covered[column.name]:.0%}"
+                )
+                hierarchy = column.hierarchy
+                column = replace(column, hierarchy=None, left_out=hierarchy, left_out_why=why)
+            laid_columns.append(column)
+        return laid_columns
 
     def costs(self) -> Iterator[str]:
-        """Which columns give the secret away, and which cost much, where much is lost."""
+        """Sentences on columns that give the secret away, or cost much, where much is lost."""
         kept_detail, sample, schema = self._made, self._sample, self.policy.needed_schema
         if (
             kept_detail is None
@@ -88,18 +86,16 @@ class Measured:
                 f"{DECIDE}: {sentence}. Does it say the same as what must stay hidden? Then leave "
                 "it out, or hide it, too"
             )
-        sampled = (
-            "" if sample.n_people == self._microdata.n_people else f" (of {sample.n_people:,} rows)"
-        )
+        sampled = ""
+        if sample.n_people < self._microdata.n_people:
+            sampled = f" (of {sample.n_people:,} rows)"
         revealing_names = [column.column for column in revealing]
         possible = savings(self._method, sample, self.policy, kept_detail, revealing_names)
         for saving in worth_saying(possible, revealing_names):
-            ask = saving.startswith("Without")
-            yield (
-                f"{DECIDE}: {saving}{sampled}. Leave it out, if readers can do without it"
-                if ask
-                else f"{saving}{sampled}"
-            )
+            sentence = f"{saving}{sampled}"
+            if saving.startswith("Without"):
+                sentence = f"{DECIDE}: {sentence}. Leave it out, if readers can do without it"
+            yield sentence
 
 
 def _are_texts(domain: Sequence[Any]) -> bool:

@@ -9,16 +9,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from foreknow.data.engines.column_words import (
-    WORDS,
-    words_of,
-)
+from foreknow.data.engines.column_words import WORDS, words_of
 from foreknow.data.engines.profile import Profile
 from foreknow.data.hierarchy import Tree
 from foreknow.data.reading import STDIN, is_address, named_part
 from foreknow_judge.errors import InputError
 
-# Of how many values a column is a code at most; and a column of numbers.
+# Up to so many values are few; and so many numbers.
 FEW, _FEW_NUMBERS = 20, 12
 _CELLS = 20  # in which numbers are cut at first
 # Files beside a table that are looked at, their bytes together, and those of one that is for no
@@ -152,9 +149,10 @@ def _column_of(path: Path, table: Path, columns: Sequence[Profile]) -> Profile |
     table_name, table_part = table.stem.casefold(), match[1].casefold().rstrip("-_ .")
     if not (table_name.startswith(table_part) or table_part.startswith(table_name)):
         return None
-    return next(
-        (column for column in columns if column.name.casefold() == match[2].casefold()), None
-    )
+    for column in columns:
+        if column.name.casefold() == match[2].casefold():
+            return column
+    return None
 
 
 def _covers(tree: Tree, profile: Profile, by_content: bool) -> bool:

@@ -42,7 +42,7 @@ class Sizes(NamedTuple):
 
     @classmethod
     def of(cls, table: Table, homes: Sequence[str], rows: Rows) -> Sizes:
-        """Those of some columns together."""
+        """The sizes of the households that some columns name, together."""
         sizes = [largest(table, name, rows.name or None) for name in homes] or [(1, 1)]
         return cls(max(size[0] for size in sizes), max(size[1] for size in sizes), rows.of_homes)
 
@@ -67,15 +67,14 @@ class Sizes(NamedTuple):
             return sentence
         return (
             f"{DECIDE}: {sentence}. m = {m} covers those of up to {m + 1}. If a value of so many "
-            "is "
-            "no household, say that it stands for a missing value (missing, in [schema.reading])"
+            "is no household, say that it stands for a missing value (missing, in [schema.reading])"
         )
 
 
 def requirements_of(
     everyone: GroupCounts, profile: Profile, sizes: Sizes, rows: Rows
 ) -> tuple[list[Requirement], list[str], str]:
-    """A limit that one group of everybody keeps with room, and k-anonymity; what to say.
+    """A limit that one group of everybody keeps with room, and k-anonymity; notes; a question.
 
     Of people who have several rows, a limit is about the sum over these, if one can be met.
     """
@@ -92,7 +91,7 @@ def _limits(
     rows: Rows,
     max_rows: int,
 ) -> tuple[list[Requirement], list[str], str]:
-    """The same, of people who have so many rows at most."""
+    """Requirements, notes and a question, for people who have so many rows at most."""
     n, labels = everyone.n_people, everyone.values
     if n < 2:
         raise DataError("the table has one person: whatever is published, is theirs")
@@ -142,11 +141,8 @@ def _limits(
         f"{toml_value(strictest)} is the strictest round limit that can be met"
         + ("" if strictest == limit else f"; {toml_value(limit)} leaves room for smaller groups")
     )
-    return (
-        [required, Requirement(KAnonymity(min(FIRST_K, rows.people or n)))],
-        notes,
-        question,
-    )
+    least = Requirement(KAnonymity(min(FIRST_K, rows.people or n)))
+    return [required, least], notes, question
 
 
 def _limited(

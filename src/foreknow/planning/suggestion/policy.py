@@ -25,7 +25,7 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.reading import Reading
 from foreknow.hints import Plain, hinted
 from foreknow.planning.suggestion.columns import DECIDE, PUBLISHED, ColumnSuggestion, schema_of
-from foreknow.planning.suggestion.detail import Measured
+from foreknow.planning.suggestion.detail import DetailOfSample
 from foreknow.planning.suggestion.hierarchies import files_of
 from foreknow.planning.suggestion.limits import Sizes, links_of, requirements_of
 from foreknow.planning.suggestion.roles import (
@@ -217,7 +217,7 @@ def suggest_policy(
         ]
     empty = any("" in domain for domain in (*known_values, everyone.values))
     options = PublishOptions(format="parquet" if empty else None)
-    measured = Measured(microdata, Policy(required, schema, options))
+    measured = DetailOfSample(microdata, Policy(required, schema, options))
     columns = measured.by_ranges(columns)
     policy = measured.policy
     if homes:

@@ -89,9 +89,8 @@ class Rows:
         """The question about the column."""
         return (
             f"it repeats, so rows are cases of people, who have up to {self.max_rows:,} each. If "
-            "a row "
-            "is a person all the same, take it out here, and unit, person and of, and take the "
-            "limit that is named for rows that are people"
+            "a row is a person all the same, take it out here, and unit, person and of, and take "
+            "the limit that is named for rows that are people"
         )
 
 
@@ -355,7 +354,7 @@ def why_unlistable(profile: Profile) -> str:
 
 
 def _nearly_read(profile: Profile) -> str:
-    """That a column of texts would be one of dates or numbers, but for a few."""
+    """The hint that a column of texts would be one of dates or numbers, but for a few."""
     if profile.kind != "text" or profile.people is None:
         return ""
     nearly = nearly_all_read(profile.domain, profile.people.tolist())

@@ -31,21 +31,19 @@ _WIDTH = 94  # of comments
 def lines_of(suggestion: PolicySuggestion, folder: Path) -> Iterator[str]:
     """The lines of the policy file."""
     schema, policy = suggestion.policy.needed_schema, suggestion.policy
-    rows, columns = (
-        some(suggestion.rows, "row", "rows"),
-        some(len(suggestion.columns), "column", "columns"),
-    )
-    yield f"# A first policy for {_said(suggestion.name)}: {rows}, {columns}."
+    rows = some(suggestion.rows, "row", "rows")
+    columns = some(len(suggestion.columns), "column", "columns")
+    yield f"# A first policy for {one_line(suggestion.name)}: {rows}, {columns}."
     if schema.person is not None:
-        yield f"# A row is a case of a person: {_said(toml_value(schema.person))} says of whom."
+        yield f"# A row is a case of a person: {one_line(toml_value(schema.person))} says of whom."
         yield "# People are counted, and limits are theirs. Read it first: roles are guesses."
     elif not {*suggestion.repeated} <= {*schema.identifiers}:
         odd = ", ".join(map(toml_value, suggestion.repeated))
-        yield f"# Rows may be no people: {_said(odd)} repeats, and looks like a person's number."
+        yield f"# Rows may be no people: {one_line(odd)} repeats, and looks like a person's number."
         yield "# Read it first: roles are guesses from names and counts."
     elif suggestion.repeated:
         odd = ", ".join(map(toml_value, suggestion.repeated))
-        yield f"# Nothing is published as long as rows are not people: {_said(odd)} repeats."
+        yield f"# Nothing is published as long as rows are not people: {one_line(odd)} repeats."
         yield "# Say what a row is. Read the rest: roles are guesses from names and counts."
     else:
         begin = "# It can be published as it is. Read it first: "
@@ -105,7 +103,7 @@ def lines_of(suggestion: PolicySuggestion, folder: Path) -> Iterator[str]:
                 yield from _of_missing(suggestion, entries.get("missing", []))
     for column in not_taken:
         line = f"{toml_key(column.name)} = {toml_value(_from(folder, suggestion, column.left_out))}"
-        yield f"# {_said(line)}  # {column.left_out_why}"
+        yield f"# {one_line(line)}  # {column.left_out_why}"
     for requirement in policy.requirements:
         table = limit_table(requirement)
         yield ""
@@ -155,7 +153,7 @@ def _k_of(table: Any) -> int:
 
 
 def _told_to_adversaries(policy: Policy) -> Iterator[str]:
-    """The methods whose groups hold a policy also against who knows the method."""
+    """The methods whose groups hold a policy also against adversaries who know the method."""
     for key in PROVED:
         with suppress(InputError):
             method = method_of(key, policy)
@@ -174,7 +172,7 @@ def _from(folder: Path, suggestion: PolicySuggestion, hierarchy: Any) -> dict[st
 
 
 def _wrapped(text: str) -> Iterator[str]:
-    yield from (f"# {line}" for line in wrap(f"{_said(text)}.", _WIDTH))
+    yield from (f"# {line}" for line in wrap(f"{one_line(text)}.", _WIDTH))
 
 
 _ABOUT = {
@@ -185,6 +183,7 @@ _ABOUT = {
 
 
 def _of_limit(requirement: Requirement, notes: Sequence[str]) -> Iterator[str]:
+    """Comments on a limit: what the adversary knows, and the notes."""
     yield from lines_of_knowledge(requirement)
     for note in notes:
         yield from _wrapped(note)
@@ -198,8 +197,3 @@ def _listing(suggestion: PolicySuggestion, role: Role, key: str, what: str) -> I
     yield f"{key} = ["
     yield from (f"  {toml_value(column.name)},  # {column.comment()}" for column in columns)
     yield "]"
-
-
-def _said(text: str) -> str:
-    """A comment of one line, whatever it quotes."""
-    return one_line(text)
