@@ -42,8 +42,8 @@ SURE = 0.9
 MOST_PEOPLE, MOST_BESIDE = 50_000, 4000
 # Beside an audit: so many columns are looked at one by one, and what tells most is tried.
 _COLUMNS = 10
-# The smoothings that each effort tries: neighbours of all guess nearly the same. Trees are grown by
-# what a policy tries, and by `full`.
+# The smoothings that each effort tries; neighbouring ones guess nearly the same. Trees are grown
+# by `policy` and `full`.
 _SMOOTHINGS: Mapping[Effort, Sequence[float]] = {
     "look": (256.0,),
     "beside": (16.0, 256.0, 4096.0),

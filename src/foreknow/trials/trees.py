@@ -1,7 +1,8 @@
 """Extremely randomized trees that learn the shares of values from the columns of people.
 
-P. Geurts, D. Ernst and L. Wehenkel, "Extremely randomized trees", Machine Learning 2006. All trees
-grow at once, a level of all at a time; a library takes longer to be imported.
+P. Geurts, D. Ernst and L. Wehenkel, "Extremely randomized trees", Machine Learning 2006; here a
+leaf has a least number of people, where the paper divides nodes of a least size. They need no
+library, so a trial finds the same wherever it runs; importing one would take longer than the trial.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from foreknow.data.arrays import FloatArray, IntArray
 TREES, LEAF = 50, 20
 # A column of more labels than this is known to trees by their order alone.
 _MOST_LABELS = 32
-# So many numbers are held at once, about.
+# About so many numbers are held at once; all trees of a batch grow together, level by level.
 _AT_ONCE = 1 << 21
 
 
 class Forest(NamedTuple):
-    """Trees over the columns of kinds of people, as numbers, and their people by value."""
+    """Trees for kinds of people, from their columns as numbers and their people by value."""
 
     features: FloatArray
     amounts: FloatArray
@@ -31,13 +32,13 @@ class Forest(NamedTuple):
 
     @classmethod
     def of(cls, features: FloatArray, amounts: FloatArray) -> Forest:
-        """Look at as many columns as the root of how many there are."""
+        """Look at the square root of the number of columns where a tree divides."""
         return cls(features, amounts, max(int(features.shape[1] ** 0.5), 1))
 
     def shares(self, n_trees: int = TREES) -> FloatArray:
         """The shares of people with each value, by kind, on average over trees.
 
-        The squared error of the shares of kinds is the Gini impurity of their people.
+        Trees divide where the Gini impurity of people falls most.
         """
         n_kinds, n_values = self.amounts.shape
         random = np.random.default_rng(0)
@@ -97,8 +98,9 @@ class Forest(NamedTuple):
         nodes = np.arange(len(starts))
         for column in order[:, : self.n_drawn].T:
             bottom, top = low[nodes, column], high[nodes, column]
+            share = random.random(len(nodes))
             with np.errstate(invalid="ignore"):  # endless numbers, and columns that do not vary
-                cut = bottom + random.random(len(nodes)) * (top - bottom)
+                cut = (1 - share) * bottom + share * top
             below = self.features[kinds, column[node]] <= cut[node]
             left = _sums(amounts[below], node[below], len(nodes))
             n_left, right = left.sum(axis=1), sums - left
@@ -122,7 +124,7 @@ def _sums(amounts: FloatArray, node: IntArray, n_nodes: int) -> FloatArray:
 
 
 def features_of(labels: Sequence[str | None]) -> FloatArray:
-    """A column as numbers: as they are; of labels which one it is, or their order."""
+    """A column as numbers: its numbers, a column of 0 and 1 for each label, or labels in order."""
     distinct = sorted({label for label in labels if label is not None})
     try:
         return np.array([[-1.0 if label is None else float(label)] for label in labels])
