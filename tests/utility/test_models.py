@@ -283,6 +283,7 @@ def test_reports_escape_labels(report):
         ({"predicates": 4}, "only 3 attributes"),
         ({"predicates": []}, "predicates must be whole numbers such as"),
         ({"predicates": "12"}, "predicates must be whole numbers such as"),
+        ({"predicates": 1.5}, "predicates must be whole numbers such as"),
         ({"predicates": [1, True]}, r"such as .*, not \[1, True\]"),
         ({"predicates": [0, 1]}, "predicates must be a whole number from 1, not 0"),
         ({"delta": 0}, "delta is a share"),

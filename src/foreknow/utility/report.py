@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -176,7 +176,7 @@ def _numbers(predicates: int | Sequence[int] | None, attributes: int) -> list[in
     """How many predicates to ask with, rising."""
     if predicates is None:
         return list(range(1, attributes + 1)) or [1]
-    numbers = [predicates] if isinstance(predicates, int) else predicates
-    if isinstance(numbers, str) or {*map(type, numbers)} != {int}:
+    numbers = list(predicates) if isinstance(predicates, Iterable) else [predicates]
+    if {*map(type, numbers)} != {int}:
         raise InputError(f"predicates must be whole numbers such as [1, 2], not {predicates!r}")
     return sorted(set(numbers))
