@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -226,10 +227,10 @@ def _verify(
             page_of(verification, attack=attack_on([certificate.parent], policy, rules))
         )
         if rules is not None and rules.tries:
+            arguments = shlex.join([str(certificate.parent), "TABLE", "--policy", str(policy)])
             _say_line(
                 console(),
-                f"The trials of {policy} were not run; to run them: foreknow learned "
-                f"{certificate.parent} TABLE --policy {policy}",
+                f"The trials of {policy} were not run; to run them: foreknow learned {arguments}",
             )
         signed = [path.name for path in (certificate, evidence) if path is not None]
         signed += verification.unchanged
