@@ -225,7 +225,6 @@ _OPTIONS = {
     "--dry-run": "foreknow compare TABLE shows what methods would keep, and writes no release",
 }
 
-# Flags of one option only.
 # Keys of policies elsewhere, and what a policy says here.
 _KEYS = {
     "k kanonymity k_anon min_k": "k_anonymity = 5, under [[require]]",
@@ -255,6 +254,7 @@ EXAMPLES = {
     "alpha_k": "{ alpha = 0.5, k = 5 }",
     "hierarchies": "{ intervals = [5, 10] } or { mask = 5 }",
 }
+# Flags of one option only.
 FLAGS = _our_names({"--table": "sheet sheet-name sheet_name worksheet tab"})
 
 # Parameters that belong elsewhere, and where.

@@ -168,7 +168,7 @@ class Worlds:
         return world
 
     def at_random(self, random: np.random.Generator) -> Codes:
-        """A world at random, each as likely."""
+        """A world at random; all are equally likely."""
         world = np.empty_like(self.codes)
         world[self.order] = self.codes[np.lexsort((random.random(self.n_people), self.groups))]
         return world

@@ -60,7 +60,8 @@ def evidence(
     Output(page, output.json).refuse(*inputs)
     if page.resolve().is_relative_to(place.resolve()):
         raise OutputError(f"{str(page)!r} would lie in what is published; write it elsewhere")
-    signer, is_there = None if key is None else Signer(key), page.exists()
+    signer = None if key is None else Signer(key)
+    is_there = page.exists()
     with output.progress("Judging the release afresh"):
         report = evidence_report(folder, table, columns.given, **given)
     with output.progress("Writing the page"):

@@ -191,11 +191,11 @@ def evidence_report(
 
 def _with_populations(required: Any, paths: Mapping[str, Path]) -> list[dict[str, Any]]:
     """Requirements with the populations that were given; no path of a certificate is read."""
-    requirements: list[dict[str, Any]] = []
-    for table in map(dict, required):
-        settings = [_with_path(setting, paths) for setting in table.values()]
-        requirements.append(dict(zip(table, settings, strict=True)))
-    return requirements
+    return [_with_paths(table, paths) for table in required]
+
+
+def _with_paths(table: Mapping[str, Any], paths: Mapping[str, Path]) -> dict[str, Any]:
+    return {key: _with_path(setting, paths) for key, setting in table.items()}
 
 
 def _with_path(setting: Any, paths: Mapping[str, Path]) -> Any:

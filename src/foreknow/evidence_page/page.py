@@ -349,7 +349,7 @@ class EvidencePage(Page[EvidenceReport]):
         assert schema is not None
         method = dict(certificate.method)
         name = visible(method.pop("name", ""))
-        settings = dict(zip(map(visible, method), method.values(), strict=True))
+        settings = {visible(key): setting for key, setting in method.items()}
         how = [noted(f"{name} {setting_text(settings)}")]
         form = {
             "generalized": "Generalized: columns that others may know are coarsened, and rows that "

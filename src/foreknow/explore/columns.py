@@ -74,11 +74,9 @@ def overview(session: Session, asked_name: Any) -> dict[str, Any]:
 
 def _open(session: Session, name: str, draft: Draft) -> list[Decision]:
     """The decisions that the policy leaves open."""
-    return (
-        []
-        if draft.is_broken
-        else open_decisions(from_toml(draft.text), _profiles_of(session, name))
-    )
+    if draft.is_broken:
+        return []
+    return open_decisions(from_toml(draft.text), _profiles_of(session, name))
 
 
 def _schema_of(draft: Draft) -> dict[str, Any]:

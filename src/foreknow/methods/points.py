@@ -103,7 +103,7 @@ def _single(keys: Keys, microdata: Microdata) -> _Found:
 
 
 def _several(keys: Keys, microdata: Microdata) -> _Found:
-    """The counts where a person may have several values, or none."""
+    """As `_single`, where a person may have several values, or none."""
     distinct_keys, weights = keys.counted()
     point = keys.spread(np.arange(len(distinct_keys)))
     holdings, n_values = microdata.holdings, len(microdata.values)

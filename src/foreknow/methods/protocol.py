@@ -238,7 +238,7 @@ class Grouper:
     grouping: Callable[[Microdata, Policy | None, int | None], Grouping]
 
     def explained(self, microdata: Microdata, policy: Policy | None, seed: int | None) -> Grouping:
-        """The method that also finds out what only a report needs."""
+        """Group the rows as `grouping` does, and find out what only a report needs."""
         return self.grouping(microdata, policy, seed)
 
     def partition(
@@ -282,7 +282,7 @@ def asked_policy(method: Any, policy: Policy | None, microdata: Microdata) -> Po
 
 
 def nothing_safe(people: int, failures: Iterable[str]) -> str:
-    """The error that a table is not even safe as one group, and why."""
+    """The message that a table is not even safe as one group, and why."""
     return f"not even one group of {people_text(people, 'all')} is safe: {'; '.join(failures)}"
 
 

@@ -169,14 +169,12 @@ class Population:
 
     def _refuse_unverifiable(self) -> None:
         """Refuse a file that a verifier reads otherwise, before anything is searched."""
+        problem = ""
         try:
-            is_alike = read_population(self.written(), self.columns).digest == self.digest()
+            if read_population(self.written(), self.columns).digest == self.digest():
+                return
         except InputError as error:
             problem = f": {error}"
-        else:
-            problem = ""
-            if is_alike:
-                return
         raise DataError(
             f"a verifier reads the population {self.name} otherwise than it is read here{problem}; "
             "save it as CSV in UTF-8 with commas between cells and decimal points, or as Parquet"

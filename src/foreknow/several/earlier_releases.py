@@ -106,7 +106,7 @@ def _living_beside(
 
 
 def _not_known(path: Path, before: Sequence[str]) -> InputError:
-    """The refusal of a release beside the earlier ones whose people are not known."""
+    """The error for a release beside the earlier ones, if its people are not known."""
     after = f"was published after {' and '.join(before)}" if before else "has the same columns"
     return InputError(
         f"{str(path)!r} {after}, was not named (after, --after), and "
@@ -482,9 +482,8 @@ class Earlier:
             If an earlier release fails the policy, or all together do.
         """
         tables, of_people = list[Microdata](), list[IntArray]()
-        for own, table in zip(
-            self.owned, self.tables(policy) if policy.asks_rows else [], strict=False
-        ):
+        tables_of_owner = self.tables(policy) if policy.asks_rows else []
+        for own, table in zip(self.owned, tables_of_owner, strict=False):
             is_shown = own.groups >= 0  # others may be new in a later release
             tables.append(table if is_shown.all() else table.only(is_shown))
             of_people.append(own.groups[is_shown][tables[-1].kept])

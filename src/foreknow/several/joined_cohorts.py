@@ -115,14 +115,13 @@ def widened(release: Release, columns: Sequence[str]) -> Release:
     if not release.by_values or not added or [n for n in columns if n not in added] != groups:
         return release
     parts = release.parts()
-    cohort = [name for name in release.group_columns if name == release.cohort]
-
+    wide_groups = [name for name in release.group_columns if name == release.cohort]
+    wide_groups += columns
     people = None if parts.people is None else with_texts(parts.people, added, UNKNOWN)
     wide_releases = []
     for sensitives, rows in parts.values.items():
         wide = with_texts(rows, added, UNKNOWN)
-        groups = [*cohort, *columns]
-        wide_releases.append(_united(release, wide, sensitives, groups, people, parts, ()))
+        wide_releases.append(_united(release, wide, sensitives, wide_groups, people, parts, ()))
     whole, *others = wide_releases
     whole = whole.joined(others, release.sensitives) if others else whole
     return whole.described(cohort=release.cohort, name=release.name, schema=release.schema)
@@ -138,11 +137,10 @@ def places_in(joint: Release, releases: Sequence[Release], names: Sequence[str])
     places = []
     for number, (release, name) in enumerate(zip(releases, names, strict=True), start=1):
         labels_of_groups: Any = release.counts.groups
-        kept_columns = _groups(release)
+        wanted = columns if release.by_values else _groups(release)
         texts = []
         for label in labels_of_groups:
             text_of = dict(zip(release.group_columns, map(_text, _parts(label)), strict=True))
-            wanted = columns if release.by_values else kept_columns
             texts.append([text_of.get(column, UNKNOWN) for column in wanted])
         united_labels = [
             (name, *text) if release.by_values else (id_of(number, name, text[0]),)

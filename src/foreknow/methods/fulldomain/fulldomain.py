@@ -139,7 +139,7 @@ class FullDomain(Grouper):
         return Grouping(result.groups, result.floors, result, suppressed=result.hidden_people)
 
     def explained(self, microdata: Microdata, policy: Policy | None, seed: int | None) -> Grouping:
-        """The method with more to find out of the lattice, for a report."""
+        """Group the rows, and find out more of the lattice, for a report."""
         found = self.search(microdata, policy, explain=True)
         return Grouping(found.groups, found.floors, found, suppressed=found.hidden_people)
 

@@ -102,7 +102,7 @@ class Order:
     ) -> tuple[FloatArray, FloatArray]:
         """The expected gain of each node by being safe, and the chance that it is hopeless.
 
-        It is safe with so much a chance as nodes of its rank were, and then settles others.
+        A node is as likely to be safe as nodes of its rank were, and then settles others.
         """
         if order is None:
             n_settled = self._above[nodes]

@@ -135,7 +135,7 @@ class InOrder(Grouper):
         return self.search(microdata, policy).grouping
 
     def explained(self, microdata: Microdata, policy: Policy | None, seed: int | None) -> Grouping:
-        """The method; where nothing is released, its error also says what that discloses."""
+        """Group the rows; if nothing is released, the error also says what that discloses."""
         return self.search(microdata, policy).required().grouping
 
     def search(self, microdata: Microdata, policy: Policy | None = None) -> JumpResult:

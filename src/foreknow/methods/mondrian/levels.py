@@ -36,7 +36,7 @@ class Choice(NamedTuple):
     noise: float = 0.0
 
 
-class Chosen(Sequence[NDArray[Any]]):
+class PointColumns(Sequence[NDArray[Any]]):
     """Columns of some points, each taken when it is asked for."""
 
     def __init__(self, columns: Sequence[NDArray[Any]], points: IntArray) -> None:
@@ -73,7 +73,7 @@ class Rows:
         if isinstance(points, slice):
             codes = [column[points] for column in self.codes]
         else:
-            codes = Chosen(self.codes, points)
+            codes = PointColumns(self.codes, points)
         return replace(self, number=self.number[points], codes=codes, values=self.values[cells])
 
     def take(self, points: IntArray) -> Self:
