@@ -68,12 +68,11 @@ $(LOWEST)/.ready: pyproject.toml .ci/lowest.py | $(READY)
 lowest: $(LOWEST)/.ready
 	$(LOWEST)/bin/foreknow --help > $(LOWEST)/help.txt
 	$(LOWEST)/bin/python -m pytest -n auto --dist worksteal \
-		tests/cli/test_cli_commands.py tests/cli/test_cli_codes.py \
-		tests/cli/test_cli_commands.py tests/cli/test_cli_verify.py \
+		tests/cli/test_cli_commands.py tests/cli/test_cli_codes.py tests/cli/test_cli_verify.py \
 		tests/explore/test_policies.py tests/explore/test_security.py tests/explore/test_views.py \
 		tests/frames tests/report/test_audit_page.py tests/report/test_pages.py \
 		tests/publishing/test_engine.py tests/publishing/test_publishing.py \
-		tests/publishing/test_publishing.py tests/judge/test_verifier.py \
+		tests/judge/test_verifier.py \
 		tests/methods/test_conformance.py tests/methods/test_fulldomain.py
 
 $(SERVICES)/.ready: pyproject.toml | $(READY)

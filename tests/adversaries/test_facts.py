@@ -712,3 +712,32 @@ def test_extreme_priors():
                 assert found[value].probability >= float(true) * (1 - 1e-12)
                 checked += 1
     assert checked > (150 if NIGHTLY else 18)
+
+
+def test_no_facts_are_plain_priors():
+    with pytest.raises(fk.InputError, match="facts must be Facts"):
+        fk.Priors(pa.table({"kind": ["k"], "value": ["a"], "probability": ["1"]}), facts=2)
+    plain = priors_of([HALF_AND_HALF])
+    assert priors_of([HALF_AND_HALF], facts=fk.Facts()) == plain
+    assert "facts" not in plain.to_dict()["priors"]
+    assert priors_of([HALF_AND_HALF], facts=fk.Facts(1)) != plain
+
+
+def test_people_without_priors_are_named():
+    release = release_of([([0, 1], ["a", "b"])])
+    with pytest.raises(DataError, match="there are no probabilities for"):
+        priors_of([HALF_AND_HALF], facts=fk.Facts(0, 1)).disclosure(release)
+    table = fk.Requirement(priors_of([HALF_AND_HALF], facts=fk.Facts(0, 1)), "1/2").to_dict()
+    with pytest.raises(CertificateError, match="no probability"):
+        verify(written([([0, 1], ["a", "b"])]), [table])
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [{"l": -1}, {"k": "2"}, {"n": 1}, [1, 2], "l", {"k": 101}, {"k": 60, "m": 60}, {"l": 0.5}],
+)
+def test_amounts_of_certificates_refused(facts):
+    table = fk.Requirement(priors_of([HALF_AND_HALF], facts=fk.Facts(1)), "1/2").to_dict()
+    table["priors"]["facts"] = facts
+    with pytest.raises(fk.ForeknowError):
+        verify(written([([0, 0], ["a", "b"])]), [table])

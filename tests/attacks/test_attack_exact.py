@@ -496,14 +496,6 @@ def test_parts_of_fulldomain(seed):
 # ---- larger worlds, near the true one: a run makes the same groups or not ------------------------
 
 
-def larger(random, levels, **kinds):
-    """A table of 20 to 150 people, of whom two values are there in any case."""
-    n = int(random.integers(20, 150))
-    values = random.choice(list("abcdef"), n, p=[0.3, 0.25, 0.2, 0.1, 0.1, 0.05]).tolist()
-    columns = {name: random.integers(0, most, n).tolist() for name, most in kinds.items()}
-    return microdata(["a", "b", *values[2:]], levels, **columns)
-
-
 def groups_of(method, table, policy):
     """What a method makes of a table, unless it makes nothing or refuses the policy."""
     try:

@@ -448,6 +448,19 @@ def test_wholes_that_hold_several(values, several, amounts, tmp_path):
         assert (scope.several_answers, scope.amounts) == (several, amounts)
 
 
+def test_values_without_a_requirement():
+    counts = fk.GroupCounts.from_bags([["flu"] * 3, ["cold"] * 2])
+    found = fk.audit(counts, fk.Policy([fk.Requirement(fk.KAnonymity(2))]))  # about no value
+    assert (found.safe, found.scope.unprotected) == (True, {"flu": 3, "cold": 2})
+    alike = fk.GroupCounts.from_bags([[1, "1", "x"], ["x"]])
+    found = fk.audit(alike, fk.Policy([fk.Requirement(fk.Facts(), 1, values=["x"])]))
+    assert found.scope.unprotected == {"1": 2}  # which print alike
+    counts = fk.GroupCounts.from_bags([[f"v{i}"] * (i + 1) for i in range(20)])
+    note = fk.audit(counts, fk.Policy([fk.Requirement(fk.Facts(), 1, values=["v0"])])).notes[0]
+    assert note.startswith("No requirement is about: v19 (20 people), v18 (19 people), ")
+    assert "v14 (15 people) and 13 more. " in note
+
+
 # ---- what is proved of a method ------------------------------------------------------------------
 
 FOUR = pa.table({"age": [1, 1, 2, 2], "disease": ["a", "b", "a", "b"]})
@@ -541,6 +554,13 @@ def test_invalid_scopes_are_refused(folder, change, said):
         forge(folder, lambda table: table["scope"].update(change))
     with pytest.raises(CertificateError, match=re.escape(said)):
         fk.verify(folder)
+
+
+def test_readers_policies_have_a_scope(folder, ward):
+    ward.put("all.toml", SCHEMA + "knowing = []\nfacts = { l = 0 }\nbelow = 1\n")
+    assert "No requirement is about" not in ward.says("verify", "out", "--policy", "all.toml")
+    found = fk.verify(folder, ward.folder / "all.toml")
+    assert (found.scope.unprotected, found.claimed_scope.left_out) == ({}, None)
 
 
 # ---- values that look alike, or are near ---------------------------------------------------------

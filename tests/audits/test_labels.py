@@ -25,6 +25,8 @@ from foreknow.publishing.code_book import about_of
 from foreknow.publishing.extents import Extents
 from foreknow.utility.value_positions import covers_of_texts, positions_of
 from foreknow_judge.errors import CertificateError, DataError, PolicyError
+from foreknow_judge.verdicts import verdicts as verify_written
+from foreknow_judge.written import Written
 
 SCALE = ["mild", "moderate", "mild to moderate", "severe"]
 ORDER = [*"abcd"]
@@ -504,6 +506,15 @@ def test_holders_stay_unknown():
     asked = fk.Requirement(fk.KAnonymity(1), knowing=["ill"])
     with pytest.raises(fk.InputError, match=r"do not say who has which ill.* leave it out"):
         fk.publish(table, fk.Policy([asked], own), form="bucketized")
+
+
+def test_judge_must_know_the_columns():
+    people = pa.table({"group": ["1", "1"], "age": ["30", "31"]})
+    held = pa.table({"group": ["1"], "ill": ["a"], "count": ["2"]})
+    own = Written("bucketized", ["group"], "ill", {"people": people, "sensitive": held})
+    with pytest.raises(CertificateError, match="not said by which columns"):
+        verify_written(own, [{"k_anonymity": 1}])
+    assert verify_written(own, [{"group_size": 2}])[0].safe
 
 
 @pytest.mark.parametrize("know", [["job"], ["job", "pay"]])

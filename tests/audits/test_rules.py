@@ -115,6 +115,13 @@ def test_unshared_columns_have_a_skyline():
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("form", ["table", "microdata"])
+def test_bare_counts_are_not_made(kind, form):
+    given, more = given_as(KINDS[kind], form)
+    refuse(KINDS[kind].said, fk.counts_at, given, {"age": 0}, **more)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("form", ["release", "sight"])
 def test_adversaries_refuse_a_release_alone(kind, form):
     kind = KINDS[kind]
@@ -190,6 +197,19 @@ def test_counts_of_an_audit_refuse(required):
         refuse_cases([own, pickle.loads(pickle.dumps(own)), own.take([0])])
     assert made.exposed[0].verdict is made.verdicts[0]
     assert counted.explanations()[0].words == made.verdicts[0].words.partition(";")[0]
+
+
+@pytest.mark.parametrize("required", [*OF_CASES[:3], {"group_size": 2}])
+def test_counts_of_publications_refuse(required):
+    rows = {"pid": [*"abcdefgha"], "age": [30] * 9, "ward": ["x"] * 9, "ill": [*"abcabcabc"]}
+    schema = {"quasi_identifiers": ["age"], "other": ["ward"], "sensitive": "ill"}
+    schema |= {"person": "pid", "unit": "row"}
+    loose = required | ({"below": "1"} if "facts" in required else {})
+    loose |= {"any_of": ["a"]} if "any_of" in required else {}
+    made = fk.publish(pa.table(rows), {"schema": schema, "require": [loose]}, learned=False)
+    counted, (verdict,) = made.audit.counted[0], made.audit.verdicts
+    refuse_cases(map(counts_of, (made, made.audit, counted, counted.counts, counted.seen)))
+    refuse_cases([made.audit, counted, *([verdict] if verdict.counts else [])])
 
 
 @pytest.mark.parametrize("required", [{"facts": {}, "below": "3/4"}, {"l_diversity": {"l": 2}}])
@@ -556,3 +576,18 @@ def test_shown_rules_are_certified(tmp_path):
         for verdict in (made.audit.verdicts[0], fk.audit(folder, policy).verdicts[0]):
             assert verdict.reached == Fraction(1, 3)
         assert fk.verify(folder).findings[0].reached == Fraction(1, 3)
+
+
+def test_hidden_rules_are_the_owners(tmp_path):
+    """Who cannot have x is not published: the owner's bound counts, and files keep no rule."""
+    columns = {"age": [30] * 7, "sex": [*"mfmmfff"]}
+    columns |= {"ill": [*"abbcacd"], "test": [*"yx-yyxz"]}
+    schema = {"quasi_identifiers": ["age"], "sensitive": [*COLUMNS], "impossible": [NO_X]}
+    asked = {"sensitive": "ill", "facts": {"l": 1, "k": 1}, "knowing": [], "below": "9/10"}
+    policy = fk.Policy.from_dict({"schema": schema, "require": [asked]})
+    made = written(pa.table(columns), policy, folder := tmp_path / "out")
+    (verdict,) = made.audit.verdicts
+    assert verdict.found.bounded
+    assert verdict.safe
+    assert float(verdict.found.probability) == 7 / 8
+    assert fk.verify(folder).findings[0].reached == Fraction(1, 2)

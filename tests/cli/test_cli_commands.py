@@ -420,6 +420,25 @@ def test_priors_at_the_very_limit(pairs, limit, code):
     assert "priors" in out
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "policy.toml: there is no file or folder"),
+        ("", "policy.toml: sex.csv is empty"),
+        (SEX.replace("probability", "chance"), "sex.csv has no column 'probability'"),
+        (SEX.replace("m,", "male,"), "no probabilities for sex m; known: 'f', 'male'"),
+        (SEX.replace("sex,", "disease,"), "is the sensitive column"),
+    ],
+)
+def test_priors_that_cannot_be_used(pairs, content, said):
+    pairs.put("policy.toml", OF_SEX + "below = 0.9")
+    if content is None:
+        (pairs.folder / "sex.csv").unlink()
+    else:
+        pairs.put("sex.csv", content)
+    assert said in pairs.refused(*pairs.audit("--group", "ward"))
+
+
 def test_priors_are_learned(desk):
     out = desk.says("priors", "table.csv", "--by", "sex", "-s", "disease", "--out", "known.csv")
     assert "2 kinds of people, 2 values of disease: written to known.csv" in out

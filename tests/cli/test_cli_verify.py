@@ -269,6 +269,16 @@ def test_documents_are_not_judged(name, desk, copied):
     assert f"In the same folder, and not judged: {Path(name).parts[0]}" in said
 
 
+def test_what_is_no_certificate(desk, copied):
+    copied()
+    assert "nothere does not exist" in refused(desk, "out", "nothere")
+    (desk.folder / "alone.csv").write_text("age\n1\n")
+    said = refused(desk, desk.folder / "alone.csv")
+    assert "is not JSON" in said
+    assert "give the folder of a release, or its certificate.json" in said
+    assert "--priors: the certificate" in refused(desk, "out", "--priors", "nothere.json")
+
+
 @pytest.mark.parametrize("name", [ONE, TWO])
 def test_what_is_no_file(name, desk, copied):
     folder = copied(name)
@@ -361,6 +371,20 @@ def test_no_path_is_told(desk):
     assert json.loads(text)["policy"]["schema"]["hierarchies"] == {"age": {"file": "ages.csv"}}
     assert str(desk.folder) not in text
     assert desk.run("verify", "out", "-q") == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"folder": None}, "expected a folder"),
+        ({"folder": ONE, "policy": {}}, "expected a Policy or its path, not dict"),
+        ({"folder": ONE, "priors": 3}, "expected the path of priors.json, not int"),
+    ],
+)
+def test_what_python_cannot_verify(given, said, copied):
+    folder = given.pop("folder")
+    with pytest.raises(fk.InputError, match=said):
+        fk.verify(None if folder is None else copied(folder), **given)
 
 
 def test_a_policy_of_ones_own(desk, copied):

@@ -22,7 +22,7 @@ from foreknow.report.pages.audit import AuditPage
 from foreknow.report.pages.verification import VerificationPage, _finding
 from foreknow.result import page_of
 from foreknow_judge.lines import main as judge_alone
-from foreknow_judge.said import ASSUMED, ASSUMPTIONS, CASES_OF_FILES
+from foreknow_judge.said import ASSUMED, ASSUMPTIONS, CASES_OF_FILES, SEVERAL_CASES
 from foreknow_judge.verdicts import verdicts as verify
 from foreknow_judge.written import Written
 
@@ -357,6 +357,21 @@ def test_cases_were_judged_not_people(cases):
     ):
         assert said in text
     assert NOBODY not in text
+
+
+def test_cases_without_persons(tmp_path, capsys):
+    first = OF_PEOPLE["require"][:1]
+    by_case = {"schema": ROLES | {"identifiers": ["who"]}, "require": first}
+    fk.publish(visits(), by_case, seed=1).write(tmp_path / "out")
+    page = page_of(fk.verify(tmp_path / "out"))
+    assert page.mood == "safe"
+    assert page.said(page.headline).endswith("every requirement on ill holds of each case")
+    mine = fk.Policy.of({**OF_PEOPLE, "require": first})
+    with pytest.raises(fk.InputError, match="only the owner of the table can judge people"):
+        fk.verify(tmp_path / "out", mine)
+    out = said_by_the_judge(tmp_path / "out", capsys)
+    assert f"- {SEVERAL_CASES}" in out
+    assert any("a group's values to its cases that fits" in line for line in out)
 
 
 def test_criteria_of_cases_stay_unsafe(tmp_path):

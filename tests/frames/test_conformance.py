@@ -607,6 +607,34 @@ def test_separators_that_mean_nothing(tmp_path, more, said):
         fk.Microdata(answers(tmp_path), fk.Schema(**given))
 
 
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"count": [1, 0]}, r"'count' must hold a whole number from 1 .*, but row 2 holds 0"),
+        ({"count": [-3, 1]}, "row 1 holds -3"),
+        ({"count": [1.5, 2.0]}, "row 1 holds 1.5"),
+        ({"count": [1, None]}, "row 2 holds None"),
+        ({"count": [True, True]}, "'count' must hold a whole number .* but row 1 holds True"),
+        ({"count": pa.array([1, 2**63 + 5], pa.uint64())}, "row 2 holds 9223372036854775813"),
+        ({"count": [2**53, 1]}, r"in all: more than 2\*\*53 cannot be counted"),
+        ({"count": [2**62, 2**62]}, "row 1 holds 4611686018427387904"),
+        # Rows of the table, not people.
+        ({"d": ["x", None], "count": [4, 1]}, "'d' is missing in 1 row, first in row 2"),
+        ({"d": ["x", None], "count": [1, 4]}, "'d' is missing in 1 row, first in row 2"),
+        ({"group": [1, None]}, r"'group' is missing \(row 2\)"),
+        ({"counts": [1, 1], "count": None}, "has no column 'count'; did you mean 'counts'"),
+        ({k: pa.array([], pa.int64()) for k in TALLY.column_names}, "no rows"),
+    ],
+    ids=range(13),
+)
+def test_tallies_that_count_nobody(changed, says):
+    columns = {"group": [1, 1], "d": ["x", "y"], "count": [4, 1]} | changed
+    with pytest.raises(DataError, match=says):
+        _ = by("bucketized")(
+            pa.table({n: own for n, own in columns.items() if own is not None})
+        ).counts
+
+
 # ---- tables of (group, value, count) -------------------------------------------------------------
 
 

@@ -68,6 +68,19 @@ def test_counts_show_themselves():
     assert GroupCounts.from_bags(["a"]).to_dict()["groups"] is None
 
 
+@pytest.mark.parametrize("name", ARRAYS)
+def test_arrays_must_be_flat(name):
+    for array, says in (
+        ([[1, 2]], r"must be a flat array, not of shape \(1, 2\)"),
+        (3, r"must be a flat array, not of shape \(\)"),
+        ([1.0, 2.0], "must hold whole numbers, not float64"),
+        (["1", "2"], "must hold whole numbers, not <U1"),
+        ([True, False], "must hold whole numbers, not bool"),
+        (np.array([2**63], dtype=np.uint64), r"holds a number above 2\*\*63 - 1"),
+    ):
+        refused(f"{name} {says}", GroupCounts, **GOOD | {name: array})
+
+
 # ---- what cannot be counts of people -----------------------------------------------------------
 
 HALF = 2**52 + 1

@@ -139,13 +139,6 @@ def as_text(chance, table):
     return text.encode("utf-8", "surrogatepass")
 
 
-def once(pairs):
-    """An object whose keys stand once."""
-    if len(dict(pairs)) < len(pairs):
-        raise ValueError("a key stands twice")
-    return dict(pairs)
-
-
 def scope(required):
     return [(sorted(t.get("values", ["*"])), sorted(t.get("except", ()))) for t in required]
 

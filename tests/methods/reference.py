@@ -143,31 +143,6 @@ def parts(members, sides):
     return list(found.values())
 
 
-def safe_cuts(crowd, groups, rules, most):
-    """Candidate cuts of a release that would keep it safe; a minimal release has none.
-
-    Where several cuts are equally even and only some of them are candidates, which ones is not
-    documented; then more safe ones than there are non-candidates are reported.
-    """
-    bags, margin = crowd.bags(groups), 0 if crowd.semantics == "single" else CLOSE
-    found = []
-    for g, members in enumerate(groups):
-        others = [bag for i, bag in enumerate(bags) if i != g]
-
-        def stays_safe(sides, members=members, others=others):
-            after = others + crowd.bags(parts(members, sides))
-            return safe(after, rules, crowd.semantics, margin)
-
-        for a, attribute in enumerate(crowd.attributes):
-            certain, classes = attribute.split([crowd.rows[p][a] for p in members], most)
-            found += [(members, a, sides) for sides in certain if stays_safe(sides)]
-            for wanted, equal in classes:
-                allowed = [sides for sides in equal if stays_safe(sides)]
-                if len(allowed) > len(equal) - wanted:
-                    found.append((members, a, allowed))
-    return found
-
-
 def into_intervals(crowd):
     """Every partition into intervals of the first quasi-identifier, everybody in one first."""
     values = sorted({row[0] for row in crowd.rows})

@@ -147,6 +147,39 @@ def test_limits_just_kept():
     assert np.bincount(robust_groups(problem)).tolist() == [3] * 10
 
 
+@READINGS
+def test_priors_that_rule_tables_out(reading):
+    with pytest.raises(NoSafeRelease, match="its prior is 0 for everybody"):
+        ART(times=2, priors=priors_of(reading, a=0, b=1)).partition(letters("aaa"))
+
+
+OF_ONE_KIND = fk.Schema(quasi_identifiers=["p"], sensitive="d")
+
+
+def letters(values):
+    return fk.Microdata(pa.table({"p": ["x"] * len(values), "d": list(values)}), OF_ONE_KIND)
+
+
+@pytest.mark.parametrize(
+    ("form", "prior"),
+    [
+        ("generalized", "0.3333333333333334"),
+        ("bucketized", "0.33333333334"),
+        ("generalized", "0.34"),
+        ("bucketized", "0.3333333333333333"),
+    ],
+)
+def test_one_of_three_at_limit(form, prior):
+    asked = fk.Requirement(priors_of(a="0.3", b=prior, c="0.3"), at_most_times=1, values=["b"])
+    options = fk.PublishOptions(method="art", form=form)
+    policy = fk.Policy([asked], schema=OF_ONE_KIND)
+    if float(prior) > 1 / 3:
+        assert fk.publish(letters("bca"), policy, options=options).audit.safe
+        return
+    with pytest.raises(NoSafeRelease, match="'b' is too frequent: 1 of 3"):
+        fk.publish(letters("bca"), policy, options=options)
+
+
 def priors_of(*more, **chances):
     """Priors by p = x, of values by their names."""
     columns = {"p": ["x"] * len(chances), "value": [*chances], "probability": [*chances.values()]}

@@ -180,6 +180,22 @@ def test_groups_that_break_the_policy():
     assert found.proof.startswith("if the method made these groups, beside as many decoys")
 
 
+def test_what_decoy_refuses():
+    few = fk.Microdata(pa.table({"x": range(4), "v": [*"aabb"]}), ONE)
+    policy = fk.Policy([fk.Requirement(fk.Facts(), below="1/4")], ONE)
+    with pytest.raises(NoSafeRelease, match="not even one group of all 4 people"):
+        fk.Decoy().partition(few, policy)
+    rows = register().append_column("job", pa.array(["a", "b"] * 600))
+    beside = fk.Schema(quasi_identifiers=["income", "district"], sensitive="cause", other=["job"])
+    policy = fk.Policy(HALF.requirements, beside)
+    with pytest.raises(UnsupportedError, match="needs one sensitive column"):
+        fk.publish(fk.Microdata(rows, beside), policy, method="decoy")
+    near = fk.Requirement(fk.Facts(0, 0, 1), below="1/2", sensitive="income", within=5)
+    schema = fk.Schema(quasi_identifiers=["district"], sensitive="income")
+    with pytest.raises(PolicyError, match="does not look at windows"):
+        fk.publish(fk.Microdata(register(), schema), fk.Policy([near], schema), method="decoy")
+
+
 def test_decoy_on_the_command_line(desk):
     pyarrow.csv.write_csv(register(), desk.folder / "deaths.csv")
     desk.put(

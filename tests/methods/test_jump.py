@@ -836,6 +836,21 @@ def test_bayes_believes_secret_choices():
     assert min(seen[True], seen[False]) > 3
 
 
+def test_paper_averages_secret_choices():
+    """Where all choices that agree are taken for equally likely, and where they are weighed."""
+    functions = ["AB|CDEFGHI", "AC|BDEFGHI", "BC|ADEFGHI", "ABC|DEFGHI", "ABCDEFGHI"]
+    table = dict(
+        zip("ABCDEFGHI", ["C0", "C0", "C0", "C1", "C2", "C3", "C4", "C5", "C6"], strict=True)
+    )
+    choice = SecretChoice(functions, HALF)
+    found = choice.run(table, chosen=[3, 4])
+    shares = {secret: one.marginals["A"]["C0"] for secret, one in found.sets.items()}
+    assert (len(list(choice.secrets())), len(shares), shares[3, 4]) == (26, 15, F(13, 19))
+    assert sum({**shares, (3, 4): F(2, 3)}.values()) / 15 == F(272, 315)
+    assert found.averaged()["A"]["C0"] == F(115, 133)
+    assert found.posterior()["A"]["C0"] == F(17, 23)
+
+
 def test_secret_choices_are_not_published():
     values = ["C0", "C0", "C1", "C2", "C3", "C4"]
     rows = pa.table({"kind": ["A", "B", "C", "D", "D", "D"], "disease": values})

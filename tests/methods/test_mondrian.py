@@ -528,7 +528,11 @@ def test_minimal_nodes(seed):
 
 
 def cuts_left(crowd, groups, holds, most=5):
-    """Candidate cuts that would keep everything; as `tests.methods.reference.safe_cuts`."""
+    """Candidate cuts that would keep everything; a minimal release has none.
+
+    Where several cuts are equally even and only some of them are candidates, which ones is not
+    documented; then more that keep it than there are non-candidates are reported.
+    """
     cuts = []
     for g, members in enumerate(groups):
         others = [group for i, group in enumerate(groups) if i != g]

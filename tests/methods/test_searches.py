@@ -405,6 +405,21 @@ TWO = np.array([0, 0, 1, 1])
 
 
 @pytest.mark.parametrize(
+    ("people", "least", "said"),
+    [
+        (3, 4, "3 people make no group of at least 4"),
+        (0, 1, "people must be a whole number from 1, not 0"),
+        (5, 0, "least must be a whole number from 1, not 0"),
+        (5, 2.0, "least must be a whole number from 1, not 2.0"),
+        (True, 1, "people must be a whole number from 1, not True"),
+    ],
+)
+def test_no_optimum_without_groups(people, least, said):
+    with pytest.raises(fk.InputError, match=said):
+        fk.optimal_discernibility(people, least)
+
+
+@pytest.mark.parametrize(
     ("given", "said"),
     [
         (lambda m: (m,), r"expected GroupCounts or a Release, not Microdata; microdata\.counts"),

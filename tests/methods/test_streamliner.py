@@ -120,6 +120,15 @@ def test_tables_unlike_a_census(variant, kind):
     assert (table.max(axis=1) * 4 <= table.sum(axis=1)).all()
 
 
+def test_gda_can_be_stuck():
+    """Where RDA is not."""
+    sizes = np.array([1, 1, 1, 1, 1, 1])
+    runs = Runs(np.array([0, 0, 1, 1, 2, 3]), np.array([1, 2, 5, 6, 3, 4]), sizes)
+    with pytest.raises(fk.NoSafeRelease, match="GDA is stuck: 1 person is left over with 'a'"):
+        plan_gda(runs, "abcd", 3)
+    assert plan_rda(np.array([2, 2, 1, 1]), 3).n_groups == 2
+
+
 BAG = "a" * 9 + "b" * 8 + "c" * 10 + "d" * 7 + "e" * 6
 
 
@@ -184,6 +193,25 @@ def test_groups_are_the_papers(data, l):  # noqa: E741
     most = data.draw(st.sampled_from([0, 2, 8, 1000]))
     ranks = data.draw(st.lists(st.integers(0, most), min_size=n, max_size=n))
     assert bags(values, ranks, l) == gda(values, ranks, l)
+
+
+@given(st.lists(st.integers(1, 30), min_size=2, max_size=12), st.integers(1, 4), st.data())
+def test_partners_match_the_rule(sizes, need, data):
+    if max(sizes) * (need + 1) > sum(sizes):
+        sizes = sizes + [max(sizes)] * (need + 1)
+    assume(max(sizes) * (need + 1) <= sum(sizes))
+    random = np.random.default_rng(data.draw(st.integers(0, 99)))
+    for colour, rows in enumerate(drawn(sizes, range(len(sizes)), need, random)):
+        unused = [many * (c != colour) for c, many in enumerate(sizes)]
+        for left, row in zip(range(sizes[colour], 0, -1), rows, strict=True):
+            pool = {c for c, many in enumerate(unused) if many}
+            spare = sum(min(many, left) for many in unused) - need * left
+            full = {c for c in pool if unused[c] >= left}
+            assert len(row) == need
+            assert row <= pool
+            if spare < len(pool):
+                assert row <= full or full <= row
+            unused = [many - (c in row) for c, many in enumerate(unused)]
 
 
 # ---- RIA ----------------------------------------------------------------------------------------

@@ -390,33 +390,7 @@ def gda(values, ranks, l):  # noqa: E741
     return [tuple(sorted(group)) for group in groups]
 
 
-# ---- streamliner ria -----------------------------------------------------------------------------
-
-# How the next one draws partners by RIA: a plain reference.
-
-
-# ---- streamliner symmetry ------------------------------------------------------------------------
-
-# The releases of all tables of a bag from those of a few, where people are treated alike.
-#
-# If a method treats some people alike, then exchanging their values exchanges them in its
-# releases, with the same probabilities. So it is run only for tables in which the values of such
-# people are in order. `exchanged` says what must hold for that: tests compare it with runs of the
-# method.
-
-
-def in_order(table, sets):
-    """Give the values of each set of people in order."""
-    found = list(table)
-    for people in sets:
-        for person, value in zip(people, sorted(table[p] for p in people), strict=True):
-            found[person] = value
-    return tuple(found)
-
-
-def exchanged(release, to):
-    """The release in which everybody is another: person p is `to[p]`."""
-    return frozenset((tuple(sorted(to[p] for p in people)), values) for people, values in release)
+# ---- the releases of a table ---------------------------------------------------------------------
 
 
 def released(table, method):

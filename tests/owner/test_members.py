@@ -95,6 +95,19 @@ def test_people_with_several_values(listed, tmp_path):
     assert held == {(i, x) for i, own in enumerate(ill) for x in own}
 
 
+def test_folders_that_cannot_be_written(desk):
+    """It is said before the table is read."""
+    for name in ("out", "out.owner", "mine"):
+        (desk.folder / name).mkdir()
+        more = ["--owner", "mine"] if name == "mine" else []
+        said = desk.refused(*desk.publish(*more, table="there is none.csv"))
+        assert f"'{name}' exists already" in said
+        (desk.folder / name).rmdir()
+    assert "cannot be the owner's folder too" in desk.refused(*desk.publish("--owner", "out"))
+    said = desk.refused(*desk.publish("--owner", "out/owner"))
+    assert "cannot write 'out/owner': the folder" in said
+
+
 # ---- what is asked with it ---------------------------------------------------------------------
 
 
@@ -182,6 +195,25 @@ def test_worst_cases_name_people(desk):
         "skyline", "table.csv", "-c", "0.9", "--table", "table.csv", "-p", "policy.toml"
     )
     assert "--table and --members are for --name-people of a published folder" in said
+
+
+def test_members_of_another_release(desk):
+    desk.says(*desk.publish("-q"))
+    desk.says(*desk.publish("-q", "--form", "bucketized", out="again"))
+    desk.says(*desk.publish("-q", "--form", "bucketized", out="third"))
+    for mine in ("out", "again"):
+        said = desk.refused(
+            "ask", "third", "-a", "Ann", "--members", f"{mine}.owner/members.parquet"
+        )
+        assert "says who is in which group of another release than 'third'" in said
+    said = desk.refused("ask", "third", "-a", "Ann", "--members", "table.csv")
+    assert "'table.csv' cannot be read as Parquet" in said
+    pq.write_table(
+        pq.read_table(desk.folder / "out.owner" / "members.parquet").replace_schema_metadata(),
+        desk.folder / "bare.parquet",
+    )
+    said = desk.refused("ask", "out", "-a", "Ann", "--members", "bare.parquet")
+    assert "of another release than 'out'" in said
 
 
 # ---- attack ------------------------------------------------------------------------------------

@@ -499,6 +499,17 @@ def test_old_codes_in_all_worlds(tmp_path):
     assert compared > 1
 
 
+def test_unsafe_classes_are_refused(tmp_path):
+    """Each code is below the limit, and what they are together is not."""
+    rows = {"pid": [f"p{i}" for i in range(6)], "ward": ["w"] * 6}
+    table = pa.table({**rows, "ill": ["F0", "F0", "F1", "F1", "x", "y"]})
+    limit = {"facts": {}, "below": "1/2"}
+    alone = fk.Policy.from_dict({"schema": SCHEMA_CODES, "require": [limit]})
+    assert fk.publish(table, alone).audit.verdicts[0].reached == Fraction(1, 3)
+    with pytest.raises(fk.NoSafeRelease, match="F or F0 or F1"):
+        fk.publish(table, policy(limit))
+
+
 @pytest.mark.parametrize(
     ("requirement", "expected"),
     [

@@ -407,6 +407,17 @@ def test_homes_of_several_people():
     assert m >= 2
 
 
+@pytest.mark.parametrize("name", ["dx", "diag", "primary_dx", "cancer_type", "Dx1", "note"])
+def test_a_diagnosis_is_hidden(name):
+    hidden = {name: [ILL[i % 5] if name != "note" else f"{i % 5}" for i in range(120)]}
+    less = {"diagnosis": None, "plz": None, "seen": None}
+    ward = {"ward": [f"W{i % 9}" for i in range(120)]} if name != "note" else {}
+    found = suggested(people(**less, **hidden, **ward))
+    assert found.policy.schema.sensitive == name
+    asked = any(question.startswith("note: marks") for question in found.questions)
+    assert asked == (name == "note")
+
+
 # ---- many columns, and many tables -------------------------------------------------------------
 
 

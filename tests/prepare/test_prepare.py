@@ -315,6 +315,18 @@ def test_several_releases_state_their_unit(tmp_path):
             fk.audit(several, of_o("2/5"))
 
 
+def test_sights_keep_their_schema():
+    own = schema(**OF_PID, other=["job"])
+    sight = fk.Release.from_schema(CASES, own).seen(knowing=["job"])
+    for rules, said in (
+        (policy(schema(other=["job"])), "differ in unit"),
+        (policy(replace(own, sensitive="pay", sensitives=["pay"])), "pay is sensitive, and the"),
+        (policy(None, fk.Requirement(fk.KAnonymity(1))), "does not show whose cases its rows are"),
+    ):
+        with pytest.raises(InputError, match=said):
+            fk.audit(sight, rules)
+
+
 # ---- a release of which its maker said what the columns are -------------------------------------
 
 
@@ -324,6 +336,42 @@ def test_row_measures_refuse_households():
     own = fk.Schema(quasi_identifiers=["ward"], sensitive="pay", shared=shared)
     with pytest.raises(InputError, match=r"l_diversity .* counts rows, and of a household"):
         fk.l_diversity(fk.Microdata(rows, own))
+
+
+OF_ONE = pa.table({"age": [30] * 6, "ill": [*"abcabc"], "pid": ["p"] * 6, "row": [*range(6)]})
+BARE = fk.Release.from_generalized(OF_ONE.select(["age", "ill"]), **ROLES)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"missing": "drop"}, {"reading": {"missing": ["?"]}}, {"types": {"ill": "text"}}, OF_PID],
+)
+def test_people_beside_fit_the_policy(more):
+    for read, said in (more, {}), ({}, more):
+        people = fk.Microdata(OF_ONE, schema(**read))
+        with pytest.raises(SchemaError, match=f"of the people differ in {next(iter(more))}"):
+            fk.audit(BARE, policy(schema(**said), LIMIT), people=people, learned=False)
+    people, wanted = fk.Microdata(CASES, schema(**OF_PID)), fk.Requirement(fk.KAnonymity(2))
+    release = fk.Release.from_generalized(CASES.select(["age", "ill"]), **ROLES)
+    assert not fk.audit(release, policy(None, wanted), people=people).safe
+
+
+def test_publications_keep_their_persons(tmp_path):
+    made = fk.publish(OF_ONE, policy(schema(**OF_PID)), method="mondrian", learned=False)
+    made.write(tmp_path / "out")
+    for required in LIMIT, fk.Requirement(fk.KAnonymity(2)):
+        other = policy(schema(**OF_ROW), required)
+        for given in made, made.release:
+            with pytest.raises(SchemaError, match=r"differ in person \('row' and 'pid'\)"):
+                fk.audit(given, other, learned=False)
+        with pytest.raises(InputError, match="does not show whose cases its rows are"):
+            fk.audit(tmp_path / "out", other, learned=False)
+    # Without a person all that is said is of cases.
+    of_cases = policy(schema(unit="row"), LIMIT)
+    assert fk.audit(made, of_cases, learned=False).in_cases
+    for known in fk.Microdata(OF_ONE, schema(**OF_PID)), made.release.owners[0]:
+        with pytest.raises(SchemaError, match="of the people differ in person"):
+            fk.audit(made, of_cases, people=known, learned=False)
 
 
 # ---- values and groups that a policy reads in another way ---------------------------------------

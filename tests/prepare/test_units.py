@@ -19,6 +19,7 @@ from tests.cli.conftest import desk as desk
 from tests.examples import NIGHTLY
 from tests.oracle.units import limit_of_people, surest_of_person
 from tests.support import RULES
+from tests.toys import EvenGroups
 
 import foreknow as fk
 from foreknow.data.engines import units
@@ -204,6 +205,18 @@ def test_unpublished_columns_may_be_known(tmp_path):
     assert fk.publish(table, {"schema": roles, "require": facts}).audit.safe
 
 
+def test_values_are_no_households():
+    counts = fk.GroupCounts.from_bags([["x", "y", "z"]])
+    refused_of(lambda: fk.KAnonymity(2, of="home").measure(counts), "different home")
+    columns = {"quasi_identifiers": ["ward"], "sensitive": "ill"}
+    release = fk.Release.from_generalized(table_of(OF_ONE), **columns)
+    policy = fk.Policy([fk.Requirement(fk.KAnonymity(2, of="who"))])
+    refused_of(lambda: fk.audit(release, policy), "different who")
+    unnamed = {key: ROLES[key] for key in ROLES if key != "person"}
+    people = fk.Microdata(table_of(OF_ONE), fk.Schema(**unnamed))
+    refused_of(lambda: fk.publish(people, asked({"k_anonymity": 1})), "who is counted")
+
+
 # ---- criteria ------------------------------------------------------------------------------------
 
 # Two people, of whom each has one case of each illness; and as many in the population.
@@ -230,6 +243,15 @@ def test_five_cases_change_no_criterion(rule):
         return
     found, whole = of_ages(rule, "row", OF_CASES), of_ages(rule, "person", PERSONS)
     assert (found.reached, found.safe) == (whole.reached, whole.safe)
+
+
+class Larger(fk.GroupSize):
+    """Counts as it likes, and inherits the word of another criterion on cases."""
+
+
+@pytest.mark.parametrize("rule", [EvenGroups(2), Larger(2), fk.KAnonymity(2, of=["age"])], ids=str)
+def test_criteria_without_cases_refuse(rule):
+    refused_of(lambda: of_ages(rule, "row", OF_CASES), COUNTS_ROWS, PolicyError)
 
 
 @pytest.mark.thinned(4)

@@ -1,6 +1,7 @@
 """What is written of a release: read and judged as it is, its code book, and learned priors."""
 
 import json
+import os
 import random
 import shutil
 import stat
@@ -186,6 +187,18 @@ def test_deals_are_equally_likely(semantics, counts, ways):
         times[tuple(str([own.count(v) for own in held[::2]]) for v in "xy")] += 1
     assert len(times) == ways
     assert all(abs(many - 100) < 5 * 10 for many in times.values())
+
+
+def test_moved_counts_are_refused(tmp_path):
+    """They are right in all."""
+    folder = Path(shutil.copytree(WRITTEN / "facts-bucketized-csv", tmp_path / "copy"))
+    path = folder / "sensitive.csv"
+    text, before = path.read_text(), digest_of(path)
+    path.write_text(text.replace('1,"Cold",4', '1,"Cold",3').replace('2,"Cold",1', '2,"Cold",2'))
+    recertified(folder, path, before)
+    for call in (fk.read_release, fk.draw):
+        with pytest.raises(CertificateError, match="do not match"):
+            call(folder)
 
 
 def recertified(folder, path, before):
@@ -470,6 +483,30 @@ def test_only_titles_are_publishers_words(copy):
 )
 def test_code_book_is_hostile_input(content, said, copy):
     refused(copy, content, said)
+
+
+def test_code_books_belong_to_releases(copy, tmp_path):
+    def unverified(said):
+        with pytest.raises(CertificateError, match=said):
+            fk.verify(copy)
+
+    path = copy / "datapackage.json"
+    content = path.read_bytes()
+    path.write_bytes(content + b" ")
+    unverified(r"datapackage\.json is not the file")
+    path.unlink()
+    unverified(r"datapackage\.json is missing")
+    (tmp_path / "elsewhere.json").write_bytes(content)
+    path.symlink_to(tmp_path / "elsewhere.json")
+    unverified("is a link")
+    path.unlink()
+    certificate = json.loads((copy / "certificate.json").read_text())
+    del certificate["code_book"]
+    (copy / "certificate.json").write_text(json.dumps(certificate))
+    fk.verify(copy)  # as one that an earlier version wrote
+    path.write_bytes(content)
+    unverified("is not certified")
+    assert os.listdir(copy).count("datapackage.json") == 1
 
 
 # ---- CSV in the dialect of its table -------------------------------------------------------------

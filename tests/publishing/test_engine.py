@@ -326,6 +326,18 @@ def test_parts_that_were_not_certified(folder, change, said):
             fk.audit(folder, fk.Policy([fk.Requirement(fk.KAnonymity(1))]))
 
 
+def test_parts_without_gaps(folder):
+    certificate = (folder / "certificate.json").read_text()
+    for old, new in [("part-00000", "part-00044"), ("release.parquet/part-00000", "../x")]:
+        (folder / "certificate.json").write_text(certificate.replace(old, new))
+        with pytest.raises(fk.InputError, match="contradicts itself: the files of such a release"):
+            fk.verify(folder)
+    with pytest.raises(fk.InputError, match="rows_per_part is for format"):
+        fk.PublishOptions(rows_per_part=5)
+    with pytest.raises(fk.InputError, match="rows_per_part must be a whole number"):
+        fk.PublishOptions(rows_per_part=0, format="parquet")
+
+
 # ---- numbers that a policy rounds: before anything is counted, from every source, and judged -----
 
 

@@ -154,6 +154,19 @@ def test_tables_that_read_back_otherwise(form, keep, said, fmt, monkeypatch):
         three_groups(form, fmt)
 
 
+def test_removed_files_are_named(tmp_path):
+    publication = made(seed=3)
+    first, second = (publication.write(str(tmp_path / name)) for name in "ab")
+    assert first.files == second.files
+    with pytest.raises(OutputError, match="exists already"):
+        publication.write(tmp_path / "a")
+    ((path,),) = publication._files.paths.values()
+    path.unlink()
+    with pytest.raises(fk.InputError, match=r"release.csv.* was removed meanwhile; publish again"):
+        publication.write(tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
 # ---- a search that is wrong --------------------------------------------------------------------
 
 

@@ -441,6 +441,19 @@ def test_groups_that_read_alike(fmt):
     assert sum(order[:2] == ("AIDS", "AIDS") for order in orders) < times / 3
 
 
+def test_columns_called_group():
+    names = ["name", "group", "age", "zip", "sex", "note", "secret", "disease"]
+    table, roles = people().rename_columns(names), schema(other=["group"])
+    assert "group" in made(table=table, roles=roles).tables["release"].column_names
+    with pytest.raises(SchemaError, match="'group'"):
+        made("bucketized", table=table, roles=roles)
+    for name in ("group", "count"):
+        plain = pa.table({"age": [1, 1], name: ["s", "t"]})
+        roles = fk.Schema(quasi_identifiers=["age"], sensitive=name)
+        with pytest.raises(SchemaError, match="must not be called"):
+            made("bucketized", table=plain, roles=roles)
+
+
 # ---- the generator -----------------------------------------------------------------------------
 
 

@@ -15,10 +15,9 @@ from foreknow.leaves import LEAVES
 ROOT = Path(__file__).parents[2]
 # Tests of the trunk and of the judge that run by night for each leaf, in under a minute each.
 TRUNK = """
-audits/test_audit audits/test_audit audits/test_audit judge/test_certificate judge/test_gauges
-judge/test_verifier frames/test_counts prepare/test_prepare prepare/test_prepare
-policies/test_policy publishing/test_publishing structure/test_seams cli/test_cli_verify
-adversaries/test_facts
+adversaries/test_facts audits/test_audit cli/test_cli_verify frames/test_counts
+judge/test_certificate judge/test_gauges judge/test_verifier policies/test_policy
+prepare/test_prepare publishing/test_publishing structure/test_seams
 """
 # What is left is imported, and does the main job from a table to a verified release.
 WORKS = """

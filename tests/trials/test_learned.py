@@ -287,6 +287,11 @@ def test_unlearnable_releases_are_refused(by, said):
         fk.Learned(by).disclosure(release_of([("xy", "ab")]))
 
 
+def test_counts_have_no_columns():
+    with pytest.raises(fk.InputError, match="give a Release with these columns"):
+        fk.Learned(["kind"]).disclosure(release_of([("xy", "ab")]).counts)
+
+
 # ---- trials of numbers to within so much, of one of several columns ------------------------------
 
 

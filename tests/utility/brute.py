@@ -1,13 +1,63 @@
 """Answers to count queries from the definitions: plain Python, over all people and all boxes."""
 
-import numpy as np
+from fractions import Fraction
 
+import numpy as np
+from tests.methods.tables import interval_path, mask_path, tree_path
+
+PATHS = {"tree": tree_path, "interval": interval_path, "mask": mask_path}
+DEPTH = 3
 RANKS = {"low": 0, "middle": 1, "high": 2}
 LEAVES = "abcdefgh"
 
 
+def queries_of(drawn):
+    """The queries as sets of values: one per attribute that is asked about, and the sensitive."""
+    found = []
+    for q in range(len(drawn)):
+        sets = [
+            {v for v, wanted in zip(attribute.domain, asked[:, q], strict=True) if wanted}
+            for attribute, asked in zip(drawn.attributes, drawn.asked_values, strict=True)
+        ]
+        found.append((sets, drawn.values[:, q]))
+    return found
+
+
+def true_answer(rows, sensitive, sets, wanted):
+    return sum(
+        all(value in allowed for value, allowed in zip(row, sets, strict=True)) and held in wanted
+        for row, held in zip(rows, sensitive, strict=True)
+    )
+
+
 def members(groups):
     return [[i for i, g in enumerate(groups) if g == group] for group in sorted(set(groups))]
+
+
+def bucketized_answer(rows, sensitive, groups, sets, wanted):
+    """Each of the people who match has each value of the bag with the same chance."""
+    total = Fraction(0)
+    for group in members(groups):
+        matching = sum(
+            all(v in allowed for v, allowed in zip(rows[i], sets, strict=True)) for i in group
+        )
+        total += matching * Fraction(sum(sensitive[i] in wanted for i in group), len(group))
+    return total
+
+
+def generalized_answer(boxes, sensitive, groups, wishes, wanted):
+    """Each person is anywhere in their group's box with the same chance.
+
+    A box has a list of pieces per attribute, a wish of a query as well: ranges of whole numbers,
+    and None for a missing value.
+    """
+    total = Fraction(0)
+    for group, box in zip(members(groups), boxes, strict=True):
+        share = Fraction(1)
+        for pieces, wish in zip(box, wishes, strict=True):
+            share *= Fraction(common(pieces, wish), common(pieces, pieces))
+        total += share * sum(sensitive[i] in wanted for i in group)
+    return total
 
 
 def common(pieces, others):
@@ -18,6 +68,54 @@ def common(pieces, others):
             if piece is not None and other is not None:
                 total += max(0, min(piece.stop, other.stop) - max(piece.start, other.start))
     return total
+
+
+def wish_of(kind, asked, domain):
+    """What a query asks for: values, and what lies between those that are next to each other."""
+    where = place(kind, domain)
+    found = [None] * (None in asked)
+    run = []
+    for value in sorted((v for v in domain if v is not None), key=where):
+        if value in asked:
+            run.append(where(value))
+        elif run:
+            found.append(range(run[0], run[-1] + 1))
+            run = []
+    return found + ([range(run[0], run[-1] + 1)] if run else [])
+
+
+def box_of(kind, values, domain, floor=0, style=None):
+    """What a group's label covers: all that could be meant, whether it occurs or not."""
+    kind_of = kind.name
+    style = style or ("hierarchy" if kind_of in PATHS else "set" if kind_of == "text" else "range")
+    where = place(kind, domain)
+    known = [where(v) for v in domain if v is not None]
+    least, most = min(known), max(known)
+    everything = [range(least, most + 1), *([None] * (None in domain))]
+    if style == "hierarchy":
+        for level in range(floor, DEPTH + 1):
+            nodes = {path_of(kind_of, value)[level] for value in values}
+            if len(nodes) > 1:
+                continue
+            if level == DEPTH:
+                return everything
+            if None in values:
+                return [None]
+            return [
+                range(step, step + 1)
+                for step in range(least, most + 1)
+                if path_of(kind_of, at(kind_of, step, domain))[level] in nodes
+            ]
+        raise AssertionError("no top")
+    if floor >= (DEPTH if kind_of in PATHS else 1):
+        return everything
+    if style == "set":
+        if set(values) == set(domain):
+            return everything
+        return [None if v is None else range(where(v), where(v) + 1) for v in values]
+    inside = [where(v) for v in values if v is not None]
+    found = [None] * (None in values)
+    return found + ([range(min(inside), max(inside) + 1)] if inside else [])
 
 
 def place(kind, domain):
@@ -43,6 +141,15 @@ def at(kind_of, step, domain):
     if kind_of == "mask":
         return sorted(v for v in domain if v is not None)[step]
     return LEAVES[step] if kind_of == "tree" else step
+
+
+def path_of(kind_of, value):
+    """A value and what is above it."""
+    if value is None:
+        return (None, *(("(null)",) * (DEPTH - 1)), "*")
+    above = PATHS[kind_of](value)
+    # One label may stand for different things at different levels.
+    return (value, *((level, label) for level, label in enumerate(above[:-1])), "*")
 
 
 def members_of(covers):

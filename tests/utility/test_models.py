@@ -1,7 +1,9 @@
 """Models on a release against other libraries, and reports of utility."""
 
 import io
+import math
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -10,6 +12,7 @@ import pytest
 from rich.console import Console
 from tests.cli.conftest import desk as desk
 from tests.cli.desk import LABELS
+from tests.examples import NIGHTLY
 from tests.people import made, schema, short_report
 from tests.people import people as people_report
 
@@ -71,6 +74,98 @@ def hospital(tmp_path_factory):
     return table, made, microdata, folder
 
 
+# ---- models, by other libraries ------------------------------------------------------------------
+
+
+def three(own):
+    return [own.raw, own.middles, own.drawn]
+
+
+def terms_of(table, raw, age="age"):
+    columns = [(table[age] - raw["age"].mean()) / raw["age"].std(ddof=0), table["sex"] == "f"]
+    columns.append((table["weight"] - raw["weight"].mean()) / raw["weight"].std(ddof=0))
+    return np.column_stack(columns).astype(float)
+
+
+def ways_of(raw, folder, seeds):
+    """The tables of each way to read a release, and what their column of ages is called."""
+    draws = [(fk.draw(folder, seed=seed), "age") for seed in seeds]
+    return [[(raw, "age")], [(fk.read_release(folder), "age_middle")], draws]
+
+
+def test_logistic_regressions_match_newton(hospital):
+    from sklearn.metrics import roc_auc_score
+
+    raw, made, microdata, folder = hospital
+    fit = kinds(modelled(made, microdata, ["d=hypertension"], draws=3, seed=7))["logistic"]
+    x, truth = terms_of(raw, raw), (raw["d"] == "hypertension").to_numpy()
+    scores, coefficients = [], []
+    for tables in ways_of(raw, folder, (7, 8, 9)):
+        betas = [
+            logistic(terms_of(table, raw, age), (table["d"] == "hypertension").to_numpy(float))
+            for table, age in tables
+        ]
+        coefficients.append(np.mean(betas, axis=0)[1:])
+        scores.append(np.mean([roc_auc_score(truth, x @ beta[1:]) for beta in betas]))
+    assert three(fit.score) == pytest.approx(scores, abs=1e-4)
+    assert fit.score.usual == fit.score.middles != fit.score.drawn  # as a researcher reports it
+    spreads = [f"{raw[name].std(ddof=0):.3g}" for name in ("age", "weight")]
+    wanted = [f"age, per {spreads[0]}", "sex = f", f"weight, per {spreads[1]}"]
+    assert [own.of for own in fit.coefficients] == wanted
+    for at, own in enumerate(fit.coefficients):
+        assert three(own) == pytest.approx([beta[at] for beta in coefficients], abs=2e-3)
+
+
+def test_linear_regressions_match_numpy(hospital):
+    from sklearn.metrics import r2_score
+
+    raw, made, microdata, folder = hospital
+    fit = kinds(modelled(made, microdata, ["weight"], draws=2))["linear"]
+
+    def terms(table, age="age"):
+        return np.column_stack([np.ones(len(table)), terms_of(table, raw, age)[:, :2]])
+
+    def solved(table, age):
+        return np.linalg.lstsq(terms(table, age), table["weight"].to_numpy(), rcond=None)[0]
+
+    ways = [[solved(*own) for own in tables] for tables in ways_of(raw, folder, (0, 1))]
+    x, spread = terms(raw), raw["weight"].std(ddof=0)
+    scores = [np.mean([r2_score(raw["weight"], x @ beta) for beta in own]) for own in ways]
+    assert (fit.measure, fit.baseline) == ("R²", 0)
+    assert three(fit.score) == pytest.approx(scores)
+    for at, own in enumerate(fit.coefficients, 1):
+        assert three(own) == pytest.approx([np.mean([b[at] for b in beta]) for beta in ways])
+    first = x @ ways[0][0]
+    far = [np.mean([np.abs(x @ beta - first).mean() / spread for beta in own]) for own in ways]
+    assert three(fit.apart) == pytest.approx(far, abs=1e-12)
+
+
+def test_means_of_groups_match_pandas(hospital):
+    raw, made, microdata, folder = hospital
+    found = modelled(made, microdata, draws=2)
+    draws = [fk.draw(folder, seed=seed) for seed in (0, 1)]
+    read = fk.read_release(folder)
+    edges = np.unique(np.quantile(raw["age"], [0.2, 0.4, 0.6, 0.8], method="inverted_cdf"))
+    own = table_of(found, "d", "age")
+    assert (own.columns, own.rows) == (("d", "age"), ("hypertension", "flu", "cold"))
+    assert (own.values[0], own.values[-1]) == (f"under {edges[0]}", f"{edges[-1]} or more")
+    assert own.misplaced.raw == 0
+    both = table_of(found, "age", "weight")
+    assert both.measure == "r"
+    correlation = read["age_middle"].corr(read["weight"])
+    assert both.association.middles == pytest.approx(correlation)
+    mean = next(each for each in found.groups if each.group == "d = flu")
+    wanted = [
+        raw[raw.d == "flu"]["age"].mean(),
+        read[read.d == "flu"]["age_middle"].mean(),
+        np.mean([each[each.d == "flu"]["age"].mean() for each in draws]),
+    ]
+    assert mean.of == "mean of age"
+    assert three(mean) == pytest.approx(wanted)
+    share = next(each for each in found.groups if each.group == "sex = f")
+    assert share.raw == pytest.approx((raw[raw.sex == "f"]["d"] == "hypertension").mean())
+
+
 # ---- cross tables, by hand -----------------------------------------------------------------------
 
 
@@ -94,6 +189,97 @@ def cells(columns, names, edges, raw):
 
 def same(found, wanted):
     return found is None if wanted is None else found == pytest.approx(wanted, abs=1e-9)
+
+
+def random_table(rng):
+    n = int(rng.integers(8, 40))
+
+    def gaps(values):
+        share = rng.choice([0, 0.2])
+        return [None if rng.random() < share else value for value in values]
+
+    return {
+        "n": gaps(rng.integers(0, int(rng.integers(4, 30)), n).tolist()),
+        "t": gaps(rng.choice(list("abc"), n).tolist()),
+        "x": rng.normal(0, 1, n).round(1).tolist(),
+        "d": rng.choice(["v", "w", "w"], n).tolist(),
+    }
+
+
+def bands(numbers):
+    """Fifths of the people, by counting."""
+    known = sorted(number for number in numbers if number is not None)
+    edges = []
+    for fifth in range(1, 5):
+        number = known[max(0, math.ceil(fifth * len(known) / 5) - 1)]
+        if number > known[0] and number not in edges:
+            edges.append(number)
+    return edges or [min(number for number in known if number > known[0])]
+
+
+def cramer(counted):
+    counted = {key: many for key, many in counted.items() if None not in key}
+    rows, values = ({key[i] for key in counted} for i in range(2))
+    if min(len(rows), len(values)) < 2:
+        return None
+    total = sum(counted.values())
+    squared = Fraction(0)
+    for row in rows:
+        for value in values:
+            of_row = sum(many for key, many in counted.items() if key[0] == row)
+            of_value = sum(many for key, many in counted.items() if key[1] == value)
+            expected = Fraction(of_row * of_value) / Fraction(total)
+            squared += (Fraction(counted.get((row, value), 0)) - expected) ** 2 / expected
+    return math.sqrt(squared / total / (min(len(rows), len(values)) - 1))
+
+
+def correlation(a, b):
+    pairs = zip(a, b, strict=True)
+    pairs = [pair for pair in pairs if not any(x is None or isinstance(x, str) for x in pair)]
+    if len(pairs) < 2 or min(len(set(own)) for own in zip(*pairs, strict=True)) < 2:
+        return None
+    return np.corrcoef(np.array(pairs).T)[0, 1]
+
+
+@pytest.mark.parametrize("seed", range(500 if NIGHTLY else 8))
+def test_cross_tables_match_counting(seed, tmp_path):
+    columns = random_table(np.random.default_rng(seed))
+    raw = pa.table({**columns, "n": pa.array(columns["n"], pa.int64())})
+    schema = {"quasi_identifiers": ["n", "t"], "other": ["x"], "sensitive": "d"}
+    policy = fk.Policy.of({"schema": schema, "require": [{"k_anonymity": 3}]})
+    microdata = policy.microdata(raw)
+    try:
+        made = fk.publish(microdata, policy, seed=seed)
+    except (fk.NoSafeRelease, fk.InputError):
+        return
+    made.write(tmp_path / "release")
+    found = modelled(made, microdata, draws=2, seed=seed, by=["n", "t", "x"])
+    draws = [
+        fk.draw(tmp_path / "release", seed=seed + i, library="arrow").to_pydict() for i in (0, 1)
+    ]
+    numeric = {name for name in ("n", "x") if len({*columns[name]} - {None}) > 2}
+    edges = {name: bands(columns[name]) for name in numeric}
+    assert len(found.tables) == 6
+    n = raw.num_rows
+    for own in found.tables:
+        a, b = own.columns
+        counted = cells(columns, own.columns, edges, columns)
+        several = [cells(each, own.columns, edges, columns) for each in draws]
+        off = sum(
+            abs(counted.get(key, 0) - Fraction(sum(e.get(key, 0) for e in several), 2))
+            for key in {*counted, *several[0], *several[1]}
+        )
+        assert own.misplaced.drawn == pytest.approx(float(off / (2 * n)))
+        assert sum(map(sum, own.raw)) == n
+        assert sorted(many for row in own.raw for many in row if many) == sorted(counted.values())
+        if own.measure == "r":
+            assert {a, b} <= numeric
+            figures = [correlation(each[a], each[b]) for each in (columns, *draws)]
+        else:
+            figures = [cramer(each) for each in (counted, *several)]
+        assert same(own.association.raw, figures[0])
+        known = None if None in figures[1:] else sum(figures[1:]) / 2
+        assert same(own.association.drawn, known)
 
 
 # ---- columns of every kind -----------------------------------------------------------------------

@@ -2,6 +2,8 @@
 
 import datetime as dt
 import json
+import math
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -9,9 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import examples
+from tests.methods.tables import cases
+from tests.people import bucketized, generalized
+from tests.utility import brute
 from tests.utility.brute import members_of
 
 import foreknow as fk
+from foreknow import sample
+from foreknow.publishing.tables import group_ids
+from foreknow.utility import queries as answering
 from foreknow.utility.queries import draw_queries
 from foreknow.utility.value_positions import (
     codes_of_texts,
@@ -22,6 +30,211 @@ from foreknow.utility.value_positions import (
 from foreknow_judge.errors import DataError
 
 # ---- answers -------------------------------------------------------------------------------------
+
+
+FORMS = ["generalized", "bucketized"]
+
+
+@st.composite
+def grouped(draw):
+    """A case without a column that is missing everywhere, its groups, and how to ask and write."""
+
+    def is_asked_about(case):
+        return all(any(v is not None for v in column) for column in zip(*case.rows, strict=True))
+
+    case = draw(cases().filter(is_asked_about))
+    size = len(case.rows)
+    groups = draw(st.lists(st.integers(0, 3), min_size=size, max_size=size))
+    used = sorted(set(groups))
+    groups = [used.index(g) for g in groups]
+    styles, floors = {}, {}
+    for name, kind in zip(case.names, case.kinds, strict=True):
+        possible = ["set", None] + ["range"] * (kind.name != "text")
+        style = draw(st.sampled_from(possible + ["hierarchy"] * (kind.name in brute.PATHS)))
+        if style is not None:
+            styles[name] = style
+        if draw(st.booleans()):
+            levels = st.lists(st.integers(0, 3), min_size=len(used), max_size=len(used))
+            top = 3 if kind.name in brute.PATHS else 1
+            floors[name] = np.minimum(np.array(draw(levels)), top)
+    asking = {
+        "queries": draw(st.integers(1, 6)),
+        "predicates": draw(st.integers(1, len(case.kinds))),
+        "selectivity": draw(st.sampled_from([0.01, 0.05, 0.3, 0.9, 1.0])),
+        "ranges": draw(st.booleans()),
+        "seed": draw(st.integers(0, 999)),
+    }
+    return case, groups, styles, floors, asking
+
+
+def boxes_of(case, groups, styles, floors):
+    found = []
+    for g, group in enumerate(brute.members(groups)):
+        box = []
+        for a, (name, kind) in enumerate(zip(case.names, case.kinds, strict=True)):
+            domain = list(dict.fromkeys(row[a] for row in case.rows))
+            floor = int(floors[name][g]) if name in floors else 0
+            values = {case.rows[i][a] for i in group}
+            box.append(brute.box_of(kind, values, domain, floor, styles.get(name)))
+        found.append(box)
+    return found
+
+
+def releases(microdata, groups, styles, floors, seed):
+    """The same groups as tables that are published, in both forms."""
+    random, n_groups = np.random.default_rng(seed), int(groups.max()) + 1
+    table = generalized(microdata, groups, n_groups, styles, random, floors)["release"]
+    names = [attribute.name for attribute in microdata.attributes]
+    yield fk.Release.from_generalized(table, quasi_identifiers=names, sensitive="disease")
+    both = bucketized(microdata, groups, group_ids(n_groups, random), random)
+    yield fk.Release.from_bucketized(both["sensitive"], sensitive="disease", people=both["people"])
+
+
+@examples(300, deadline=None)
+@given(grouped(), st.sampled_from([0.005, 0.5]))
+def test_answers_match_enumeration(drawn, delta):
+    """Also of what is published; half of them in many small blocks."""
+    case, groups, styles, floors, asking = drawn
+    microdata = case.microdata()
+    boxes = boxes_of(case, groups, styles, floors)
+    exact, boxed, bucketed = [], [], []
+    domains = [list(dict.fromkeys(column)) for column in zip(*case.rows, strict=True)]
+    for sets, chosen in brute.queries_of(draw_queries(microdata, **asking)):
+        wanted = {v for v, yes in zip(microdata.values, chosen, strict=True) if yes}
+        exact.append(brute.true_answer(case.rows, case.held, sets, wanted))
+        wishes = list(map(brute.wish_of, case.kinds, sets, domains))
+        boxed.append(float(brute.generalized_answer(boxes, case.held, groups, wishes, wanted)))
+        people = case.rows, case.held, groups
+        bucketed.append(float(brute.bucketized_answer(*people, sets, wanted)))
+    groups = np.array(groups)
+    tables = releases(microdata, groups, styles, floors, asking["seed"])
+    with pytest.MonkeyPatch.context() as patch:
+        if asking["seed"] % 2:
+            patch.setattr(answering, "_BLOCK", 2)
+            patch.setattr(answering, "_QUERIES", 2)
+        for form, wanted, release in zip(FORMS, (boxed, bucketed), tables, strict=True):
+            how = {**asking, "delta": delta, "labels": styles if form == FORMS[0] else {}}
+            own = fk.query_error_of_groups(microdata, groups, form, floors=floors, **how)
+            for found in (own, fk.query_error(release, microdata, **how)):
+                assert (found.form, found.exact.tolist()) == (form, exact)
+                assert found.estimated == pytest.approx(wanted, abs=1e-9)
+                least = delta * len(case.rows)
+                pairs = zip(exact, wanted, strict=True)
+                errors = [abs(a - b) / max(a, least) for a, b in pairs]
+                assert found.relative == pytest.approx(errors, abs=1e-6)
+                assert found.average == pytest.approx(sum(errors) / len(errors), abs=1e-6)
+
+
+PEOPLE = st.tuples(
+    st.integers(0, 4), st.lists(st.sampled_from("STU"), max_size=3), st.integers(0, 2)
+)
+
+
+@examples(300, deadline=None)
+@given(
+    people=st.lists(PEOPLE, min_size=1, max_size=8).filter(lambda own: any(v for _, v, _ in own)),
+    form=st.sampled_from(FORMS),
+    seed=st.integers(0, 99),
+)
+def test_occurrences_of_values_are_counted(people, form, seed):
+    values = pa.array([v for _, v, _ in people], pa.list_(pa.string()))
+    table = pa.table({"age": pa.array([age for age, _, _ in people]), "disease": values})
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease", semantics="multiset")
+    microdata = fk.Microdata(table, schema)
+    groups = [group for _, _, group in people]
+    asking = {"queries": 5, "selectivity": 0.3, "seed": seed}
+    found = fk.query_error_of_groups(microdata, np.array(groups), form, **asking)
+    exact, estimated = [], []
+    ages = {age for age, _, _ in people}
+    for (asked,), chosen in brute.queries_of(draw_queries(microdata, **asking)):
+        wanted = {v for v, yes in zip(microdata.values, chosen, strict=True) if yes}
+        exact.append(sum(v in wanted for age, bag, _ in people if age in asked for v in bag))
+        total = 0
+        for group in brute.members(groups):
+            own = [people[i][0] for i in group]
+            if form == "bucketized":
+                share = sum(age in asked for age in own) / len(own)
+            else:  # who asks for neighbours asks for what lies between them
+                box = range(min(own), max(own) + 1)
+                share = sum(is_asked(age, asked, ages) for age in box) / len(box)
+            total += share * sum(v in wanted for i in group for v in people[i][1])
+        estimated.append(total)
+    assert found.exact.tolist() == exact
+    assert found.estimated == pytest.approx(estimated)
+
+
+def is_asked(age, asked, ages):
+    """Whether an age, one that occurs or not, is asked for."""
+    if age in ages:
+        return age in asked
+    below, above = max(a for a in ages if a < age), min(a for a in ages if a > age)
+    return below in asked and above in asked
+
+
+def test_overall_counts_are_a_baseline():
+    """Recomputed: the share of the ages in between that a query asks for, times its values."""
+    ages, values = [20, 21, 25, 39, 39, 30], ["x", "y", "x", "x", "z", "y"]
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="d")
+    microdata = fk.Microdata(pa.table({"age": ages, "d": values}), schema)
+    policy = fk.Policy([fk.Requirement(fk.Facts(), 1)])
+    made = fk.publish(microdata, policy, labels={"age": "exact"})
+    found = fk.query_error(made, microdata, queries=200, selectivity=0.2)
+    wanted = []
+    for (asked,), chosen in brute.queries_of(draw_queries(microdata, queries=200, selectivity=0.2)):
+        some = [v for v, yes in zip(microdata.values, chosen, strict=True) if yes]
+        share = (max(asked) - min(asked) + 1) / (39 - 20 + 1)
+        wanted.append(float(share) * sum(values.count(value) for value in some))
+    assert found.overall.tolist() == pytest.approx(wanted)
+    baseline = found.baseline
+    assert baseline.estimated.tolist() == found.overall.tolist()
+    assert baseline.baseline is None
+    assert baseline.average > found.average > 0
+    assert found.to_dict()["overall_counts"]["average"] == baseline.average
+
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_page_shows_median_errors():
+    policy = fk.Policy.load(sample.policy_path())
+    raw, found = fk.Microdata(sample.table_path(), policy.schema), []
+    for method in (fk.Mondrian(), fk.FullDomain()):
+        groups = method.partition(raw, policy)
+        for form in FORMS:
+            error = fk.query_error_of_groups(raw, groups, form, predicates=2)
+            found.append(f"{error.median:.1%}")
+    said = (
+        "about two quasi-identifiers are off by {} generalized and {} bucketized (median, "
+        "Mondrian), by {} and {} (FullDomain)."
+    )
+    assert said.format(*found) in (DOCS / "decide" / "method.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("shown", "unlinked"),
+    [
+        ("nothing", []),
+        ("`ward`", ["ward"]),
+        ("`charges`", ["charges"]),
+        ("`charges` and `ward`", ["charges", "ward"]),
+    ],
+)
+def test_page_shows_costs_of_links(shown, unlinked):
+    schema = fk.Policy.load(sample.policy_path()).schema.to_dict()
+    schema |= {"sensitive": ["diagnosis", "charges"], "other": ["ward"]}
+    known = [] if "ward" in unlinked else ["ward"]  # a shuffled column says nothing of a row
+    limits = [
+        {"sensitive": "diagnosis", "facts": {"l": 1}, "below": "1/2"},
+        {"sensitive": "charges", "facts": {"l": 1}, "below": "1/2", "knowing": known},
+    ]
+    tables = {"schema": schema, "require": limits, "publish": {"unlinked": unlinked}}
+    policy = fk.Policy.from_dict(tables, Path(sample.policy_path()).parent)
+    raw = fk.Microdata(sample.table_path(), policy.schema)
+    worth = fk.utility_report(fk.publish(raw, policy, seed=1), raw)
+    figures = [f"{worth.utility.ncp[name]:.0%}" for name in ("age", "zip", "admitted", "marital")]
+    row = [shown, worth.utility.groups, f"{worth.errors[-1].median:.1%}", *figures]
+    page = (DOCS / "do" / "several-columns.md").read_text("utf-8")
+    assert f"| {' | '.join(map(str, row))} |" in page.splitlines()
 
 
 def test_unknown_columns_are_refused():
@@ -47,6 +260,53 @@ def test_unknown_columns_are_refused():
 
 
 # ---- what may be asked ---------------------------------------------------------------------------
+
+
+@examples(300, deadline=None)
+@given(
+    case=cases(),
+    selectivity=st.sampled_from([0.001, 0.05, 0.25, 0.81, 1.0]),
+    ranges=st.booleans(),
+    data=st.data(),
+)
+def test_queries_have_their_width(case, selectivity, ranges, data):
+    names = data.draw(st.lists(st.sampled_from(case.names), min_size=1, unique=True))
+    predicates = data.draw(st.integers(1, len(names)))
+    microdata = case.microdata()
+    known = {a.name: a for a in microdata.attributes}
+    asking = {"queries": 20, "attributes": names, "predicates": predicates}
+    asking |= {"selectivity": selectivity, "ranges": ranges}
+    if any(known[name].domain == [None] for name in names):
+        with pytest.raises(DataError, match="missing everywhere"):
+            draw_queries(microdata, **asking)
+        return
+    drawn = draw_queries(microdata, **asking)
+    assert [attribute.name for attribute in drawn.attributes] == names
+    share = selectivity ** (1 / (predicates + 1))
+
+    def width(size):
+        return max(1, math.ceil(round(size * share, 9)))
+
+    for q in range(20):
+        restricted = 0
+        for attribute, asked in zip(drawn.attributes, drawn.asked_values, strict=True):
+            first = attribute.domain[0] is None
+            size = len(attribute.domain) - first
+            mine = np.flatnonzero(asked[:, q])
+            if len(mine) == len(attribute.domain) and (first or width(size) < size):
+                continue  # not asked about
+            restricted += 1
+            assert len(mine) == width(size)
+            assert not (first and asked[0, q])
+            if ranges and attribute.order == "ordered":
+                assert mine[-1] - mine[0] == len(mine) - 1
+        whole = sum(
+            a.domain[0] is not None and width(len(a.domain)) == len(a.domain)
+            for a in drawn.attributes
+        )
+        assert restricted - whole <= predicates <= restricted
+        assert drawn.values[:, q].sum() == width(len(microdata.values))
+
 
 EVERYBODY = np.zeros(60, dtype=int)
 
