@@ -348,14 +348,14 @@ def certificate_table() -> type[Settings]:
     types = get_type_hints(Certificate, include_extras=True)
     release = _model("Release", types, IN_RELEASE)
     names = [part.name for part in fields(Certificate) if part.name not in IN_RELEASE]
-    other_keys = dict(zip(names, names, strict=True))
+    other_keys = {name: name for name in names}
     head = {"format": (str, ...), "version": (int, ...), "safe": (bool, ...)}
     return _model("Certificate", types, other_keys, **head, release=(release, ...))
 
 
 def bytes_of_certificate(path: Path) -> bytes:
     """The content of a certificate file."""
-    if path.exists() and not path.is_file() and not path.is_dir():
+    if path.exists() and not path.is_file():
         raise CertificateError("not-a-file", path)
     return read_bytes(path, _MOST_BYTES, CertificateError, repr(str(path)))
 

@@ -15,9 +15,9 @@ import shutil
 import stat
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any, NamedTuple
@@ -89,12 +89,32 @@ def opened_database(database: Any) -> Any:
 
 def within_limit() -> dict[str, str]:
     """DuckDB's memory limit: as set, or a third of the address space if that is limited."""
-    if memory_limit is not None:
-        return {"memory_limit": f"{memory_limit}B"}
+    limit = memory_limit or address_space() // 3
+    return {"memory_limit": f"{limit}B"} if limit else {}
+
+
+def address_space() -> int:
+    """The limit on the address space of the process, in bytes; 0 if there is none."""
     if resource is None:
-        return {}
+        return 0
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
-    return {} if soft == resource.RLIM_INFINITY else {"memory_limit": f"{soft // 3}B"}
+    return 0 if soft == resource.RLIM_INFINITY else soft
+
+
+def in_threads(
+    calls: Sequence[Callable[[], Any]], n_threads: int | None = None
+) -> list[Callable[[], Any]]:
+    """Begin calls in threads; return a function for each that waits for its result.
+
+    If the address space is limited, a call runs when its result is asked for: a thread that lacks
+    memory while it starts dies, and `Thread.start` waits for it without end.
+    """
+    if address_space():
+        return [*map(cache, calls)]
+    from concurrent.futures import ThreadPoolExecutor
+
+    threads = ThreadPoolExecutor(n_threads)
+    return [threads.submit(call).result for call in calls]
 
 
 def scratch() -> Path:
@@ -118,8 +138,7 @@ def _close() -> None:
     """Close what is open, and remove the folder; not in a fork of the process that made it."""
     _ending.set()
     for thread in [*_counting]:  # else the DuckDB objects that it holds are reported as leaks
-        if thread.is_alive():  # without memory, it may never have started
-            thread.join(timeout=5)
+        thread.join(timeout=5)
     if _scratch is None or _scratch[0] != os.getpid():
         return
     for connection in [*_connections, *databases.values()]:
@@ -269,7 +288,7 @@ class CsvFile:
         self.path, self.delimiter = path, delimiter
         self.name = name or path.name
         self.stamp = Stamp([path])
-        self._beside: Thread | None = None
+        self._wait: Callable[[], None] = self._count  # until records and fields are counted
         try:
             self.header = self.header_by(delimiter)
         except csv.Error as error:
@@ -297,7 +316,12 @@ class CsvFile:
 
     def relation(self, connection: Any) -> Any:
         """Open it in DuckDB, as texts c0, c1, ...; an empty field is null, and "" an empty text."""
-        self._begin()
+        # Records and fields are counted in a thread, while the engine reads the same file.
+        if self._wait == self._count and not address_space():
+            thread = Thread(target=self._count, daemon=True)
+            thread.start()
+            _counting.add(thread)
+            self._wait = thread.join
         return connection.read_csv(
             literal(self.path),
             header=True,
@@ -316,7 +340,7 @@ class CsvFile:
 
     def check(self, n_rows: int) -> None:
         """Raise `DataError` unless the file has exactly `n_rows` rows and did not change."""
-        self._begin().join()
+        self._wait()
         self.stamp.check()  # first: if the file changed, its counts mean nothing
         shape, name = self._shape, self.name
         if shape.fields != shape.records * len(self.header):
@@ -341,14 +365,6 @@ class CsvFile:
                     "unreadable-file", self.name, problem=f"line {rows.line_num}: {error}"
                 ) from None
         return 1, len(self.header)
-
-    def _begin(self) -> Thread:
-        """Count records and fields in a thread, while the engine reads the same file."""
-        if self._beside is None:
-            self._beside = Thread(target=self._count, daemon=True)
-            _counting.add(self._beside)
-            self._beside.start()
-        return self._beside
 
     def _count(self) -> None:
         with suppress(Exception):  # raised again by `check`

@@ -131,10 +131,8 @@ class _Part(NamedTuple):
         So many values are ruled out. There are odds for each number of people who are known.
         """
         (people, counts), chances, asked = self.shape, self.chances, self.asked
-        ruled_out, numbers_known = (
-            min(ruled_out, len(counts)),
-            [min(n, sum(people)) for n in numbers_known],
-        )
+        ruled_out = min(ruled_out, len(counts))
+        numbers_known = [min(n, sum(people)) for n in numbers_known]
         holders, swaps = np.array([counts]), ~np.eye(len(counts), dtype=bool)[None, values]
         if self.question.united:
             swaps = ~asked[:, None]

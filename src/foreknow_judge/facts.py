@@ -133,10 +133,8 @@ class DistinctProfiles(NamedTuple):
         places = np.flatnonzero(self.value == value)
         places = places[np.argsort(self.group[places], kind="stable")]
         rows = zip(self.group[places].tolist(), self.rows[places].tolist(), strict=True)
-        groups: Iterator[int] = (
-            group for group, row in rows if not is_less(target.least, target.odds(row))
-        )
-        return next(groups)
+        reach = (group for group, row in rows if not is_less(target.least, target.odds(row)))
+        return int(next(reach))
 
 
 def _unbeaten(first: Ints, second: Ints, equal: Sequence[Ints]) -> Ints:

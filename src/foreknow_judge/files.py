@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
@@ -12,7 +13,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from foreknow_judge.counting import Column, Ints
-from foreknow_judge.duckdb_files import CsvFile, Stamp, literal, read_parquet, refuse_large_files
+from foreknow_judge.duckdb_files import (
+    CsvFile,
+    Stamp,
+    in_threads,
+    literal,
+    read_parquet,
+    refuse_large_files,
+)
 from foreknow_judge.errors import CertificateError, DataError
 
 File: TypeAlias = CsvFile | Stamp
@@ -154,10 +162,8 @@ def has_few_texts(file: File | None) -> bool:
 
 def _encoded(columns: Sequence[Any]) -> list[Any]:
     """Columns with the distinct values of each once, and codes."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor() as threads:
-        return [*threads.map(lambda column: column.dictionary_encode("encode"), columns)]
+    calls = [partial(column.dictionary_encode, "encode") for column in columns]
+    return [encoded() for encoded in in_threads(calls)]
 
 
 def _as_printed(connection: Any, encoded: Any, kind: str) -> Column:

@@ -61,9 +61,8 @@ def surest(
             continue
         members = n_able(people, rules)
         for other_rules in counts.keys() - {rules, NO_RULES}:
-            is_ruled_out = (
-                l > 0 and not n_secret[other_rules]
-            )  # the target may have it, and it is ruled out
+            # The target may have the other kind where it is ruled out.
+            is_ruled_out = l > 0 and not n_secret[other_rules]
             if is_ruled_out or any(
                 who.perhaps & other_rules and not who.surely & rules for who, _ in people
             ):

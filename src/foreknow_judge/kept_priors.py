@@ -89,8 +89,6 @@ class KeptPriors:
     def load(cls, path: str | Path) -> KeptPriors:
         """Read the file that `publish` wrote for the owner."""
         path = Path(path)
-        if path.is_dir():
-            raise CertificateError("not-a-file", path)
         content = bytes_of_certificate(path)
         table = parse_certificate(path, content, f"give the {PRIORS} that publish wrote")
         try:

@@ -13,6 +13,7 @@ from foreknow_judge.counting import Bag, Group, GroupBags
 from foreknow_judge.errors import CertificateError, UnsupportedError
 from foreknow_judge.facts import Worst, worst_facts, worst_implications
 from foreknow_judge.impossible import (
+    NO_RULES,
     Cannot,
     ImpossibleCounts,
     JointValue,
@@ -97,12 +98,11 @@ def possible_holders(question: Question) -> ImpossibleCounts | None:
     bags, people = _joint_values(question)
     of_value = {value: kind for value, kind, _ in chain(*bags.values())}
     kinds = {of_value[name] for name in question.members if name in of_value}
-    nothing = RuleSet()
     if len(kinds) > 1:
         raise CertificateError("impossible-in-part", next(iter(question.about)))
     if question.members:
-        of_value |= dict.fromkeys(question.about, nothing.union(*kinds))
-    rules_of = [of_value.get(name, nothing) for name in question.held.names]
+        of_value |= dict.fromkeys(question.about, NO_RULES.union(*kinds))
+    rules_of = [of_value.get(name, NO_RULES) for name in question.held.names]
     return ImpossibleCounts([*people.values()], rules_of)
 
 
@@ -123,7 +123,7 @@ def _joint_values(
     for labels, (_, bag) in apart.items():
         for value, count in bag.items():
             row = zip(rules_of, (value, *labels[n:]), strict=True)
-            kind = RuleSet().union(*(rules_of_text.get(text, ()) for rules_of_text, text in row))
+            kind = NO_RULES.union(*(rules_of_text.get(text, ()) for rules_of_text, text in row))
             bags[labels[:n]].append((value, kind, count))
     attributes = [name for name in rules.columns() if name in release.of_people]
     people = people_with(release, attributes, question.columns)

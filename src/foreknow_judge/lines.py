@@ -85,10 +85,8 @@ def _verify(options: argparse.Namespace) -> tuple[int, list[str]]:
     path = certificate_path(options.folder)
     certificate, _ = load_certificate(path)
     release = path.parent if options.folder.is_dir() or options.folder == path else options.folder
-    has_none_before = options.after is None
-    verification, problems = judge(
-        certificate, release, None, options.priors, options.population, alone=has_none_before
-    )
+    paths = options.priors, options.population
+    verification, problems = judge(certificate, release, None, *paths, alone=options.after is None)
     if verification is not None and options.after is not None:
         verification, further_problems = judge_after(
             certificate, path.parent, verification, options.after

@@ -147,8 +147,5 @@ too-large | Too large | {what} is too large to be verified exactly
 too-close | Too close | {what} is too close to its limit to be verified
 not-enough-memory | Not enough memory | not enough memory for {what} | use a machine with more, raise the limit on this process if it has one (ulimit -v, --memory), or give fewer columns or rows, Parquet rather than CSV
 '''
-MESSAGES: dict[str, Message] = {}
-for row in _TABLE.splitlines():
-    if row and not row.startswith("#"):
-        code, *parts = row.split(" | ")
-        MESSAGES[code] = Message(*parts)
+_ROWS = [row.split(" | ") for row in _TABLE.splitlines() if row and row[0] != "#"]
+MESSAGES = {code: Message(*parts) for code, *parts in _ROWS}

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, get_args
@@ -24,7 +25,7 @@ from foreknow_judge.counting import (
     distinct,
     sums_at,
 )
-from foreknow_judge.duckdb_files import CsvFile, connect
+from foreknow_judge.duckdb_files import CsvFile, connect, in_threads
 from foreknow_judge.errors import CertificateError, DataError, NotEnoughMemory, short_of_memory
 from foreknow_judge.files import (
     File,
@@ -61,7 +62,7 @@ class Memory:
     # by table and columns
     counted: dict[tuple[str, ...], DistinctRows] = field(default_factory=dict)
     headers: dict[str, list[str]] = field(default_factory=dict)  # as they are written
-    rows_alone: dict[Path, Any] = field(default_factory=dict)  # futures, by Parquet file
+    rows_alone: dict[Path, Any] = field(default_factory=dict)  # functions, by Parquet file
 
 
 @dataclass(frozen=True)
@@ -453,16 +454,15 @@ def _nothing_beside_rows(release: Written, table: str) -> Iterator[None]:
     paths = [] if release.columns is None else paths_of(release.tables[table])
     paths = [path for path in paths if path.suffix == ".parquet"]
     if paths and not checks:
-        from concurrent.futures import ThreadPoolExecutor
-
-        engine, thread = connect(), ThreadPoolExecutor(1)
-        for path in dict.fromkeys(chain(paths, *map(paths_of, release.tables.values()))):
-            checks[path] = thread.submit(holds_rows_alone, engine, path)
+        all_paths = dict.fromkeys(chain(paths, *map(paths_of, release.tables.values())))
+        check = partial(holds_rows_alone, connect())
+        calls = in_threads([partial(check, path) for path in all_paths], 1)
+        checks.update(zip(all_paths, calls, strict=True))
     try:
         yield
     finally:
         for path in paths:
-            if not checks[path].result():
+            if not checks[path]():
                 raise CertificateError("parquet-layout", path.name)
 
 

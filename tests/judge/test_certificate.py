@@ -152,7 +152,8 @@ def test_non_certificates_are_refused(content, said, tmp_path):
 
 
 def test_unreadable_files_are_refused(tmp_path):
-    for path, said in ((tmp_path / "none.json", "does not exist"), (tmp_path, "Is a directory")):
+    folder = "is a pipe, a device or a folder; give a file"
+    for path, said in ((tmp_path / "none.json", "does not exist"), (tmp_path, folder)):
         with pytest.raises(CertificateError, match=said):
             fk.Certificate.load(path)
 

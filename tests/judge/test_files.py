@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 
 import duckdb
 import pyarrow as pa
@@ -324,6 +325,30 @@ def test_parts_are_opened_once(tmp_path):
             assert [path.read_text() for path in opened.values()] == list(map(str, range(300)))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.fixture
+def limited_memory():
+    """A limit on the address space, which is above all that is needed."""
+    resource = pytest.importorskip("resource")
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 45, limits[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, limits)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_no_thread_where_memory_is_limited(tmp_path, suffix, limited_memory, monkeypatch):
+    """A thread that lacks memory while it starts dies, and is waited for without end."""
+    monkeypatch.setattr(Thread, "start", lambda thread: pytest.fail("a thread was started"))
+    table = pa.table({"zip": ["1", "2"] * 18, "disease": ["Flu", "Cold", "Gout"] * 12})
+    policy = {
+        "schema": {"quasi_identifiers": ["zip"], "sensitive": "disease"},
+        "publish": {"format": suffix},
+        "require": [{"facts": {}, "below": "3/4"}],
+    }
+    fk.publish(table, policy, seed=1).write(tmp_path / "out")
+    assert fk.verify(tmp_path / "out").people == 36
 
 
 def test_signed_bytes_are_read(folder, tmp_path, monkeypatch):

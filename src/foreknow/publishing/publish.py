@@ -6,10 +6,9 @@ import logging
 import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import wraps
+from functools import partial, wraps
 from html import escape
 from itertools import chain
 from pathlib import Path
@@ -97,7 +96,7 @@ from foreknow.result import page_of
 from foreknow.settings import known_keys
 from foreknow.wording import in_cases
 from foreknow_judge.certificate import digest_of
-from foreknow_judge.duckdb_files import within_limit
+from foreknow_judge.duckdb_files import in_threads
 from foreknow_judge.errors import CertificateError, InputError, UnsupportedError, memory_for
 from foreknow_judge.file_names import (
     CERTIFICATE,
@@ -952,13 +951,6 @@ def _stop_by_weights(task: _Task, placed: Placed, release: Release) -> None:
                 )
 
 
-def _run_at_once(call: Callable[[bytes], str], key: bytes) -> Future[str]:
-    """The result of a call, as one that came from a thread."""
-    future = Future[str]()
-    future.set_result(call(key))
-    return future
-
-
 def _certified(
     draft: _Draft, values: Mapping[str, Labels] | None = None, earlier: Any = None
 ) -> Publication:
@@ -979,16 +971,13 @@ def _certified(
         notes.append(earlier.note)
         certificate = replace(certificate, after=earlier.said)
     key = secrets.token_hex(32)
-    with ThreadPoolExecutor(1) as executor:
-        # With little memory a thread may die while it starts, and `submit` would wait forever.
-        run = _run_at_once if within_limit() else executor.submit
-        digest = run(task.entries.digest, bytes.fromhex(key))
-        files = draft.tables.tables.filed(format_of(task.options), certificate)
-        written_release = written_of(certificate, files.paths, policy.populations)
-        try:
-            findings = findings_of(written_release, required)
-        except CertificateError as error:
-            raise NoSafeRelease(f"nothing is published that cannot be verified: {error}") from None
+    (digest,) = in_threads([partial(task.entries.digest, bytes.fromhex(key))])
+    files = draft.tables.tables.filed(format_of(task.options), certificate)
+    written_release = written_of(certificate, files.paths, policy.populations)
+    try:
+        findings = findings_of(written_release, required)
+    except CertificateError as error:
+        raise NoSafeRelease(f"nothing is published that cannot be verified: {error}") from None
     if not same_groups(written_release.held, release.counts):
         raise InternalError("the release differs from what was written")
     _refuse_not_safe(findings)
@@ -1005,7 +994,7 @@ def _certified(
     certificate = replace(
         certificate,
         findings=_published(findings, kept_priors),
-        source={**certificate.source, "digest": digest.result()},
+        source={**certificate.source, "digest": digest()},
         notes=tuple(notes),
         scope=for_readers(scope, task.microdata.schema).to_dict(),
     )
