@@ -6,6 +6,7 @@ What it works on comes by its standard input, never by a file, and where that en
 
 from __future__ import annotations
 
+import mmap
 import os
 import pickle
 import queue
@@ -19,9 +20,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from foreknow_judge.errors import InputError
+from foreknow_judge.errors import InputError, memory_for
 
 _START = "import sys; sys.path[:] = {path!r}; from foreknow.workers import serve; serve()"
+_ROOM = 32 << 20  # bytes: the stack of a thread, and what it makes while it starts
 _PATIENCE = 2.0  # seconds in which a process that is told to end may tidy up
 
 
@@ -39,6 +41,19 @@ def cores() -> int:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on this system
         return os.cpu_count() or 1
+
+
+def start(thread: threading.Thread) -> None:
+    """Start a thread; where the address space is limited, only if it has room.
+
+    One that lacks memory while it starts dies, and `Thread.start` waits for it without end.
+    """
+    from foreknow_judge.duckdb_files import address_space  # not for the processes, which are many
+
+    if address_space():
+        with memory_for("another thread"):
+            mmap.mmap(-1, _ROOM).close()
+    thread.start()
 
 
 def side_by_side(
@@ -64,7 +79,7 @@ def side_by_side(
     workers = [_Worker(first, todo, done) for _ in range(min(processes, len(jobs)))]
     try:
         for worker in workers:
-            worker.start()
+            start(worker)
         n_unfinished = len(jobs)
         while n_unfinished and not (stopped is not None and stopped()):
             with suppress(queue.Empty):

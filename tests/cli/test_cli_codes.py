@@ -513,6 +513,31 @@ def test_too_little_memory_fails_cleanly(large):
     assert listing(large) == LEFT
 
 
+NO_ROOM = """
+import resource
+from threading import Thread
+from foreknow.workers import side_by_side, start
+from foreknow_judge.errors import NotEnoughMemory
+
+with open("/proc/self/statm") as file:
+    size = int(file.read().split()[0]) * resource.getpagesize()
+stack, _ = resource.getrlimit(resource.RLIMIT_STACK)
+limit = size + (stack if stack > 0 else 8 << 20) + (8 << 10)  # for the stack, and hardly more
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+for begin in (lambda: start(Thread()), lambda: list(side_by_side(max, 1, [2], 1))):
+    try:
+        begin()
+    except NotEnoughMemory as error:
+        print(str(error).partition(";")[0])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_threads_without_room_are_refused(tmp_path):
+    done = python("-c", NO_ROOM, folder=tmp_path)
+    assert done.stdout.splitlines() == ["not enough memory for another thread"] * 2, done.stderr
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
 @pytest.mark.parametrize("limit", [60_000, 300_000])
 def test_an_address_space_too_small(large, limit):

@@ -42,7 +42,7 @@ from foreknow.report.words import average_text, number, visible
 from foreknow.result import page_of
 from foreknow.settings import known_keys
 from foreknow.toml import from_toml
-from foreknow.workers import Failure, side_by_side
+from foreknow.workers import Failure, side_by_side, start
 from foreknow_judge.errors import InputError
 from foreknow_judge.file_names import MEMBERS, owners_folder
 from foreknow_judge.said import UNLIMITED
@@ -334,7 +334,7 @@ class Press:
             )
             self._stop.clear()
             self._running = threading.Thread(target=self._run, args=(request, order), daemon=True)
-            self._running.start()
+            start(self._running)
         return self.state(name)
 
     def _make_place(self) -> tuple[Path, int]:
