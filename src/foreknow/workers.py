@@ -44,15 +44,12 @@ def cores() -> int:
 
 
 def start(thread: threading.Thread) -> None:
-    """Start a thread; where the address space is limited, only if it has room.
+    """Start a thread; an error if there is no room for it.
 
     One that lacks memory while it starts dies, and `Thread.start` waits for it without end.
     """
-    from foreknow_judge.duckdb_files import address_space  # not for the processes, which are many
-
-    if address_space():
-        with memory_for("another thread"):
-            mmap.mmap(-1, _ROOM).close()
+    with memory_for("another thread"):
+        mmap.mmap(-1, _ROOM).close()
     thread.start()
 
 
@@ -190,7 +187,7 @@ def serve() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a method prints is no answer
     came: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    threading.Thread(target=_receive, args=(came,), daemon=True).start()
+    start(threading.Thread(target=_receive, args=(came,), daemon=True))
     work: Any = None
     while True:
         try:

@@ -338,7 +338,7 @@ def limited_memory():
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_no_thread_where_memory_is_limited(tmp_path, suffix, limited_memory, monkeypatch):
+def test_limited_memory_has_no_threads(tmp_path, suffix, limited_memory, monkeypatch):
     """A thread that lacks memory while it starts dies, and is waited for without end."""
     monkeypatch.setattr(Thread, "start", lambda thread: pytest.fail("a thread was started"))
     table = pa.table({"zip": ["1", "2"] * 18, "disease": ["Flu", "Cold", "Gout"] * 12})

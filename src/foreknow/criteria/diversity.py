@@ -228,7 +228,6 @@ class AlphaK(_OfValues):
     alpha: Number
     k: int
     key: ClassVar[str] = "alpha_k"
-    of_look_alikes: ClassVar[bool] = True  # and not only what is in a group
     settings: ClassVar[Any] = with_examples(CRITERIA["alpha_k"], alpha=0.5, k=5)
 
     def __post_init__(self) -> None:

@@ -64,9 +64,9 @@ class Values:
 
     def _refuse_uncounted_look_alikes(self, layout: Layout) -> None:
         """Refuse to count who looks alike by exact columns where further columns are known."""
-        if layout.people is None or not getattr(self.required.criterion, "of_look_alikes", False):
+        criterion, knowing = self.required.criterion, self.required.knowing
+        if layout.people is None or criterion is None or criterion.of_groups is None:
             return
-        knowing = self.required.knowing
         further = [name for name in layout.people if knowing is None or name in knowing]
         if further:
             raise UnsupportedError(
