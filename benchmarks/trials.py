@@ -1,14 +1,16 @@
-"""What a trial costs: a release of 10,000 people with `[[try]]` beside the same one without.
+"""What trials find of each method, for docs/do/trials.md; and what a trial costs.
 
     python -m benchmarks.trials [--rows 10000] [--runs 3]
 
-Whole commands in turns, and processor seconds. Wanted is at most 2 times the time without; measured
+Costs are those of a release of 10,000 people with `[[try]]` beside the same one without: whole
+commands in turns, and processor seconds. Wanted is at most 2 times the time without; measured
 in November 2026 were 1.7 for large groups, 2.0 for small ones, and 2.3 and 2.6 seconds.
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 import resource
 import statistics
 import subprocess
@@ -20,7 +22,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pc
 
+import foreknow as fk
 from benchmarks.measure import heading, line
+from foreknow import sample
 
 POLICY = """
 [schema]
@@ -45,7 +49,49 @@ below = 0.9
 [publish]
 unlinked = ["cost", "diagnosis"]
 """
+JOBS = "clerk", "cook", "driver", "miner", "nurse"
+DISEASES = "asthma", "burns", "gout", "silicosis", "flu"
 TRY = '\n[[try]]\nlearned = { by = ["age", "sex"] }\n'
+
+
+def workers(share: float, people: int = 3000) -> pa.Table:
+    """People of whom a share has the disease of their job, and the others any of five."""
+    draw = random.Random(1)
+    jobs = [draw.randrange(5) for _ in range(people)]
+    diseases = [job if draw.random() < share else draw.randrange(5) for job in jobs]
+    columns = [JOBS[job] for job in jobs], [DISEASES[disease] for disease in diseases]
+    return pa.table(dict(zip(("job", "disease"), columns, strict=True)))
+
+
+def what_trials_find() -> None:
+    """Print the table of methods: every value is below 40% of a group."""
+    heading("what trials find: people in a group, guessed right, by the groups, surer than 90%")
+    schema = fk.Schema(quasi_identifiers=["job"], sensitive="disease")
+    often, never = fk.Microdata(workers(0.7), schema), fk.Microdata(workers(0), schema)
+    known = fk.Policy.load(sample.policy_path()).needed_schema
+    schema = fk.Schema(
+        identifiers=known.identifiers,
+        person=known.person,
+        quasi_identifiers=known.quasi_identifiers,
+        hierarchies=known.hierarchies,
+        sensitive="diagnosis",
+    )
+    register = fk.Microdata(sample.table_path(), schema)
+    anatomy, suppressing = fk.Anatomy(l=3), fk.FullDomain(suppression=0.05)
+    for name, table, method, form, by in (
+        ("70% by job: Anatomy", often, anatomy, "bucketized", ["job"]),
+        ("nothing by job: Anatomy", never, anatomy, "bucketized", ["job"]),
+        ("sample: Anatomy", register, anatomy, "bucketized", None),
+        ("sample: Mondrian", register, fk.Mondrian(), "generalized", None),
+        ("sample: FullDomain", register, suppressing, "generalized", None),
+        ("sample: FullDomain", register, suppressing, "bucketized", None),
+    ):
+        policy = fk.Policy([fk.Requirement(fk.Facts(), below="0.4")], table.schema)
+        made = fk.publish(table, policy, method=method, form=form, seed=1, learned=False)
+        trial = fk.learned_report(made, by=by, people=table)
+        size = made.counts.n_people / made.counts.n_groups
+        found = f"{size:5.1f} {trial.right:6.1%} {trial.baseline:6.1%} {trial.sure:6,}"
+        print(f"  {f'{name}, {form}':<40}{found}; {trial.sure_and_right:,} rightly")
 
 
 def patients(rows: int) -> pa.Table:
@@ -79,11 +125,12 @@ def seconds(folder: Path, policy: str, out: str) -> float:
 
 
 def main() -> None:
-    """Print the ratios of small and of large groups."""
+    """Print what trials find, and the ratios of small and of large groups."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--runs", type=int, default=3)
     given = parser.parse_args()
+    what_trials_find()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         pc.write_csv(patients(given.rows), folder / "patients.csv")
