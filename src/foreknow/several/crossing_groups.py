@@ -78,7 +78,7 @@ class CrossedGroups:
 
     @property
     def settled(self) -> NDArray[np.bool_]:
-        """Which cells differences settle; of three releases and more, perhaps not all."""
+        """True for each cell that differences settle; with three releases, perhaps not for all."""
         is_settled = np.zeros(len(self.groups), dtype=bool)
         for settling_round in self.rounds:
             is_settled[settling_round.cells] = True
@@ -178,7 +178,7 @@ class _Bags:
         return cls(keys, counts[order].copy(), offsets, n_values)
 
     def entries(self, groups: IntArray) -> tuple[IntArray, IntArray]:
-        """Where the bags of some groups are, one after the other, and where each begins."""
+        """The places of the entries of some groups, in a row, and the start of each group in it."""
         return ranges(self.offsets[groups], self.offsets[groups + 1])
 
     def codes(self, entries: IntArray) -> IntArray:
@@ -222,7 +222,7 @@ class _Bags:
         return of_cell, codes, counts
 
     def _places(self, groups: IntArray, codes: IntArray) -> IntArray:
-        """Where values of groups are; one beyond all where there is no group, -1 no such value."""
+        """The places of values of groups; one beyond all for no group, -1 for no such value."""
         wanted_keys = groups * self.n_values + codes
         positions = np.minimum(np.searchsorted(self.keys, wanted_keys), len(self.keys) - 1)
         positions[self.keys[positions] != wanted_keys] = -1

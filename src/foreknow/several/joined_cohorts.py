@@ -23,7 +23,7 @@ COHORT = "cohort"  # a column beside those that make a group: which release show
 
 
 def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
-    """All their groups, each called by its release; nobody is in two of them.
+    """Put releases of different people together: the groups of all, each with its release.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ _PLAIN = Schema(quasi_identifiers=["?"], sensitive="??")
 
 
 class Part(NamedTuple):
-    """One of the releases."""
+    """A release that is joined with others, and its members."""
 
     name: str
     release: Release
@@ -399,7 +399,7 @@ def _as_cells(parts: Sequence[Part], cells: CrossedGroups) -> Release:
 
 
 def _beside(release: Release, columns: Sequence[str]) -> GroupCounts:
-    """Its counts, each value together with what is published beside it."""
+    """The counts of a release, each value together with what is published beside it."""
     counts = release.counts
     if not columns:
         return counts

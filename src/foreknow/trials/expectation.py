@@ -144,7 +144,7 @@ class CaseLayout:
 
     @property
     def balanced(self) -> NDArray[np.bool_]:
-        """Which cases are beyond reach."""
+        """True for each case that is beyond reach of exact counting."""
         mask = np.zeros(self.cases.n_groups, dtype=bool)
         mask[self._parts[2]] = True
         return mask

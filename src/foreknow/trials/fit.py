@@ -155,7 +155,7 @@ class Fit:
         return self.taught_by_others(self.layout.expected(self.of_cells, weighed=False).posteriors)
 
     def taught_by_others(self, posteriors: FloatArray) -> FloatArray:
-        """The same, by the posteriors of the chances of cells."""
+        """The chance that all other groups teach, by cell, from the posteriors of cells."""
         layout = self.layout
         others_amount = self.amounts[layout.signature, layout.value] - layout.people * posteriors
         n_others = np.maximum(self.people[layout.signature] - layout.people, 0)
@@ -277,7 +277,7 @@ class _Climb:
 
 
 def _extrapolated(zero: FloatArray, once: FloatArray, twice: FloatArray) -> FloatArray:
-    """Where two steps lead to, if they go on as they do."""
+    """The chances that follow from two steps, if these go on as they do."""
     first, second = once - zero, twice - 2 * once + zero
     bend = float(np.sqrt((second**2).sum()))
     length = 1.0 if bend == 0 else max(1.0, float(np.sqrt((first**2).sum())) / bend)

@@ -146,10 +146,10 @@ class Learned:
         return max(learnings(sight, self.by), key=lambda learning: learning.predicts).disclosures()
 
     def chances(self, release: HasCounts) -> None:
-        """Not counted: a trial says how many were guessed."""
+        """None: a trial says how many were guessed."""
 
     def monotone(self, semantics: Semantics = "single") -> bool:
-        """Never: what can be learned depends on all groups."""
+        """Never true: what can be learned depends on all groups."""
         return False
 
     @classmethod
@@ -526,8 +526,8 @@ def learned_beside(
 ) -> Trial | None:
     """The best trial by one column, or by the two best columns together.
 
-    The same with what is said `apart`, such as the cohort, where something is.
-    None where nothing is known of people beside their groups, or the groups are too few.
+    With columns `apart`, such as the cohort, the two best are also tried together with these. None
+    where nothing is known of people beside their groups, or the groups are too few.
     """
     undivided = _seen_by(release, (), sensitive)
     counts = counts_of(undivided)
@@ -540,14 +540,8 @@ def learned_beside(
     held_signatures = cache(lambda by: some_of(_seen_by(release, by, sensitive)).held(by))
 
     def tried(by: tuple[str, ...], effort: Effort) -> Trial:
-        return _trial(
-            some_of(_seen_by(release, by, sensitive)),
-            by,
-            limit,
-            secret_values,
-            held_signatures(by),
-            effort,
-        )
+        sample = some_of(_seen_by(release, by, sensitive))
+        return _trial(sample, by, limit, secret_values, held_signatures(by), effort)
 
     try:
         telling = tuple(sorted(known_names, key=lambda name: -tried((name,), "look").right)[:2])
@@ -643,7 +637,7 @@ class _Some:
         return self._release.held(by) if isinstance(self._release, Sight) else None
 
     def signatures(self, attributes: Sequence[str]) -> Signatures:
-        """Those of these groups."""
+        """The signatures of these groups."""
         signatures: Signatures = self._release.signatures(attributes)
         if not self._has_others:
             return signatures

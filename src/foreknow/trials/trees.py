@@ -84,7 +84,7 @@ class Forest(NamedTuple):
         least: float,
         random: np.random.Generator,
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which nodes are divided, and which members then go to the left.
+        """Masks of the nodes that are divided, and of the members that then go to the left.
 
         Of some columns that vary, each cut at random, the best is taken that leaves enough people
         on both sides.

@@ -94,7 +94,7 @@ class _Bounds(NamedTuple):
     high: IntArray
 
     def take(self, blocks: IntArray) -> _Bounds:
-        """Those of some blocks."""
+        """The bounds of some blocks."""
         return _Bounds(*(part[blocks] for part in self))
 
 

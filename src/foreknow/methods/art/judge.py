@@ -29,7 +29,7 @@ _SCALINGS, _MANY_SCALINGS = 10, 60
 
 
 def safe_lists(problem: ArtProblem, groups: Sequence[IntArray]) -> NDArray[np.bool_]:
-    """Whether each group, given by its people, keeps all limits."""
+    """True for each group, given by its people, that keeps all limits."""
     if not groups:
         return np.zeros(0, dtype=bool)
     people = np.concatenate(groups)
@@ -40,7 +40,7 @@ def safe_lists(problem: ArtProblem, groups: Sequence[IntArray]) -> NDArray[np.bo
 
 
 def safe_bags(problem: ArtProblem, bags: Sequence[tuple[int, ...]]) -> list[bool]:
-    """Whether each group, given by its sorted keys, keeps all limits; like ones are judged once."""
+    """True for each group, given by its sorted keys, that keeps all limits; each is judged once."""
     verdict_of = problem.judged
     new = [bag for bag in dict.fromkeys(bags) if bag not in verdict_of]
     if new:
@@ -54,7 +54,7 @@ def safe_bags(problem: ArtProblem, bags: Sequence[tuple[int, ...]]) -> list[bool
 def safe_groups(
     problem: ArtProblem, group: IntArray, profiles: IntArray, values: IntArray, n_groups: int
 ) -> NDArray[np.bool_]:
-    """Whether each group, given by its members, keeps all limits of every attribute set."""
+    """True for each group, given by its members, that keeps all limits of every attribute set."""
     bags = count_pairs(group, values, n_groups, problem.n_values)
     sizes = np.bincount(group, minlength=n_groups)
     owner = np.repeat(np.arange(n_groups), np.diff(bags[0]))

@@ -105,7 +105,7 @@ class Limit:
         return f"Limit({', '.join(parts)})"
 
     def about(self, labels: Sequence[str]) -> NDArray[np.bool_]:
-        """Which of the sensitive values it is about."""
+        """True for each sensitive value that the limit is about."""
         return chosen(labels, self.values, self.excluded)
 
     def tables(
@@ -229,7 +229,7 @@ class LimitTable:
 
     @cached_property
     def rounded(self) -> LimitTable:
-        """The same in 64-bit numbers, for shares c/N of groups of up to 2**31 people."""
+        """The limits in 64-bit numbers, for shares c/N of groups of up to 2**31 people."""
         if self.num.dtype != object:
             return self
         num, den, strict = self.num.copy(), self.den.copy(), self.strict.copy()
@@ -240,7 +240,7 @@ class LimitTable:
 
     @cached_property
     def limited(self) -> NDArray[np.bool_]:
-        """Where there is a limit."""
+        """True where there is a limit."""
         return np.asarray((self.num != self.den) | self.strict, dtype=bool)
 
     @cached_property

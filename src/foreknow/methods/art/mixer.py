@@ -69,7 +69,7 @@ class Mixer:
         self._near: dict[int, tuple[IntArray, FloatArray]] = {}
 
     def again(self) -> Mixer:
-        """The same, to go on from here in another way."""
+        """A copy, to go on from here in another way."""
         fresh = copy(self)
         fresh.table, fresh.free = self.table.copy(), self.free.copy()
         return fresh

@@ -30,7 +30,7 @@ class Known:
 
     @cached_property
     def limits(self) -> LimitTable:
-        """The same for shares of a group that are kept with facts on top, too."""
+        """The limits for shares of a group, tightened so that they also hold with facts on top."""
         return self.asked.tightened(self.amounts)
 
     @cached_property
@@ -94,7 +94,7 @@ class ArtProblem:
         return replace(problem, unique=problem.share is not None if unique is None else unique)
 
     def part(self, people: IntArray) -> ArtProblem:
-        """The same question about some people only."""
+        """The problem for some people only."""
         fields = {name: getattr(self, name)[people] for name in ("profiles", "values", "places")}
         return replace(self, **fields)
 
@@ -126,7 +126,7 @@ class ArtProblem:
 
     @cached_property
     def judged(self) -> dict[tuple[int, ...], bool]:
-        """Whether groups that were judged before are safe, by their sorted keys."""
+        """The verdicts on groups that were judged before, by their sorted keys."""
         return {}
 
     def counted(self, people: IntArray) -> IntArray:

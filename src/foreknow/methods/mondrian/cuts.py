@@ -35,7 +35,7 @@ class Cuts:
     cut_code: IntArray
 
     def times(self, factor: Any) -> Cuts:
-        """The same with other gains."""
+        """The cuts with their gains multiplied."""
         return Cuts(self.gain * factor, self.cut_code)
 
 
@@ -179,14 +179,14 @@ class _Halves:
         return np.asarray(self.people_left * (self.wide - self.wide_left) / self.scale)
 
     def even(self) -> _Candidates:
-        """As cuts that keep both sides: the most even first."""
+        """Candidates that keep both sides of a cut; the most even first."""
         right = self.total - self.people_left
         gain = self.total * self.wide - self.people_left * self.wide_left - right * self.wide_right
         unevenness = np.abs(2 * self.people_left - self.total)
         return _Candidates(self.group, unevenness, gain / self.scale, self.cut_code)
 
     def outlying(self, loss: NDArray[np.float64], room: int) -> _Candidates:
-        """As cuts of which one side is suppressed: those that gain something, the most first."""
+        """Candidates that suppress one side of a cut, if that gains something; the best first."""
         right, loss_each = self.total - self.people_left, loss[self.group]
         gain = np.full(len(self.cut_code), -np.inf)
         for out, staying, wide in (
@@ -200,7 +200,7 @@ class _Halves:
         return _Candidates(self.group[gains], -gain, gain, self.cut_code[gains])
 
     def apart(self, loss: NDArray[np.float64], n_levels: int) -> _Candidates:
-        """All children apart, of which the one that costs least is suppressed; of three or more."""
+        """Candidates that divide a group into three children or more, and suppress the cheapest."""
         saved = self.saved
         net_gain = np.full(len(loss), np.inf)
         np.minimum.at(net_gain, self.group, saved + self.people_left * loss[self.group])

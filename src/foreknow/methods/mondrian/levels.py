@@ -64,7 +64,7 @@ class Rows:
 
     @property
     def multiplicity(self) -> IntArray | None:
-        """The same; None where each point is one person."""
+        """The people at each point; None where each point is one person."""
         return None
 
     def part(self, points: IntArray | slice, cells: IntArray | slice) -> Self:
@@ -202,7 +202,7 @@ class Level:
 
     @property
     def node(self) -> IntArray:
-        """The same of all points there were, in their first order; -1 where a group is final."""
+        """The group of every point, in the first order of points; -1 where its group is final."""
         group_of = np.full(len(self.final), -1)
         group_of[self.rows.number] = self.group
         return group_of
@@ -217,7 +217,7 @@ class Level:
         return self.tally_of(child, n_counted).part(0, n_counted)
 
     def tally_of(self, child: IntArray, n_children: int) -> PartedCounts:
-        """The same, of which only a part is laid out at once."""
+        """Count children as `counts_of` does, and lay only a part of the counts out at once."""
         rows = self.rows
         if (child < 0).any():
             inside = np.flatnonzero(child >= 0)
@@ -225,7 +225,7 @@ class Level:
         return self.tally(Children(rows, child, np.arange(n_children)))
 
     def safe_alone(self, ledger: PolicyLedger, children: Children) -> NDArray[np.bool_]:
-        """Whether each child could be a group of the release by itself."""
+        """True for each child that could be a group of the release by itself."""
         each_alone = children._replace(owner=np.arange(len(children.owner)))
         weighed = self._weighed(ledger, each_alone, replace_nothing=True)
         return np.concatenate([w.safe_each() for w, _ in weighed])
@@ -423,7 +423,7 @@ class Ranking(NamedTuple):
 
     @classmethod
     def joined(cls, parts: list[Ranking], groups: IntArray, n_groups: int) -> Ranking:
-        """Those of some groups, one part after another, among those of all; others have none."""
+        """The rankings of some groups, in parts, as one of all; other groups have no candidates."""
         turns = max((part.turns for part in parts), default=0)
         ranking = cls(
             np.full((n_groups, turns), -np.inf),
@@ -441,7 +441,7 @@ class Ranking(NamedTuple):
         return turns
 
     def has(self, turn: int) -> NDArray[np.bool_]:
-        """Which groups have a candidate of this rank."""
+        """True for each group that has a candidate of this rank."""
         return np.isfinite(self.gain[:, turn])
 
     def choice(self, turn: int, groups: IntArray) -> tuple[NDArray[Any], IntArray]:

@@ -43,7 +43,7 @@ class Turn:
     owner: IntArray  # the proposal of each of these children
 
     def refuses(self, counts: GroupCounts, owner: IntArray, proposal: int) -> NDArray[np.bool_]:
-        """Which proposals are refused in the place of proposal `proposal` of the turn."""
+        """True for each proposal that is refused in the place of number `proposal` of the turn."""
         refused = ~self.before.evaluate(None, counts, owner).safe_each()
         if not len(self.owner) or refused.all():
             return refused
@@ -132,7 +132,7 @@ class Replay:
         return refusals
 
     def same(self, codes: NDArray[Any]) -> bool | None:
-        """Whether a world, of equal bags, leads to the same groups; None if a run must tell."""
+        """True if a world of equal bags leads to the same groups; None if only a run can tell."""
         if not len(self._owner):
             return True
         shape = len(self._owner), len(self._labels)

@@ -144,7 +144,7 @@ class Suppression:
         return total, covers_all
 
     def _whole(self) -> NDArray[np.bool_]:
-        """Which points are in a group that covers every column, and are not suppressed."""
+        """True for each point that is not suppressed, in a group that covers every column."""
         level = self._level(~self.out)
         group_covers_all = self._widths(level.rows.codes, level.group, level.n_groups)[1]
         covers_all = np.zeros(len(self.out), dtype=bool)
