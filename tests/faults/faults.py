@@ -907,6 +907,14 @@ _ROWS = [
         "prepare/test_units",
     ),
     (
+        "rows-spelt-twice",
+        "foreknow.data.engines.units:_is_spelt_twice",
+        "return len(plain_names) + len(bare_names) < len(names)",
+        "return False",
+        "two rows of one person, spelt in two ways, are two people",
+        "prepare/test_units",
+    ),
+    (
         "unshown-households",
         "foreknow.auditing.audit_input:_refuse_unshown_households",
         "for required in policy.on_values:",

@@ -4,6 +4,7 @@ import json
 import random
 import re
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from io import StringIO
@@ -24,7 +25,7 @@ from tests.toys import EvenGroups
 import foreknow as fk
 from foreknow.data.engines import units
 from foreknow.data.engines.duckdb_table import DuckTable
-from foreknow.data.people import bare_name
+from foreknow.data.people import bare_name, refuse_two_spellings
 from foreknow.errors import SchemaError
 from foreknow_judge.cases import chances_by_facts, worst_sum
 from foreknow_judge.errors import PolicyError, UnsupportedError
@@ -331,6 +332,36 @@ def test_spellings_are_one_person(semantics, names):
         fk.audit(release, {"require": [limit]})
     alike = pd.DataFrame({"who": ["7", "7", "8"], **rows})
     assert not fk.audit(alike, {"schema": schema, "require": [limit]}).safe
+
+
+@pytest.mark.parametrize("role", ["identifiers", "person", "both", "number"])
+@pytest.mark.parametrize(
+    "names", [["p7", "p7 "], ["7", "007"], ["0a", "0A"], ["x", "x\u200b"], ["7", "7.0"]]
+)
+def test_rows_of_one_person(names, role):
+    """Each row was a person, also where two name one: who knows the other row knew the value."""
+    table = pd.DataFrame({"who": [*names, "b", "c"], "ward": ["a"] * 4, "ill": [*"uvuv"]})
+    table["patient_id"], table["nick"] = table["who"], ["Ann", "ANN", "Bo", "Cy"]
+    roles = {"identifiers": {"identifiers": ["who"]}, "person": {"person": "who"}}
+    roles["both"] = {"identifiers": ["who", "nick"], "person": "who"}
+    roles["number"] = {"identifiers": ["nick", "patient_id"]}
+    schema = {"quasi_identifiers": ["ward"], "sensitive": "ill", **roles[role]}
+    policy = {"schema": schema, "require": [{"k_anonymity": 4}]}
+    for call in fk.audit, fk.publish:
+        with pytest.raises(SchemaError, match="look like one, and would be counted as two"):
+            call(table, policy)
+    apart = table.assign(who=["p7", "p-7", "b", "c"], patient_id=["10", "100", "0", "c"])
+    assert fk.audit(apart, policy).safe
+
+
+def test_spelt_twice_as_it_is_refused():
+    """What is found at once is what is refused one by one."""
+    draw = random.Random(3)
+    for _ in range(3000):
+        few = [*{"".join(draw.choices("0aA7-. +_,eé", k=draw.randint(1, 4))) for _ in range(3)}]
+        refused = pytest.raises(SchemaError) if units._is_spelt_twice(pa.array(few)) else nullcontext()
+        with refused:
+            refuse_two_spellings(few, "who")
 
 
 def test_unseen_marks_are_one_name():

@@ -80,7 +80,7 @@ def refuse_two_spellings(names: Iterable[Any], column: str) -> None:
         if (earlier := first.setdefault(bare_name(name), name)) != name:
             raise SchemaError(
                 f"{name!r} and {earlier!r} of {column} look like one, and would be "
-                "counted as two: write them in one way"
+                "counted as two: write them in one way; if they are two, number them"
             )
 
 

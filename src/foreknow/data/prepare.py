@@ -27,7 +27,11 @@ from foreknow.data.engines.table import (
     require,
     settled,
 )
-from foreknow.data.engines.units import refuse_repeated, refuse_rows_of_one
+from foreknow.data.engines.units import (
+    refuse_repeated,
+    refuse_rows_of_one,
+    refuse_spelt_twice,
+)
 from foreknow.data.reading import BLANKS, Reading
 from foreknow.data.schema import Schema
 from foreknow.errors import SchemaError
@@ -165,6 +169,8 @@ class Prepared:
                 refuse_rows_of_one(self.source, self.person)
             else:
                 refuse_repeats(self.source, self.person, rows)
+        if self.schema.unit == "person" and not (self.schema.several or in_place):
+            refuse_spelt_twice(self.source, self.schema)
         if self.source.settled:
             self._checked.add("people")
 

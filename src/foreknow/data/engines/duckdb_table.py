@@ -100,7 +100,8 @@ class DuckTable:
         # Its different rows, and how many of each, where whoever wrote it knows them.
         self.known: tuple[pa.Table, IntArray] | None = None
         self.two_empties: set[str] = set()  # columns of a file with empty fields, quoted and not
-        # Columns of a file whose hashes the next reading gathers, and the sorted hashes of values.
+        # Columns of a file whose hashes the next reading gathers, and the sorted hashes of values,
+        # whatever their capitals and the blanks around them.
         self.beside: tuple[str, ...] = ()
         self.hashes: dict[str, IntArray] = {}
         self.columns: list[str] = check_columns(columns, name)
@@ -180,7 +181,7 @@ class DuckTable:
         """Fetch some columns; texts come dictionary-encoded."""
         hashed_columns, self.beside = self.beside, ()
         size, gathered = len(columns), [list[Any]() for _ in hashed_columns]
-        hashed = [f"if({v} = '', NULL, hash({v}))" for v in map(self._raw, hashed_columns)]
+        hashed = [f"if({v} = '', NULL, hash(lower(trim({v}))))" for v in map(self._raw, hashed_columns)]
 
         def fetched(reader: Any) -> Iterator[pa.RecordBatch]:
             for batch in reader:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray
 from foreknow.data.engines.column_words import WORDS, split
-from foreknow.data.engines.columns import codes_of, fetch
+from foreknow.data.engines.columns import codes_of, fetch, is_text
 from foreknow.data.engines.group_counts import first_rows
 from foreknow.data.engines.person_numbers import (
     are_codes,
@@ -23,6 +24,7 @@ from foreknow.data.engines.person_numbers import (
 )
 from foreknow.data.engines.sources import counted_where_it_lives
 from foreknow.data.engines.table import Snapshot, Table
+from foreknow.data.people import bare_name, refuse_two_spellings
 from foreknow_judge.errors import DataError
 from foreknow_judge.text import number
 
@@ -97,6 +99,36 @@ def refuse_repeated(table: Table, schema: Schema, columns: Sequence[str] | None 
         column = fetch(table, [name]).column(name)
         if where := _repeat(column, np.arange(len(column))):
             raise _not_people(table, name, where, *counts, apart)
+
+
+# Names that are bare but for capitals and zeros at their start, as most are.
+_PLAIN, _ZEROS = "^[0-9A-Za-z][0-9A-Za-z_-]*$", "^0+([0-9])"
+
+
+def refuse_spelt_twice(table: Table, schema: Schema) -> None:
+    """Raise `SchemaError` if a row is to be a person, and two are one but for their spelling.
+
+    People are told apart by the person of a schema, or by what numbers them. Of a large CSV file
+    it was seen while it was read that names differ by more than capitals and blanks around.
+    """
+    names = [schema.person] if schema.person else [*schema.identifiers]
+    if len(names) > 1:
+        names = [n for n in names if is_number_of_person(n) or is_of_rows(n)]
+    for name in {*names}.intersection(table.columns) - _unique(table):
+        distinct = _known_of(fetch(table, [name]).column(name))[1]
+        if is_text(distinct.type) and _is_spelt_twice(distinct):
+            refuse_two_spellings(distinct.to_pylist(), repr(name))
+
+
+def _is_spelt_twice(names: pa.Array) -> bool:
+    """True if two of some different names have the same bare name."""
+    is_plain = pc.match_substring_regex(names, _PLAIN)
+    bare_names = {*map(bare_name, names.filter(pc.invert(is_plain)).to_pylist())}
+    shorter = pc.replace_substring_regex(names.filter(is_plain), _ZEROS, r"\1")
+    plain_names = pc.ascii_lower(shorter).unique()
+    if bare_names:
+        bare_names -= {*plain_names.to_pylist()}
+    return len(plain_names) + len(bare_names) < len(names)
 
 
 def _refuse_of_two(table: Table, names: Sequence[str], person: str) -> None:
