@@ -651,6 +651,36 @@ def test_rules_nobody_meets_are_refused(known):
 
 
 @pytest.mark.parametrize("how", ["other", "labels", "exact"])
+def test_readers_ranges_nobody_meets(tmp_path, how):
+    """A range that no label overlaps does nothing; one that a label leaves open does."""
+    ages = [20, 21, 22, 23, 24, 25, 30, 31, 32, 33, 34, 35]
+    table = pa.table({"ward": ["3"] * 12, "age": ages, "ill": ["O04", *"uvwuvuvuvwu"]})
+    ask = fk.Requirement(fk.Facts(), below="9/10", values=["O04"], knowing=[])
+    known, other = (["ward"], ["age"]) if how == "other" else (["ward", "age"], [])
+    roles = {"quasi_identifiers": known, "sensitive": "ill", "other": other}
+    form = {"form": "bucketized", "method": "anatomy"} if how == "exact" else {}
+
+    def policy(*conditions):
+        rules = [{"values": ["O04"], "where": {"age": condition}} for condition in conditions]
+        return fk.Policy([ask], fk.Schema(**roles, impossible=rules))
+
+    written(table, policy(), tmp_path / "out", **form)
+    for judge in (fk.audit, fk.verify):
+        for condition in ({"from": 31}, {"from": 30, "to": 200}):
+            with suppress(CertificateError):  # which says that it reaches its limit
+                judge(tmp_path / "out", policy(condition))
+        for condition in ({"from": 200}, {"to": 10}, {"from": 45, "to": 47}):
+            with pytest.raises(
+                fk.InputError, match=r"nobody has 'age' in .* or leave the rule out"
+            ):
+                judge(tmp_path / "out", policy(condition))
+    gaps = table.set_column(1, "age", pa.array([None, *ages[1:]]))  # whose age may be any
+    written(gaps, policy(), tmp_path / "gaps", **form)
+    with suppress(CertificateError):
+        fk.verify(tmp_path / "gaps", policy({"from": 200}))
+
+
+@pytest.mark.parametrize("how", ["other", "labels", "exact"])
 def test_readers_rules_nobody_meets(tmp_path, how):
     """A reader's rule that does nothing is refused; the maker's own may be left without people."""
     rows = {"sex": [*"ffffffmmmmmm"], "ill": ["O04", *"uvwuvuvuvwwu"][:12]}

@@ -1094,9 +1094,17 @@ _ROWS = [
     (
         "reader-rule-unmet",
         "foreknow.data.impossible:refuse_unmet",
-        "if isinstance(condition, OneOf) and",
-        "if not condition and isinstance(condition, OneOf) and",
+        "if plain.isdisjoint(map(plain_spelling, condition)):",
+        "if False:",
         "a reader's rule that nobody of a release meets makes it look safer",
+        "audits/test_impossible",
+    ),
+    (
+        "reader-range-unmet",
+        "foreknow.data.impossible:refuse_unmet",
+        "elif None not in present:",
+        "elif not present:",
+        "a reader's range that nobody of a release is in makes it look safer",
         "audits/test_impossible",
     ),
     (

@@ -69,12 +69,7 @@ class OneOf(tuple[str, ...]):
 
     def refuse_unfit(self, name: str, texts: Collection[str]) -> None:
         """Refuse a condition that nobody of a table meets, or that is written otherwise there."""
-        if all(decided(self, text) is False for text in texts):
-            raise SchemaError(
-                f"impossible: nobody has {name!r} {' or '.join(map(repr, self))}, but such as "
-                f"{', '.join(map(repr, sorted(texts)[:5]))}; write it as it stands in the table, "
-                "or leave the rule out"
-            )
+        _refuse_of_nobody(self, " or ".join(map(repr, self)), name, texts)
         plain = {text.strip().casefold(): text for text in texts}
         for text in self:
             similar = plain.get(text.strip().casefold(), text)
@@ -195,6 +190,18 @@ def decided(condition: Condition, label: str | None) -> bool | None:
     return ways.pop() if len(ways) == 1 else None
 
 
+def _refuse_of_nobody(
+    condition: Condition, wording: str, name: str, texts: Collection[str]
+) -> None:
+    """Refuse a condition that nobody meets who has one of some values or labels."""
+    if all(decided(condition, text) is False for text in texts):
+        raise SchemaError(
+            f"impossible: nobody has {name!r} {wording}, but such as "
+            f"{', '.join(map(repr, sorted(texts)[:5]))}; write it as it stands in the table, "
+            "or leave the rule out"
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Fired:
     """The class of each row, and the rules about each class."""
@@ -224,13 +231,12 @@ def fired(
     Where a label leaves it open, or a column is not there, a rule may be about somebody; so it is
     where labels are nodes of `hierarchies`, of which it is not known what they stand for.
     """
-    opaque = {name for name, hierarchy in hierarchies.items() if is_opaque(hierarchy.to_dict())}
     of_rule = []
     for rule in rules:
         certainty = np.full(n_rows, 2, dtype=np.int8)  # 0: no, 1: perhaps, 2: surely
         for name, condition in rule.where.items():
             codes, labels = columns.get(name, (np.zeros(n_rows, dtype=np.int8), [None]))
-            unread = name in opaque or (condition.of_values and name in hierarchies)
+            unread = _is_unread(condition, hierarchies.get(name))
             answers = [None if unread else decided(condition, label) for label in labels]
             level = np.array(
                 [1 if answer is None else 2 * answer for answer in answers], dtype=np.int8
@@ -242,6 +248,11 @@ def fired(
     return Fired(of_row, levels > 0, levels == 2)
 
 
+def _is_unread(condition: Condition, hierarchy: Any) -> bool:
+    """True if labels are nodes of a hierarchy that say nothing of a condition."""
+    return hierarchy is not None and (condition.of_values or is_opaque(hierarchy.to_dict()))
+
+
 def refuse_unfit(rules: Iterable[Rule], name: str, texts: Sequence[str | None]) -> None:
     """Refuse values of a table with which the conditions of rules do not fit."""
     values = dict.fromkeys(text for text in texts if text is not None)
@@ -250,14 +261,22 @@ def refuse_unfit(rules: Iterable[Rule], name: str, texts: Sequence[str | None]) 
             rule.where[name].refuse_unfit(name, values)
 
 
-def refuse_unmet(rules: Iterable[Rule], name: str, texts: Iterable[str | None]) -> None:
+def refuse_unmet(
+    rules: Iterable[Rule], name: str, texts: Iterable[str | None], hierarchy: Any = None
+) -> None:
     """Refuse a reader's rule that nobody of a release meets; the judge refuses other spellings."""
-    values = {text for text in texts if text is not None}
+    present = {*texts}
+    values = {text for text in present if text is not None}
     plain = set(map(plain_spelling, values))
     for rule in rules:
         condition = rule.where.get(name)
-        if isinstance(condition, OneOf) and plain.isdisjoint(map(plain_spelling, condition)):
-            condition.refuse_unfit(name, values)
+        if condition is None or _is_unread(condition, hierarchy):
+            continue
+        if isinstance(condition, OneOf):
+            if plain.isdisjoint(map(plain_spelling, condition)):
+                condition.refuse_unfit(name, values)
+        elif None not in present:
+            _refuse_of_nobody(condition, f"in {condition}", name, values)
 
 
 def refuse_misspelt(name: str, values: Iterable[str], texts: Collection[str]) -> None:

@@ -449,7 +449,8 @@ def _check_rules(release: Release, schema: Schema, name: str, texts: Sequence[st
         refuse_unfit(schema.impossible, name, texts)
         return
     of_maker = () if release.schema is None else release.schema.impossible
-    refuse_unmet([rule for rule in schema.impossible if rule not in of_maker], name, texts)
+    rules = [rule for rule in schema.impossible if rule not in of_maker]
+    refuse_unmet(rules, name, texts, schema.hierarchies.get(name))
 
 
 def _with_able(

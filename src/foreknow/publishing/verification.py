@@ -277,7 +277,7 @@ def _own_policy(certificate: Certificate, policy: Policy) -> OwnPolicy:
         columns = (*certificate.groups, *certificate.exact, *written_release.beside)
         for name in {*chain(*(rule.where for rule in rules))}.intersection(columns):
             rows = written_release.count_rows(part, (name,))
-            refuse_unmet(rules, name, rows.column(name).texts)
+            refuse_unmet(rules, name, rows.column(name).texts, schema.hierarchies.get(name))
         for population in () if certificate.exact else as_published.compared:
             population.refuse_others(GroupLabels.of(list(written_release.held), certificate.groups))
         tables: Sequence[Mapping[str, Any]] = as_published.published(labels_by_column)["require"]

@@ -181,7 +181,8 @@ class DuckTable:
         """Fetch some columns; texts come dictionary-encoded."""
         hashed_columns, self.beside = self.beside, ()
         size, gathered = len(columns), [list[Any]() for _ in hashed_columns]
-        hashed = [f"if({v} = '', NULL, hash(lower(trim({v}))))" for v in map(self._raw, hashed_columns)]
+        texts = map(self._raw, hashed_columns)
+        hashed = [f"if({v} = '', NULL, hash(lower(trim({v}))))" for v in texts]
 
         def fetched(reader: Any) -> Iterator[pa.RecordBatch]:
             for batch in reader:

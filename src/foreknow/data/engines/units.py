@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray
 from foreknow.data.engines.column_words import WORDS, split
-from foreknow.data.engines.columns import codes_of, fetch, is_text
+from foreknow.data.engines.columns import codes_of, fetch
 from foreknow.data.engines.group_counts import first_rows
 from foreknow.data.engines.person_numbers import (
     are_codes,
@@ -23,7 +23,7 @@ from foreknow.data.engines.person_numbers import (
     is_of_rows,
 )
 from foreknow.data.engines.sources import counted_where_it_lives
-from foreknow.data.engines.table import Snapshot, Table
+from foreknow.data.engines.table import Snapshot, Table, is_text
 from foreknow.data.people import bare_name, refuse_two_spellings
 from foreknow_judge.errors import DataError
 from foreknow_judge.text import number
