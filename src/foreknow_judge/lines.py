@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,9 @@ from typing import Any
 from foreknow_judge._version import __version__
 from foreknow_judge.errors import ForeknowError, short_of_memory
 from foreknow_judge.numbers import exact_text
-from foreknow_judge.printed import encodable, one_line, visible
+from foreknow_judge.printed import encodable, one_line, quoted, visible
 from foreknow_judge.said import (
     ASSUMED,
-    ASSUMPTIONS,
     CASES_OF_FILES,
     SEVERAL_CASES,
     about,
@@ -37,6 +36,7 @@ _ABOUT = {
     "within": "about every value to within",
 }
 VERIFIED, NOT_VERIFIED, BAD_INPUT = 0, 1, 2
+_MOST = 6  # names in a remark
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -116,7 +116,8 @@ def _words(verification: Any) -> Iterator[str]:
         yield f"Nothing was judged: {size} by {groups}; no requirement is about any value here"
     else:
         far, beyond = how_far(verification)
-        ends = far if verification.limits_inference else unlimited(verification, far)
+        with_free = far + verification.no_limit
+        ends = with_free if verification.limits_inference else unlimited(verification, far)
         yield f"Verified: {size} by {groups}; every requirement holds{ends}{beyond}"
     yield from (f"- {_finding(finding)}" for finding in verification.findings)
     for name, people in verification.after:
@@ -124,9 +125,9 @@ def _words(verification: Any) -> Iterator[str]:
     yield from (f"- {_finding(finding)}" for finding in verification.together)
     yield from smallest_group(verification.scope, noun)
     yield f"Judged: {', '.join(map(visible, verification.files))}"
-    if verification.limits_inference:
+    if assumed := verification.assumed:
         yield ASSUMED
-        yield from (f"- {sentence.replace('people', noun[1])}" for sentence in ASSUMPTIONS)
+        yield from (f"- {sentence.replace('people', noun[1])}" for sentence in assumed)
     yield "Not judged:"
     yield from (f"- {remark}" for remark in _remarks(verification))
 
@@ -180,10 +181,15 @@ def _remarks(verification: Any) -> Iterator[str]:
     if scope.cases:
         yield CASES_OF_FILES if claimed.word else SEVERAL_CASES
     yield "other releases of the same people, and an adversary who knows the method"
-    if scope.beside:
-        yield f"columns that no requirement is about: {', '.join(map(visible, scope.beside))}"
+    if scope.beside or scope.unrequired:
+        columns = dict.fromkeys((*scope.beside, *scope.unrequired))
+        yield f"columns that no requirement is about: {', '.join(map(visible, columns))}"
     if scope.unprotected:
-        yield f"{some(len(scope.unprotected), 'value', 'values')} that no requirement is about"
+        yield f"values without a limit: {_listed(scope.unprotected)}"
+    if scope.exact:
+        yield f"who is recognized by {_listed(scope.exact)}, published as in the table"
+    if scope.shuffled:
+        yield f"that {_listed(scope.shuffled)} is shuffled: it is the publisher's word"
     yield from judged_apart(scope)
     if verification.after:
         yield "that nobody is in two of these releases: it is the publisher's word"
@@ -203,6 +209,12 @@ def _remarks(verification: Any) -> Iterator[str]:
         yield f"by the publisher's word: {'; '.join(map(one_line, claimed.word))}"
     for note in verification.claimed:
         yield f"the publisher notes: {one_line(note)}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    texts = list(map(quoted, names))
+    n_unlisted = len(texts) - _MOST
+    return ", ".join(texts[:_MOST]) + (f" and {n_unlisted:,} more" if n_unlisted > 0 else "")
 
 
 def _print(lines: Sequence[str], stream: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from foreknow_judge.printed import quoted
+from foreknow_judge.printed import quoted, visible
 from foreknow_judge.text import number, some
 
 if TYPE_CHECKING:
@@ -19,6 +19,11 @@ ASSUMPTIONS = (
     "Nobody knows statistics from elsewhere, or learns them from the release, unless the "
     "requirement has priors.",
     "Everybody may know who is in the table, and in which group.",
+)
+# What every count of people assumes, where rows are no cases.
+ONCE_CLAIMED = "Nobody is counted twice, by the publisher's word."
+ONCE_UNSEEN = (
+    "Nobody is counted twice: the policy names no identifier or person that could show it."
 )
 # The end of a headline if all that is required counts people, or is about labels.
 UNLIMITED = ", but nothing limits inference"
@@ -59,6 +64,22 @@ def unlimited(verification: Any, far: str = "") -> str:
     return UNLIMITED_OF_PEOPLE if verification.limits_cases else f"{far}{UNLIMITED}"
 
 
+def without_limit(scope: Scope, has_joint: bool = False) -> str:
+    """The end of a headline if some values, or sensitive columns, have no limit.
+
+    `has_joint`: a criterion limits values of a column together, so they lack only their own.
+    """
+    unlimited_names = [visible(name) for name in scope.unrequired]
+    if n_values := len(scope.unprotected):
+        unlimited_names.insert(0, some(n_values, "value", "values"))
+    if not unlimited_names:
+        return ""
+    *first, last = unlimited_names
+    sentence = f"{', '.join(first)} and {last}" if first else last
+    verb = "have" if first or n_values > 1 else "has"
+    return f"; {sentence} {verb} no limit{' of their own' if has_joint else ''}"
+
+
 def about(kind: Any, look_alikes: str = "groups") -> str:
     """A sentence on what a criterion is about, and so what it does not cover."""
     if kind.of_labels:
@@ -95,6 +116,6 @@ def judged_apart(scope: Scope, way: str = "") -> Iterator[str]:
         listed = [quoted(value) for value in scope.apart[: -1 if scope.more_apart else None]]
         ending = f" and {number(scope.more_apart + 1)} more" if scope.more_apart else ""
         yield (
-            f"Judged one by one: {', '.join(listed)}{ending}. How sure somebody can be of any "
-            f"one of several was not judged{way}."
+            "Values are judged one at a time: how likely it is that a person has one or another of "
+            f"{', '.join(listed)}{ending} was not judged{way}."
         )

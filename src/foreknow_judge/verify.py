@@ -47,6 +47,7 @@ from foreknow_judge.json_values import Plain
 from foreknow_judge.kept_priors import KeptPriors
 from foreknow_judge.registry import OURS, Kinds
 from foreknow_judge.remarks import NOT_JUDGED, remarks_of_files
+from foreknow_judge.said import ASSUMPTIONS, ONCE_CLAIMED, without_limit
 from foreknow_judge.scope import CLAIMED, Scope
 from foreknow_judge.settings import Table, Texts
 from foreknow_judge.text import people_text, some
@@ -103,7 +104,7 @@ class Verification(Plain):
 
     format: ClassVar[str] = "foreknow verification"
     version: ClassVar[int] = 1
-    _told = "* limits_inference"
+    _told = "* limits_inference assumed"
 
     files: Texts
     people: int
@@ -144,6 +145,19 @@ class Verification(Plain):
             finding for finding in self.findings if not (self.counts_people and finding.of_groups)
         ]
         return any(map(self.limits, on_people))
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """The assumptions: on inference, if a requirement limits any, and on who is counted."""
+        of_inference = ASSUMPTIONS if self.limits_inference else ()
+        return of_inference if self.in_cases else (*of_inference, ONCE_CLAIMED)
+
+    @property
+    def no_limit(self) -> str:
+        """The end of a headline if values or columns have no limit."""
+        of_groups = [finding for finding in self.findings if finding.of_groups]
+        has_joint = not self.counts_people and any(map(self.limits, of_groups))
+        return without_limit(self.scope, has_joint)
 
     @property
     def limits_cases(self) -> bool:

@@ -22,7 +22,14 @@ from foreknow.report.pages.audit import AuditPage
 from foreknow.report.pages.verification import VerificationPage, _finding
 from foreknow.result import page_of
 from foreknow_judge.lines import main as judge_alone
-from foreknow_judge.said import ASSUMED, ASSUMPTIONS, CASES_OF_FILES, SEVERAL_CASES
+from foreknow_judge.said import (
+    ASSUMED,
+    ASSUMPTIONS,
+    CASES_OF_FILES,
+    ONCE_CLAIMED,
+    ONCE_UNSEEN,
+    SEVERAL_CASES,
+)
 from foreknow_judge.verdicts import verdicts as verify
 from foreknow_judge.written import Written
 
@@ -31,7 +38,7 @@ VALUES = [row[0] for row in TREE]
 ROWS = pa.table({"age": list(range(20, 60)), "ill": VALUES * 10})
 SCHEMA = {"quasi_identifiers": ["age"], "sensitive": "ill"}
 IDLE = {"facts": {}, "below": 0.5, "values": ["plague"]}
-NOBODY = "Nobody could be found out at a limit; everybody was looked at in turn."
+NOBODY = "Nobody whose value has a limit could be found out at it"
 OF_EACH_CASE = "of each case; of people it is the publisher's word"
 
 
@@ -97,7 +104,8 @@ def test_settings_that_ask_something(required, limits, tmp_path):
     assert audit.limits_inference is found.limits_inference is limits
     assert found.to_dict()["limits_inference"] is limits
     if limits:
-        assert (page.headline, page.mood) == ("Safe: both requirements hold", "safe")
+        free = "" if "facts" in required else "; 4 values have no limit of their own"
+        assert (page.headline, page.mood) == (f"Safe: both requirements hold{free}", "safe")
         return
     for own in (page, VerificationPage(found)):
         assert "but nothing limits inference" in own.headline
@@ -403,7 +411,7 @@ def test_criteria_of_cases_stay_unsafe(tmp_path):
     people = fk.Requirement(fk.Facts(), below="9/10", values=["zzz", "b"])
     table = table.set_column(2, "pid", pa.array(list("abcdef")))
     page = page_of(looked(table, fk.Policy([rule, people], owner)))
-    assert page.headline == "Safe: both requirements hold"
+    assert page.headline == "Safe: both requirements hold; 2 values have no limit"
     assert [getattr(block, "mood", "") for block in page.blocks()].count("safe") == 1
     wide = fk.Schema(**by_age, person="pid", hierarchies={"age": fk.Intervals([30])})
     found = fk.FullDomain().search(fk.Microdata(table, wide), fk.Policy([rule], wide))
@@ -447,7 +455,9 @@ def test_what_safe_assumes(limits, tmp_path, capsys):
         "the judge alone": " ".join(said_by_the_judge(tmp_path / "out", capsys)),
     }
     for where, text in texts.items():
-        for sentence in (ASSUMED, *ASSUMPTIONS):
+        assert ASSUMED in text
+        assert (ONCE_UNSEEN if where == "audit and publish" else ONCE_CLAIMED) in text, where
+        for sentence in ASSUMPTIONS:
             assert (sentence in text) == limits, where
     assert "May be published" not in report
     assert "explains; it does not say that the release should." in report
@@ -485,7 +495,7 @@ def test_the_judge_alone(cases, tmp_path, capsys):
         assert f"- The publisher notes, which is not verified: {left}" in out
         assert ("pay: facts" in out) == ("about every value to within 10%: at most" in out)
         if sensitive == "ill":
-            assert "- Judged one by one: " in out
+            assert "- Values are judged one at a time: " in out
 
 
 def test_judge_alone_of_two_releases(tmp_path, capsys):
@@ -537,3 +547,41 @@ def test_skylines_need_rows_of_people(tmp_path):
         assert (told["points"], told["words"], told["figure"]) == ([], [], None)
     alone = looked_at(tmp_path, rows, fk.Schema(**SCHEMA), limit)
     assert skyline(alone, {"value": "a"})["figure"]
+
+
+HIV_ONLY = {"facts": {}, "below": 1, "values": ["a"], "sensitive": "ill"}
+WARDS = {"age": [30] * 3 + [40] * 3, "ill": list("abcabc"), "ward": list("xyzyxz")}
+
+
+def test_headlines_say_what_is_free(tmp_path, capsys):
+    schema = {"quasi_identifiers": ["age"], "sensitive": ["ill", "ward"]}
+    policy = {"schema": schema, "require": [HIV_ONLY], "publish": {"unlinked": ["ward"]}}
+    made = fk.publish(pa.table(WARDS), policy, learned=False)
+    made.write(tmp_path / "out")
+    free = "2 values and ward have no limit"
+    found = fk.verify(tmp_path / "out")
+    assert page_of(made.audit).headline == f"Safe: the requirement holds; {free}"
+    assert page_of(found).headline.endswith(f"every requirement on ill and ward holds; {free}")
+    assert (
+        f"afresh from the files: every requirement holds; {free}."
+        in Reader(page_of(fk.evidence_report(tmp_path / "out")).html()).text
+    )
+    out = said_by_the_judge(tmp_path / "out", capsys)
+    assert out[0].endswith(f"every requirement holds; {free}")
+    assert "- columns that no requirement is about: ward" in out
+    assert "- values without a limit: ill b, ill c" in out
+    assert "- that ward is shuffled: it is the publisher's word" in out
+
+
+@pytest.mark.complete
+@pytest.mark.parametrize("identifiers", [[], ["pid"]])
+def test_nobody_is_counted_twice(identifiers, tmp_path):
+    rows = {"age": [30] * 3 + [40] * 3, "ill": list("abcabc"), "pid": list("uvwxyz")}
+    schema = {"quasi_identifiers": ["age"], "sensitive": "ill", "identifiers": identifiers}
+    policy = {"schema": schema, "require": [{"k_anonymity": 3}]}
+    made = fk.publish(pa.table(rows), policy, learned=False)
+    made.write(tmp_path / "out")
+    # With an identifier, publish has counted; a reader sees none in the files.
+    assert made.audit.to_dict()["assumed"] == ([] if identifiers else [ONCE_UNSEEN])
+    assert fk.verify(tmp_path / "out").to_dict()["assumed"] == [ONCE_CLAIMED]
+    assert ONCE_CLAIMED in Reader((tmp_path / "out" / "report.html").read_text("utf-8")).text

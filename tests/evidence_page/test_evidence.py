@@ -424,8 +424,8 @@ def test_unmeasured_figures_are_not_claimed(tmp_path):
     (intruder,) = [own for asked, own in answers.items() if "motivated intruder" in asked]
     groups = page.result.audit.utility.groups
     assert (
-        "No trial was run for this page of what can be learned from the release itself: it takes "
-        f"50 groups instead of {groups}. report.html says whether the publisher tried an "
+        "No trial was run for this page of what can be learned from the release itself: it needs "
+        f"50 groups, and there are {groups}. report.html says whether the publisher tried an "
         "attacker; the result stays with the owner."
     ) in intruder.measured
     text = Reader(page.html()).text

@@ -220,10 +220,14 @@ def test_counting_people_is_not_safe(required, said):
 
 
 @pytest.mark.parametrize(
-    "required", [{"t_closeness": {"t": 0.5}}, {"facts": {}, "below": 0.5, "values": ["hiv"]}]
+    ("required", "free"),
+    [
+        ({"t_closeness": {"t": 0.5}}, "; 3 values have no limit of their own"),
+        ({"facts": {}, "below": 0.5, "values": ["hiv"]}, "; 2 values have no limit"),
+    ],
 )
-def test_limits_about_values_are_safe(required):
-    assert limited(COUNTING[0], required) == (True, "Safe: both requirements hold", "safe")
+def test_limits_about_values_are_safe(required, free):
+    assert limited(COUNTING[0], required) == (True, f"Safe: both requirements hold{free}", "safe")
 
 
 def test_what_counting_leaves_open():

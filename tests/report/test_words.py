@@ -46,7 +46,7 @@ def shown(exact, limit, digits=0):
 def test_one_is_in_the_singular():
     counts = fk.GroupCounts.from_bags([["Flu"]])
     for criterion, said in (
-        (fk.LDiversity(1), "the least diverse group has 1 value, the least is 1"),
+        (fk.LDiversity(1), "the least diverse group has 1 value; required: at least 1"),
         (fk.LDiversity(1, kind="entropy"), "as diverse as a single value"),
         (fk.AlphaK(1, 1), "the smallest group has one person"),
     ):

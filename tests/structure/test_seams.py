@@ -334,7 +334,7 @@ def test_the_command_line_serves_toys(tmp_path, monkeypatch, capsys):
     for text in (out, (tmp_path / "audit.html").read_text("utf-8")):
         assert "Safe: all 3 requirements hold" in text
         assert "even_groups = 2: 0 people are left over." in text
-        assert "k_anonymity = 2: the smallest group has 4 people, the least is 2." in text
+        assert "k_anonymity = 2: the smallest group has 4 people; required: at least 2." in text
 
 
 # ---- what must not pass ------------------------------------------------------------------------

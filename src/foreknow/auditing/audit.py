@@ -209,6 +209,7 @@ class Audit(Result):
             "unprotected": [str(value) for value in self.unprotected],
             "scope": self.scope.to_dict(),
             "notes": list(self.notes),
+            "assumed": list(page_of(self).assumed),
             **({"too_large": list(self.too_large)} if self.too_large else {}),
             "trials": [trial.to_dict() for trial in self.trials or ()],
             "policy": self.policy.to_dict(),

@@ -651,9 +651,7 @@ REMARKS = (
         "apart",
         lambda _, reader: judged_apart(
             reader.scope,
-            reader.way_out(
-                ": a set of values can be judged as one secret, by any_of in the policy"
-            ),
+            reader.way_out("; any_of in the policy makes them one secret"),
         ),
     ),
     Remark("more_apart"),

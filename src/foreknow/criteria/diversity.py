@@ -147,8 +147,10 @@ class LDiversity(_OfValues):
             "a single value" if amount == 1 else f"{amount_text} values that are equally frequent"
         )
         words = {
-            "distinct": f"the least diverse group has {amount} {values}, the least is {self.l}",
-            "entropy": f"the least diverse group is as diverse as {even}, the least is {limit}",
+            "distinct": f"the least diverse group has {amount} {values}; "
+            f"required: at least {self.l}",
+            "entropy": f"the least diverse group is as diverse as {even}; "
+            f"required: at least {limit}",
             "recursive": "in the least diverse group the most frequent value occurs "
             f"{amount_text} times as often as all from the {_ordinal(self.l)} on, together; it "
             f"must be below {limit}",
@@ -259,7 +261,7 @@ class AlphaK(_OfValues):
         words = (
             f"the largest share of a value in a group is {share_text}, the most is {limit}; "
             f"{smallest(classes)} has {people_text(smallest_size := int(classes.sizes.min()))}, "
-            f"the least is {self.k}"
+            f"required: at least {self.k}"
         )
         holds = share <= as_fraction(self.alpha) and smallest_size >= self.k
         return Attained(share, holds, words, counts.group_label(group))

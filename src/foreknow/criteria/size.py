@@ -144,7 +144,7 @@ class GroupSize(OfGroups):
         size = int(sizes[group])
         people = "person" if size == 1 else "people"
         people = people if self.unit is None else f"different {self.unit}"
-        words = f"{smallest(counts)} has {size} {people}, the least is {self.k}"
+        words = f"{smallest(counts)} has {size} {people}; required: at least {self.k}"
         return Attained(size, size >= self.k, words, counts.group_label(group))
 
     def failing(self, counts: GroupCounts, table_counts: Any) -> BoolArray:
@@ -275,7 +275,7 @@ class KAnonymity(GroupSize):
             f"{people_text(n_people)} {verb} what is published of their {shared}, the fewest who do"
         )
         return Attained(
-            *(n_people, n_people >= self.k, f"{words}; the least is {self.k}"),
+            *(n_people, n_people >= self.k, f"{words}; required: at least {self.k}"),
             counts.group_label(group),
         )
 

@@ -68,7 +68,15 @@ from foreknow.report.words import (
 from foreknow.toml import from_toml
 from foreknow.wording import CASES, PEOPLE
 from foreknow_judge.file_names import CERTIFICATE, CODE_BOOK, REPORT
-from foreknow_judge.said import CASES_OF_FILES, SEVERAL_CASES, about, how_far, noted, unlimited
+from foreknow_judge.said import (
+    CASES_OF_FILES,
+    ONCE_CLAIMED,
+    SEVERAL_CASES,
+    about,
+    how_far,
+    noted,
+    unlimited,
+)
 from foreknow_judge.text import people_text
 from foreknow_judge.verdict import Verdict
 
@@ -96,9 +104,9 @@ _TO_SIGN = (
 # Sentences that differ by what is counted.
 _AFRESH = {PEOPLE: " afresh", CASES: " of cases, afresh"}
 _NOBODY = {
-    PEOPLE: "Nobody could be found out at a limit; everybody was examined in turn.",
-    CASES: "No case could be found out at a limit; each was examined in turn by itself, not the "
-    "sum over a person's cases.",
+    PEOPLE: "Nobody whose value has a limit could be found out at it; each was examined in turn.",
+    CASES: "No case could be found out at a limit; each whose value has one was examined by "
+    "itself, not the sum over a person's cases.",
 }
 _SHARED = {
     PEOPLE: ", so these columns alone identify none of these rows.",
@@ -286,7 +294,8 @@ class EvidencePage(Page[EvidenceReport]):
     def _held(self) -> str:
         audit = self.result.audit
         far, beyond = how_far(self.result.verification)
-        how = far if audit.limits_inference else unlimited(audit, far)
+        limited = far + self.result.verification.no_limit
+        how = limited if audit.limits_inference else unlimited(audit, far)
         return f"every requirement holds{how}{by_word_of(audit.scope)}{beyond}"
 
     @cached_property
@@ -416,6 +425,7 @@ class EvidencePage(Page[EvidenceReport]):
             "or as likely as the stated priors make it.",
             "An adversary's knowledge is true, and at most of the required amounts; which facts "
             "they know does not matter, since the figures are for the worst ones.",
+            *[ONCE_CLAIMED] * (not audit.scope.cases),
         ]
         kinds: dict[str, None] = {}
         for requirement in audit.policy.requirements:
@@ -564,8 +574,8 @@ class EvidencePage(Page[EvidenceReport]):
         if audit.trials:
             return trials_beside(audit)
         return [
-            "No trial was run for this page of what can be learned from the release itself: it "
-            f"takes {lacking_for_trial(audit)}. {REPORT} says whether the publisher tried an "
+            "No trial was run for this page of what can be learned from the release itself: "
+            f"{lacking_for_trial(audit)}. {REPORT} says whether the publisher tried an "
             "attacker; the result stays with the owner."
         ]
 

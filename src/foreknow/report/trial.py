@@ -23,7 +23,7 @@ WHAT_IT_IS = (
     "no figure here makes a release safe."
 )
 _NOT_RUN = "No trial was run of what can be learned from the release"
-_SEE = "see foreknow learned FOLDER TABLE --policy FILE"
+_SEE = "see foreknow learned FOLDER TABLE --policy FILE --by COLUMN"
 _KEPT = (
     "An attacker who learns from {} was tried. How often they guess right is counted with the "
     "table, and stays with the owner."
@@ -125,8 +125,9 @@ def trials_beside(audit: Audit, *, published: bool = False) -> list[str]:
     if not audit.trials and audit.tried_together:
         return [_KEPT.format("this release and earlier ones together")]
     if not audit.trials:
-        how = "" if published else f"; {_SEE}"
-        return [f"{_NOT_RUN}: it takes {lacking_for_trial(audit)}{how}."]
+        can_be_tried = audit.counts.semantics == "single" and not published
+        how = f"; {_SEE}" if can_be_tried else ""
+        return [f"{_NOT_RUN}: {lacking_for_trial(audit)}{how}."]
     if published:
         return [_KEPT.format("the release itself")]
     sentences = []
@@ -137,13 +138,13 @@ def trials_beside(audit: Audit, *, published: bool = False) -> list[str]:
 
 
 def lacking_for_trial(audit: Audit) -> str:
-    """The conditions of a trial that are not met, in words."""
+    """The needs of a trial that the release does not meet, in words."""
     schema, groups = audit.policy.schema, audit.utility.groups
     lacking = []
     if schema is not None and len(schema.sensitives) > 1:
-        lacking.append(f"one sensitive column instead of {len(schema.sensitives)}")
+        lacking.append(f"it guesses one sensitive column, and there are {len(schema.sensitives)}")
     if audit.counts.semantics != "single":
-        lacking.append("one value of each person")
+        lacking.append("it guesses one value of each person")
     if groups < LEAST_GROUPS:
-        lacking.append(f"{LEAST_GROUPS} groups instead of {groups}")
-    return " and ".join(lacking) or "the exact columns of everybody, which are not known here"
+        lacking.append(f"it needs {LEAST_GROUPS} groups, and there are {groups}")
+    return "; ".join(lacking) or "it needs the exact columns of everybody, which are not known here"

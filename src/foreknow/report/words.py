@@ -89,7 +89,8 @@ def secret_words(
         if isinstance(members, (Mapping, Range)):
             return f"{named(name)} ({noun} {visible(Range.of(members))})"
         either = listed(members, "or")
-        return f"any of {named(name)} ({either})" if name else f"any of {either}"
+        is_named = name not in ("", " or ".join(map(str, members)))
+        return f"any of {named(name)} ({either})" if is_named else f"any of {either}"
 
     if secret.sets:
         return listing([of_set(*named_set) for named_set in secret.sets.items()], n_shown=most)

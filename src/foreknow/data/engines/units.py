@@ -226,8 +226,8 @@ def _not_people(
     return DataError(
         f"{table.name}: the identifier {name!r} repeats: {where}, and {number(rows)} rows have "
         f"{number(distinct)} different ones, so a row is not a person. Give one row for each "
-        f'person; or {way}; or say unit = "row" in [schema], and all that is said '
-        f"is about cases, and not about people; {_NO_NAME}"
+        f'person; or {way}; or say unit = "row" in [schema]: then verdicts '
+        f"are about cases, and not about people; {_NO_NAME}"
     )
 
 

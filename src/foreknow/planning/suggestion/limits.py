@@ -57,7 +57,7 @@ class Sizes(NamedTuple):
         covers = f"m = {m} covers"
         if m < needed:
             limit = percentage(_WORTH, 0, "up")
-            covers = f"only m = {needed}, with which no limit up to {limit} can be met, covers"
+            covers = f"only m = {needed}, with which limits up to {limit} cannot be met, covers"
         sentence = (
             f"Up to {self.largest:,} {self.noun} share a value of {homes}: if these are "
             f"households, {covers} “if any of my household has it, so have I”, and no m that all "
@@ -128,14 +128,14 @@ def _limits(
     several = f", over up to {max_rows} rows of a person" if max_rows > 1 else ""
     notes.append(
         f"With everybody in one group, such an adversary reaches "
-        f"{percentage(reached, 2, 'up')} for {value!r}{several}; no limit up to that can be met"
+        f"{percentage(reached, 2, 'up')} for {value!r}{several}, so a limit must be above that"
     )
     if rows.max_rows > max_rows:
         notes.append(
             f"{DECIDE}: this is of a row. A person has up to {rows.max_rows:,}, over which it is "
             f"added up, and no limit on each {profile.name} can be met. Publish one row for each "
             "person; or name values that harm, and are rare (values = [...]); or leave person out, "
-            'and keep unit = "row": then all that is said is about rows, and not about people'
+            'and keep unit = "row": then verdicts are about rows, and not about people'
         )
     notes.append(
         f"{toml_value(strictest)} is the strictest round limit that can be met"

@@ -97,7 +97,7 @@ from foreknow.report.words import (
     times_text,
     visible,
 )
-from foreknow_judge.said import ASSUMPTIONS, unlimited
+from foreknow_judge.said import ASSUMPTIONS, ONCE_CLAIMED, ONCE_UNSEEN, unlimited, without_limit
 from foreknow_judge.scope import Scope
 from foreknow_judge.verdict import Verdict
 
@@ -169,7 +169,8 @@ class AuditPage(Page[Audit]):
         if failing:
             return f"Not safe: {outcome}"
         if self.result.limits_inference:
-            return f"Safe: {outcome}"
+            has_joint = any(v.of_groups and limits_of(self.result, v) for v in self.result.verdicts)
+            return f"Safe: {outcome}{without_limit(self.result.scope, has_joint)}"
         return f"{outcome.capitalize()}{unlimited(self.result)}"
 
     def as_they_are(self) -> Iterable[str]:
@@ -210,8 +211,15 @@ class AuditPage(Page[Audit]):
 
     @property
     def assumed(self) -> Sequence[str]:
-        """The assumptions of the verdicts, if any verdict limits inference."""
-        return ASSUMPTIONS if self.result.limits_inference else ()
+        """The assumptions of the verdicts: on inference if any limits it, and on who is counted."""
+        audit, schema = self.result, self.result.policy.schema
+        limits = ASSUMPTIONS if audit.limits_inference else ()
+        if audit.scope.cases:
+            return limits
+        if self.published:
+            return (*limits, ONCE_CLAIMED)
+        is_seen = schema is not None and (schema.identifiers or schema.person)
+        return limits if is_seen else (*limits, ONCE_UNSEEN)
 
     @property
     def _foreseen(self) -> bool:

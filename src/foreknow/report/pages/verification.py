@@ -31,7 +31,6 @@ from foreknow_judge.grammar import AskedTable
 from foreknow_judge.numbers import exact_text
 from foreknow_judge.printed import one_line, visible
 from foreknow_judge.said import (
-    ASSUMPTIONS,
     CASES_OF_FILES,
     SEVERAL_CASES,
     UNLIMITED,
@@ -68,7 +67,8 @@ class VerificationPage(Page[Verification]):
         columns = _all(result.sensitives)
         far, beyond = how_far(result)
         if result.limits_inference:
-            what = f"every requirement {whose}on {columns} holds{far}{by_word_of(result.scope)}"
+            ends = f"{far}{result.no_limit}{by_word_of(result.scope)}"
+            what = f"every requirement {whose}on {columns} holds{ends}"
         else:
             ends = f"{unlimited(result, far)}{by_word_of(result.scope)}"
             what = f"every requirement {whose}holds{ends}"
@@ -116,8 +116,8 @@ class VerificationPage(Page[Verification]):
 
     @property
     def assumed(self) -> Sequence[str]:
-        """The assumptions of the verdicts, if any verdict limits inference."""
-        return ASSUMPTIONS if self.result.limits_inference else ()
+        """The assumptions of the verdicts: on inference if any limits it, and on who is counted."""
+        return self.result.assumed
 
     def blocks(self) -> Iterator[Block]:
         """The verdict on each requirement, the files, and earlier releases."""
