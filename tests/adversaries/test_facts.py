@@ -216,6 +216,28 @@ def test_near_ties_ranked_by_fractions():
     assert not worst.below(found["a"].exact)
 
 
+@pytest.mark.parametrize(("holders", "m"), [(70_000, 200_000), (200_000, 70_000)])
+def test_families_of_several_blocks(holders, m):
+    n = 10**10
+    found = Facts(0, 0, m).disclosure(
+        GroupCounts.from_bags([{"a": holders, "b": n - holders}]), "a"
+    )
+    # V(m, 1): none of m relatives holds it, of the n - 1 people beside the target.
+    nobody = math.fsum(math.log1p(-holders / (n - 1 - i)) for i in range(m))
+    ratio = (n - holders) / holders * math.exp(nobody)
+    assert math.isclose(found.probability, 1 / (1 + ratio), rel_tol=1e-11)
+
+
+def test_one_person_in_trillions():
+    n = 3 * 10**12 + 1
+    counts = GroupCounts.from_bags([{"a": 10**12, "b": 10**12 + 1, "c": 10**12}])
+    found = Facts().disclosure(counts)
+    assert (found.value, found.exact) == ("b", Fraction(10**12 + 1, n))
+    assert found.below(Fraction(10**12 + 2, n))
+    assert not found.below(Fraction(10**12 + 1, n))
+    assert Facts().disclosure(counts, "a").below(found.exact)
+
+
 # ---- large groups, amounts and many values -----------------------------------------------------
 
 

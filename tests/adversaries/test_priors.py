@@ -322,6 +322,31 @@ def test_binary_weights_below_floats():
         assert judged_both_ways(rows, people, "binary", times, ["x", "q"]) == (safe, safe)
 
 
+def test_floats_are_not_whole():
+    priors = pa.table({"age": [1, 1], "value": ["a", "b"], "probability": [0.1, 0.9]})
+    with pytest.raises(DataError, match=r"no probabilities for age 1\.0; known: '1'"):
+        fk.Priors(priors).disclosure(grouped(table("ma mb", age=[1.0, 1.0])))
+    floats = pa.table({"age": [1.0, 1.0], "value": ["a", "b"], "probability": [0.1, 0.9]})
+    found = fk.Priors(floats).disclosure(grouped(table("ma mb", age=[1.0, 1.0])))
+    assert found.exact == HALF
+
+
+@pytest.mark.parametrize(
+    "ages",
+    [[1, 2, 1], ["1", "2", "1"], pa.array(["1", "2", "1"]).dictionary_encode()],
+    ids=["int", "text", "dictionary"],
+)
+@pytest.mark.parametrize("written", [[1, 1, 2, 2], ["1", "1", "2", "2"]], ids=["int", "text"])
+def test_numbers_and_texts_alike(ages, written):
+    priors = pa.table(
+        {"age": written, "value": ["a", "b"] * 2, "probability": [0.1, 0.9, 0.9, 0.1]}
+    )
+    release = grouped(table("ma mb|mb", age=ages))
+    found = fk.Priors(priors).disclosure(release, "a")
+    assert found.exact == Fraction(81, 82)
+    assert found.witness.signature == {"age": "2"}
+
+
 # ---- labels --------------------------------------------------------------------------------
 
 

@@ -174,6 +174,32 @@ def test_labels_are_the_values_below(bags, level, amounts):
     assert asked.ledger(counts.values).admits(None, counts) == verdict.safe
 
 
+def test_names_of_sets_are_secrets():
+    counts = fk.GroupCounts.from_bags([["B20"] * 2 + ["Z21"] * 2 + ["C34", "J45", "M10"]])
+    sets = {"HIV": ["B20", "Z21"], "lung": ["C34", "J45"]}
+    rules = policy(below="2/3", any_of=sets)
+    (verdict,) = fk.audit(counts, rules).verdicts
+    every = {d.value: d.exact for d in (verdict.disclosure, *verdict.others)}
+    assert every == {"HIV": Fraction(4, 7), "lung": Fraction(2, 7)}
+    (required,) = rules.requirements
+    assert hash(required) == hash(fk.Requirement(fk.Facts(), below="2/3", any_of=sets))
+    for own in (rules, policy()):
+        assert fk.Policy.from_dict(own.to_dict()).requirements == own.requirements
+    assert policy().to_dict()["require"][0]["any_of"] == ["A", "B"]
+
+
+def test_codes_safe_one_by_one():
+    counts = fk.GroupCounts.from_bags([["B20"] * 4 + ["Z21"] * 4 + ["Flu"] * 3])
+    single = fk.Policy([fk.Requirement(fk.Facts(), below="1/2", values=["B20", "Z21"])])
+    together = policy(any_of=["B20", "Z21"])
+    assert (fk.audit(counts, single).safe, fk.audit(counts, together).safe) == (True, False)
+    assert fk.audit(counts, together).unprotected == ("Flu",)
+    counts = fk.GroupCounts.from_bags([["M10"] * 5 + ["B20", "C34"], ["M10"] * 3 + ["J11"]])
+    assert not fk.audit(counts, rules(at_level=2)).safe
+    free = fk.audit(counts, rules(at_level=2, excluded=["gout"]))
+    assert (free.safe, free.unprotected) == (True, ("M10",))
+
+
 # ---- published, and verified without the hierarchy -------------------------------------------
 
 

@@ -23,6 +23,7 @@ from tests.oracle.exposed_worlds import (
     suspected,
 )
 from tests.oracle.priors import binary, joint
+from tests.toys import Silent
 
 import foreknow as fk
 from foreknow import Facts, GroupCounts, Policy, Requirement, Schema, audit
@@ -362,6 +363,13 @@ def test_overlapping_groups_are_not_counted():
     assert (over.people, over.groups) == (3, 2)
 
 
+def test_silent_adversaries_count_nobody():
+    found = found_in(["aab"], Silent(), "1/3")
+    assert found.over is found.certain is None
+    assert list(found.groups) == []
+    assert found.to_dict()["over"] is None
+
+
 # ---- limits, and large releases -------------------------------------------------------------
 
 
@@ -370,6 +378,13 @@ def test_attained_limit_is_reached(held, size):
     for limit, reached in (("1/3", True), (Fraction(1, 3) + Fraction(1, 10**18), False)):
         found = found_in([{"a": held, "b": size - held}], fk.Facts(), limit, values=["a"])
         assert bool(found.over.people) == reached
+
+
+def test_relatives_in_other_groups():
+    """A link to the only person with a value elsewhere says who it is; see Theorem 2."""
+    bags = [{"a": 1, "b": 9}, {"a": 1}, {"a": 2, "b": 18}]
+    found = found_in(bags, fk.Facts(m=1), 1, values=["a"])
+    assert (found.over.people, found.certain.people, found.over.groups) == (4, 4, 3)
 
 
 # ---- scope ---------------------------------------------------------------------------------------

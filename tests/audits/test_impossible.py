@@ -307,6 +307,13 @@ def test_rule_needs_all_its_conditions(nodes):
         assert Rules([rule], nodes).applies_to(0, row) is said
 
 
+def test_rules_are_about_their_column():
+    rule = {"values": ["u"], "where": {"sex": ["m"]}}
+    for said in ({}, {"sensitive": None}, {"sensitive": "ill"}):
+        assert Rules([{**rule, **said}]).positions_for("ill") == [0]
+    assert Rules([{**rule, "sensitive": "pay"}]).positions_for("ill") == []
+
+
 # ---- a hospital: publish, verify, audit ---------------------------------------------------------
 
 RULES = [

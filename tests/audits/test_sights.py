@@ -255,6 +255,16 @@ def test_criteria_without_sight_refuse_columns():
         assert fk.audit(counts, fk.Policy([own])).safe
 
 
+@pytest.mark.parametrize(("knowing", "said"), [(None, "not judged"), ([], "as required")])
+def test_proofs_count_no_columns_beside(knowing, said):
+    columns = {"age": range(40), "job": ["cook", "nurse"] * 20}
+    table = pa.table({**columns, "ill": ["flu", "flu", "gout", "gout"] * 10})
+    roles = fk.Schema(quasi_identifiers=["age"], sensitive="ill", other=["job"])
+    asked = fk.Requirement(fk.Facts(), below="9/10", knowing=knowing)
+    made = fk.publish(table, fk.Policy([asked], roles), method="safe")
+    assert made.audit.scope.method == said
+
+
 @pytest.mark.parametrize("source", ["arrow", "csv", "parquet", "relation"])
 def test_sights_are_counted_at_once(source, tmp_path):
     """As if each were read alone, and as rows are counted by hand."""
@@ -352,6 +362,31 @@ def test_other_columns_tell_people_apart(apart, knowing):
             if "of" not in str(required) and not apart:
                 release = fk.Release.from_generalized(table, **ROLES)
                 assert fk.audit(release, {"require": [required]}, learned=False).safe == holds
+
+
+def test_people_apart_from_values():
+    rows = pa.table({name: own[::2] for name, own in WARDS.items()})
+    schema, exact = ROLES | {"semantics": "set", "person": "who"}, {"age": "exact"}
+    for about in ({}, {"knowing": ["ward"]}):
+        rules = {"schema": schema, "require": [{"k_anonymity": 2, **about}]}
+        with pytest.raises(UnsupportedError, match=r"ward would be .*knowing = \[\]"):
+            fk.publish(rows, rules, labels=exact, seed=1)
+    rules = {"schema": schema, "require": [{"k_anonymity": 2, "knowing": []}]}
+    assert fk.publish(rows, rules, labels=exact, seed=1).audit.safe
+
+
+@pytest.mark.parametrize("knowing", [None, [], ["ward"]])
+def test_certificates_say_what_is_known(knowing, tmp_path):
+    about = {} if knowing is None else {"knowing": knowing}
+    rules = fk.Policy.from_dict({"schema": ROLES, "require": [{"group_size": 1, **about}]})
+    made = written(pa.table(WARDS), rules, tmp_path / "out", labels={"age": "exact"})
+    fk.verify(tmp_path / "out", rules)
+    known = ["ward"] if knowing is None else knowing
+    assert made.certificate.policy["require"][0]["knowing"] == known
+    assert made.certificate.scope.get("beside", []) == (["ward"] if knowing == [] else [])
+    forge(tmp_path / "out", lambda said: said["policy"]["require"][0].pop("knowing"))
+    with pytest.raises(CertificateError, match="does not say by knowing"):
+        fk.verify(tmp_path / "out")
 
 
 # ---- files ---------------------------------------------------------------------------------------

@@ -272,6 +272,16 @@ def test_groups_unsafe_only_together():
     assert (result.groups.tolist(), result.outlier_group) == ([1] * 17 + [0] * 7, 1)
 
 
+@pytest.mark.parametrize("find", ["best", "minimal", "chain"])
+def test_node_below_an_unsafe_top(hurt, find):
+    result = fk.FullDomain(find=find).search(hurt, asking("9/17", (2,), values=["S"]))
+    assert (result.chosen, result.minimal) == ((0,), ((0,),))
+    assert result.status_of((1,)) == "unsafe"
+    assert result.groups.tolist() == [0, 0, 1, 1]
+    with pytest.raises(fk.NoSafeRelease, match=r"not even.*nor is any other of the 2 nodes"):
+        fk.FullDomain(find=find).search(hurt, asking("1/2", (2,), values=["S"]))
+
+
 @pytest.fixture(scope="module")
 def hurt():
     """One of two has S; the third has T and U: merging raises what is known of S to 9/17."""

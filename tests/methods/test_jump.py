@@ -365,6 +365,20 @@ def test_what_needs_more_than_chances(requirement, message):
         property_of(fk.Policy([fine, requirement]))
 
 
+@pytest.mark.parametrize(
+    ("requirement", "expected"),
+    [
+        (fk.Requirement(fk.Facts(), "1/2"), MaxRatio("1/2", strict=True)),
+        (fk.Requirement(fk.Implications(), 1), MaxRatio(1, strict=True)),
+        (fk.Requirement(fk.Facts(1), "3/4"), Recursive(3, 3)),
+        (fk.Requirement(fk.Facts(1), 1), Distinct(3)),
+        (fk.Requirement(fk.Facts(1), 1, values=["a"]), RuledOut(1, 1, ["a"])),
+    ],
+)
+def test_requirements_as_properties(requirement, expected):
+    assert property_of(fk.Policy([requirement])) == expected
+
+
 # ---- publishing ---------------------------------------------------------------------------------
 
 # Functions that are no chain, where the naive algorithm tells much.
@@ -461,6 +475,12 @@ def test_policies_that_jump_refuses():
         fk.publish(data, rules, method=Jump(property=MaxRatio("9/10")), seed=1)
     own = Jump(["age=2", "age=*"], property=MaxRatio("2/5"))
     assert fk.publish(data, policy(), method=own, seed=1).audit.safe
+
+
+def test_numbers_are_protected_as_printed():
+    rules = policy({"values": [2], "facts": {}, "below": "3/5"}, method="safe")
+    assert made(rules, table(n=30, values=[1, 2, 2, 3])).audit.safe
+    assert method_of("safe", rules).property.colour(2) == 0
 
 
 # ---- safety --------------------------------------------------------------------------------------

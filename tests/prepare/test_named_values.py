@@ -341,6 +341,23 @@ def test_other_values_are_noted():
             fk.audit(bags_of(["1200.50", "7", "Flu"]), policy(values=["1200.5"], absent=absent))
 
 
+def test_absent_is_for_the_owner(tmp_path):
+    rules = policy(any_of=["b-20", "Flu"], absent=["b-20"])
+    rules.save(tmp_path / "policy.toml")
+    assert fk.Policy.load(tmp_path / "policy.toml").requirements[0].absent == ("b-20",)
+    made = written(["B20", "Flu", "Cold", "Gout", "Ache"] * 20, rules, tmp_path / "out")
+    assert "absent" not in made.certificate.policy["require"][0]
+    fk.verify(tmp_path / "out", rules)
+    with pytest.raises(CertificateError, match="nobody has 'b-20'"):
+        fk.verify(tmp_path / "out", policy(any_of=["b-20", "Flu"]))
+    place = tmp_path / "out" / "certificate.json"
+    told = json.loads(place.read_text())
+    told["policy"]["require"][0]["absent"] = ["b-20"]
+    place.write_text(json.dumps(told))
+    with pytest.raises(CertificateError, match="absent"):
+        fk.verify(tmp_path / "out")
+
+
 def test_label_of_nobody_is_fine():
     rows = [["B20", "HIV", "*"], ["Z21", "HIV", "*"], ["J11", "flu", "*"], ["M1", "M", "*"]]
     schema = fk.Schema(

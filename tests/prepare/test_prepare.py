@@ -712,6 +712,14 @@ def test_whoever_shows_anything_is_counted():
         assert [verdict.safe for verdict in made.verdicts] == held
 
 
+def test_measures_count_whoever_shows():
+    rows = [*PARTLY_SEEN[:3], PARTLY_SEEN[4], ("3", None, None, "f", "f")]
+    release = fk.Release.from_schema(table_of(rows), fk.Schema(**TWO_SECRETS))
+    assert fk.KAnonymity(2).measure(release) == fk.GroupSize(2).measure(release) == 1
+    risk = fk.risk_report(release)
+    assert (risk.people, risk.uniques) == (4, 1)
+
+
 @pytest.mark.parametrize("known", [[], ["z"]])
 def test_every_door_judges_what_shows(known, tmp_path):
     table, require = table_of(PARTLY_SEEN), asked("s2", known, "1/2")

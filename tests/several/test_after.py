@@ -20,6 +20,7 @@ from tests.refusals import refused
 
 import foreknow as fk
 from foreknow.policy.tries import Try
+from foreknow_judge.errors import UnsupportedError
 from foreknow_judge.file_names import CERTIFICATE
 
 ILLS = ["Flu", "Cold", "Asthma", "HIV"]
@@ -454,6 +455,18 @@ def test_an_earlier_lie_is_found(march, january):
     later.write_text(json.dumps(said), "utf-8")
     with pytest.raises(fk.InputError, match="january: "):
         fk.verify(march, after=january)
+
+
+def test_releases_of_everybody_are_refused(january):
+    """In Python and in a certificate, with one code."""
+    for after in (january, None):
+        with refused("whole-after", UnsupportedError) as caught:
+            publish(register(0, 420), after, whole=True)
+        assert "leave whole out" in str(caught.value)
+    path = january / CERTIFICATE
+    path.write_text(json.dumps({**json.loads(path.read_text()), "cohort": "cohort"}))
+    with pytest.raises(UnsupportedError, match="leave whole out"):
+        fk.verify(january)
 
 
 def test_recognition_needs_one_release(tmp_path):
