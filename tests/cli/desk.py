@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -97,6 +98,18 @@ class Desk:
             main()
         printed = self._capsys.readouterr()
         return caught.value.code or 0, printed.out, printed.err
+
+    def runs(self, command, files):
+        """Write files; a function that runs a command with more words, as a shell takes them."""
+        for name, content in files.items():
+            self.put(name, content)
+
+        def run(words, *first):
+            code, out, err = self.run(command, *first, *shlex.split(words))
+            assert "Traceback" not in out + err
+            return code, out, err
+
+        return run
 
     def says(self, *arguments, code=0):
         """What one call prints, as one line, with this exit code and no word of an error."""

@@ -385,6 +385,16 @@ def test_guess_says_what_to_type(at, do, said):
     assert len(str(caught.value)) < 600
 
 
+def called(capsys, monkeypatch, *words):
+    """The exit code of a command, and what it prints: output and errors."""
+    monkeypatch.setattr(sys, "argv", ["foreknow", *words])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    printed = capsys.readouterr()
+    assert "Traceback" not in printed.err
+    return caught.value.code or 0, printed.out, printed.err
+
+
 # What is typed in a shell, with which exit code it ends, and what is said.
 SHELL = [
     ("verify made", 0, "Verified: 300 people"),
@@ -431,14 +441,10 @@ SHELL = [
 @pytest.mark.parametrize(("words", "code", "said"), SHELL)
 def test_a_guess_in_a_shell(at, words, code, said, monkeypatch, capsys):
     monkeypatch.chdir(at.folder)
-    monkeypatch.setattr(sys, "argv", ["foreknow", *words.split()])
-    with pytest.raises(SystemExit) as caught:
-        main()
-    printed = capsys.readouterr()
-    assert (caught.value.code or 0) == code, printed.err
-    assert said in " ".join((printed.out + printed.err).split())
-    assert "json" not in words or json.loads(printed.out)["format"] == "foreknow audit"
-    assert "Traceback" not in printed.err
+    ended, out, err = called(capsys, monkeypatch, *words.split())
+    assert ended == code, err
+    assert said in " ".join((out + err).split())
+    assert "json" not in words or json.loads(out)["format"] == "foreknow audit"
 
 
 # ---- errors and names --------------------------------------------------------------------------
@@ -512,13 +518,9 @@ def here(advised, monkeypatch, tmp_path):
 
 
 def typed(here, capsys, monkeypatch, *words):
-    """The exit code of a command, and what it prints."""
-    monkeypatch.setattr(sys, "argv", ["foreknow", *words])
-    with pytest.raises(SystemExit) as caught:
-        main()
-    printed = capsys.readouterr()
-    assert "Traceback" not in printed.err
-    return caught.value.code or 0, " ".join((printed.out + printed.err).split())
+    """The exit code of a command, and what it prints as one line."""
+    code, out, err = called(capsys, monkeypatch, *words)
+    return code, " ".join((out + err).split())
 
 
 # ---- in Python ---------------------------------------------------------------------------------

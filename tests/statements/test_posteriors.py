@@ -1,7 +1,6 @@
 """Posteriors from priors equal enumeration; the command ask, and its errors with a caret."""
 
 import random
-import shlex
 from collections import Counter
 from fractions import Fraction
 
@@ -274,15 +273,8 @@ BY_POLICY = " --policy policy.toml"
 @pytest.fixture
 def asking(desk):
     """Ask about a release; exit code, output and error."""
-    for name, content in FILES.items():
-        desk.put(name, content)
-
-    def run(words, release="release.csv"):
-        code, out, err = desk.run("ask", release, *shlex.split(words))
-        assert "Traceback" not in out + err
-        return code, out, err
-
-    return run
+    run = desk.runs("ask", FILES)
+    return lambda words, release="release.csv": run(words, release)
 
 
 THREE = "-a Tom -v AIDS 'Tom != Cancer' 'Gary = Flu' 'Ann = AIDS -> Tom = AIDS'"
