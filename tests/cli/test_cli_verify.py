@@ -395,9 +395,10 @@ def test_a_policy_of_ones_own(desk, copied):
     assert "against facts l = 0, k = 1, m = 0: at most" in said
     assert "were not run" not in said
     desk.put("my tries.toml", POLICY + '[[try]]\nlearned = { by = ["age"] }\nstop = 0.01\n')
-    said = " ".join(desk.says("verify", folder, "--policy", "my tries.toml").split())
-    assert "The trials of my tries.toml were not run; to run them: foreknow learned" in said
-    assert said.endswith("TABLE --policy 'my tries.toml'")
+    _, out, _ = desk.run("verify", folder, "--policy", "my tries.toml")
+    said, command = out.splitlines()[-1].split("; to run them: ")
+    assert said == "The trials of my tries.toml were not run"
+    assert command == f"foreknow learned {folder} TABLE --policy 'my tries.toml'"
     found = fk.verify(folder, policy="own.toml")
     assert (found.own_policy, len(found.findings)) == (True, 1)
     desk.put("strict.toml", POLICY.replace("0.9", "0.4"))

@@ -262,4 +262,4 @@ def demo(
 def _say_line(say: Console, text: str, style: str = "") -> None:
     """Print one line that may quote anybody's file."""
     line = encodable(one_line(text), say.encoding)
-    say.print(line, style=style, markup=False, highlight=False)
+    say.print(line, style=style, markup=False, highlight=False, soft_wrap=True)
