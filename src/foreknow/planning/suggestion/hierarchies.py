@@ -102,7 +102,9 @@ class HierarchyFile(NamedTuple):
     question: str = ""
 
 
-def files_of(source: Any, profiles: Sequence[Profile]) -> tuple[Path, dict[str, HierarchyFile]]:
+def hierarchy_files(
+    source: Any, profiles: Sequence[Profile]
+) -> tuple[Path, dict[str, HierarchyFile]]:
     """The folder of a table, and the hierarchy file of each column that has one."""
     if not isinstance(source, (str, Path)) or is_address(source) or str(source) == STDIN:
         return Path(), {}

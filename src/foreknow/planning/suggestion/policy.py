@@ -26,7 +26,7 @@ from foreknow.data.reading import Reading
 from foreknow.hints import Plain, hinted
 from foreknow.planning.suggestion.columns import DECIDE, PUBLISHED, ColumnSuggestion, schema_of
 from foreknow.planning.suggestion.detail import DetailOfSample
-from foreknow.planning.suggestion.hierarchies import files_of
+from foreknow.planning.suggestion.hierarchies import hierarchy_files
 from foreknow.planning.suggestion.limits import Sizes, links_of, requirements_of
 from foreknow.planning.suggestion.roles import (
     Roles,
@@ -174,7 +174,7 @@ def suggest_policy(
     rows = max((profile.rows for profile in profiles), default=0)
     if not rows:
         raise DataError(f"{opened_table.name} has no rows")
-    folder, files = files_of(table, profiles)
+    folder, files = hierarchy_files(table, profiles)
     numbers = person_numbers_of(opened_table, profiles)
     by_choice = [n.name for n in numbers if n.name in (*named_columns, *(chosen or ()))]
     numbers = [number for number in numbers if number.name not in by_choice]
