@@ -18,7 +18,7 @@ from tests.signals import heeded
 from tests.support import UNSUPPORTED
 
 from foreknow.errors import InternalError, NoSafeRelease, StatementError
-from foreknow_judge import errors
+from foreknow_judge import errors, messages
 from foreknow_judge.errors import CertificateError, DataError, NotEnoughMemory
 from foreknow_judge.kinds import LDiversitySettings, OfUnits
 from foreknow_judge.messages import MESSAGES
@@ -159,6 +159,16 @@ def test_messages_are_as_before():
     if os.environ.get("FOREKNOW_SNAPSHOTS") == "write":
         snapshot.write_text(text, encoding="utf-8")
     assert text == snapshot.read_text(encoding="utf-8"), f"not as in {snapshot.name}"
+
+
+def test_rows_of_messages_are_whole():
+    """A bar stands between the fields of a row, and in none of them; a code has one row."""
+    assert len(messages._ROWS) == len(MESSAGES)
+    for message in MESSAGES.values():
+        assert all(part == part.strip() and part and "|" not in part for part in message[:2])
+        assert message.way_out == message.way_out.strip()
+        assert "|" not in message.way_out
+        assert "{" not in message.title
 
 
 def test_errors_name_their_subject():
