@@ -899,6 +899,14 @@ _ROWS = [
         "frames/test_sources prepare/test_written",
     ),
     (
+        "named-as-judged",
+        "foreknow.auditing.questions:questions_of",
+        "questions.release.by_column()",
+        "prepared.by_column()",
+        "values that a policy names are looked for in rows that are not judged",
+        "frames/test_sources",
+    ),
+    (
         "two-spellings",
         "foreknow.data.people:refuse_two_spellings",
         "if (earlier := first.setdefault(bare_name(name), name)) != name:",

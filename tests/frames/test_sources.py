@@ -29,7 +29,7 @@ from foreknow.data.engines.sources import counted_where_it_lives, open_table
 from foreknow.data.engines.table import Selected
 from foreknow.releases.written import open_published
 from foreknow_judge import bounds
-from foreknow_judge.errors import DataError, ForeknowError
+from foreknow_judge.errors import DataError, ForeknowError, PolicyError
 
 TABLE = pa.table({"gid": [1, 2], "d": ["Flu", "AIDS"]})
 
@@ -728,6 +728,19 @@ def test_changing_relations_are_refused(other):
     else:  # read once more, with all that its owner counts
         assert safe(release, policy) == [False, True]
         assert fk.audit(release, policy, learned=False).counts.n_groups == 4
+
+
+def test_named_values_are_those_judged():
+    """A value that is spelt otherwise in the rows that are judged is refused."""
+    schema, connection = fk.Schema(**OF_ILL), duckdb.connect()
+    connection.register("given", ONE)
+    connection.execute("CREATE TABLE people AS SELECT * FROM given")
+    release = fk.Release.from_schema(connection.table("people"), schema)
+    required = fk.Requirement(fk.Facts(), below="9/10", values=["a"], knowing=["job"])
+    assert not fk.audit(release, fk.Policy([required], schema), learned=False).safe
+    connection.execute("UPDATE people SET ill = 'A' WHERE ill = 'a'")
+    with pytest.raises(PolicyError, match="nobody has 'a', and somebody has 'A'"):
+        fk.audit(release, fk.Policy([required], schema), learned=False)
 
 
 @pytest.mark.parametrize("drawn", ["ill", "job", "at"])

@@ -92,7 +92,8 @@ def questions_of(
     prepared, policy = prepare(release, policy, group)
     counting: Any = _counting if isinstance(prepared, Release) else _counts_at_hand
     with counting(prepared, policy, people) as questions:
-        values = {name: held_by(counts) for name, counts in prepared.by_column().items()}
+        counts_of_columns = questions.release.by_column()  # as judged, and not read once more
+        values = {name: held_by(counts) for name, counts in counts_of_columns.items()}
         refuse_misspelt(values, questions.shown_policy.requirements)
         yield questions
 
