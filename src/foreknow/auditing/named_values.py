@@ -35,7 +35,8 @@ def refuse_misspelt(
     lists: list[tuple[Requirement, str, list[str]]] = []
     for required in requirements:
         column = required.sensitive if required.sensitive in printed else main
-        for texts in ([*map(str, texts)] for texts in required.target.texts):
+        for values_named in required.target.texts:
+            texts = [*map(str, values_named)]
             named[column].update(texts)
             lists.append((required, column, texts))
     for required, column, texts in lists:
@@ -51,15 +52,15 @@ def refuse_misspelt(
             near = spellings[column].near(text, but=named[column] if is_idle_set else texts)
             if near is not None:
                 quoted = json.dumps(text, ensure_ascii=False)
+                way_out = (
+                    f"if {text!r} is meant, though nobody has it, add absent = [{quoted}] to the "
+                    "requirement"
+                )
+                if is_idle_set:
+                    way_out = "if really nobody has a value of this set, leave the set out"
                 raise PolicyError(
                     f"{required.name}: nobody has {text!r}, and somebody has {near!r}: write it "
-                    "as the table does, also in a map of codes; "
-                    + (
-                        "if really nobody has a value of this set, leave the set out"
-                        if is_idle_set
-                        else f"if {text!r} is meant, though nobody has it, add absent = "
-                        f"[{quoted}] to the requirement"
-                    )
+                    f"as the table does, also in a map of codes; {way_out}"
                 )
 
 

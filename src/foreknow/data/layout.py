@@ -14,7 +14,7 @@ from foreknow_judge.layout import Seen
 class Layout(LayoutOfFiles):
     """Which columns of a release stand beside each other, where values have tables of their own."""
 
-    # whether each row is a person, of whom any column may be said to be known
+    # whether each row is a person, any of whose columns may be known
     of_people: ClassVar[bool] = False
     apart: tuple[str, ...] = ()  # those that are shuffled, or in tables of their own
     # if people are recognized by exact columns: what else is published about them
@@ -75,7 +75,7 @@ class Layout(LayoutOfFiles):
     def people_seen(
         self, secret: str | None = None, knowing: Collection[str] | None = None
     ) -> Seen:
-        """The same where it is asked how many people groups have, whatever their values.
+        """The sight of an adversary, for how many people groups have, whatever their values.
 
         Every known column divides them, but sensitive columns only if `knowing` names them.
         """
@@ -98,7 +98,7 @@ class Layout(LayoutOfFiles):
 
 @dataclass(frozen=True)
 class RowLayout(Layout):
-    """The same where each row is a person, of whom any column may be said to be known."""
+    """The layout of one table with a row for each person, any of whose columns may be known."""
 
     of_people: ClassVar[bool] = True
 
@@ -115,16 +115,16 @@ class RowLayout(Layout):
     def people_seen(
         self, secret: str | None = None, knowing: Collection[str] | None = None
     ) -> Seen:
-        """The same where it is asked how many people groups have, whatever their values."""
+        """The sight of an adversary, for how many people groups have, whatever their values."""
         secret = secret or self.main
         columns = self.others if knowing is None else knowing
         return self._seen(secret, [name for name in self._rows(secret, columns) if name in columns])
 
     def _beside(self, secret: str, knowing: Collection[str]) -> tuple[str, ...]:
-        """The same, with what is said to be known, whatever role the column was given."""
+        """The columns in the rows of a secret, with known ones, whatever role they were given."""
         return self.linked if secret in self.apart else self._rows(secret, knowing)
 
     def _rows(self, secret: str, knowing: Collection[str]) -> tuple[str, ...]:
-        """The columns of rows, with what is said to be known."""
+        """The columns of rows, with known ones; not those that are published apart."""
         columns = dict.fromkeys((*self.linked, secret, *knowing))
         return tuple(name for name in columns if name not in self.apart)

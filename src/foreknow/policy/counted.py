@@ -224,7 +224,7 @@ class RequirementCounts:
 
     def found_by(self, point: Point, cached: dict[Any, Any]) -> Iterable[Disclosure]:
         """The worst disclosure of its only set, or of each value."""
-        return self.requirement.target.found(self, point, cached)
+        return self.requirement.target.worst(self, point, cached)
 
     def of_values(self, point: Point, cached: dict[Any, Any]) -> list[Disclosure]:
         """The worst disclosure of each counted value."""

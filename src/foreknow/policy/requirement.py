@@ -403,7 +403,7 @@ class Requirement:
 
     @cached_property
     def target(self) -> EachValue:
-        """How the values of its secret are found, written and counted."""
+        """The target: how the values of its secret are named and counted."""
         return target_of(self)
 
     @property

@@ -111,7 +111,7 @@ class People(Values):
 
     @property
     def columns(self) -> tuple[str | None, ...]:
-        """No column: it is about whoever has a value of any."""
+        """No column: it is about everybody with a value in any."""
         return ()
 
     @property

@@ -1,4 +1,4 @@
-"""Targets: how the values of a secret are found in a table, written in files, and counted.
+"""Targets: how the values of a secret are named in a policy, written in files, and counted.
 
 Each value is a secret by itself; or a set of values is one, which is named, or a label of the
 column's hierarchy; or numbers that are near each other are.
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class TargetValues(NamedTuple):
-    """Which values of a table a requirement is about, and how they are counted."""
+    """The values of a table that a requirement is about, and how they are counted."""
 
     about: BoolArray  # of the values of the table
     labels: Labels  # the values as they are counted
@@ -47,7 +47,7 @@ class EachValue:
 
     singly: ClassVar[bool] = True  # whether each value is a secret by itself
     as_one: ClassVar[bool] = False  # whether the values of a set are one secret
-    near: ClassVar[bool] = False  # whether windows of near numbers are
+    near: ClassVar[bool] = False  # whether the numbers of a window are one secret
     names_sets: ClassVar[bool] = False  # whether sets have names, which stand for values
 
     def __init__(self, required: Requirement) -> None:
@@ -70,7 +70,7 @@ class EachValue:
         return repr(str(value))
 
     def written(self) -> dict[str, Any]:
-        """The keys of a policy file that are not what was said."""
+        """The keys of a policy file that differ from the settings as they were given."""
         return {}
 
     def written_out(self, values: Labels) -> dict[str, Any]:
@@ -90,7 +90,7 @@ class EachValue:
         return Secret(*self.required.secret[:4])
 
     def meant(self, values: Labels) -> TargetValues:
-        """Which values of a table it is about."""
+        """The values of a table that it is about."""
         required = self.required
         return TargetValues(chosen(values, required.values, required.excluded), values)
 
@@ -104,7 +104,7 @@ class EachValue:
         return groups
 
     def asked(self, secret: RequirementCounts) -> BoolArray | Windows:
-        """Which of the counted values it is about."""
+        """A mask of the counted values that it is about."""
         about: BoolArray = secret.meant.about
         return about
 
@@ -112,11 +112,11 @@ class EachValue:
         """One for each set that is a secret."""
         return (secret,)
 
-    def found(self, secret: RequirementCounts, point: Point, cached: Any) -> Iterable[Disclosure]:
+    def worst(self, secret: RequirementCounts, point: Point, cached: Any) -> Iterable[Disclosure]:
         """The worst disclosure of each value that it is about."""
         worst_of_each = secret.of_values(point, cached)
-        is_about = secret.meant.about.tolist()
-        return [worst for worst, counts in zip(worst_of_each, is_about, strict=True) if counts]
+        pairs = zip(worst_of_each, secret.meant.about.tolist(), strict=True)
+        return [worst for worst, is_meant in pairs if is_meant]
 
     def limits(self, secret: RequirementCounts) -> bool:
         """True if somebody with a value that it is about could be over a limit."""
@@ -172,7 +172,7 @@ class NearValues(EachValue):
         """The windows."""
         return cast("Windows", secret.counts_by_policy)
 
-    def found(self, secret: RequirementCounts, point: Point, cached: Any) -> Iterable[Disclosure]:
+    def worst(self, secret: RequirementCounts, point: Point, cached: Any) -> Iterable[Disclosure]:
         """The worst window."""
         return secret.of_values(point, cached)
 
@@ -190,7 +190,7 @@ class NearValues(EachValue):
 
 
 class SetsOfValues(EachValue):
-    """Whoever has any value of a set has its secret: sets that a policy lists."""
+    """The values of a set are one secret: sets that a policy lists."""
 
     singly, as_one = False, True
 
@@ -218,11 +218,11 @@ class SetsOfValues(EachValue):
         return f"any of {', '.join(sets.get('', sets))}"
 
     def written(self) -> dict[str, Any]:
-        """The sets, as they were said."""
+        """The sets, as they were given."""
         return {"any_of": plain(self.required.any_of), "at_level": None}
 
     def written_out(self, values: Labels) -> dict[str, Any]:
-        """The sets as they were said; nothing is exempt from them."""
+        """The sets, as they were given; nothing is exempt from them."""
         return {**self.written(), "except": None}
 
     def judged(self, values: Labels) -> Secret:
@@ -232,7 +232,7 @@ class SetsOfValues(EachValue):
         return Secret(None, tuple(self.required.excluded), sets)
 
     def sets(self, values: Labels) -> dict[str, tuple[str, ...]]:
-        """For each name, the values that belong to it; of a set of which nobody has one, none.
+        """For each name, the values that belong to it; none for a set whose values nobody has.
 
         Raises
         ------
@@ -240,7 +240,7 @@ class SetsOfValues(EachValue):
             If a label or a value is unknown, or a set has every value of the table.
         """
         printed = list(dict.fromkeys(map(str, values)))
-        sets = self._found(values, printed)
+        sets = self._sets_among(values, printed)
         for name, members in sets.items():
             if set(members) == set(printed):
                 raise PolicyError(f"{self.required.name}: {self._every(name)}")
@@ -252,7 +252,7 @@ class SetsOfValues(EachValue):
             )
         return sets
 
-    def _found(self, values: Labels, printed: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    def _sets_among(self, values: Labels, printed: Sequence[str]) -> dict[str, tuple[str, ...]]:
         sets = {}
         for name, part in self._parts.items():
             try:
@@ -263,7 +263,7 @@ class SetsOfValues(EachValue):
         return sets
 
     def _every(self, name: str) -> str:
-        """That a set has all values, and what to do."""
+        """A message that a set has all values, with a way out."""
         what = f"{self._what(name)} every sensitive value of the table"
         return f"{what}, so everybody has one of these; leave out what need not stay hidden"
 
@@ -285,7 +285,7 @@ class SetsOfValues(EachValue):
                 )
 
     def meant(self, values: Labels) -> TargetValues:
-        """Which values of a table it is about, and the place of each set."""
+        """The values of a table that it is about, and the place of each set."""
         sets, codes = self.sets(values), dict[str, list[int]]()
         for code, value in enumerate(values):
             codes.setdefault(str(value), []).append(code)
@@ -325,7 +325,7 @@ class SetsOfValues(EachValue):
                 refuse_unheld(self.required, point.adversary, name, members)
         return [secret.only(name, members) for name, members in secret.meant.sets.items()]
 
-    def found(self, secret: RequirementCounts, point: Point, cached: Any) -> Iterable[Disclosure]:
+    def worst(self, secret: RequirementCounts, point: Point, cached: Any) -> Iterable[Disclosure]:
         """The worst disclosure of its only set."""
         if not secret.meant.about.any():  # nobody has a value of the set
             return [Disclosure(secret.labels[-1], 0.0, lambda: Fraction(0))]
@@ -354,7 +354,7 @@ class LabelOfHierarchy(SetsOfValues):
         """The secret as the judge takes it, of the values of a table."""
         return Secret(None, tuple(self.required.excluded), self.sets(values))
 
-    def _found(self, values: Labels, printed: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    def _sets_among(self, values: Labels, printed: Sequence[str]) -> dict[str, tuple[str, ...]]:
         label = str(self.required.any_of)
         below = _below(self.required, label, values, printed)
         return {label: _Listed(below).among(printed)}
@@ -385,13 +385,13 @@ class LevelOfHierarchy(LabelOfHierarchy):
         return Secret(None, (), self.sets(values))
 
     def _every(self, name: str) -> str:
-        """That a label is above all values, and what to do."""
+        """A message that a label is above all values, with a way out."""
         return (
             f"at_level = {self.required.at_level}: every sensitive value of the table is {name!r} "
             f"there; choose a lower level, or except = [{name!r}]"
         )
 
-    def _found(self, values: Labels, printed: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    def _sets_among(self, values: Labels, printed: Sequence[str]) -> dict[str, tuple[str, ...]]:
         return _at_level(self.required, values)
 
 
@@ -438,14 +438,16 @@ def _any_of(required: Requirement) -> EachValue:
     return kind(required)
 
 
-# By the key of a policy file that says so.
+# By the key of a policy file; the first one that is given counts.
 _KINDS = {"within": NearValues, "any_of": _any_of, "at_level": LevelOfHierarchy}
 
 
 def target_of(required: Requirement) -> EachValue:
-    """How the values of its secret are found, written and counted."""
-    keys = [key for key in _KINDS if getattr(required, key) is not None]
-    return _KINDS[keys[0]](required) if keys else EachValue(required)
+    """The target of a requirement: how the values of its secret are named and counted."""
+    for key, kind in _KINDS.items():
+        if getattr(required, key) is not None:
+            return kind(required)
+    return EachValue(required)
 
 
 class _Merged(NamedTuple):

@@ -262,7 +262,6 @@ def _own_policy(certificate: Certificate, policy: Policy) -> OwnPolicy:
     # What is published apart is said by how it is written.
     how: dict[str, Any] = {"form": certificate.form, "unlinked": certificate.unlinked}
     as_published = replace(policy, options=replace(policy.options, **how))
-
     schema = policy.needed_schema
 
     def written_out(written_release: Written) -> Sequence[Mapping[str, Any]]:
@@ -275,7 +274,7 @@ def _own_policy(certificate: Certificate, policy: Policy) -> OwnPolicy:
         rules = [rule for rule in schema.impossible if rule not in of_maker]
         part = certificate.parts[0]  # with a row for each person
         columns = (*certificate.groups, *certificate.exact, *written_release.beside)
-        for name in {*chain(*(rule.where for rule in rules))}.intersection(columns):
+        for name in sorted({*chain(*(rule.where for rule in rules))}.intersection(columns)):
             rows = written_release.count_rows(part, (name,))
             refuse_unmet(rules, name, rows.column(name).texts, schema.hierarchies.get(name))
         for population in () if certificate.exact else as_published.compared:

@@ -377,13 +377,12 @@ class OwnRelease:
 
     def _refuse_edited(self, microdata: Microdata) -> None:
         """Refuse rows of which a column that is not published differs from what was recorded."""
-        place = self.path.with_name(OWNER)
-        recorded = from_json(place.read_text("utf-8")) if self._key() else {}
+        key = self._key()  # which says where the file is, if it is missing
+        recorded = from_json(self.path.with_name(OWNER).read_text("utf-8")).get("columns", {})
         table = unshown(microdata.source)
-        kept = {*recorded.get("columns", ())} & {*table.columns}
-        rows = table.arrow(sorted(kept))
-        for name, digest in column_digests(rows, self._key()).items():
-            if digest != recorded["columns"][name]:
+        rows = table.arrow(sorted({*recorded} & {*table.columns}))
+        for name, digest in column_digests(rows, key).items():
+            if digest != recorded[name]:
                 raise DataError(
                     f"{microdata.name} has other values in {name!r} than the rows that were "
                     "published: put back the file that was written"
