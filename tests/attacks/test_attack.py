@@ -326,6 +326,7 @@ NOTHING, NO_GROUPS = {"nothing": True}, [5, "groups", [[0, 1], [2]], {0: 1}, np.
     [
         (fk.Mondrian, {}, "not its class"),
         (17, {}, "is no method"),
+        (fk.KAnonymity(2), {}, "is no method"),
         (broken, {}, "KeyError: 'age'"),
         (lambda rows: [0], {}, "one for each of the 5 rows"),
         (lambda rows: [[0]] * 5, {}, "one group for each row"),

@@ -165,11 +165,13 @@ def _names_file(method: str | None) -> bool:
 
 def _method_from(argument: str) -> Any:
     """Run FILE.py, and take from it a function of a table, or an object with ``partition``."""
+    from foreknow.attacks.method_runner import is_method
+
     place, _, name = argument.rpartition(":")
     if not place.endswith(".py") or not name:
         raise InputError(f"--method {argument!r}: write FILE.py:NAME, the name of a function in it")
     definitions = vars(_run(Path(place)))
-    methods = [key for key in definitions if _is_method(definitions[key]) and key[0] != "_"]
+    methods = [key for key in definitions if is_method(definitions[key]) and key[0] != "_"]
     if name not in definitions:
         hint = did_you_mean(name, methods)
         raise InputError(f"--method: there is no {name!r} in {place!r}{hint}")
@@ -179,16 +181,12 @@ def _method_from(argument: str) -> Any:
             f"--method: {name!r} in {place!r} is a class; name an object of it, such as one "
             f"that the file makes by made = {name}(...)"
         )
-    if not _is_method(method):
+    if not is_method(method):
         raise InputError(
             f"--method: {name!r} in {place!r} is {type(method).__name__}, no function of a table, "
             "nor has it partition(microdata, policy, seed)"
         )
     return method
-
-
-def _is_method(candidate: Any) -> bool:
-    return callable(candidate) or hasattr(candidate, "partition")
 
 
 def _run(path: Path) -> Any:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from foreknow.attacks.observation import Observation, Reader, numbered, read_returned
 from foreknow.attacks.worlds import ATTACK, Codes
+from foreknow.criteria.protocol import OfGroups
 from foreknow.data.arrays import IntArray
 from foreknow.data.engines.arrow_table import with_column_from
 from foreknow.data.labels import text_of
@@ -384,6 +385,12 @@ def _is_foreknows(instance: Any) -> bool:
     return type(instance).__module__.startswith("foreknow.")
 
 
+def is_method(candidate: Any) -> bool:
+    """True for an anonymizer, or a function; a criterion can be called only to be refused."""
+    is_function = callable(candidate) and not isinstance(candidate, OfGroups)
+    return is_function or hasattr(candidate, "partition")
+
+
 def _check_attackable(microdata: Microdata, method: Any, policy: Policy | None) -> None:
     """Refuse what is no table, no method or no policy, and what attacks do not serve."""
     if not isinstance(microdata, Microdata):
@@ -395,7 +402,7 @@ def _check_attackable(microdata: Microdata, method: Any, policy: Policy | None) 
         raise InputError(f"expected a Policy, not {type(policy).__name__}; see Policy.load")
     if isinstance(method, type):
         raise InputError(f"give a method, such as {method.__name__}(), not its class")
-    if not hasattr(method, "partition") and not callable(method):
+    if not is_method(method):
         raise InputError(
             f"{method!r} is no method: give an anonymizer, or a function from a table to the "
             "group of each row"
