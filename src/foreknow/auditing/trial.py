@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import product
+from itertools import chain, product
 from math import sqrt
 from typing import Any
 
@@ -92,10 +92,10 @@ class Tried(Plain):
     sure_and_right: int | None = None  # of these; None where that is not known
 
     def holds(self, limit: Number) -> bool:
-        """True if it is surer than a limit of some people, and right of as large a share of them.
+        """True if it is surer than a limit about some people, and right about that share of them.
 
-        Else its certainty is a claim that did not hold: who learns too much from too little is sure
-        of much, and often wrong.
+        Otherwise its certainty did not hold: an attacker who learns much from few people is often
+        sure and wrong.
         """
         rightly = self.sure_and_right
         return self.sure > 0 and rightly is not None and rightly >= as_fraction(limit) * self.sure
@@ -247,7 +247,7 @@ def _asked_trials(
                 for by in dict.fromkeys([(*columns,), (*columns, *cohort)])
             ]
             surest = max(tried, key=lambda trial: trial.surest)
-            of_all = tuple(one for trial in tried for one in trial.tried)
+            of_all = tuple(chain(*(trial.tried for trial in tried)))
             required = policy.least_limit(column)
             trials.append(replace(surest, tried=of_all, required=required, asked=attempt))
     return tuple(trials)

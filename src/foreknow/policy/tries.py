@@ -25,9 +25,9 @@ class Try:
     attack : Learned, optional
         The attack, which is carried out on the release and checked with the owner's table.
     stop : number, optional
-        Nothing is published if the most successful attacker becomes surer than this of somebody's
-        value, or another one is so of some people and right about as large a share of them; or if
-        the estimated risk of somebody is higher.
+        Nothing is published if an attacker becomes surer than this of somebody's value: the most
+        successful one, or one who is right about as large a share of the people whom they are so
+        sure of; or if the estimated risk of somebody is higher.
     sensitive : str, optional
         The column that is guessed; default: each sensitive column, by itself.
     individual_risk : bool

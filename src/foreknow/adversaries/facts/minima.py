@@ -80,7 +80,7 @@ class FactsMeasure(Measure):
         return np.array([[np.inf], [np.inf], [np.inf], [1.0], [1.0]])
 
     def bind(self, n_values: int) -> int:
-        """There is a key for each sensitive value."""
+        """The number of keys: one for each sensitive value."""
         return n_values
 
     def refused(self, counts: GroupCounts, parts: int = 1) -> BoolArray | None:

@@ -754,7 +754,7 @@ def formulas_of(counts: GroupCounts) -> OneValue:
 
 
 def negated(counts: GroupCounts) -> GroupCounts:
-    """The profiles for an adversary who knows that people lack values."""
+    """The counts for an adversary who knows that people lack values."""
     if counts.able is None:
         return counts
     return replace(counts, able=replace(counts.able, negated=True))

@@ -259,7 +259,7 @@ class ImplicationsMeasure(Measure):
         self.wanted = None if is_wanted is None or np.all(is_wanted) else np.asarray(is_wanted)
 
     def bind(self, n_values: int) -> int:
-        """There is one key; no group has more values than there are, so more atoms add nothing."""
+        """The number of keys: one. More atoms than there are values add nothing."""
         self.k = min(self.k, n_values)
         return 1
 

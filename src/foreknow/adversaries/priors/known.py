@@ -109,9 +109,8 @@ class Known:
                 most_left = _least_left_of_others(highest, l)
             else:
                 n_others = shape.people.sum(axis=1)[:, None] - shape.counts
-                share = (_count_left(shape.counts, n_others, l) / np.maximum(n_others, 1))[
-                    :, None, :
-                ]
+                n_left = _count_left(shape.counts, n_others, l)
+                share = (n_left / np.maximum(n_others, 1))[:, None, :]
                 least_left, most_left = (1 - highest) * share, (1 - lowest) * share
             bound = np.minimum(_share(highest, least_left) * (1 + spare), 1.0)
             # A share of next to nothing may round to much: it is 0 if nobody can have the value.
