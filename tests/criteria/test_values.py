@@ -481,8 +481,26 @@ def test_further_columns_beside_exact():
             "publish": {"method": "anatomy"},
         }
         if is_refused:
-            with pytest.raises(UnsupportedError, match=r"job of everybody.*k_anonymity"):
+            with pytest.raises(UnsupportedError, match=r"alike by job, too.*k_anonymity"):
                 fk.publish(table, policy, seed=1)
         else:
             (verdict,) = fk.publish(table, policy, seed=1).audit.verdicts
             assert "equal zip has 5 people" in verdict.found.words
+
+
+@pytest.mark.parametrize("known", [None, ["pay"], []])
+def test_values_known_beside_exact(known):
+    """Pay is not in the table of people, so who looks alike by it is not counted."""
+    rows = {"zip": ["02139"] * 6, "ill": [*"uvwuvw"], "pay": [*"xxyyxy"]}
+    policy = {
+        "schema": {"quasi_identifiers": ["zip"], "sensitive": ["ill", "pay"]},
+        "require": [{"alpha_k": {"alpha": 1, "k": 3}, "sensitive": "ill", "knowing": known}],
+        "publish": {"form": "bucketized"},
+    }
+    if known is None:
+        del policy["require"][0]["knowing"]
+    if known == []:
+        assert fk.publish(pa.table(rows), policy, seed=1).audit.safe
+        return
+    with pytest.raises(UnsupportedError, match=r"alike by pay, too.*say knowing = .. if nobody"):
+        fk.publish(pa.table(rows), policy, seed=1)

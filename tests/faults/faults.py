@@ -413,6 +413,14 @@ _ROWS = [
         "judge/test_gauges",
     ),
     (
+        "alpha-k-known",
+        "foreknow.policy.subjects:Values._refuse_uncounted_look_alikes",
+        "further += sight.known",
+        "pass",
+        "the k of alpha_k is asked by a value that the table of people lacks",
+        "criteria/test_values",
+    ),
+    (
         "alpha-k-beside",
         "foreknow.policy.subjects:Values._refuse_uncounted_look_alikes",
         "knowing is None or name in knowing",
@@ -1106,6 +1114,14 @@ _ROWS = [
         "if False:",
         "a reader's rule that nobody of a release meets makes it look safer",
         "audits/test_impossible",
+    ),
+    (
+        "unnamed-release",
+        "foreknow.several.earlier_releases:Earlier._refuse_unnamed",
+        "if n_shown:",
+        "if n_shown < 0:",
+        "people of a release that was not named are published twice",
+        "several/test_after",
     ),
     (
         "reader-range-unmet",

@@ -538,7 +538,8 @@ def test_cases_need_published_rows(tmp_path):
     rules = policy(COUNTED, person="pid", unit="row")
     new = [*VISITS, *((f"q{i}", "w0", "xyz"[i % 3]) for i in range(12))]
     tables = [table_of(rows, "ill") for rows in (VISITS, new)]
-    _, (folder, _) = published(tmp_path, tables, rules)
+    _, (folder, draft) = published(tmp_path, tables, rules)
+    shutil.rmtree(draft)
     kept = tmp_path / "year0.owner" / "newcomers.parquet"
     rows = pq.read_table(kept)
     other = [*rows.column("pid").to_pylist()[1:], "p0"]

@@ -441,7 +441,8 @@ class Requirement:
 
     def knowing_all(self, layout: Layout) -> Requirement | None:
         """The same against somebody who knows what it assumes that nobody knows, where that is."""
-        if self.of_people or self.has_priors:
+        of_exact = layout.people is not None and getattr(self.criterion, "of_groups", None)
+        if self.of_people or self.has_priors or of_exact:
             return None
         sight = self.sight(layout)
         return self.by([*sight.known, *sight.assumed]) if sight.assumed else None

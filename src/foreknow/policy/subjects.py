@@ -50,8 +50,8 @@ class Values:
     def sight(self, layout: Layout) -> Seen:
         """The adversary's sight beside the secret."""
         required = self.required
-        self._refuse_uncounted_look_alikes(layout)
         sight = layout.seen(required.sensitive, required.knowing)
+        self._refuse_uncounted_look_alikes(layout, sight)
         if required.shown not in (None, *sight.known):
             secret = repr(sight.secret) if sight.secret else "the sensitive column"
             raise UnsupportedError(
@@ -62,18 +62,19 @@ class Values:
             )
         return sight.with_priors(required.attributes)
 
-    def _refuse_uncounted_look_alikes(self, layout: Layout) -> None:
+    def _refuse_uncounted_look_alikes(self, layout: Layout, sight: Seen) -> None:
         """Refuse to count who looks alike by exact columns where further columns are known."""
         criterion, knowing = self.required.criterion, self.required.knowing
         if layout.people is None or criterion is None or criterion.of_groups is None:
             return
         further = [name for name in layout.people if knowing is None or name in knowing]
+        further += sight.known
         if further:
             raise UnsupportedError(
-                f"{self.required.name}: the bucketized form publishes {' and '.join(further)} of "
-                "everybody, and how many people look alike by that, too, is not counted together "
-                "with shares of values: require k_anonymity and l_diversity instead, say knowing = "
-                "[] if nobody knows it, or make it a quasi-identifier"
+                f"{self.required.name}: in the bucketized form it is not counted how many people "
+                f"look alike by {' and '.join(further)}, too, together with shares of values: "
+                "require k_anonymity and l_diversity instead, or say knowing = [] if nobody knows "
+                "it"
             )
 
     def groups(self, release: Release, possible: Possible | None) -> Release | GroupCounts:

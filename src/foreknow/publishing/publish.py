@@ -799,8 +799,6 @@ def _after(folders: Any, microdata: Microdata, policy: Policy, how: _Choices) ->
     joint_audit = replace(
         joint_audit, scope=replace(joint_audit.scope, names_alike=since.alike, **of_rows)
     )
-    for name, people in since.beside:
-        _log.warning("%s, which was not named, shows %d of those who are new", name, people)
     audit = replace(
         draft.audit,
         scope=replace(scope, earlier=tuple(map(len, earlier.groups))),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -105,15 +105,21 @@ def _living_beside(
     return beside
 
 
-def _not_known(path: Path, before: Sequence[str]) -> InputError:
-    """The error for a release beside the earlier ones, if its people are not known."""
+def _unnamed(path: Path, before: Sequence[str], rest: str) -> InputError:
+    """The refusal of a release beside the earlier ones that shows new people, or may."""
     after = f"was published after {' and '.join(before)}" if before else "has the same columns"
-    return InputError(
-        f"{str(path)!r} {after}, was not named (after, --after), and "
+    return InputError(f"{str(path)!r} {after}, was not named (after, --after), and {rest}")
+
+
+def _not_known(path: Path, before: Sequence[str]) -> InputError:
+    """The refusal of a release beside the earlier ones whose people are not known."""
+    return _unnamed(
+        path,
+        before,
         f"{str(owners_folder(path) / MEMBERS)!r} does not tell who is in it, so these people might "
         "be published twice. Put back the owner's folder that was written with it, and name it, "
         f"too. If that is lost, leave everybody who may be in {path.name!r} out of the table, and "
-        f"move {path.name!r} to another place; if nobody has got it, it is enough to move it"
+        f"move {path.name!r} to another place; if nobody has got it, it is enough to move it",
     )
 
 
@@ -163,17 +169,13 @@ class CohortChanges(Plain):
         Where rows are cases: how many are of those who stay, and so are not published.
     beside_published : int
         How many others are not published, since their household was.
-    beside : tuple of (str, int)
-        Releases with the same columns that lie beside the earlier ones but were not named, and how
-        many of the new people they show.
     alike : tuple of (str, str)
         Names in an earlier release and of new people that differ only by hyphens and other
         marks.
     """
 
     _told = (
-        "releases column new stay changed changed_columns? left beside alike later_rows? "
-        "beside_published?"
+        "releases column new stay changed changed_columns? left alike later_rows? beside_published?"
     )
 
     releases: tuple[str, ...]
@@ -182,7 +184,6 @@ class CohortChanges(Plain):
     stay: int
     left: int
     changed: int | None
-    beside: tuple[tuple[str, int], ...] = ()
     alike: tuple[tuple[str, str], ...] = ()
     changed_columns: tuple[tuple[str, int], ...] = ()
     later_rows: int = 0
@@ -219,11 +220,6 @@ class CohortChanges(Plain):
             text += " Nobody is in both: if you expected some, look at how they are named."
         gone_text = some(self.left, "person", "people")
         text += f" {gone_text} left." if self.left else ""
-        for name, people in self.beside:
-            text += (
-                f" Look at {name}, which was not named: it shows {people:,} of those who are new. "
-                "If it is out, they are published twice: name it, too (after, --after)."
-            )
         return text
 
 
@@ -350,6 +346,7 @@ class Earlier:
             beside = _living_beside(schema.shared, microdata, fresh, self.tables(policy))
             n_beside, fresh = int(beside.sum()), fresh & ~beside
             new = {name for name, is_new in zip(names, fresh.tolist(), strict=True) if is_new}
+        self._refuse_unnamed(schema, new)
         changed = self._changed(microdata, names_by_release)
         similar_names = alike_but_for_marks(
             [[name for names_of_release in self.groups for name in names_of_release], new]
@@ -361,7 +358,6 @@ class Earlier:
             stay,
             before - stay,
             max(changed.values(), default=None),
-            tuple(self._not_named(schema, new)),
             similar_names,
             tuple(changed.items()) if schema.sensitives[1:] else (),
             n_rows,
@@ -371,14 +367,8 @@ class Earlier:
             raise NoSafeRelease(f"Nobody is new in {microdata.name}: nothing is to be published")
         return microdata.only(fresh), since
 
-    def _not_named(self, schema: Schema, new: Collection[str]) -> Iterator[tuple[str, int]]:
-        """Unnamed releases with the same columns beside the earlier ones that show new people.
-
-        Raises
-        ------
-        InputError
-            If it is not known who is in one of them, though it may show the same people.
-        """
+    def _refuse_unnamed(self, schema: Schema, new: Collection[str]) -> None:
+        """Refuse an unnamed release beside the earlier ones that shows new people, or may."""
         digests = [entry["certificate"] for entry in self.said]
         name_of = dict(zip(digests, self.names, strict=True))
         folders = {owned_release.published.folder.resolve().parent for owned_release in self.owned}
@@ -407,7 +397,13 @@ class Earlier:
             if before and not same:
                 raise _not_known(path, before)
             if n_shown:
-                yield path.name, n_shown
+                raise _unnamed(
+                    path,
+                    before,
+                    f"shows {some(n_shown, 'person', 'people')} of the new ones, who would be "
+                    "published twice. Name it, too; if nobody has got it, or it is about others, "
+                    f"move {path.name!r} to another place",
+                )
 
     def _seen(
         self,
