@@ -415,6 +415,15 @@ def test_twins_are_refused_as_groups(hold, values, twins, tmp_path):
     assert bags(found.counts) == {(0.0,): {"a": 1}, (1.0,): {"b": 1}}
 
 
+def test_a_column_may_be_called_n(tmp_path):
+    for role in ("group", "sensitive"):
+        names = {"group": "gid", "sensitive": "d"} | {role: "n"}
+        table = pa.table({names["group"]: ["1", "1", "2"], names["sensitive"]: ["x", "x", "y"]})
+        for hold in (lambda t: csv_file(t, tmp_path), duckdb.from_arrow, pl.from_arrow):
+            for source in (hold(table), pl.from_arrow(table).lazy()):
+                assert told(by("groups", **names)(source)) == {"1": "2: x 2", "2": "1: y 1"}
+
+
 @pytest.mark.parametrize(
     ("make", "says"),
     [
@@ -532,6 +541,23 @@ def test_pandas_cells_hold_any_collection():
         assert told(NAMELESS(frame.set_axis([7] * 4))) == OF_CELLS
 
 
+def test_repeated_values_count_twice(tmp_path):
+    people = {"Ann": ("x", ["Flu", "Flu", "AIDS"]), "Bob": ("x", ["Flu"])}
+    bag = by("groups", group="gid", person="pid", semantics="multiset")
+    for source in (long(people), lists(people), csv_file(long(people), tmp_path)):
+        assert told(bag(source)) == {"x": "2: AIDS 1, Flu 3"}
+    sets = by("groups", group="gid", **OF_SETS)
+    for make in (long, lists):
+        found = sets(make({"Ann": ("x", [])}))
+        assert (told(found), found.counts.n_values) == ({"x": "1:"}, 0)
+        with pytest.raises(DataError, match="has no rows"):
+            _ = sets(make(NAMED).slice(0, 0)).counts
+    with pytest.raises(SchemaError, match="needs person"):
+        NAMELESS(write(tmp_path, "pid,gid,d\n"))
+    assert not GROUPS(PEOPLE).linked
+    assert not by("bucketized", semantics="set", people=OF_GROUPS)(TALLY).linked
+
+
 def test_quasi_identifiers_are_of_person():
     rows = {"pid": [1, 1, 2], "age": [None, None, 3], "zip": ["a", None, "b"], "d": ["a", "b", "a"]}
     table = pa.table(rows)
@@ -633,6 +659,19 @@ def test_tallies_that_count_nobody(changed, says):
         _ = by("bucketized")(
             pa.table({n: own for n, own in columns.items() if own is not None})
         ).counts
+
+
+SINGLE = pa.table(
+    {"group": [2, 1, 1, 2], "d": ["Flu", "Flu", "AIDS", "Cold"], "count": [3, 1, 2, 1]}
+)
+
+
+def test_people_beside_tallies_compared():
+    people = pa.table({"group": [1] * 3 + [2] * 4})
+    assert by("bucketized", people=people)(SINGLE).counts == by("bucketized")(SINGLE).counts
+    for other in (people.slice(0, 6), pa.table({"group": [1] * 3 + [2] * 4 + [3]})):
+        with pytest.raises(DataError, match="'single'"):
+            _ = by("bucketized", people=other)(SINGLE).counts
 
 
 # ---- tables of (group, value, count) -------------------------------------------------------------

@@ -4,10 +4,11 @@ import datetime as dt
 import json
 import random
 from collections import Counter, defaultdict
-from datetime import date, datetime
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -25,10 +26,11 @@ from foreknow.data import arrays
 from foreknow.data.arrays import count_pairs
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import lookup
+from foreknow.data.engines.column_advice import nearly_all_read
 from foreknow.data.engines.columns import encode
 from foreknow.data.labels import Labels, in_order, is_missing
 from foreknow.data.meaning import Values, meanings_of
-from foreknow_judge.errors import DataError, InputError
+from foreknow_judge.errors import DataError, InputError, UnsupportedError
 
 ARRAYS = {"sizes": [3, 2], "offsets": [0, 2, 4], "codes": [0, 1, 1, 2], "counts": [2, 1, 1, 1]}
 GOOD = {**ARRAYS, "values": "abc"}
@@ -41,6 +43,14 @@ def refused(message, make, *args, **more):
 
 
 # ---- building and looking ----------------------------------------------------------------------
+
+
+def test_merge_adds_people_of_sets():
+    counts = GroupCounts.from_people([[{"a"}, set()], [{"a", "b"}], [set()]], semantics="set")
+    merged = counts.merge([0, 0, 1])
+    arrays = [getattr(merged, name).tolist() for name in ARRAYS]
+    assert (merged.semantics, arrays) == ("set", [[3, 1], [0, 2, 2], [0, 1], [2, 1]])
+    refused("group 1 has 0 people", GroupCounts.from_bags(["ab", "c"]).merge, [0, 2])
 
 
 def test_codes_find_values():
@@ -66,6 +76,17 @@ def test_counts_show_themselves():
     assert json.loads(json.dumps(plain)) == {**labels, **ARRAYS}
     assert GroupCounts(**plain) == counts
     assert GroupCounts.from_bags(["a"]).to_dict()["groups"] is None
+
+
+def test_sums_of_very_many():
+    counts = GroupCounts.from_bags([])
+    assert (counts.n_groups, counts.n_people, counts.n_values) == (0, 0, 0)
+    assert counts.totals.tolist() == counts.top_sums(3).tolist() == []
+    counts = GroupCounts.from_bags([{"a": 2**52 - 1}, {"a": 2**52 - 2}])
+    assert counts.totals.tolist() == [counts.n_people] == [2**53 - 3]
+    many, nothing = np.ones(70_000, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    more = {"values": "ab", "n_groups": len(many), "sizes": many, "semantics": "set"}
+    assert GroupCounts.from_pairs(nothing, nothing, **more).n_people == 70_000
 
 
 @pytest.mark.parametrize("name", ARRAYS)
@@ -126,6 +147,13 @@ FEW = "counts must be at least 1; leave a value out"
 )
 def test_invalid_count_arrays_are_refused(changes, says):
     refused(says, GroupCounts, **GOOD | changes)
+
+
+def test_codes_may_fall_across_groups():
+    assert GroupCounts(**GOOD | {"codes": [1, 2, 0, 1]}).bag(1) == {"a": 1, "b": 1}
+    assert GroupCounts(**GOOD | FIVE | {"codes": [1, 2, 0, 1]}).bag(3) == {"a": 1, "b": 1}
+    assert GroupCounts(**GOOD | {"sizes": [2, 1], "semantics": "set"}).n_people == 3
+    assert GroupCounts(**GOOD | {"sizes": [1, 9], "semantics": "multiset"}).n_people == 10
 
 
 NAN, TELLS = float("nan"), "person 1 of group 0 is .*; give a set or list of values"
@@ -225,6 +253,11 @@ def test_missing_value_is_no_value(missing):
     jump = fk.Jump(functions=["AB|CD"], distances=1, property=fk.MaxRatio("1/2"))
     with pytest.raises(InputError, match="'B' has no value that can be counted"):
         jump.run({"A": 1, "B": missing, "C": 1, "D": 2})
+
+
+@pytest.mark.parametrize("label", ["nan", "", 0, False, (), (1, "a"), b"", dt.date(2020, 1, 1)])
+def test_what_is_not_missing(label):
+    assert not is_missing(label)
 
 
 def test_labels_are_ordered_numbers_first():
@@ -335,6 +368,31 @@ def test_foreign_types_are_named():
             encoded(values, declared=declared)
 
 
+@pytest.mark.parametrize(
+    ("kind", "whole"),
+    [
+        (pa.timestamp("ns"), datetime(1970, 1, 1, 0, 0, 0, 2)),
+        (pa.timestamp("ns", "UTC"), datetime(1970, 1, 1, 0, 0, 0, 2, tzinfo=UTC)),
+        (pa.time64("ns"), time(0, 0, 0, 2)),
+    ],
+    ids=str,
+)
+def test_nanoseconds_are_times_or_texts(kind, whole):
+    column = encoded([2000, None, 2000], kind)
+    assert (column.kind, column.domain, column.codes.tolist()) == ("date", [None, whole], [1, 0, 1])
+    column = encoded([2001, 2000, None, 1999], kind)
+    assert (column.kind, column.codes.tolist()) == ("text", [3, 2, 0, 1])
+    ends = [str(text).rstrip("Z")[-9:] for text in column.domain[1:]]
+    assert ends == ["000001999", "000002000", "000002001"]
+
+
+def test_few_texts_tell_no_dates():
+    assert nearly_all_read([f"group {i}" for i in range(100)], [1] * 100) is None
+    dates = [f"2024-01-{day:02}" for day in range(1, 20)]
+    assert nearly_all_read([*dates, "odd"], [1] * 20) == ("dates", None, [*[True] * 19, False])
+    assert nearly_all_read([*dates, "odd"], [1] * 19 + [2]) is None
+
+
 # ---- pairs of codes ------------------------------------------------------------------------------
 
 
@@ -362,6 +420,13 @@ def test_pairs_of_however_many_bits(monkeypatch, n_columns, weighed, block):
         plain[row, column] += weight
     found = count_pairs(rows, columns, n_rows, n_columns, weights)
     assert told(found, n_rows) == sorted(plain.items())
+
+
+def test_narrow_codes_do_not_overflow():
+    rows, columns = np.array([200, 255], dtype=np.uint8), np.array([3, 65_535], dtype=np.uint16)
+    offsets, found, counts = count_pairs(rows, columns, 256, 65_536)
+    assert (found.tolist(), counts.tolist()) == ([3, 65_535], [1, 1])
+    assert (offsets[200], offsets[201], offsets[256]) == (0, 1, 2)
 
 
 # ---- tallies -------------------------------------------------------------------------------------
@@ -617,6 +682,22 @@ GOOD_TALLIES = {"gid": [1, 1, 2], "ill": ["a", "b", "a"], "count": [2, 1, 3]}
 def test_frames_that_are_no_tallies(changed, how, says):
     with pytest.raises(InputError, match=says):
         of_good(pd.DataFrame(GOOD_TALLIES | changed), **how)
+
+
+def test_rows_differing_elsewhere_are_added():
+    """A tally by more columns than are judged is one all the same."""
+    release, _ = of_good(pa.table(GOOD_TALLIES | {"ill": ["a", "a", "b"], "year": [1, 2, 1]}))
+    assert release.groups == {1: 3, 2: 3}
+    assert release.unseen() == ["year"]
+    with pytest.raises(UnsupportedError, match="counts people and does not tell them apart"):
+        release.tables.table.arrow(["gid"])
+    with pytest.raises(InputError, match="nobody is named"):
+        _ = release.members
+    sums = "SELECT 1 gid, 'a' ill, sum(x)::DECIMAL(20, 2) AS count FROM range(5) t(x)"
+    assert of_good(duckdb.sql(sums))[1].totals.tolist() == [10]
+    large = {"gid": ["x", "x"], "ill": ["a", "b"], "count": [2**40, 2**40 - 1]}
+    found = fk.Facts().disclosure(of_good(pa.table(large))[0], value="a")
+    assert found.exact == Fraction(2**40, 2**41 - 1)
 
 
 def of_good(table, **how):

@@ -686,6 +686,26 @@ def test_floats_from_codes_are_doubted(tmp_path):
     assert found.read_as()["x"] == "nothing but missing values"
 
 
+@pytest.mark.parametrize(
+    ("reading", "odd", "usual"),
+    [
+        ({"date_format": "mm/dd/yyyy"}, "13/13/1957", "{0:02}/{0:02}/1960"),
+        ({"date_format": "mm/dd/yyyy"}, "unknown", "{0:02}/{0:02}/1960"),
+        ({"date_format": "mm/dd/yyyy"}, "01/02/١٩٦٠", "{0:02}/{0:02}/1960"),  # other digits
+        (COMMA, "30.0", "{0},5"),
+    ],
+)
+def test_most_values_are_too_few(reading, odd, usual):
+    values = [usual.format(1 + i % 12) for i in range(20)]
+    values[7] = odd
+    table = pa.table({"x": values, "d": ["Flu", "Cold"] * 10})
+    with pytest.raises(fk.InputError, match=rf"'x': most values are .* row 8 holds {odd!r}"):
+        column_of(table, reading=reading)
+    assert column_of(table, reading=reading, types={"x": "text"})[1] == "nominal"
+    codes = pa.table({"x": [f"1234{c}" for c in "0123456789ABCDEFGHIJ"], "d": table["d"]})
+    assert column_of(codes, reading=reading)[1] == "nominal"
+
+
 # ---- sensitive numbers and dates: near each other, in ranges, and published ----------------------
 
 AGES = [20, 21, 22, 40, 41, 42]

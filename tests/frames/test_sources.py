@@ -3,6 +3,7 @@
 import gzip
 import os
 import random
+import re
 import time
 import zipfile
 from collections import Counter
@@ -270,6 +271,11 @@ def test_uncollectable_lazy_frames_are_refused(lazy, said):
     assert "\n" not in str(raised.value)
 
 
+def test_columns_called_as_results():
+    for name in ("sight", "release", "counts", "releases", "semantics", "cases"):
+        assert fk.audit(pd.DataFrame({**ROWS, name: [1, 2]}), RULES).safe
+
+
 def test_numbers_written_in_two_ways(tmp_path):
     how = {"quasi_identifiers": ["age"], "sensitive": "ill", "k_anonymity": 2}
     for ages in ([1, 1.0, 1, 1], [1, True, 2, 2], [0.0, False, 1.0, True]):
@@ -337,6 +343,23 @@ LATIN = ("gid,d\n" + "1,x\n" * 30_000).encode() + b"1,\xe9\n"
 def test_bad_files_name_the_fault(tmp_path, content, says):
     with pytest.raises(DataError, match=says):
         counted(write(tmp_path, content))
+
+
+def test_broken_archives_and_mixed_ends(tmp_path):
+    for content in (gzip.compress(PLAIN.encode() * 99)[:40], PLAIN.encode()):
+        with pytest.raises(DataError, match=r"people\.csv\.gz cannot be read"):
+            counted(write(tmp_path, content, "people.csv.gz"))
+    said = r"people\.csv.*mixed line ends; save the file with one kind"
+    for content in (
+        *("gid,d\n1,Flu\r\n2,AIDS\n1,Flu\r\n", "gid,d\r\n1,Flu\n2,AIDS\r\n1,Flu\r\n"),
+        "gid,d\n1,Flu\r2,AIDS\n1,Flu\n",
+    ):
+        try:
+            found = counted(write(tmp_path, content))
+        except DataError as error:
+            assert re.search(said, str(error))  # noqa: PT017
+        else:  # a DuckDB that reads them must read all rows
+            assert found == {"1": {"Flu": 2}, "2": {"AIDS": 1}}
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=repr)
