@@ -28,7 +28,9 @@ from foreknow.adversaries.priors.priors import Priors
 from foreknow.cli import main as run_process
 from foreknow.data.engines.priors import count_chances, read_chances
 from foreknow.data.engines.sources import open_table
+from foreknow_judge.duckdb_files import scratch
 from foreknow_judge.errors import DataError, InputError
+from foreknow_judge.scratch import CONTENT
 
 PEOPLE = [
     (34, "01234", dt.date(1990, 1, 2), "flu"),
@@ -563,6 +565,27 @@ def test_unreadable_cells_name_ways_out(tmp_path, content, reading, said):
 
 
 @pytest.mark.parametrize(
+    ("values", "wanted", "said"),
+    [
+        (["31.12.2020", "01.02.2021"], "date", r"'31\.12\.2020'; add --date-format dd\.mm\.yyyy"),
+        (["31.12.2020", "soon", "1.1.2000"], "date", "row 1 .* --date-format dd.mm.yyyy"),
+        (["12/31/2020"], "date", "--date-format mm/dd/yyyy, or reading"),
+        (["01/02/2020"], "date", "--date-format dd/mm/yyyy or --date-format mm/dd/yyyy, or"),
+        (["1.2.2020 10:30"], "date", '--date-format "dd.mm.yyyy hh:mm"'),
+        (["soon"], "date", "row 1 holds 'soon'$"),
+        (['"1,5"', '"2"'], "number", 'add --decimal ",", or reading = { decimal = "," }'),
+        (["1.5.3"], "number", r"row 1 holds '1\.5\.3'$"),
+    ],
+)  # fmt: skip
+def test_declared_columns_name_a_reading(tmp_path, values, wanted, said):
+    path = write(tmp_path, rows(*values))
+    of_hierarchy = {"date": fk.DateLevels(["year"]), "number": fk.Intervals([5])}[wanted]
+    for more in ({"types": {"x": wanted}}, {"hierarchies": {"x": of_hierarchy}}):
+        with pytest.raises(fk.InputError, match=said):
+            column_of(path, **more)
+
+
+@pytest.mark.parametrize(
     ("values", "reading", "said"),
     [
         (["2023-03-26T01:00+01:00", "2023-03-26T03:00+02:00"], {}, "times of several zones, such"),
@@ -612,6 +635,27 @@ def test_releases_compare_as_written(tmp_path):
     path = write(tmp_path, "x;d\n1.2.2020;flü\n01.02.2020;flü\n".encode("latin-1"))
     release = fk.Release.from_generalized(path, **X, reading=fk.Reading("latin-1", **POINTS))
     assert bags(release.counts) == {("1.2.2020",): {"flü": 1}, ("01.02.2020",): {"flü": 1}}
+
+
+def test_copies_go_with_their_tables(tmp_path):
+    def copies():
+        return len([*(scratch() / CONTENT).glob("read-*")])
+
+    path, before = write(tmp_path, LATIN), copies()
+    table = open_table(path, fk.Reading(encoding="latin-1"))
+    assert copies() == before + 1
+    assert table.arrow(["x"]).column(0).to_pylist() == ["Köln"]
+    del table
+    assert copies() == before
+    for wrong in ({"encoding": "ascii"}, {"encoding": "latin-1", "delimiter": ";"}):
+        with pytest.raises(fk.InputError):
+            column_of(path, reading=wrong)
+        assert copies() <= before + 1
+    # Signs of two and four bytes fall on the borders of what is read at once.
+    values = [f"{'é𝄞'[i % 2] * (i % 7)}{i}" for i in range(150_000)]
+    path = write(tmp_path, rows(*values, encoding="utf-16"))
+    table = open_table(path, fk.Reading(encoding="utf-16"))
+    assert table.arrow(["x"]).column(0).to_pylist() == values
 
 
 # ---- frames ------------------------------------------------------------------------------------

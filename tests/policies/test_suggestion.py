@@ -17,7 +17,10 @@ from tests.cli.desk import Desk
 from tests.policies.test_way_out import deaths
 
 import foreknow as fk
+from foreknow.data.engines.missing_codes import missing_codes
+from foreknow.data.engines.person_numbers import Coded, evidence
 from foreknow.data.engines.personal import looks_personal
+from foreknow.data.engines.profile import Profile
 from foreknow.explore.session import Session
 
 ILL = ["Flu", "Cold", "HIV", "Gout", "Flu", "Asthma"]
@@ -354,6 +357,41 @@ def test_two_people_of_one_name():
     assert publishes(columns, found.policy)
 
 
+def test_namesakes_told_by_births():
+    table = namesakes([dt.date(1961, 2, 3), dt.date(1958, 7, 9)])
+    found = fk.suggest_policy(table)
+    schema = found.policy.schema
+    assert (schema.unit, schema.person, found.repeated) == ("person", None, ("Patient",))
+    alone = fk.suggest_policy(table.drop_columns("Patient"))
+    both = [[rule.points for rule in one.policy.requirements] for one in (found, alone)]
+    assert both[0] == both[1]
+    (question,) = (q for q in found.questions if q.startswith("Patient"))
+    assert 'set person = "Fallnr", if each of these is another person' in question
+    policy = tomllib.loads(found.to_toml())
+    with pytest.raises(fk.InputError, match="'Patient' repeats"):
+        fk.publish(table, policy)
+    policy["schema"]["person"] = "Fallnr"
+    assert publishes(table, policy)
+    del policy["schema"]["person"]
+    policy["schema"]["identifiers"].remove("Patient")
+    assert publishes(table, policy)
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers", "said"),
+    [
+        ("code", 10, "all rows of a number have one sex"),
+        ("code", 9, ""),
+        ("ward", 10, ""),  # of a group, by its name
+    ],
+)
+def test_numbers_agree_with_traits(name, numbers, said):
+    rows = range(3 * numbers)
+    values = {name: [1000 + i // 3 for i in rows], "sex": ["fmmfmffmfm"[i // 3] for i in rows]}
+    columns = [Coded.of(of, pa.chunked_array([pa.array(own)])) for of, own in values.items()]
+    assert evidence(columns[0], columns) == said
+
+
 def namesakes(births, many=120):
     """Patients with a number that says nothing by its name, and two called the same."""
     who = people(many, name=None, Patient=[f"Ernst, Anna {i}" for i in range(many)])
@@ -601,6 +639,20 @@ def test_identifiers_by_their_looks(what):
     assert fk.publish(table, found.policy).audit.safe
 
 
+def test_names_that_several_have():
+    table = pa.table(visits_of_people(600, doctor=[f"{g} {n}" for g in GIVEN for n in LAST] * 5))
+    found = first_policy(table)
+    assert column(found, "doctor").role == "undecided"
+    assert "look like names of people" in column(found, "doctor").reason
+    assert not found.repeated
+    assert fk.publish(table, found.policy).audit.safe
+    cities = ["Helmut", "Martina", "Petra", "Anna", "Maria", "Jan", "Karl", "Lea", "Uwe", "Finn"]
+    found = first_policy(
+        pa.table(visits_of_people(600, city=cities * 60))
+    )  # a city may be called so
+    assert column(found, "city").role == "quasi-identifier"
+
+
 # ---- hierarchy files ----------------------------------------------------------------------------
 
 
@@ -690,6 +742,47 @@ def test_adult_takes_ranges():
 
 
 AGES = [*range(60, 100)]
+
+
+@pytest.mark.parametrize(
+    ("domain", "codes"),
+    [
+        ([-1, 0, 1, 2], ["-1"]),
+        ([-9, -8, 18, 40, 77], ["-9", "-8"]),
+        ([0, 1, 2, 3, 4, 99], ["99"]),
+        ([1, 2, 3, 4, 5, 9], ["9"]),
+        ([1, 2, 3, 4, 98, 99], ["98", "99"]),
+        ([-1, 1, 2, 3, 999], ["-1", "999"]),
+        ([150.0, 171.0, 182.0, 999.0], ["999"]),
+        ([18, 30, 60, 97, 99], []),  # ages
+        ([1, 2, 3, 4, 5, 6, 7], []),  # answers
+        ([4, 6, 8], []),  # cylinders
+        ([85, 90, 95], []),  # years
+        ([1.5, 46.25, 95.0], []),  # miles
+        ([-12, -1, 3, 7], []),  # degrees
+        ([-10, -5, 8], []),  # zones
+        ([0, 1, 2, 100], []),  # no code of surveys
+        ([0, 99], []),
+        ([-1, 0], []),
+    ],
+)
+def test_codes_by_counts(domain, codes):
+    column = Profile("n", 100, 0, len(domain), "number", domain)
+    assert missing_codes(column) == codes
+
+
+@pytest.mark.parametrize(
+    ("domain", "codes"),
+    [
+        (["99", "flu", "hiv"], ["99"]),
+        (["-1", "-2", "-3", "-4", "flu", "hiv"], ["-1", "-2", "-3", "-4"]),
+        (["-1", "-2", "-3", "-4", "99", "flu", "hiv"], []),  # too many
+        (["1", "99", "flu", "hiv"], []),  # other numbers are values
+        (["99", "flu"], []),  # too few others
+    ],
+)
+def test_codes_among_texts(domain, codes):
+    assert missing_codes(Profile("n", 100, 0, len(domain), "text", domain)) == codes
 
 
 @pytest.mark.parametrize(
