@@ -138,6 +138,7 @@ def _noun(verification: Any) -> tuple[str, str]:
 
 def _finding(finding: Verdict) -> str:
     from foreknow_judge.criteria import GAUGES
+    from foreknow_judge.remarks import SHOWN_ELSEWHERE
 
     ((kind, settings),) = finding.judged.items()
     words = f"{kind} {_settings(settings)}"
@@ -152,7 +153,7 @@ def _finding(finding: Verdict) -> str:
         limits = about(gauge, look_alikes if finding.alike else "groups")
         return one_line(f"{words}: {attained}; {limits}")
     for key, about_what in _ABOUT.items():
-        if key in finding.requirement:
+        if finding.requirement.get(key) not in (None, [SHOWN_ELSEWHERE], (SHOWN_ELSEWHERE,)):
             named_values = finding.requirement[key]
             named_values = (
                 named_values

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from foreknow_judge.printed import quoted, visible
@@ -33,6 +33,7 @@ UNLIMITED_OF_PEOPLE = f" of each case{UNLIMITED} of people"
 OF_EACH_CASE, AS_FILES_SHOW = " of each case", " as far as files show it"
 OF_PEOPLE_CLAIMED = "; of people it is the publisher's word"
 OF_PEOPLE_OPEN = "; of people it was not judged"
+TOGETHER_OPEN = "; together with earlier releases (--after) it was not judged here"
 OF_OTHERS_CLAIMED = "; what the owner counted beyond that is the publisher's word"
 SEVERAL_CASES = (
     "A row is a case, and not a person: people may have several cases. A group of cases may be of "
@@ -53,15 +54,25 @@ def noted(sentence: str) -> str:
 def how_far(verification: Any) -> tuple[str, str]:
     """How far the files of a `Verification` show that requirements hold; and what is claimed."""
     owned = bool(verification.claimed_scope.word)
+    beyond = TOGETHER_OPEN if verification.has_earlier and not verification.after else ""
     if not verification.scope.cases:
-        return (AS_FILES_SHOW, OF_OTHERS_CLAIMED) if owned else ("", "")
+        return (AS_FILES_SHOW, OF_OTHERS_CLAIMED + beyond) if owned else ("", beyond)
     of_people = OF_PEOPLE_CLAIMED if owned else OF_PEOPLE_OPEN if verification.own_policy else ""
-    return OF_EACH_CASE, of_people
+    return OF_EACH_CASE, of_people + beyond
 
 
 def unlimited(verification: Any, far: str = "") -> str:
     """The end of a headline on an audit or verification if nothing limits inference of people."""
     return UNLIMITED_OF_PEOPLE if verification.limits_cases else f"{far}{UNLIMITED}"
+
+
+def as_rounded(steps: Mapping[str, Any]) -> Iterator[str]:
+    """The assumption on columns that are published and judged in multiples of these steps."""
+    for column, step in steps.items():
+        yield (
+            f"Nobody knows the {visible(column)} of anybody more exactly than it is published, in "
+            f"multiples of {step}."
+        )
 
 
 def without_limit(scope: Scope, has_joint: bool = False) -> str:

@@ -47,7 +47,7 @@ from foreknow_judge.json_values import Plain
 from foreknow_judge.kept_priors import KeptPriors
 from foreknow_judge.registry import OURS, Kinds
 from foreknow_judge.remarks import NOT_JUDGED, remarks_of_files
-from foreknow_judge.said import ASSUMPTIONS, ONCE_CLAIMED, without_limit
+from foreknow_judge.said import ASSUMPTIONS, ONCE_CLAIMED, as_rounded, without_limit
 from foreknow_judge.scope import CLAIMED, Scope
 from foreknow_judge.settings import Table, Texts
 from foreknow_judge.text import people_text, some
@@ -98,6 +98,10 @@ class Verification(Plain):
         Earlier releases that were verified, too, and how many people each shows.
     people_of_all : int
         How many people they and this one show.
+    has_earlier : bool
+        Whether it was published after other releases, which hold what is required only together.
+    rounded : mapping of str to number
+        For columns that were rounded before they were judged, the step.
     together : tuple of Verdict
         The worst of each requirement and point in all of them, as one release of different people.
     """
@@ -126,6 +130,8 @@ class Verification(Plain):
     counts_people: bool = False
     after: tuple[tuple[str, int], ...] = ()
     people_of_all: int = 0
+    has_earlier: bool = False
+    rounded: Mapping[str, Any] = field(default_factory=dict)
     together: tuple[Verdict, ...] = ()
 
     @property
@@ -150,6 +156,8 @@ class Verification(Plain):
     def assumed(self) -> tuple[str, ...]:
         """The assumptions: on inference, if a requirement limits any, and on who is counted."""
         of_inference = ASSUMPTIONS if self.limits_inference else ()
+        if self.limits_inference:
+            of_inference += tuple(as_rounded(self.rounded))
         return of_inference if self.in_cases else (*of_inference, ONCE_CLAIMED)
 
     @property
@@ -527,6 +535,8 @@ def _judge_files(
         semantics=certificate.semantics,
         sensitives=certificate.sensitives,
         counts_people=scope.cases and bool(certificate.schema.get("person")),
+        has_earlier=bool(certificate.after),
+        rounded=certificate.policy.get("publish", {}).get("round", {}),
     )
     return verification, problems
 

@@ -20,6 +20,7 @@ from foreknow.wording import noun_of as noun_of
 from foreknow_judge.numbers import CLOSE
 from foreknow_judge.printed import quoted
 from foreknow_judge.printed import visible as visible
+from foreknow_judge.remarks import SHOWN_ELSEWHERE
 from foreknow_judge.text import number as number
 from foreknow_judge.text import some as some
 from foreknow_judge.verdict import Limit
@@ -105,7 +106,8 @@ def secret_words(
     all_values = f"every {singular(noun)}"
     if secret.level is not None:
         all_values = f"every label of level {secret.level} in the hierarchy of {noun}"
-    return f"{all_values} except {listed(secret.excluded)}" if secret.excluded else all_values
+    excluded = [value for value in secret.excluded if value != SHOWN_ELSEWHERE]
+    return f"{all_values} except {listed(excluded)}" if excluded else all_values
 
 
 def setting_text(setting: object) -> str:

@@ -97,7 +97,14 @@ from foreknow.report.words import (
     times_text,
     visible,
 )
-from foreknow_judge.said import ASSUMPTIONS, ONCE_CLAIMED, ONCE_UNSEEN, unlimited, without_limit
+from foreknow_judge.said import (
+    ASSUMPTIONS,
+    ONCE_CLAIMED,
+    ONCE_UNSEEN,
+    as_rounded,
+    unlimited,
+    without_limit,
+)
 from foreknow_judge.scope import Scope
 from foreknow_judge.verdict import Verdict
 
@@ -213,7 +220,9 @@ class AuditPage(Page[Audit]):
     def assumed(self) -> Sequence[str]:
         """The assumptions of the verdicts: on inference if any limits it, and on who is counted."""
         audit, schema = self.result, self.result.policy.schema
-        limits = ASSUMPTIONS if audit.limits_inference else ()
+        limits: tuple[str, ...] = ()
+        if audit.limits_inference:
+            limits = (*ASSUMPTIONS, *as_rounded(audit.policy.options.round))
         if audit.scope.cases:
             return limits
         if self.published:
