@@ -155,9 +155,9 @@ class Verification(Plain):
     @property
     def assumed(self) -> tuple[str, ...]:
         """The assumptions: on inference, if a requirement limits any, and on who is counted."""
-        of_inference = ASSUMPTIONS if self.limits_inference else ()
+        of_inference: tuple[str, ...] = ()
         if self.limits_inference:
-            of_inference += tuple(as_rounded(self.rounded))
+            of_inference = (*ASSUMPTIONS, *as_rounded(self.rounded))
         return of_inference if self.in_cases else (*of_inference, ONCE_CLAIMED)
 
     @property

@@ -196,7 +196,7 @@ def test_counts_of_an_audit_refuse(required):
     for own in map(counts_of, filter(None, counts)):
         refuse_cases([own, pickle.loads(pickle.dumps(own)), own.take([0])])
     assert made.exposed[0].verdict is made.verdicts[0]
-    assert counted.explanations()[0].words == made.verdicts[0].words.partition(";")[0]
+    assert made.verdicts[0].words.startswith(counted.explanations()[0].words)
 
 
 @pytest.mark.parametrize("required", [*OF_CASES[:3], {"group_size": 2}])

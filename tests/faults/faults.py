@@ -586,7 +586,7 @@ _ROWS = [
     (
         "edited-rows-counted",
         "foreknow.releases.members:OwnRelease._refuse_edited",
-        'if digest != recorded["columns"][name]:',
+        "if digest != recorded[name]:",
         "if False:",
         "households and rules are counted of rows that were edited after they were published",
         "several/test_together",

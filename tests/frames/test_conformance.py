@@ -415,7 +415,7 @@ def test_twins_are_refused_as_groups(hold, values, twins, tmp_path):
     assert bags(found.counts) == {(0.0,): {"a": 1}, (1.0,): {"b": 1}}
 
 
-def test_a_column_may_be_called_n(tmp_path):
+def test_columns_may_be_called_n(tmp_path):
     for role in ("group", "sensitive"):
         names = {"group": "gid", "sensitive": "d"} | {role: "n"}
         table = pa.table({names["group"]: ["1", "1", "2"], names["sensitive"]: ["x", "x", "y"]})

@@ -289,12 +289,15 @@ def test_newcomers_may_have_none(tmp_path):
     assert main([two]) == 1
     with pytest.raises(CertificateError, match="name the releases before it"):
         fk.verify(tmp_path / "two")
-    third = more.set_column(more.num_columns - 1, "pid", [[str(i) for i in range(200, 260)]])
+    third, fourth = (
+        more.set_column(more.num_columns - 1, "pid", [[str(i) for i in range(first, first + 60)]])
+        for first in (200, 300)
+    )
     before = [tmp_path / "one", tmp_path / "two"]
     fk.publish(third, rules, seed=1, after=before).write(tmp_path / "three")
     assert fk.verify(tmp_path / "three", after=before).together
     with pytest.raises(fk.NoSafeRelease, match="nothing was judged"):
-        fk.publish(more, policy(values=["Mumps"], schema=schema), after=tmp_path / "one")
+        fk.publish(fourth, policy(values=["Mumps"], schema=schema), after=tmp_path / "one")
 
 
 # ---- what looks like a value that somebody has ---------------------------------------------------
