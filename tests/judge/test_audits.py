@@ -125,7 +125,7 @@ def test_what_judge_refuses_is_refused(monkeypatch):
     def refuse(*given):
         raise CertificateError("one-value-only", "facts")
 
-    monkeypatch.setattr("foreknow.auditing.judged.verdicts", refuse)
+    monkeypatch.setattr("foreknow.auditing.questions.verdicts", refuse)
     with pytest.raises(CertificateError):
         fk.audit(ROWS, requires(facts={}, below="9/10", knowing=[]), learned=False)
 

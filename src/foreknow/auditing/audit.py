@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from foreknow.atomic_files import write_whole
+from foreknow.auditing.counted_release import counted_release
 from foreknow.auditing.exposed import Exposed, exposed_by
-from foreknow.auditing.questions import questions_of
 from foreknow.auditing.scope import scope_of, unprotected_codes
 from foreknow.auditing.trial import Trial, trials_beside
 from foreknow.data.counts import GroupCounts
@@ -370,18 +370,18 @@ def _audit(
     learned: bool = True,
 ) -> Audit:
     """A release is prepared, counted as its policy asks, and judged."""
-    with questions_of(release, policy, group, people) as questions:
-        scope = scope_of(questions.release, questions.shown_policy)
-        verdicts, too_large = questions.verdicts(by_judge=by_judge)
+    with counted_release(release, policy, group, people) as counted:
+        scope = scope_of(counted.release, counted.shown_policy)
+        verdicts, too_large = counted.verdicts(by_judge=by_judge)
     return Audit(
-        questions.policy,
-        questions.counts,
+        counted.policy,
+        counted.counts,
         verdicts,
-        utility or utility_of(questions.counts),
-        name or questions.name,
-        scope=replace(scope, word=questions.word, open=questions.open),
-        trials=trials_beside(questions.sight, questions.policy) if learned else None,
-        counted=questions.counted,
+        utility or utility_of(counted.counts),
+        name or counted.name,
+        scope=replace(scope, word=counted.word, open=counted.open),
+        trials=trials_beside(counted.sight, counted.policy) if learned else None,
+        counted=counted.counted,
         too_large=too_large,
     )
 

@@ -1,309 +1,368 @@
-"""Questions to the judge: a release and its owner's table, counted as each requirement asks.
+"""Questions to the judge: rows of a release, or of its owner's table, and what is asked of them.
 
-This, and what it imports, is all that a verdict rests on.
+Here it is decided which column is which, how values are spelt and who is left out. Secrets, sights,
+formulas and limits are the judge's alone. Nothing here counts or explains.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from foreknow.adversaries.protocol import counts_of
-from foreknow.auditing.audit_input import (
-    OwnersTable,
-    has_owner,
-    owned_of_each,
-    part_of,
-    prepare,
-    read_at_once,
-    release_of,
-)
-from foreknow.auditing.judged import judged
-from foreknow.auditing.named_values import held_by, refuse_misspelt
+from foreknow.data.arrays import IntArray, combine
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.column_advice import refuse_misread
-from foreknow.data.engines.households import Shared
+from foreknow.data.engines.columns import codes_of, fetch, sorted_texts, to_python
+from foreknow.data.engines.group_counts import TallyTable, ValuesTable, tallied
+from foreknow.data.engines.table import free_name
+from foreknow.data.engines.tally import amounts_of
 from foreknow.data.microdata import Microdata
-from foreknow.data.reading import BLANKS, Reading
-from foreknow.data.release import Release
+from foreknow.data.release import COUNT, Release
 from foreknow.data.schema import Schema
-from foreknow.data.sights import Possible, Sight, seen_with
-from foreknow.policy.counted import RequirementCounts
-from foreknow.policy.explanation import Explanation
-from foreknow.policy.policy import Policy
-from foreknow_judge.errors import DataError, InputError, PolicyError, UnsupportedError
+from foreknow_judge.counted import Counted
+from foreknow_judge.counting import Column
+from foreknow_judge.impossible import Rules
+from foreknow_judge.registry import Kinds
 from foreknow_judge.verdict import Verdict
+from foreknow_judge.verdicts import verdicts
+
+# Columns of the rows that are handed over, and how often each row occurs.
+Rows: TypeAlias = "tuple[list[Column], IntArray]"
 
 
-@dataclass(frozen=True)
-class Questions:
-    """The questions to the judge: the groups that each requirement of a policy counts."""
-
-    release: Release | GroupCounts
-    policy: Policy
-    counts: GroupCounts
-    counted: tuple[RequirementCounts, ...]
-    tables: Sequence[OwnersTable | None]  # of requirements that only the owner can judge
-    shown_policy: Policy  # what the release shows of the policy
-    sight: Release | Sight | None = None  # by an adversary who learns from it
-    name: str = "release"
-    word: tuple[str, ...] = ()
-    open: tuple[str, ...] = ()
-
-    @property
-    def cases(self) -> bool:
-        """True if rows are cases, of which a person may have several."""
-        return self.policy.schema is not None and self.policy.schema.unit == "row"
-
-    def verdicts(self, *, by_judge: bool) -> tuple[tuple[Verdict, ...], tuple[str, ...]]:
-        """The judge's verdicts on each requirement; and the requirements that it found too large.
-
-        In place of verdicts, explanations of what files show.
-        """
-        findings: dict[Any, Any] = {}
-        memo: dict[Any, Any] = {}
-        too_large: list[str] = []
-        verdicts: list[Verdict] = []
-        by_judge = by_judge or self.policy.owned
-        for place, (requirement_counts, table) in enumerate(
-            zip(self.counted, self.tables, strict=True)
-        ):
-            explanations = requirement_counts.explanations(findings, place)
-            if self.cases:
-                explanations = [*map(_of_cases, explanations)]
-            if not by_judge:
-                # which `publish` replaces by verdicts on the files, before anybody sees them
-                verdicts += cast("list[Verdict]", explanations)
-                continue
-            what_is_judged = self.release, self.policy, requirement_counts, explanations
-            verdicts += judged(*what_is_judged, table, memo, too_large)
-        return tuple(verdicts), tuple(too_large)
+def verdicts_on(
+    release: Counted, table: Mapping[str, Any], kinds: Kinds, place: int = 0
+) -> list[Verdict]:
+    """The judge's verdicts on what one ``[[require]]`` table asks, the position in a policy."""
+    return verdicts(release, [encodable(table)], kinds.judges, kinds.gauges, place)
 
 
-@contextmanager
-def questions_of(
-    release: Any, policy: Policy, group: str | None = None, people: Any = None
-) -> Iterator[Questions]:
-    """A release is prepared, and counted as its policy asks; see `audit`."""
-    prepared, policy = prepare(release, policy, group)
-    counting: Any = _counting if isinstance(prepared, Release) else _counts_at_hand
-    with counting(prepared, policy, people) as questions:
-        counts_of_columns = questions.release.by_column()  # as judged, and not read once more
-        values = {name: held_by(counts) for name, counts in counts_of_columns.items()}
-        refuse_misspelt(values, questions.shown_policy.requirements)
-        yield questions
+def _texts(codes: Any, labels: Sequence[Any]) -> Column:
+    """A column of labels as they print."""
+    texts = [None if label is None else str(label) for label in labels]
+    try:
+        distinct, places = sorted_texts(texts)
+    except UnicodeEncodeError:
+        distinct, places = sorted_texts([None if t is None else encodable(t) for t in texts])
+    return Column(distinct, places[np.asarray(codes)])
 
 
-@contextmanager
-def _counting(release: Release, policy: Policy, people: Any) -> Iterator[Questions]:
-    """Count a release, or what its owner has, as each requirement asks; with one reading."""
-    exact = people.owners[0] if isinstance(people, Sight) else people
-    schema = part_of(exact, "schema", Schema)
-    if schema is not None:
-        of_people = policy.under(schema, people=True)
-        if of_people is not policy:
-            release = cast("Release", release_of(release, of_people))
-        policy = of_people
-    if policy.schema is not None:
-        policy = policy.for_layout(release.layout)
-    if people is None:
-        _refuse_unshown(policy, release)  # before anything is counted
-    table = read_at_once(release, policy)
-    shown_policy = policy.shown
-    with _counted_at_once(table, shown_policy) as counts:
-        _refuse_uncounted(policy, table.semantics, counts)
-        _refuse_misread(table, counts, policy)
-        sight = _seen(table, policy, people)
-        if table.releases and policy.schema is not None and policy.schema.shared:
-            _refuse_split_households(table, policy.schema, sight)
-        owned = owned_of_each(table, policy, sight)
-        word = policy.word if any(owned) else ()
-        if not word:
-            _refuse_unshown(policy)
-            policy, word = shown_policy, shown_policy.filed.word
-        possible = Possible(table, policy.needed_schema) if _rules(policy) else None
-        requirement_counts = tuple(
-            requirement.count(table, possible)
-            if by_owner is None
-            else RequirementCounts.of_counts(requirement, by_owner.counts, by_owner.cases)
-            for requirement, by_owner in zip(policy.requirements, owned, strict=True)
-        )
-        left_open = (
-            policy.needed_schema.conditions if any(map(_is_open, requirement_counts)) else ()
-        )
-        tables = [by_owner and by_owner.table for by_owner in owned]
-        what_is_counted = table, policy, counts, requirement_counts, tables, shown_policy
-        yield Questions(*what_is_counted, sight, table.name, word, tuple(left_open))
+def encodable(content: Any) -> Any:
+    """The same texts with half characters written out, which no file can hold."""
+    if isinstance(content, str):
+        return content.encode("utf-8", "backslashreplace").decode()
+    if isinstance(content, Mapping):
+        return {encodable(key): encodable(value) for key, value in content.items()}
+    return [*map(encodable, content)] if isinstance(content, (list, tuple)) else content
 
 
-@contextmanager
-def _counts_at_hand(counts: GroupCounts, policy: Policy, people: Any) -> Iterator[Questions]:
-    """Take bare counts, which do not say who is in which group."""
-    if people is not None:
-        raise InputError("people is for a Release, not GroupCounts, which has no labels")
-    _refuse_unshown(policy)
-    policy = policy.shown
-    _refuse_uncounted(policy, counts.semantics, counts)
-    _refuse_other_columns(policy)
-    if counts.able is not None or _rules(policy):
-        raise UnsupportedError(
-            "the schema says what some people cannot have (impossible), and counts do not say who "
-            "these are; give the release itself, or leave impossible out"
-        )
-    requirement_counts = tuple(requirement.count(counts) for requirement in policy.requirements)
-    yield Questions(
-        counts, policy, counts, requirement_counts, [None] * len(requirement_counts), policy
+def _ones(times: IntArray | None, n_rows: int) -> IntArray:
+    return np.ones(n_rows, np.int64) if times is None else times.astype(np.int64)
+
+
+# ---- counts that are at hand ---------------------------------------------------------------------
+
+
+def of_counts(
+    counts: GroupCounts, secret: str, signatures: Any = None, *, of_people: bool = False
+) -> Counted:
+    """Counts as a table of people and one of (group, value, count).
+
+    `signatures` are counted of people by some columns, where these are at hand; `of_people` is True
+    of what is asked of people alone, whose groups a population has, too.
+    """
+    columns = counts.group_columns
+    groups = [free_name("group", {*columns, secret, COUNT}), *columns]
+    groups = groups[1:] if columns and of_people else groups
+    return Counted(
+        "generalized",
+        groups,
+        secret,
+        {"people": None, "sensitive": None},
+        semantics=counts.semantics,
+        parts={secret: "sensitive"},
+        rows=_CountedRows(counts, signatures, groups),
     )
 
 
-def _rules(policy: Policy) -> bool:
-    """True if the schema says what some people cannot have."""
-    return policy.schema is not None and bool(policy.schema.impossible)
+@dataclass(frozen=True, eq=False)
+class _CountedRows:
+    """Rows of a table of people and of one of (group, value, count), from counts."""
 
+    counts: GroupCounts
+    signatures: Any
+    groups: Sequence[str]
 
-def _refuse_uncounted(policy: Policy, semantics: Any, counts: GroupCounts) -> None:
-    """Refuse a policy for other semantics, and what has no groups."""
-    if policy.schema is not None and policy.schema.semantics != semantics:
-        raise UnsupportedError(
-            f"the policy is for semantics {policy.schema.semantics!r}, but the release was "
-            f"counted under {semantics!r}"
-        )
-    if not counts.n_groups:
-        raise DataError("the release has no groups")
-
-
-def _of_cases(explanation: Explanation) -> Explanation:
-    """The explanation of a criterion of values, with a remark that it counted cases."""
-    if not explanation.of_groups or explanation.requirement.of_people:
-        return explanation
-    remark = "counted are cases, and all of them may be of one person"
-    words = f"{explanation.found.words}; {remark}"
-    return replace(explanation, found=replace(explanation.found, words=words))
-
-
-def _refuse_split_households(release: Release, schema: Schema, sight: Release | Sight) -> None:
-    """Refuse several releases of which a household may be in two, so that both show its value."""
-    shared, split = cast("Shared", schema.shared), True
-    people, groups = sight.owners or (None, None)
-    if isinstance(people, Microdata) and release.cohort:
-        codes, distinct = people.as_it_stands(shared.by)
-        place = release.group_columns.index(release.cohort)
-        labels: Any = release.counts.groups
-        cohorts = np.unique([str(label[place]) for label in labels], return_inverse=True)[1]
-        has_home = codes < len(distinct) - distinct.null_count
-        homes = np.unique(np.stack([codes[has_home], cohorts[groups][has_home]]), axis=1)[0]
-        split = len(np.unique(homes)) < len(homes)
-    if split:
-        raise UnsupportedError(
-            "what households share is not judged of several releases together where a household "
-            "may be in two of them: publish the later one with --after, which sees to it"
-        )
-
-
-def _refuse_unshown(policy: Policy, release: Release | None = None) -> None:
-    """Refuse to judge by columns that a release does not show, or of people by their cases.
-
-    Not where the release is a table of its owner, which has them.
-    """
-    if not policy.owned or (release is not None and has_owner(release, policy, release)):
-        return
-    schema = policy.needed_schema
-    if schema.counts_people:
-        raise PolicyError(
-            f"the release does not show whose cases its rows are (person = {schema.person!r}), so "
-            "only its owner can judge this policy: publish does it, and an audit of the table. "
-            "Without person in the schema, cases are judged, and not people"
-        )
-    for requirement in policy.requirements:
-        for name in requirement.owned(schema):
-            raise PolicyError(
-                f"{requirement.name}: {name!r} is not among the columns, so only the owner of the "
-                "table can judge this: publish does it, and an audit of a table with this column"
+    def __call__(self, table: str, names: Sequence[str]) -> Rows:
+        counts, value_columns = self.counts, [name for name in names if name not in self.groups]
+        if table == "sensitive":
+            cells, cell = np.unique(
+                np.stack([counts.cell_groups, self._code_of_text[counts.codes]]),
+                axis=1,
+                return_inverse=True,
             )
-
-
-def _is_open(requirement_counts: RequirementCounts) -> bool:
-    """True if it is open of somebody whether they can have a value."""
-    able = counts_of(requirement_counts.seen).able
-    return able is not None and bool((able.most > able.members).any())
-
-
-@contextmanager
-def _counted_at_once(release: Release, policy: Policy) -> Iterator[GroupCounts]:
-    """Count a release, and what requirements see of it, with one reading where one sees most.
-
-    A table that may change while it is read is read once, whatever they see.
-    """
-    shown_requirements = [
-        required
-        for required in policy.requirements
-        if required.sensitive in (None, *release.sensitives)
-    ]
-    knowing_all = [
-        all_known
-        for required in shown_requirements
-        if (all_known := required.knowing_all(release.layout))
-    ]
-    sights: list[set[str]] = [
-        {*requirement.sight(release.layout).known, requirement.sensitive or release.sensitive}
-        for requirement in (*shown_requirements, *knowing_all)
-    ]
-    widest = max(sights, key=lambda sight: len(sight), default=set())
-    if not release.settled:
-        widest = {*release.sensitives, *release.recognized}.union(*sights)
-    with release.reading(sorted(widest)):
-        counts = release.counts
-        for requirement in policy.requirements:
-            counts_of(requirement.count(release).seen)
-        for requirement in knowing_all:
-            with suppress(InputError):  # then it is not said how many people it would reach
-                counts_of(requirement.count(release).seen)
-        yield counts
-
-
-def _refuse_other_columns(policy: Policy) -> None:
-    """Raise `PolicyError` for a requirement on a column of which counts may not be."""
-    columns = [None if policy.schema is None else policy.schema.sensitive]
-    columns += [requirement.sensitive for requirement in policy.requirements]
-    column = next((name for name in columns if name is not None), None)
-    for requirement in policy.requirements:
-        if requirement.sensitive not in (None, column):
-            raise PolicyError(
-                f"{requirement.name}: it is about {requirement.sensitive!r}, and bare counts are "
-                f"taken for {column!r}; give the release itself, or leave sensitive out"
+            amounts = np.bincount(cell.reshape(-1), counts.counts).astype(np.int64)
+            amount, place = np.unique(amounts, return_inverse=True)
+            columns = {
+                COUNT: _texts(place, amount.tolist()),
+                **{
+                    name: _texts(cells[1], list(counts.values))
+                    for name in value_columns
+                    if name != COUNT
+                },
+            }
+            return [*self._labels(cells[0]), *(columns[name] for name in value_columns)], _ones(
+                None, cells.shape[1]
             )
+        if not value_columns:
+            return self._labels(np.arange(counts.n_groups)), _ones(counts.sizes, 0)
+        signatures = self.signatures(value_columns)
+        of_cell = np.repeat(np.arange(counts.n_groups), np.diff(signatures.offsets))
+        texts_of = [*zip(*signatures.labels, strict=True)] or [()] * len(value_columns)
+        parts = [_texts(signatures.codes, texts) for texts in texts_of]
+        return [*self._labels(of_cell), *parts], _ones(signatures.people, 0)
+
+    @property
+    def _code_of_text(self) -> IntArray:
+        """For each value, the first that prints alike."""
+        first: dict[str, int] = {}
+        texts = [encodable(str(value)) for value in self.counts.values]
+        return np.array(
+            [first.setdefault(text, code) for code, text in enumerate(texts)],
+            dtype=np.int64,
+        )
+
+    def _labels(self, of_row: IntArray) -> list[Column]:
+        columns = [_texts(of_row, range(self.counts.n_groups))]
+        columns += [_texts(codes[of_row], names) for names, codes in self.counts.group_parts]
+        return columns[-len(self.groups) :]
 
 
-def _refuse_misread(release: Release, counts: GroupCounts, policy: Policy) -> None:
-    """Refuse a raw table with a column of dates or numbers that a few texts make one of texts.
+# ---- tables -------------------------------------------------------------------------------------
 
-    A text that stands for a missing value is not one of these.
-    """
-    schema = policy.schema
-    columns = release.group_columns
-    if schema is None or not set(columns) <= set(schema.quasi_identifiers):
-        return
-    spellings = cast("Reading", schema.reading).missing
-    for name, (names, of_group) in zip(columns, release.group_labels.parts, strict=False):
-        if name in schema.types or name in schema.hierarchies:
-            continue
-        people = np.bincount(of_group, counts.sizes, len(names)).astype(np.int64).tolist()
-        texts = {
-            label: n
-            for label, n in zip(names, people, strict=True)
-            if isinstance(label, str) and label.strip(BLANKS) not in spellings
+
+def of_release(
+    release: Release, sight: Release, rules: Mapping[str, Any], *, of_people: bool = False
+) -> Counted:
+    """A release by its tables, for one sight of it; `rules` are those of a schema's table."""
+    tables, secret = release.tables, sight.sensitive
+    if isinstance(tables, ValuesTable):
+        anything = free_name(_ANYTHING, {*tables.table.columns})
+        secret = anything if of_people and tables.missing != "error" else secret
+        parts = dict.fromkeys((*release.sensitives, secret), "release")
+        rows: Any = _TableRows(cast("ValuesTable", sight.tables), anything)
+        names, semantics, beside = ["release"], "single", release.other
+    else:
+        number: dict[int, str] = {}
+        for name in release.sensitives:
+            number.setdefault(id(release.table_of(name)), f"sensitive{len(number) + 1}")
+        parts = {name: number[id(release.table_of(name))] for name in release.sensitives}
+        rows = _TallyRows(release, {part: name for name, part in parts.items()})
+        names, semantics = ["people", *number.values()], release.semantics
+        beside = release.people_columns
+    return Counted(
+        "bucketized" if release.recognized and not release.by_values else "generalized",
+        release.group_columns,
+        secret,
+        dict.fromkeys(names),
+        semantics=semantics,
+        parts=parts,
+        exact=tuple(release.recognized),
+        beside=beside,
+        rules=Rules.of(rules),
+        shuffled=release.unlinked,
+        cohort=release.cohort,
+        rows=rows,
+    )
+
+
+def share_rows(release: Counted, memo: dict[Any, Any]) -> None:
+    """Take what was counted for other requirements of equal rows, and keep what is counted."""
+    if isinstance(rows := release.rows, _TableRows):
+        # The rows are kept, too, so that no other table gets their id.
+        shared, _ = memo.setdefault(rows.key, (release.memory, rows))
+        release.memory.counted, release.memory.held = shared.counted, shared.held
+
+
+def _columns(rows: Any, names: Sequence[str]) -> list[Column]:
+    """Columns of a table as they print."""
+    return [_column(name, *codes_of(rows.column(name))) for name in names]
+
+
+def _column(name: str, codes: Any, distinct: Any) -> Column:
+    return _texts(codes, to_python(name, distinct))
+
+
+# What people are counted by whose values do not matter.
+_ANYTHING = "anything"
+
+
+@dataclass(frozen=True, eq=False)
+class _TableRows:
+    """Rows of a table with one row for each person; people without a value are left out."""
+
+    sight: ValuesTable
+    anything: str
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """A key that is equal for sights that count equal rows alike."""
+        sight = self.sight
+        missing = None if sight.missing == "error" else (sight.sensitive, tuple(sight.or_else))
+        return id(sight.table), missing, self.anything
+
+    def __call__(self, table: str, names: Sequence[str]) -> Rows:
+        sight, anything = self.sight, self.anything
+        counted_names = [name for name in names if name != anything]
+        rows, weights = sight.prepared(counted_names)
+        encoded = [codes_of(rows.column(name)) for name in counted_names]
+        # Equal rows are counted here, since most tables have few different ones.
+        codes = [of_row for of_row, _ in encoded]
+        kind, first = combine(codes, [len(distinct) for _, distinct in encoded])
+        times = np.bincount(kind, weights, len(first)).astype(np.int64)
+        columns = {
+            name: _column(name, of_row[first], distinct)
+            for name, (of_row, distinct) in zip(counted_names, encoded, strict=True)
         }
-        refuse_misread(name, [*texts], [*texts.values()], labels=True)
+        columns[anything] = _texts(np.zeros(len(first), np.int64), ["a value"])
+        return [columns[name] for name in names], times
 
 
-def _seen(release: Release, policy: Policy, people: Any) -> Release | Sight:
-    """The release as somebody sees it who knows these people's columns."""
-    if people is None or isinstance(people, Sight):
-        return release if people is None else people
-    if policy.owned and not isinstance(people, Microdata):
-        people = Microdata(people, policy.needed_schema, beside=policy.owned_columns)
-    return seen_with(release, people, [])
+@dataclass(frozen=True, eq=False)
+class _TallyRows:
+    """Rows of a table of people, and of those of (group, value, count)."""
+
+    release: Release
+    column_of: Mapping[str, str]
+
+    def __call__(self, table: str, names: Sequence[str]) -> Rows:
+        release = self.release
+        if table in self.column_of:
+            tally = cast("TallyTable", release.table_of(self.column_of[table]))
+            headers = [tally.amount if name == COUNT else name for name in names]
+            rows = fetch(tally.table, headers, tally.groups)
+            return _columns(rows, headers), _ones(None, len(rows))
+        tally = cast("TallyTable", release.tables)
+        if tally.people is not None:
+            rows, weights = tallied(tally.people.table, [*names], tally.groups)
+            return _columns(rows, names), _ones(weights, len(rows))
+        rows = fetch(tally.table, [*names, tally.amount], tally.groups)
+        amounts = amounts_of(tally.table, tally.amount, rows.column(tally.amount))
+        return _columns(rows, names), amounts.astype(np.int64)
+
+
+# ---- what only the owner has --------------------------------------------------------------------
+
+_GROUP, _UNIT = "group", "unit"
+
+
+def of_owner(
+    people: Microdata,
+    groups: IntArray,
+    schema: Schema,
+    secret: str,
+    known_columns: Sequence[str],
+    *,
+    linked: Collection[str] = (),
+    person: str = "",
+    by: str | None = None,
+) -> Counted:
+    """The owner's table with the group of each row: exact columns, persons and other units.
+
+    Parameters
+    ----------
+    people : Microdata
+    groups : int64 array
+        The group of each row in the release.
+    schema : Schema
+        What the columns are by the policy.
+    secret : str
+        The sensitive column.
+    known_columns : sequence of str
+        Columns that are known of everybody.
+    linked : collection of str
+        Sensitive columns that stand beside others in the release; the rest is shuffled.
+    person : str
+        Where rows are cases and people are counted, the column that says whose they are.
+    by : str, optional
+        The column whose values are counted as units, such as households; then nothing is secret.
+    """
+    column_names = {*people.source.columns}
+    group, unit = free_name(_GROUP, column_names), free_name(_UNIT, column_names)
+    schema_settings = schema.to_dict()
+    rules = Rules.of(
+        schema_settings
+        if people.times is None
+        else {**schema_settings, "impossible": _by_class(schema)}
+    )
+    nodes = people.nodes if people.times is None else ()
+    rules = rules._replace(nodes=nodes, opaque=nodes)
+    other_columns = (*schema.quasi_identifiers, *schema.other, *known_columns, *rules.columns())
+    return Counted(
+        "generalized",
+        [group],
+        secret if by is None else unit,
+        {"release": None},
+        parts=dict.fromkeys(schema.sensitives if by is None else (unit,), "release"),
+        beside=other_columns,
+        rules=rules if by is None else Rules(),
+        shuffled={*schema.sensitives} - {*linked},
+        rows=_OwnersRows(people, groups, group, unit, by),
+        person=person,
+    )
+
+
+def _rule_name(place: int) -> str:
+    return f"rule {place}"
+
+
+def _by_class(schema: Schema) -> list[dict[str, Any]]:
+    """Rules of equal rows that were counted, of which it is kept which rules are about them."""
+    return [
+        {
+            "values": [*rule.values],
+            "where": {_rule_name(place): ["yes"]},
+            "sensitive": rule.sensitive,
+        }
+        for place, rule in enumerate(schema.impossible)
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class _OwnersRows:
+    """Rows of the owner's table, with the group of each; of a unit, such as a household, one."""
+
+    people: Microdata
+    groups: IntArray
+    group: str  # what the column of groups is called
+    unit: str  # what the column of units is called
+    by: str | None  # whose rows are one unit
+
+    def __call__(self, table: str, names: Sequence[str]) -> Rows:
+        columns = [self._column(name) for name in names]
+        if self.by is None:
+            return columns, _ones(self.people.times, len(self.groups))
+        codes, distinct = self.people.as_it_stands(self.by)
+        unit = codes.astype(np.int64)
+        nobody = np.flatnonzero(unit >= len(distinct) - distinct.null_count)
+        unit[nobody] = len(distinct) + np.arange(len(nobody))  # each is a unit by itself
+        keys = np.stack([unit, *(column.codes for column in columns)])
+        first = np.unique(keys, axis=1, return_index=True)[1]
+        return [column.take(first) for column in columns], _ones(None, len(first))
+
+    def _column(self, name: str) -> Column:
+        people = self.people
+        if name == self.group:
+            return _texts(self.groups, range(int(self.groups.max(initial=-1)) + 1))
+        if name == self.unit:
+            return _texts(np.zeros(len(self.groups), np.int64), ["1"])
+        for column in people.sensitives:
+            if column.name == name:
+                return _texts(column.codes, column.domain)
+        if people.times is not None:
+            for place in range(len(people.schema.impossible)):
+                if name == _rule_name(place):
+                    return _texts(*people.about_rule(place))
+        return _texts(*people.unchanged(name))

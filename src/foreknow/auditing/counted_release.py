@@ -1,0 +1,306 @@
+"""Counted release: a release, or what its owner has, counted as each requirement asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from foreknow.adversaries.protocol import counts_of
+from foreknow.auditing.audit_input import (
+    OwnersTable,
+    has_owner,
+    owned_of_each,
+    part_of,
+    prepare,
+    read_at_once,
+    release_of,
+)
+from foreknow.auditing.judged import judged
+from foreknow.auditing.named_values import held_by, refuse_misspelt
+from foreknow.data.counts import GroupCounts
+from foreknow.data.engines.column_advice import refuse_misread
+from foreknow.data.engines.households import Shared
+from foreknow.data.microdata import Microdata
+from foreknow.data.reading import BLANKS, Reading
+from foreknow.data.release import Release
+from foreknow.data.schema import Schema
+from foreknow.data.sights import Possible, Sight, seen_with
+from foreknow.policy.counted import RequirementCounts
+from foreknow.policy.explanation import Explanation
+from foreknow.policy.policy import Policy
+from foreknow_judge.errors import DataError, InputError, PolicyError, UnsupportedError
+from foreknow_judge.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class CountedRelease:
+    """A release, and the groups that each requirement of a policy counts of it."""
+
+    release: Release | GroupCounts
+    policy: Policy
+    counts: GroupCounts
+    counted: tuple[RequirementCounts, ...]
+    tables: Sequence[OwnersTable | None]  # of requirements that only the owner can judge
+    shown_policy: Policy  # what the release shows of the policy
+    sight: Release | Sight | None = None  # by an adversary who learns from it
+    name: str = "release"
+    word: tuple[str, ...] = ()
+    open: tuple[str, ...] = ()
+
+    @property
+    def cases(self) -> bool:
+        """True if rows are cases, of which a person may have several."""
+        return self.policy.schema is not None and self.policy.schema.unit == "row"
+
+    def verdicts(self, *, by_judge: bool) -> tuple[tuple[Verdict, ...], tuple[str, ...]]:
+        """The judge's verdicts on each requirement; and the requirements that it found too large.
+
+        In place of verdicts, explanations of what files show.
+        """
+        findings: dict[Any, Any] = {}
+        memo: dict[Any, Any] = {}
+        too_large: list[str] = []
+        verdicts: list[Verdict] = []
+        by_judge = by_judge or self.policy.owned
+        for place, (requirement_counts, table) in enumerate(
+            zip(self.counted, self.tables, strict=True)
+        ):
+            explanations = requirement_counts.explanations(findings, place)
+            if self.cases:
+                explanations = [*map(_of_cases, explanations)]
+            if not by_judge:
+                # which `publish` replaces by verdicts on the files, before anybody sees them
+                verdicts += cast("list[Verdict]", explanations)
+                continue
+            what_is_judged = self.release, self.policy, requirement_counts, explanations
+            verdicts += judged(*what_is_judged, table, memo, too_large)
+        return tuple(verdicts), tuple(too_large)
+
+
+@contextmanager
+def counted_release(
+    release: Any, policy: Policy, group: str | None = None, people: Any = None
+) -> Iterator[CountedRelease]:
+    """A release is prepared, and counted as its policy asks; see `audit`."""
+    prepared, policy = prepare(release, policy, group)
+    counting: Any = _counting if isinstance(prepared, Release) else _counts_at_hand
+    with counting(prepared, policy, people) as counted:
+        counts_of_columns = counted.release.by_column()  # as judged, and not read once more
+        values = {name: held_by(counts) for name, counts in counts_of_columns.items()}
+        refuse_misspelt(values, counted.shown_policy.requirements)
+        yield counted
+
+
+@contextmanager
+def _counting(release: Release, policy: Policy, people: Any) -> Iterator[CountedRelease]:
+    """Count a release, or what its owner has, as each requirement asks; with one reading."""
+    exact = people.owners[0] if isinstance(people, Sight) else people
+    schema = part_of(exact, "schema", Schema)
+    if schema is not None:
+        of_people = policy.under(schema, people=True)
+        if of_people is not policy:
+            release = cast("Release", release_of(release, of_people))
+        policy = of_people
+    if policy.schema is not None:
+        policy = policy.for_layout(release.layout)
+    if people is None:
+        _refuse_unshown(policy, release)  # before anything is counted
+    table = read_at_once(release, policy)
+    shown_policy = policy.shown
+    with _counted_at_once(table, shown_policy) as counts:
+        _refuse_uncounted(policy, table.semantics, counts)
+        _refuse_misread(table, counts, policy)
+        sight = _seen(table, policy, people)
+        if table.releases and policy.schema is not None and policy.schema.shared:
+            _refuse_split_households(table, policy.schema, sight)
+        owned = owned_of_each(table, policy, sight)
+        word = policy.word if any(owned) else ()
+        if not word:
+            _refuse_unshown(policy)
+            policy, word = shown_policy, shown_policy.filed.word
+        possible = Possible(table, policy.needed_schema) if _rules(policy) else None
+        requirement_counts = tuple(
+            requirement.count(table, possible)
+            if by_owner is None
+            else RequirementCounts.of_counts(requirement, by_owner.counts, by_owner.cases)
+            for requirement, by_owner in zip(policy.requirements, owned, strict=True)
+        )
+        left_open = (
+            policy.needed_schema.conditions if any(map(_is_open, requirement_counts)) else ()
+        )
+        tables = [by_owner and by_owner.table for by_owner in owned]
+        what_is_counted = table, policy, counts, requirement_counts, tables, shown_policy
+        yield CountedRelease(*what_is_counted, sight, table.name, word, tuple(left_open))
+
+
+@contextmanager
+def _counts_at_hand(counts: GroupCounts, policy: Policy, people: Any) -> Iterator[CountedRelease]:
+    """Take bare counts, which do not say who is in which group."""
+    if people is not None:
+        raise InputError("people is for a Release, not GroupCounts, which has no labels")
+    _refuse_unshown(policy)
+    policy = policy.shown
+    _refuse_uncounted(policy, counts.semantics, counts)
+    _refuse_other_columns(policy)
+    if counts.able is not None or _rules(policy):
+        raise UnsupportedError(
+            "the schema says what some people cannot have (impossible), and counts do not say who "
+            "these are; give the release itself, or leave impossible out"
+        )
+    requirement_counts = tuple(requirement.count(counts) for requirement in policy.requirements)
+    yield CountedRelease(
+        counts, policy, counts, requirement_counts, [None] * len(requirement_counts), policy
+    )
+
+
+def _rules(policy: Policy) -> bool:
+    """True if the schema says what some people cannot have."""
+    return policy.schema is not None and bool(policy.schema.impossible)
+
+
+def _refuse_uncounted(policy: Policy, semantics: Any, counts: GroupCounts) -> None:
+    """Refuse a policy for other semantics, and what has no groups."""
+    if policy.schema is not None and policy.schema.semantics != semantics:
+        raise UnsupportedError(
+            f"the policy is for semantics {policy.schema.semantics!r}, but the release was "
+            f"counted under {semantics!r}"
+        )
+    if not counts.n_groups:
+        raise DataError("the release has no groups")
+
+
+def _of_cases(explanation: Explanation) -> Explanation:
+    """The explanation of a criterion of values, with a remark that it counted cases."""
+    if not explanation.of_groups or explanation.requirement.of_people:
+        return explanation
+    remark = "counted are cases, and all of them may be of one person"
+    words = f"{explanation.found.words}; {remark}"
+    return replace(explanation, found=replace(explanation.found, words=words))
+
+
+def _refuse_split_households(release: Release, schema: Schema, sight: Release | Sight) -> None:
+    """Refuse several releases of which a household may be in two, so that both show its value."""
+    shared, split = cast("Shared", schema.shared), True
+    people, groups = sight.owners or (None, None)
+    if isinstance(people, Microdata) and release.cohort:
+        codes, distinct = people.as_it_stands(shared.by)
+        place = release.group_columns.index(release.cohort)
+        labels: Any = release.counts.groups
+        cohorts = np.unique([str(label[place]) for label in labels], return_inverse=True)[1]
+        has_home = codes < len(distinct) - distinct.null_count
+        homes = np.unique(np.stack([codes[has_home], cohorts[groups][has_home]]), axis=1)[0]
+        split = len(np.unique(homes)) < len(homes)
+    if split:
+        raise UnsupportedError(
+            "what households share is not judged of several releases together where a household "
+            "may be in two of them: publish the later one with --after, which sees to it"
+        )
+
+
+def _refuse_unshown(policy: Policy, release: Release | None = None) -> None:
+    """Refuse to judge by columns that a release does not show, or of people by their cases.
+
+    Not where the release is a table of its owner, which has them.
+    """
+    if not policy.owned or (release is not None and has_owner(release, policy, release)):
+        return
+    schema = policy.needed_schema
+    if schema.counts_people:
+        raise PolicyError(
+            f"the release does not show whose cases its rows are (person = {schema.person!r}), so "
+            "only its owner can judge this policy: publish does it, and an audit of the table. "
+            "Without person in the schema, cases are judged, and not people"
+        )
+    for requirement in policy.requirements:
+        for name in requirement.owned(schema):
+            raise PolicyError(
+                f"{requirement.name}: {name!r} is not among the columns, so only the owner of the "
+                "table can judge this: publish does it, and an audit of a table with this column"
+            )
+
+
+def _is_open(requirement_counts: RequirementCounts) -> bool:
+    """True if it is open of somebody whether they can have a value."""
+    able = counts_of(requirement_counts.seen).able
+    return able is not None and bool((able.most > able.members).any())
+
+
+@contextmanager
+def _counted_at_once(release: Release, policy: Policy) -> Iterator[GroupCounts]:
+    """Count a release, and what requirements see of it, with one reading where one sees most.
+
+    A table that may change while it is read is read once, whatever they see.
+    """
+    shown_requirements = [
+        required
+        for required in policy.requirements
+        if required.sensitive in (None, *release.sensitives)
+    ]
+    knowing_all = [
+        all_known
+        for required in shown_requirements
+        if (all_known := required.knowing_all(release.layout))
+    ]
+    sights: list[set[str]] = [
+        {*requirement.sight(release.layout).known, requirement.sensitive or release.sensitive}
+        for requirement in (*shown_requirements, *knowing_all)
+    ]
+    widest = max(sights, key=lambda sight: len(sight), default=set())
+    if not release.settled:
+        widest = {*release.sensitives, *release.recognized}.union(*sights)
+    with release.reading(sorted(widest)):
+        counts = release.counts
+        for requirement in policy.requirements:
+            counts_of(requirement.count(release).seen)
+        for requirement in knowing_all:
+            with suppress(InputError):  # then it is not said how many people it would reach
+                counts_of(requirement.count(release).seen)
+        yield counts
+
+
+def _refuse_other_columns(policy: Policy) -> None:
+    """Raise `PolicyError` for a requirement on a column of which counts may not be."""
+    columns = [None if policy.schema is None else policy.schema.sensitive]
+    columns += [requirement.sensitive for requirement in policy.requirements]
+    column = next((name for name in columns if name is not None), None)
+    for requirement in policy.requirements:
+        if requirement.sensitive not in (None, column):
+            raise PolicyError(
+                f"{requirement.name}: it is about {requirement.sensitive!r}, and bare counts are "
+                f"taken for {column!r}; give the release itself, or leave sensitive out"
+            )
+
+
+def _refuse_misread(release: Release, counts: GroupCounts, policy: Policy) -> None:
+    """Refuse a raw table with a column of dates or numbers that a few texts make one of texts.
+
+    A text that stands for a missing value is not one of these.
+    """
+    schema = policy.schema
+    columns = release.group_columns
+    if schema is None or not set(columns) <= set(schema.quasi_identifiers):
+        return
+    spellings = cast("Reading", schema.reading).missing
+    for name, (names, of_group) in zip(columns, release.group_labels.parts, strict=False):
+        if name in schema.types or name in schema.hierarchies:
+            continue
+        people = np.bincount(of_group, counts.sizes, len(names)).astype(np.int64).tolist()
+        texts = {
+            label: n
+            for label, n in zip(names, people, strict=True)
+            if isinstance(label, str) and label.strip(BLANKS) not in spellings
+        }
+        refuse_misread(name, [*texts], [*texts.values()], labels=True)
+
+
+def _seen(release: Release, policy: Policy, people: Any) -> Release | Sight:
+    """The release as somebody sees it who knows these people's columns."""
+    if people is None or isinstance(people, Sight):
+        return release if people is None else people
+    if policy.owned and not isinstance(people, Microdata):
+        people = Microdata(people, policy.needed_schema, beside=policy.owned_columns)
+    return seen_with(release, people, [])
