@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
@@ -31,6 +32,7 @@ SHOWN_ELSEWHERE = "shown once"
 _LISTED, _FEW = 5, 20
 # How many values are compared with a name that nobody has, and how many names are listed.
 _COMPARED, _NAMED = 10_000, 20
+_THOUSANDS = re.compile(r"(?<=\d)[, '’](?=\d{3}(?!\d))")
 
 
 class Question(NamedTuple):
@@ -273,13 +275,14 @@ def _extremes(tally: GroupBags) -> set[tuple[str, str, int, int]]:
 def alike(values: Iterable[str]) -> list[tuple[str, ...]]:
     """Values that differ only by case, spaces, Unicode form or diacritics, or are one number.
 
-    >>> alike(["HIV", "Flu", "hiv ", "Grippe", "grippé", "1.1", "1.10"])
-    [('1.1', '1.10'), ('Grippe', 'grippé'), ('HIV', 'hiv ')]
+    >>> alike(["HIV", "Flu", "hiv ", "Grippe", "grippé", "1.1", "1.10", "1,000", "1000"])
+    [('1,000', '1000'), ('1.1', '1.10'), ('Grippe', 'grippé'), ('HIV', 'hiv ')]
     """
     spellings: dict[str | int | Decimal, list[str]] = {}
     for value in values:
         text = plain_spelling(value)
-        number = None if is_code(text) else read_number(text)
+        digits = _THOUSANDS.sub("", text)
+        number = None if is_code(digits) else read_number(digits)
         spellings.setdefault(text if number is None else number, []).append(value)
     several = (sorted(set(spelt_values)) for key, spelt_values in spellings.items() if key != "")
     return sorted(tuple(spelt_values) for spelt_values in several if len(spelt_values) > 1)
