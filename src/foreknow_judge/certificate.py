@@ -10,22 +10,19 @@ import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_type_hints
 
 from pydantic import (
     AfterValidator,
-    BeforeValidator,
     Discriminator,
     Field,
     PlainValidator,
     Strict,
     Tag,
     TypeAdapter,
-    ValidationError,
-    ValidationInfo,
     create_model,
     model_validator,
 )
@@ -39,19 +36,19 @@ from foreknow_judge.grammar import (
     FileFormat,
     Form,
     Names,
+    RequireTable,
     SchemaTable,
     Semantics,
     as_times,
     each_once,
-    require_table,
 )
-from foreknow_judge.kinds import PriorSettings
+from foreknow_judge.kinds import PopulationSettings, PriorSettings
 from foreknow_judge.layout import multivalued_columns
 from foreknow_judge.numbers import as_fraction, as_threshold
 from foreknow_judge.registry import OURS, Kinds
 from foreknow_judge.roles import Roles
 from foreknow_judge.scope import Scope
-from foreknow_judge.settings import Settings, Table, Texts, malformed
+from foreknow_judge.settings import Settings, Table, Texts, checked
 from foreknow_judge.support import refuse_knowledge, refuse_release
 
 FORMAT = "foreknow certificate"
@@ -119,32 +116,10 @@ class _Priors(PriorSettings):
 _PRIORS = "priors"
 
 
-@lru_cache(maxsize=8)
-def _require_table(knowledge: tuple[Any, ...], criteria: tuple[Any, ...]) -> Any:
-    """The model of a ``[[require]]`` table with these kinds of knowledge and criteria."""
-    return require_table(dict(knowledge) | {_PRIORS: _Priors}, dict(criteria), CertifiedTable, 1)
-
-
-def _required(requirement: Any, info: ValidationInfo) -> Any:
-    kinds: Kinds = info.context or OURS
-    table = _require_table(tuple(kinds.knowledge.items()), tuple(kinds.criteria.items()))
-    required = table.model_validate(requirement)
-    if not required.kinds:
-        raise ValueError("it names no adversary and no criterion")
-    single = [settings for settings in required.kinds.values() if not isinstance(settings, list)]
-    if not kinds.criteria.keys() & required.kinds and len(required.limits) != len(single):
-        raise CertificateError("one-limit", "a requirement")
-    return required
-
-
 class _Policy(Settings):
     schema_: SchemaTable = Field(alias="schema")
-    require: Annotated[list[Annotated[Any, BeforeValidator(_required)]], Field(min_length=1)]
+    require: Annotated[list[CertifiedTable], Field(min_length=1)]
     publish: dict[str, Any] = Field(default={})
-
-
-def _policy(table: Any, info: ValidationInfo) -> _Policy:
-    return _Policy.model_validate(table, context=info.context)
 
 
 class _Finding(Settings):
@@ -208,7 +183,7 @@ class Certificate:
     minimal: bool = False
     notes: _Texts = ()
     scope: _Scope = field(default_factory=dict)
-    policy: Annotated[Table, PlainValidator(_policy)]
+    policy: Annotated[Table, PlainValidator(_Policy.model_validate)]
     form: Form
     format: FileFormat
     groups: Names
@@ -380,14 +355,36 @@ def check_certificate(table: Any, name: str, kinds: Kinds = OURS) -> dict[str, A
         raise CertificateError("other-version", name, given=version)
     if "cohort" in table:
         raise UnsupportedError("whole-after", name)
-    try:
-        certificate: Any = certificate_table().model_validate(table, context=kinds)
-    except ValidationError as error:
-        raise malformed(name, error) from None
-    contradiction = _contradiction(certificate, table["policy"]["require"], kinds)
+    certificate = checked(certificate_table(), table, name)
+    settings = [
+        _settings_of(required, kinds, f"{name}: policy.require[{place}]")
+        for place, required in enumerate(certificate.policy.require)
+    ]
+    contradiction = _contradiction(certificate, settings, kinds)
     if contradiction is not None:
         raise CertificateError("contradicts-itself", name, problem=contradiction)
     return table
+
+
+def _settings_of(required: RequireTable, kinds: Kinds, where: str) -> dict[str, list[Any]]:
+    """The settings of each kind that a requirement names, once for each point."""
+    known_kinds = {**kinds.knowledge, **kinds.criteria, _PRIORS: _Priors}
+    settings_of: dict[str, list[Any]] = {kind: [] for kind in required.kinds}
+    for kind in settings_of.keys() - known_kinds:
+        problem = f"has an unknown key {kind!r}; if it is a kind of another package, only who has "
+        raise CertificateError("unknown-key", where, problem=f"{problem}that can verify it")
+    points = [*required.kinds.items()]
+    if not kinds.criteria.keys() & settings_of:
+        try:
+            points = [(kind, settings) for kind, settings, _ in required.points]
+        except InputError as error:
+            raise CertificateError("wrong-table", where, problem=error) from None
+    for kind, settings in points:
+        settings_of[kind].append(checked(known_kinds[kind], settings, f"{where}.{kind}"))
+    if not settings_of or not all(settings_of.values()):
+        problem = "it names no adversary and no criterion"
+        raise CertificateError("wrong-table", where, problem=problem)
+    return settings_of
 
 
 def parts_of(
@@ -428,8 +425,10 @@ def files_of(part: str, file_format: str, files: Collection[str]) -> list[str]:
     return parts or [name]
 
 
-def _contradiction(certificate: Any, requirements: Sequence[Table], kinds: Kinds) -> str | None:
-    """The first contradiction in a certificate, or None."""
+def _contradiction(
+    certificate: Any, settings: Sequence[Mapping[str, Any]], kinds: Kinds
+) -> str | None:
+    """The first contradiction in a certificate, or None; `settings` are those of requirements."""
     try:
         schema = Roles.of(certificate.policy.schema_)
     except InputError as error:
@@ -450,25 +449,43 @@ def _contradiction(certificate: Any, requirements: Sequence[Table], kinds: Kinds
         if actual != by_policy:
             return f"the {what} {actual!r}; by its policy {by_policy!r}"
     refuse_release("the certificate", release.form, semantics, shared=bool(schema.shared))
-    for required in certificate.policy.require:
+    with_kept_priors = set[int]()
+    for place, (required, settings_of) in enumerate(
+        zip(certificate.policy.require, settings, strict=True)
+    ):
         if not {required.sensitive or release.sensitive} <= {*schema.sensitives}:
             return f"a requirement is about {required.sensitive!r}, which is no sensitive column"
-        of_people = any(map(kinds.counts_people, required.kinds))
+        of_people = any(map(kinds.counts_people, settings_of))
         has_columns_beside = len(columns_beside) > 1
         if of_people:
             has_columns_beside = bool(schema.other) and any(
-                map(kinds.by_other_columns, required.kinds)
+                map(kinds.by_other_columns, settings_of)
             )
-        if has_columns_beside and not required.says_known:
+        if has_columns_beside and required.knowing is None:
             return "a requirement does not say by knowing which columns are known of everybody"
         for name in required.known:
             if name not in columns_beside:
                 return f"{name!r} is said to be known, and is not published beside values"
+        for column, levels in (settings_of.get("levels") or [{}])[0].items():
+            if _of_other_levels(certificate.policy.schema_, column, levels.hierarchy):
+                return f"levels of {column!r} are of another hierarchy than the schema has"
+        for kind in filter(kinds.compares_population, settings_of):
+            population = settings_of[kind][0]
+            if population.digest is None:
+                return "a population is certified by its digest"
+            column = _read_otherwise(certificate.policy.schema_, population)
+            if column is not None:
+                return f"{kind} reads labels of {column!r} by another hierarchy than the schema"
         if of_people:
             continue
-        priors = required.kinds.get(_PRIORS) or []
-        points = priors if isinstance(priors, list) else [priors]
-        has_links = any(point.facts is not None and point.facts.m for point in points)
+        priors = settings_of.get(_PRIORS, ())
+        for table in chain(*(point.tables for point in priors)):
+            if isinstance(table, _KeptTable):
+                with_kept_priors.add(place)
+            for attribute in table.attributes:
+                if attribute not in (*schema.quasi_identifiers, *schema.other):
+                    return f"priors are by {attribute!r}, which is not published of people"
+        has_links = any(point.facts is not None and point.facts.m for point in priors)
         refuse_knowledge(
             "the certificate",
             required.sensitive or release.sensitive,
@@ -480,20 +497,6 @@ def _contradiction(certificate: Any, requirements: Sequence[Table], kinds: Kinds
             {schema.shown, *schema.shared} & {*unlinked} or schema.shown not in required.known
         ):
             return "what households share is not judged by whose row shows it"
-    for required in requirements:
-        for column, levels in required.get("levels", {}).items():
-            hierarchy = certificate.policy.schema_.hierarchies.get(column, {})
-            stated = levels.get("hierarchy")
-            if "rows" in hierarchy:  # whose cells are texts in a requirement
-                hierarchy = {"rows": [[*map(str, row)] for row in hierarchy["rows"]]}
-            is_named = "file" in hierarchy and isinstance(stated, Mapping) and {*stated} == {"rows"}
-            if not is_named and stated not in (None, hierarchy):
-                return f"levels of {column!r} are of another hierarchy than the schema has"
-        for key, settings in required.items():
-            if isinstance(settings, Mapping) and "population" in settings:
-                column = _read_otherwise(certificate.policy.schema_, settings)
-                if column is not None:
-                    return f"{key} reads labels of {column!r} by another hierarchy than the schema"
     if release.files and set(release.files) != files:
         return f"the files of such a release are {', '.join(sorted(files))}, and no others"
     if (otherwise := _published_otherwise(certificate)) is not None:
@@ -506,18 +509,8 @@ def _contradiction(certificate: Any, requirements: Sequence[Table], kinds: Kinds
         return "commas are those of columns that are published"
     if certificate.safe != all(finding.safe for finding in certificate.findings):
         return "it is safe if and only if each of its findings is"
-    attributes_of_people = {*schema.quasi_identifiers, *schema.other}
-    for table in chain(*map(prior_tables, requirements)):
-        for attribute in table["attributes"]:
-            if attribute not in attributes_of_people:
-                return f"priors are by {attribute!r}, which is not published of people"
-    with_kept_priors = {place for place, table in enumerate(requirements) if has_kept_priors(table)}
     if certificate.report is None and release.files:
         return "a release is written with a report, and its digest is missing"
-    for required in certificate.policy.require:
-        for key, settings in required.kinds.items():
-            if kinds.compares_population(key) and settings.digest is None:
-                return "a population is certified by its digest"
     scope = certificate.scope
     if scope.method is None or scope.left_out is None:
         return "scope.left_out and scope.method are not both given"
@@ -546,20 +539,28 @@ def _contradiction(certificate: Any, requirements: Sequence[Table], kinds: Kinds
     return None
 
 
-def _read_otherwise(schema: SchemaTable, settings: Table) -> str | None:
+def _of_other_levels(schema: SchemaTable, column: str, stated: Any) -> bool:
+    """True if the levels of a column are those of another hierarchy than the schema has."""
+    hierarchy = schema.hierarchies.get(column, {})
+    if "rows" in hierarchy:  # whose cells are texts in a requirement
+        hierarchy = {"rows": [[*map(str, row)] for row in hierarchy["rows"]]}
+    is_named = "file" in hierarchy and stated is not None and {*stated} == {"rows"}
+    return not is_named and stated not in (None, hierarchy)
+
+
+def _read_otherwise(schema: SchemaTable, settings: PopulationSettings) -> str | None:
     """A column whose labels a criterion on a population reads otherwise than the schema, if any.
 
     A hierarchy that the schema keeps in a file cannot be compared.
     """
-    trees, orders = settings.get("trees") or {}, settings.get("orders") or {}
-    for column in [*schema.quasi_identifiers, *map(str, trees), *map(str, orders)]:
+    trees, orders = settings.trees or {}, settings.orders or {}
+    for column in [*schema.quasi_identifiers, *trees, *orders]:
         stated = schema.hierarchies.get(column, {})
         if "file" in stated:
             continue
         tree = {tuple(map(str, row)) for row in stated.get("rows", ())}
         order = [*map(str, stated.get("order", ()))]
-        stated_tree = {*map(tuple, trees.get(column, ()))}
-        if stated_tree != tree or list(orders.get(column, ())) != order:
+        if {*map(tuple, trees.get(column, ()))} != tree or orders.get(column, []) != order:
             return column
     return None
 

@@ -14,7 +14,7 @@ import numpy as np
 from foreknow_judge.counting import Column, DistinctRows
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.files import File
-from foreknow_judge.grammar import AskedTable
+from foreknow_judge.grammar import RequireTable
 from foreknow_judge.written import Written
 
 UNKNOWN = "*"  # leaves open what a person has
@@ -60,7 +60,7 @@ class Cohorts(Written):
         """Empty: the files belong to the single releases."""
         return {}
 
-    def prepare(self, required: Sequence[AskedTable]) -> None:
+    def prepare(self, required: Sequence[RequireTable]) -> None:
         """Count each release."""
         for release in self.releases.values():
             release.prepare(required)

@@ -11,7 +11,7 @@ from foreknow_judge.counting import Column, DistinctRows, Ints
 from foreknow_judge.errors import UnsupportedError
 from foreknow_judge.facts import Worst
 from foreknow_judge.files import File
-from foreknow_judge.grammar import AskedTable
+from foreknow_judge.grammar import RequireTable
 from foreknow_judge.written import Written
 
 
@@ -28,7 +28,7 @@ class Counted(Written):
         """Empty: nothing is read from files."""
         return {}
 
-    def prepare(self, required: Sequence[AskedTable]) -> None:
+    def prepare(self, required: Sequence[RequireTable]) -> None:
         """Count nothing before it is needed."""
 
     def count_rows(self, table: str, beside: Sequence[str]) -> DistinctRows:

@@ -1,6 +1,6 @@
 """Grammar: what a policy and its certificate may say, and how it is read and written.
 
-This module knows no kind of knowledge, criterion or method: callers pass the keys of a registry.
+This module knows no kind of knowledge, criterion or method: `RequireTable` takes any kinds.
 What a key means (how wide a window is, which values a label has) is worked out elsewhere.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias, TypeVar, get_args
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 
 from pydantic import (
     AfterValidator,
@@ -16,14 +16,13 @@ from pydantic import (
     ConfigDict,
     Field,
     Strict,
-    create_model,
     model_validator,
 )
 
 from foreknow_judge.errors import InputError, UnsupportedError
 from foreknow_judge.json_values import plain
 from foreknow_judge.numbers import as_fraction, as_threshold, shown
-from foreknow_judge.settings import Settings, Table, Texts, one_or_several
+from foreknow_judge.settings import Settings, Table, Texts
 
 S = TypeVar("S", bound=Collection[str])
 Semantics: TypeAlias = Literal["single", "set", "multiset"]
@@ -83,10 +82,9 @@ class KnownPoint(NamedTuple):
 
 
 class RequireTable(Settings):
-    """A ``[[require]]`` table: secret, sight and limit, whatever the adversary or criterion is."""
+    """A ``[[require]]`` table: secret, sight and limit; its other keys are kinds, by `kinds`."""
 
-    knowledge: ClassVar[tuple[str, ...]] = ()
-    criteria: ClassVar[tuple[str, ...]] = ()
+    model_config = ConfigDict(extra="allow")
 
     name: str | None = None
     values: tuple[Any, ...] | None = None
@@ -175,11 +173,6 @@ class RequireTable(Settings):
         return self.knowing or ()
 
     @property
-    def says_known(self) -> bool:
-        """True if it says which columns are known of everybody, even if none are."""
-        return self.knowing is not None
-
-    @property
     def of_whole_groups(self) -> bool:
         """True if it says only what a criterion allows: no single values, and no limit."""
         return not self.said.keys() - {"name", "sensitive", "knowing", "any_of"}
@@ -191,21 +184,8 @@ class RequireTable(Settings):
 
     @property
     def kinds(self) -> dict[str, Any]:
-        """The settings of each adversary or criterion, by key.
-
-        Those that the table does not know are its extra keys, which only `AskedTable` allows.
-        """
-        settings_by_key = {key: getattr(self, key) for key in (*self.knowledge, *self.criteria)}
-        settings_given = {
-            key: settings for key, settings in settings_by_key.items() if settings is not None
-        }
-        return {**settings_given, **(self.model_extra or {})}
-
-
-class AskedTable(RequireTable):
-    """A ``[[require]]`` table as the judge reads it, with any kinds."""
-
-    model_config = ConfigDict(extra="allow")
+        """The settings of each adversary or criterion, by key."""
+        return self.model_extra or {}
 
     @property
     def points(self) -> Iterator[KnownPoint]:
@@ -216,17 +196,16 @@ class AskedTable(RequireTable):
             for point in points if several else [points]:
                 if not isinstance(point, Mapping):
                     raise UnsupportedError("unknown-kind", kind)
-                if several == bool(limits):
+                if several == bool(limits) or (limits and len(self.kinds) > 1):
                     raise InputError("one-limit", kind)
-                settings = {key: value for key, value in point.items() if key != "below"}
-                limit = as_threshold(point["below"]) if several else next(iter(limits), None)
+                settings, limit = {**point}, next(iter(limits), None)
+                if several:
+                    limit = as_threshold(settings.pop("below", ""))
                 yield KnownPoint(kind, settings, limit)
 
 
-class CertifiedTable(AskedTable):
+class CertifiedTable(RequireTable):
     """A ``[[require]]`` table in a certificate, where everything has only one spelling."""
-
-    model_config = ConfigDict(extra="forbid")
 
     @model_validator(mode="wrap")
     @classmethod
@@ -359,20 +338,3 @@ class SchemaTable(Settings):
     missing: Annotated[Any, BeforeValidator(as_missing)] = "error"
     reading: dict[str, str | int | list[str] | dict[str, str]] = Field(default={})
     hierarchies: dict[str, dict[str, Any]] = Field(default={})
-
-
-def require_table(
-    knowledge: Table,
-    criteria: Table,
-    base: type[RequireTable],
-    n_points: int,
-) -> Any:
-    """The model of a ``[[require]]`` table with these kinds; lists have `n_points` or more."""
-    fields: dict[str, Any] = {
-        key: (one_or_several(settings, Any, n_points) | None, None)
-        for key, settings in knowledge.items()
-    }
-    fields |= {key: (settings | None, None) for key, settings in criteria.items()}
-    model: Any = create_model("Require", __base__=base, **fields)
-    model.knowledge, model.criteria = tuple(knowledge), tuple(criteria)
-    return model

@@ -14,7 +14,7 @@ import numpy as np
 from foreknow_judge.certificate import Certificate
 from foreknow_judge.counting import GroupBags, sums_at
 from foreknow_judge.errors import PolicyError, nearest
-from foreknow_judge.grammar import AskedTable, Secret
+from foreknow_judge.grammar import RequireTable, Secret
 from foreknow_judge.labels import FIRST, value_of
 from foreknow_judge.layout import Layout, multivalued_columns
 from foreknow_judge.named_values import exempt_values, same_values, values_named, values_starting
@@ -45,7 +45,7 @@ class Question(NamedTuple):
     absent: tuple[str, ...] = ()  # values that it names even though perhaps nobody has them
 
     @classmethod
-    def of(cls, table: AskedTable, kinds: Kinds) -> Question:
+    def of(cls, table: RequireTable, kinds: Kinds) -> Question:
         """Make it from a ``[[require]]`` table."""
         on_knowledge = not table.kinds.keys() & kinds.criteria.keys()
         return cls(table.name or "require", table.sensitive, table.secret, on_knowledge)
@@ -291,7 +291,7 @@ def alike(values: Iterable[str]) -> list[tuple[str, ...]]:
 # ---- priors --------------------------------------------------------------------------------------
 
 
-def _attributes(table: AskedTable) -> list[set[str]]:
+def _attributes(table: RequireTable) -> list[set[str]]:
     """For each adversary of a requirement, the columns of its priors, known of everybody."""
     attributes = []
     for settings in table.kinds.values():
@@ -301,7 +301,7 @@ def _attributes(table: AskedTable) -> list[set[str]]:
     return attributes
 
 
-def _attributes_of_all(table: AskedTable) -> set[str]:
+def _attributes_of_all(table: RequireTable) -> set[str]:
     """Columns that all its adversaries know."""
     attributes = _attributes(table)
     return set.intersection(*attributes) if attributes else set()

@@ -6,16 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Discriminator,
-    Field,
-    Tag,
-    TypeAdapter,
-    ValidationError,
-    create_model,
-)
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from foreknow_judge.errors import CertificateError
 
@@ -33,17 +24,6 @@ class Settings(BaseModel):
     model_config = ConfigDict(
         extra="forbid", strict=True, arbitrary_types_allowed=True, defer_build=True
     )
-
-
-def one_or_several(table: type[Settings], limit: Any, n_points: int = 0) -> Any:
-    """The type of a table, or of a list of at least `n_points` points, each with a limit."""
-    point = create_model(f"{table.__name__}Point", __base__=table, below=(limit, ...))
-    which = Discriminator(lambda value: "list" if isinstance(value, list) else "table")
-    listed = list[point]  # type: ignore[valid-type]
-    return Annotated[
-        Annotated[table, Tag("table")] | Annotated[listed, Field(min_length=n_points), Tag("list")],
-        which,
-    ]
 
 
 # What is wrong with settings, by pydantic's type of its error.
@@ -87,13 +67,11 @@ def explain(error: ValidationError) -> str:
     place = "".join(
         f"[{part}]" if isinstance(part, int) else f".{part}"
         for part in first["loc"]
-        if part not in ("list", "table", "whole", "kept")
+        if part not in ("whole", "kept")
     ).removeprefix(".")
     if first["type"] == "missing":
         return f"lacks {place!r}"
     if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-        required = place.startswith("policy.require")
-        hint = "; if it is a kind of another package, only who has that can verify it"
-        return f"has an unknown key {place!r}{hint if required else ''}"
+        return f"has an unknown key {place!r}"
     message = first["msg"].removeprefix("Value error, ")
     return f"is malformed: {place}{place and ': '}{message[0].lower()}{message[1:]}"

@@ -14,7 +14,7 @@ from foreknow_judge.counting import GroupBags, Measured
 from foreknow_judge.criteria import GAUGES, Gauge, limits_values
 from foreknow_judge.errors import CertificateError, UnsupportedError
 from foreknow_judge.facts import Worst
-from foreknow_judge.grammar import AskedTable
+from foreknow_judge.grammar import RequireTable
 from foreknow_judge.kinds import settings_of
 from foreknow_judge.knowledge import VERIFIERS, Judge, Question
 from foreknow_judge.named_values import exempt_values, values_named
@@ -70,7 +70,7 @@ def _verdict_on_criterion(
     release: Written,
     place: int,
     required: Table,
-    table: AskedTable,
+    table: RequireTable,
     key: str,
     gauge: Gauge,
 ) -> Verdict:
@@ -120,17 +120,17 @@ def decided(figure: Figure, safe: bool) -> Verdict:
     return Verdict(**fields_of_figure, safe=safe, seal=Seal)
 
 
-def read_requirements(requirements: Sequence[Table]) -> list[AskedTable]:
+def read_requirements(requirements: Sequence[Table]) -> list[RequireTable]:
     """Read ``[[require]]`` tables."""
     tables = enumerate(requirements)
-    return [checked(AskedTable, table, f"require[{place}]") for place, table in tables]
+    return [checked(RequireTable, table, f"require[{place}]") for place, table in tables]
 
 
 def _verdicts_on_knowledge(
     release: Written,
     position: int,
     required: Table,
-    table: AskedTable,
+    table: RequireTable,
     judges: Mapping[str, Judge],
 ) -> Iterator[Verdict]:
     relative = table.at_most_times is not None
@@ -166,7 +166,7 @@ def _verdicts_on_knowledge(
         yield decided(figure, safe)
 
 
-def questions_of(release: Written, table: AskedTable, relative: bool) -> list[Question]:
+def questions_of(release: Written, table: RequireTable, relative: bool) -> list[Question]:
     """The questions of a requirement: the one place where secrets and sights are read."""
     sensitive, known_columns = sensitive_and_known(release, table)
     secret = table.secret
@@ -203,7 +203,7 @@ def questions_of(release: Written, table: AskedTable, relative: bool) -> list[Qu
 
 
 def sensitive_and_known(
-    release: Written, table: AskedTable, of_people: bool = False
+    release: Written, table: RequireTable, of_people: bool = False
 ) -> tuple[str, tuple[str, ...]]:
     """The sensitive column of a requirement, and the columns that are known of everybody."""
     sensitive, known_columns = table.sensitive or release.sensitive, table.known
@@ -214,7 +214,7 @@ def sensitive_and_known(
     return sensitive, known_columns
 
 
-def _sets(release: Written, table: AskedTable, values: Collection[str]) -> dict[str, list[str]]:
+def _sets(release: Written, table: RequireTable, values: Collection[str]) -> dict[str, list[str]]:
     """The values of each set, by its name."""
     named_sets = table.secret.sets.items()
     sets = {
@@ -229,7 +229,7 @@ def _sets(release: Written, table: AskedTable, values: Collection[str]) -> dict[
 
 
 def _of_sets(
-    release: Written, groups: GroupBags, key: str, allowed: bool, table: AskedTable
+    release: Written, groups: GroupBags, key: str, allowed: bool, table: RequireTable
 ) -> GroupBags:
     """The groups with each set counted as one value, for a criterion."""
     values = set(groups.names)

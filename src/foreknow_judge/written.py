@@ -40,7 +40,7 @@ from foreknow_judge.files import (
     unescape_formula,
     unescape_formulas,
 )
-from foreknow_judge.grammar import AskedTable, Form
+from foreknow_judge.grammar import Form, RequireTable
 from foreknow_judge.impossible import Rules
 from foreknow_judge.kinds import PopulationSettings
 from foreknow_judge.numbers import as_fraction, read_number
@@ -167,7 +167,7 @@ class Written:
         """The table that has a row for each person."""
         return "release" if "release" in self.tables else "people"
 
-    def prepare(self, required: Sequence[AskedTable]) -> None:
+    def prepare(self, required: Sequence[RequireTable]) -> None:
         """If there is one row per person, count in one scan what the requirements need."""
         if "release" in self.tables:
             sights = [(*self.groups, name) for name in self.parts or (self.sensitive,)]

@@ -9,7 +9,10 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
 from pydantic import (
     AfterValidator,
     BeforeValidator,
+    ConfigDict,
+    Discriminator,
     Field,
+    Tag,
     create_model,
     model_validator,
 )
@@ -21,7 +24,6 @@ from foreknow_judge.grammar import (
     RequireTable,
     SchemaTable,
     labels_of,
-    require_table,
 )
 from foreknow_judge.settings import Settings
 
@@ -95,11 +97,21 @@ class Secret(NamedTuple):
 class PolicyTable(RequireTable):
     """A ``[[require]]`` table of a policy file, in which labels stand for their values."""
 
+    model_config = ConfigDict(extra="forbid")
+    knowledge: ClassVar[tuple[str, ...]] = ()
+    criteria: ClassVar[tuple[str, ...]] = ()
+
     at_level: int | None = None
     # Values that it names even though perhaps nobody has them.
     absent: tuple[Any, ...] = ()
     # Kinds that are known on top of others: given beside a kind, they become settings of it.
     on_top: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+
+    @property
+    def kinds(self) -> dict[str, Any]:
+        """The settings of each adversary or criterion, by key."""
+        settings = {key: getattr(self, key) for key in (*self.knowledge, *self.criteria)}
+        return {key: value for key, value in settings.items() if value is not None}
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: Any, handler: Any) -> dict[str, Any]:
@@ -260,6 +272,25 @@ class Registered(NamedTuple):
     methods: Mapping[str, Any]
 
 
+def _one_or_several(table: type[Settings]) -> Any:
+    """The type of a table, or of a list of points, each with a limit."""
+    point = create_model(f"{table.__name__}Point", __base__=table, below=(Any, ...))
+    which = Discriminator(lambda value: "list" if isinstance(value, list) else "table")
+    listed = list[point]  # type: ignore[valid-type]
+    return Annotated[Annotated[table, Tag("table")] | Annotated[listed, Tag("list")], which]
+
+
+def _require_table(knowledge: Mapping[str, Any], criteria: Mapping[str, Any]) -> Any:
+    """The model of a ``[[require]]`` table with these kinds."""
+    fields: dict[str, Any] = {
+        key: (_one_or_several(settings) | None, None) for key, settings in knowledge.items()
+    }
+    fields |= {key: (settings | None, None) for key, settings in criteria.items()}
+    model: Any = create_model("Require", __base__=PolicyTable, **fields)
+    model.knowledge, model.criteria = tuple(knowledge), tuple(criteria)
+    return model
+
+
 def policy_table(registered: Registered) -> type[Settings]:
     """The model of a policy file; a method without a model of its settings takes any."""
     free: Any = Annotated[dict[str, Any], AfterValidator(_as_numbers)]
@@ -275,7 +306,7 @@ def policy_table(registered: Registered) -> type[Settings]:
         key: (settings | None, None) for key, settings in registered.attacks.items()
     }
     publish: Any = create_model("Publish", __base__=PublishTable, **methods)
-    require: Any = require_table(registered.knowledge, registered.criteria, PolicyTable, 0)
+    require: Any = _require_table(registered.knowledge, registered.criteria)
     require.on_top = {
         kind: tuple(key for key in registered.knowledge if key in settings.model_fields)
         for kind, settings in registered.knowledge.items()

@@ -27,7 +27,7 @@ from foreknow.report.scope import (
 )
 from foreknow.report.words import listing, named, nouns_of, secret_words, setting_text, some
 from foreknow.wording import unit_counted
-from foreknow_judge.grammar import AskedTable
+from foreknow_judge.grammar import RequireTable
 from foreknow_judge.numbers import exact_text
 from foreknow_judge.printed import one_line, visible
 from foreknow_judge.said import (
@@ -224,7 +224,7 @@ def _amounts(amounts: Mapping[str, Any]) -> str:
 
 def _secret(required: Mapping[str, Any]) -> Secret:
     """The values that a requirement of a certificate is about."""
-    return Secret(*AskedTable.model_validate(required).secret)
+    return Secret(*RequireTable.model_validate(required).secret)
 
 
 def _list_files(labels: Iterable[Any], limit: int = 6, joined: str = "and") -> str:
