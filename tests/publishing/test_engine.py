@@ -471,6 +471,23 @@ def test_named_values_are_rounded_ones(key):
     assert fk.publish(table, policy, seed=1).audit.safe
 
 
+@pytest.mark.parametrize("end", ["from", "to"])
+def test_ranges_end_at_multiples(end, tmp_path):
+    """A range up to 460 would leave out a pay of 455, which is published as 500."""
+    policy = policy_of(round={"pay": 100})
+    fk.publish(exact(drawn(10), None)[0], policy, seed=1).write(tmp_path / "out")
+    policy["require"] = [{"sensitive": "pay", "facts": {}, "below": 1, "knowing": []}]
+    readers = {"schema": policy["schema"], "require": policy["require"]}
+    for limit in (460, "460.0"):
+        policy["require"][0]["any_of"] = {"part": {end: limit}}
+        with pytest.raises(fk.InputError, match=r"no multiple of 100.*write 500"):
+            fk.Policy.from_dict(policy)
+        with pytest.raises(fk.InputError, match=r"no multiple of 100.*write 500"):
+            fk.verify(tmp_path / "out", fk.Policy.from_dict(readers))
+    readers["require"] = [{"k_anonymity": 1, "knowing": []}]
+    assert fk.verify(tmp_path / "out", fk.Policy.from_dict(readers)).rounded == {"pay": 100}
+
+
 def test_texts_are_no_multiples(tmp_path):
     policy = policy_of(round={"pay": 100})
     fk.publish(exact(drawn(11), None)[0], policy, seed=1).write(tmp_path / "out")

@@ -203,9 +203,13 @@ class PublishOptions:
                 )
 
     def check_named(self, requirement: Any, schema: Schema) -> None:
-        """Refuse values that a requirement names, and that nobody has once numbers are rounded."""
+        """Refuse values, and ends of ranges, that nobody can have once numbers are rounded.
+
+        A range that ends between two multiples would leave out numbers that are rounded beyond it.
+        """
         column, secret = requirement.sensitive or schema.sensitive, requirement.secret
-        listed = [values for values in secret.sets.values() if isinstance(values, (list, tuple))]
+        sets = map(plain, secret.sets.values())
+        listed = [part.values() if isinstance(part, Mapping) else part for part in sets]
         for value in chain(secret.values or (), secret.excluded, *listed):
             if column not in self.round or (number := read_number(str(value))) is None:
                 continue

@@ -259,8 +259,9 @@ def _own_policy(certificate: Certificate, policy: Policy) -> OwnPolicy:
                 "can judge this: audit the table by this policy. Of cases files are judged by a "
                 "schema without person"
             )
-    # What is published apart is said by how it is written.
+    # How a release is written says what is published apart, and in multiples of what.
     how: dict[str, Any] = {"form": certificate.form, "unlinked": certificate.unlinked}
+    how["round"] = certificate.policy.get("publish", {}).get("round", {})
     as_published = replace(policy, options=replace(policy.options, **how))
     schema = policy.needed_schema
 
