@@ -9,42 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from foreknow.atomic_files import json_for_owner, write_json_for_owner, write_whole
-from foreknow.errors import InternalError
 from foreknow.hints import Plain
-from foreknow.leaves import load
+from foreknow.pages import page_of
 from foreknow_judge._version import __version__
 from foreknow_judge.errors import InputError
 
 if TYPE_CHECKING:
-    from foreknow.report.page import Page
+    pass
 
 
 _WIDTH = 100
-# The type of a result, and the class of its page: loaded when it is first shown. To add one, write
-# a file with a `Page`, and add a line here. No module imports what shows its results.
-PAGES: tuple[tuple[str, str], ...] = (
-    ("Audit", "foreknow.report.pages.audit:AuditPage"),
-    ("Attack", "foreknow.attacks.page:AttackPage"),
-    ("Comparison", "foreknow.comparison.page:ComparisonPage"),
-    ("DisclosureCurves", "foreknow.skylines.curves_page:CurvesPage"),
-    ("Trial", "foreknow.trials.page:TrialPage"),
-    ("EvidenceReport", "foreknow.evidence_page.page:EvidencePage"),
-    ("LatticeResult", "foreknow.report.pages.lattice:LatticePage"),
-    ("LatticeSurvey", "foreknow.skylines.survey_page:SurveyPage"),
-    ("NamedWitness", "foreknow.skylines.named_people_page:NamedPeoplePage"),
-    ("RiskReport", "foreknow.risks.page:RiskPage"),
-    ("SkylineReport", "foreknow.skylines.skyline_page:SkylinePage"),
-    ("Verification", "foreknow.report.pages.verification:VerificationPage"),
-    ("UtilityReport", "foreknow.utility.page:UtilityPage"),
-)
-# The same of what an analysis is given, which a notebook shows.
-CARDS: tuple[tuple[str, str], ...] = (
-    ("Policy", "foreknow.report.pages.cards:PolicyCard"),
-    ("Requirement", "foreknow.report.pages.cards:RequirementCard"),
-    ("Schema", "foreknow.report.pages.cards:SchemaCard"),
-    ("Microdata", "foreknow.report.pages.cards:MicrodataCard"),
-    ("Utility", "foreknow.report.pages.cards:UtilityCard"),
-)
 
 
 class Result(Plain):
@@ -131,14 +105,3 @@ class Drawn(str):
     def _repr_html_(self) -> str:
         page = escape(self)
         return f'<iframe srcdoc="{page}" style="width:100%;height:480px;border:0"></iframe>'
-
-
-def page_of(result: Any, **options: Any) -> Page[Any]:
-    """The page of a result, or the card of what was given, by type; only that page is loaded."""
-    names = {kind.__name__ for kind in type(result).__mro__}
-    for name, place in (*PAGES, *CARDS):
-        if name in names:
-            page: type[Page[Any]] = load(place)
-            if isinstance(result, page.serves):
-                return page(result, **options)
-    raise InternalError(f"no page of foreknow.report.pages serves {type(result).__name__}")

@@ -30,6 +30,8 @@ Kind: TypeAlias = Literal["number", "date", "text"]
 Unit: TypeAlias = Literal["person", "row"]
 Form: TypeAlias = Literal["generalized", "bucketized"]
 FileFormat: TypeAlias = Literal["csv", "parquet"]
+# The text in all rows of a household but the one that shows its value; it is not a value.
+SHOWN_ELSEWHERE = "shown once"
 # A sequence that is a list in a file.
 LISTED = Strict(False)
 

@@ -138,7 +138,7 @@ def _noun(verification: Any) -> tuple[str, str]:
 
 def _finding(finding: Verdict) -> str:
     from foreknow_judge.criteria import GAUGES
-    from foreknow_judge.remarks import SHOWN_ELSEWHERE
+    from foreknow_judge.grammar import SHOWN_ELSEWHERE
 
     ((kind, settings),) = finding.judged.items()
     words = f"{kind} {_settings(settings)}"

@@ -14,7 +14,7 @@ import numpy as np
 from foreknow_judge.certificate import Certificate
 from foreknow_judge.counting import GroupBags, sums_at
 from foreknow_judge.errors import PolicyError, nearest
-from foreknow_judge.grammar import RequireTable, Secret
+from foreknow_judge.grammar import SHOWN_ELSEWHERE, RequireTable, Secret
 from foreknow_judge.labels import FIRST, value_of
 from foreknow_judge.layout import Layout, multivalued_columns
 from foreknow_judge.named_values import exempt_values, same_values, values_named, values_starting
@@ -26,8 +26,6 @@ from foreknow_judge.verdicts import read_requirements
 from foreknow_judge.written import Written, suppressed_columns
 
 NOT_JUDGED = "not judged"  # the result for an adversary who knows the method
-# The text in all rows of a household but the one that shows its value; it is not a value.
-SHOWN_ELSEWHERE = "shown once"
 # How many values are listed; with fewer people than `_FEW`, it is no remark if all values differ.
 _LISTED, _FEW = 5, 20
 # How many values are compared with a name that nobody has, and how many names are listed.

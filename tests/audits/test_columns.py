@@ -22,7 +22,7 @@ from tests.people import rows_of
 
 import foreknow as fk
 from foreknow.errors import SchemaError
-from foreknow.result import page_of
+from foreknow.pages import page_of
 from foreknow_judge.errors import CertificateError, PolicyError, UnsupportedError
 
 BESIDE = ["ill", "drug", "pay", "job"]

@@ -24,7 +24,7 @@ from tests.oracle.worlds import worlds
 
 import foreknow as fk
 from foreknow.errors import OutputError
-from foreknow.result import page_of
+from foreknow.pages import page_of
 from foreknow_judge.errors import CertificateError, PolicyError, UnsupportedError
 
 COLUMNS = ("ill", "pay", "job")

@@ -23,7 +23,7 @@ from foreknow.atomic_files import as_json
 from foreknow.comparison.comparison import grown
 from foreknow.comparison.page import ComparisonPage, method_text
 from foreknow.needs import Need
-from foreknow.result import page_of
+from foreknow.pages import page_of
 
 REQUIRED = [
     {"values": ["flu", "gout"], "facts": {"l": 1, "k": 1}, "below": "1/2"},

@@ -17,10 +17,10 @@ from tests.examples import NIGHTLY
 from tests.report.reading import Reader
 
 import foreknow as fk
+from foreknow.pages import page_of
 from foreknow.report.blocks import Items, Table
 from foreknow.report.pages.audit import AuditPage
 from foreknow.report.pages.verification import VerificationPage, _finding
-from foreknow.result import page_of
 from foreknow_judge.lines import main as judge_alone
 from foreknow_judge.said import (
     ASSUMED,

@@ -29,7 +29,7 @@ from foreknow.data.hierarchy import (
     hierarchy_from,
 )
 from foreknow.errors import HierarchyError
-from foreknow.result import page_of
+from foreknow.pages import page_of
 
 DISEASES = [
     ["flu", "viral", "lung", "*"],

@@ -22,8 +22,8 @@ from tests.oracle.sets import meant, of_tenths, worst_of_set
 
 import foreknow as fk
 from foreknow.data.generalization import meant_by_sets
+from foreknow.data.ranges import Range
 from foreknow.data.sights import placed
-from foreknow.data.windows import Range
 from foreknow_judge.errors import CertificateError, PolicyError, UnsupportedError
 from foreknow_judge.lines import main
 

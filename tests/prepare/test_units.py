@@ -23,9 +23,9 @@ from tests.support import RULES
 from tests.toys import EvenGroups
 
 import foreknow as fk
-from foreknow.data.engines import units
+from foreknow.data.engines import repeated, units
 from foreknow.data.engines.duckdb_table import DuckTable
-from foreknow.data.people import bare_name, refuse_two_spellings
+from foreknow.data.person_names import bare_name, refuse_two_spellings
 from foreknow.errors import SchemaError
 from foreknow_judge.cases import chances_by_facts, worst_sum
 from foreknow_judge.errors import PolicyError, UnsupportedError
@@ -359,7 +359,7 @@ def test_spelt_twice_is_refused():
     draw = random.Random(3)
     for _ in range(3000):
         few = [*{"".join(draw.choices("0aA7-. +_,eé", k=draw.randint(1, 4))) for _ in range(3)}]
-        is_refused = units._is_spelt_twice(pa.array(few))
+        is_refused = repeated._is_spelt_twice(pa.array(few))
         with pytest.raises(SchemaError) if is_refused else nullcontext():
             refuse_two_spellings(few, "who")
 

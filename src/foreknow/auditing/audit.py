@@ -19,10 +19,11 @@ from foreknow.data.engines.bare import frame_of
 from foreknow.data.labels import Label
 from foreknow.data.release import Release
 from foreknow.data.utility import Utility, utility_of
+from foreknow.pages import page_of
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.from_call import Arguments, hinted_with_keys, policy_of
 from foreknow.policy.policy import Policy
-from foreknow.result import Result, page_of
+from foreknow.result import Result
 from foreknow_judge.errors import InputError, memory_for
 from foreknow_judge.scope import Scope
 from foreknow_judge.verdict import Verdict, neither

@@ -13,7 +13,7 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import Missing, UnreadColumn
 from foreknow.data.engines.households import ELSEWHERE, Shared
 from foreknow.data.microdata import Microdata
-from foreknow.data.people import refuse_two_spellings
+from foreknow.data.person_names import refuse_two_spellings
 from foreknow.data.prepare import refuse_as_written
 from foreknow.data.reading import Reading
 from foreknow.data.release import Release

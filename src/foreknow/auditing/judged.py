@@ -16,7 +16,7 @@ from foreknow.auditing.questions import (
     share_rows,
     verdicts_on,
 )
-from foreknow.data.engines.group_counts import changed
+from foreknow.data.engines.rows import changed
 from foreknow.data.labels import Labels
 from foreknow.data.layout import Layout
 from foreknow.data.release import Release

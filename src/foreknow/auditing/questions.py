@@ -15,7 +15,8 @@ import numpy as np
 from foreknow.data.arrays import IntArray, combine
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import codes_of, fetch, sorted_texts, to_python
-from foreknow.data.engines.group_counts import TallyTable, ValuesTable, tallied
+from foreknow.data.engines.group_counts import TallyTable, ValuesTable
+from foreknow.data.engines.rows import tallied
 from foreknow.data.engines.table import free_name
 from foreknow.data.engines.tally import amounts_of
 from foreknow.data.microdata import Microdata

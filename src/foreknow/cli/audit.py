@@ -74,7 +74,7 @@ def audit(
     from foreknow.auditing import audit as auditing
     from foreknow.data.engines.databases import limit_memory
     from foreknow.data.microdata import Microdata
-    from foreknow.result import page_of
+    from foreknow.pages import page_of
 
     limit_memory(memory)
     is_beside = columns.sensitive is not None and columns.policy is not None

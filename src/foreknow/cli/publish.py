@@ -65,9 +65,9 @@ class Folder:
     ) -> None:
         """Publish a table here, and say what was written; the policy may be of a file."""
         from foreknow.atomic_files import require_new
+        from foreknow.pages import page_of
         from foreknow.publishing.publish import publish as make
         from foreknow.publishing.signature import Signer
-        from foreknow.result import page_of
         from foreknow_judge import file_names
 
         owner = file_names.owners_folder(self.out) if self.owner is None else self.owner
@@ -195,9 +195,9 @@ def _verify(
 ) -> int:
     from rich.console import Console
 
+    from foreknow.pages import page_of
     from foreknow.publishing.signature import check_signature
     from foreknow.publishing.verification import judge, judge_after, load_signed
-    from foreknow.result import page_of
     from foreknow_judge.file_names import CERTIFICATE
 
     if certificate.is_dir():

@@ -29,7 +29,7 @@ from foreknow.data.hierarchy import (
     hierarchy_from,
 )
 from foreknow.data.labels import GroupLabels
-from foreknow.data.levels import Level
+from foreknow.data.level_limits import Level
 from foreknow.data.meaning import MISSING, OR_MISSING, meanings_of
 from foreknow.data.schema import Schema
 from foreknow.errors import did_you_mean

@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from foreknow.data.arrays import IntArray, combine, count_pairs, ranges, row_sums
+from foreknow.data.joint_labels import Bags, JointLabels
 from foreknow.data.labels import (
-    Bags,
     GroupLabel,
     GroupLabels,
-    JointLabels,
     Label,
     Labels,
     Part,

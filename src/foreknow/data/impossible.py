@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from foreknow.data.arrays import BoolArray, combine
 from foreknow.data.labels import Labels, chosen, is_pattern, spelt_otherwise, text_of
 from foreknow.data.meaning import Meaning, meanings_of
-from foreknow.data.windows import Range
+from foreknow.data.ranges import Range
 from foreknow.errors import SchemaError, did_you_mean
 from foreknow.settings import read
 from foreknow_judge.errors import DataError, InputError, UnsupportedError

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -16,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.layout import Layout
-from foreknow.data.possible_values import Classes
 from foreknow_judge.errors import DataError
 from foreknow_judge.numbers import is_code, read_number
 
@@ -65,58 +63,6 @@ class Labels(tuple[Label, ...]):
     def first_missing(self) -> int | None:
         """Position of the first label that stands for a missing value, if there is one."""
         return next((code for code, label in enumerate(self) if is_missing(label)), None)
-
-
-@dataclass(frozen=True, eq=False)
-class Bags:
-    """Distinct sets or bags of values, as compressed rows."""
-
-    offsets: NDArray[Any]
-    codes: NDArray[Any]
-    times: NDArray[Any]
-    values: Labels
-    semantics: Any
-
-
-class JointLabels(Labels):
-    """Combinations of the values of several columns, by number; each column can be counted alone.
-
-    >>> rows = {"job": (np.array([0, 1]), Labels(["Cook", "Nurse"]))}
-    >>> JointLabels.of(rows).columns["job"][1]
-    ('Cook', 'Nurse')
-    """
-
-    bags: Mapping[str, Bags]  # of columns of which a person may have several values
-    classes: Classes | None  # who cannot have which values, where somebody cannot
-
-    @classmethod
-    def of(
-        cls,
-        columns: Mapping[str, tuple[NDArray[Any], Labels]],
-        layout: Layout | None = None,
-        bags: Mapping[str, Bags] = MappingProxyType({}),
-        classes: Classes | None = None,
-    ) -> JointLabels:
-        """Take the codes of distinct combinations in each column."""
-        first, _ = next(iter(columns.values()))
-        joint_labels = cls(range(len(first)))
-        joint_labels.columns, joint_labels.bags, joint_labels.classes = (
-            dict(columns),
-            dict(bags),
-            classes,
-        )
-        joint_labels.layout = Layout(next(iter(columns))) if layout is None else layout
-        return joint_labels
-
-    def ruled_beside(self, sensitive: str, known_columns: Sequence[str]) -> list[str]:
-        """The columns that stand beside one, are not known, and of which some cannot have each."""
-        ruled = self.classes.values_of_rules.keys() & self.columns.keys() if self.classes else ()
-        return self.layout.ruled_beside(sensitive, known_columns, ruled)
-
-    def values_of(self, column: str | None) -> Labels:
-        """The values of one column; of the main one where none is named."""
-        name = column or self.layout.main
-        return self.bags[name].values if name in self.bags else self.columns[name][1]
 
 
 class GroupLabel(tuple[Any, ...]):

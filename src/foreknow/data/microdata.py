@@ -31,9 +31,9 @@ from foreknow.data.engines.columns import (
     fetch,
     narrowest,
 )
-from foreknow.data.engines.group_counts import Holdings, People, held_beside
 from foreknow.data.engines.missing import LeftOut, settle
 from foreknow.data.engines.person_numbers import Coded, coded_values, people_of
+from foreknow.data.engines.persons import Holdings, People, held_beside
 from foreknow.data.engines.spelled import is_untyped
 from foreknow.data.engines.table import Snapshot, Table, require
 from foreknow.data.engines.typed import read_as
@@ -41,16 +41,11 @@ from foreknow.data.engines.units import look_beside, shared
 from foreknow.data.grids import Grid, ends_of, grid_of, words_of
 from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals, Ordered, Tree
 from foreknow.data.impossible import Fired, about_of, fired, refuse_unfit
-from foreknow.data.labels import Bags, GroupLabels, JointLabels, Labels, text_of
+from foreknow.data.joint_labels import Bags, JointLabels
+from foreknow.data.labels import GroupLabels, Labels, text_of
 from foreknow.data.layout import Layout
-from foreknow.data.levels import (
-    Level,
-    coded_at_ends,
-    from_level,
-    opened,
-    reached_ends,
-    with_open_ends,
-)
+from foreknow.data.level_limits import Level
+from foreknow.data.levels import coded_at_ends, from_level, opened, reached_ends, with_open_ends
 from foreknow.data.people import CASES, numbered
 from foreknow.data.possible_values import Classes
 from foreknow.data.prepare import Prepared, prepare
@@ -58,7 +53,7 @@ from foreknow.data.reading import Dialect, Reading
 from foreknow.data.schema import Schema
 from foreknow.errors import InternalError, SchemaError
 from foreknow.figures import days_of
-from foreknow.result import page_of
+from foreknow.pages import page_of
 from foreknow_judge.errors import DataError, UnsupportedError
 
 Order: TypeAlias = Literal["ordered", "nominal"]

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.engines.columns import Kind, Relabel, alike_texts, fetch
-from foreknow.data.engines.group_counts import refuse_repeats, require_person
 from foreknow.data.engines.households import Shared, ShownOnce
 from foreknow.data.engines.missing import Shown
+from foreknow.data.engines.persons import refuse_repeats, require_person
 from foreknow.data.engines.read_values import ReadValues, read_otherwise
+from foreknow.data.engines.repeated import refuse_repeated, refuse_rows_of_one, refuse_spelt_twice
 from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.stacked import Below
 from foreknow.data.engines.table import (
@@ -26,11 +27,6 @@ from foreknow.data.engines.table import (
     holds_lists,
     require,
     settled,
-)
-from foreknow.data.engines.units import (
-    refuse_repeated,
-    refuse_rows_of_one,
-    refuse_spelt_twice,
 )
 from foreknow.data.reading import BLANKS, Reading
 from foreknow.data.schema import Schema

@@ -22,17 +22,10 @@ from foreknow.data.engines.columns import (
     fetch,
 )
 from foreknow.data.engines.combinations import Combinations
-from foreknow.data.engines.group_counts import (
-    HeldTable,
-    Holdings,
-    PeopleTable,
-    PersonRows,
-    TallyTable,
-    ValuesTable,
-    refuse_repeats,
-)
+from foreknow.data.engines.group_counts import HeldTable, PeopleTable, TallyTable, ValuesTable
 from foreknow.data.engines.missing import LeftOut, Shown
 from foreknow.data.engines.person_numbers import coded_values, people_of
+from foreknow.data.engines.persons import Holdings, PersonRows, refuse_repeats
 from foreknow.data.engines.renamed import Renamed
 from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.stacked import bare_rows

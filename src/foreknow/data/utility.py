@@ -14,7 +14,7 @@ from foreknow.data.generalization import coarsened, style_of
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.hints import Plain
-from foreknow.result import page_of
+from foreknow.pages import page_of
 from foreknow_judge.errors import InputError
 
 

@@ -8,31 +8,29 @@ why only these matter.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from math import floor
-from typing import Any, Literal, Self, TypeAlias, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.hierarchy import integers
-from foreknow.data.labels import Label, Labels, text_of
-from foreknow.figures import common_unit, percentage, read_moment
+from foreknow.data.labels import Labels
+from foreknow.data.ranges import Kind, number_or_date
+from foreknow.figures import common_unit, percentage
 from foreknow.needs import Need, refuse_rules, require
 from foreknow.numbers import Rounding, decimal_text, rounded
 from foreknow.toml import toml_value
 from foreknow_judge.errors import InputError, UnsupportedError
-from foreknow_judge.numbers import as_fraction, read_number, shown
+from foreknow_judge.numbers import as_fraction, shown
 
-Kind: TypeAlias = Literal["number", "day", "moment"]
-
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?)?")
 _SPAN = re.compile(r"([0-9]+) ?(day|hour|minute|second)s?")
 _SECONDS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
 _PARTS = 10**6  # of a second, in which moments are counted
@@ -132,120 +130,6 @@ class Width:
         return str(self)
 
 
-@dataclass(frozen=True)
-class Range:
-    """Numbers or dates from one to another; both ends belong to it.
-
-    Parameters
-    ----------
-    low, high : number, date or str, optional
-        15000, "0.5", "2024-01-31"; without one of them it has no end there. A day that is an end
-        belongs to it from its first moment to its last.
-
-    Raises
-    ------
-    InputError
-        If an end cannot be read, or `low` is above `high`.
-
-    Examples
-    --------
-    >>> below = Range.of({"to": 15000})
-    >>> below.holds("15000.0"), below.holds("15000.01"), below.holds("unknown"), str(below)
-    (True, False, False, 'up to 15000')
-    """
-
-    low: int | str | None = None
-    high: int | str | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("low", "high"):
-            object.__setattr__(self, name, _end_of_range(getattr(self, name)))
-        if self.low is None and self.high is None:
-            raise InputError("a range has from, to or both, such as { from = 70000 }")
-        if self.low is not None and self.high is not None:
-            self._comparable(_read(str(self.high)), "its ends")
-            if not self.holds(str(self.high)):
-                raise InputError(f"a range goes from the lower end up, not {self}")
-
-    @classmethod
-    def of(cls, setting: Any) -> Self:
-        """Read what stands for one: a mapping with `from`, `to` or both."""
-        if isinstance(setting, cls):
-            return setting
-        if not isinstance(setting, Mapping) or not setting or set(setting) - {"from", "to"}:
-            raise InputError(
-                f"a range is a table with from, to or both, such as {{ to = 15000 }}, not "
-                f"{shown(repr(setting))}"
-            )
-        return cls(setting.get("from"), setting.get("to"))
-
-    def to_dict(self) -> dict[str, int | str]:
-        """Its entry in a policy file."""
-        ends = {"from": self.low, "to": self.high}
-        return {key: end for key, end in ends.items() if end is not None}
-
-    def __str__(self) -> str:
-        if self.low is None:
-            return f"up to {self.high}"
-        return f"{self.low} and more" if self.high is None else f"{self.low} to {self.high}"
-
-    def holds(self, text: str) -> bool:
-        """True if it holds a value, by its text; what has no digits is no number, and in none.
-
-        Raises
-        ------
-        UnsupportedError
-            If a text with digits cannot be compared: it may be a number that others can read.
-        """
-        parsed = _read(text)
-        if parsed is None and not any(map(str.isnumeric, text)):
-            return False
-        self._comparable(parsed, repr(text))
-        assert parsed is not None
-        low, high = (None if end is None else _read(str(end)) for end in (self.low, self.high))
-        return (low is None or _above(parsed, low) >= 0) and (
-            high is None or _above(parsed, high) <= 0
-        )
-
-    def _comparable(self, parsed: tuple[Kind, Any] | None, what: str) -> None:
-        parsed_end = _read(str(self.high if self.low is None else self.low))
-        if (
-            parsed is None
-            or parsed_end is None
-            or (parsed[0] == "number") != (parsed_end[0] == "number")
-        ):
-            kind = "numbers" if parsed_end is not None and parsed_end[0] == "number" else "dates"
-            raise UnsupportedError(
-                f"the range {self} is of {kind}, such as "
-                f"{'15000' if kind == 'numbers' else '2024-01-31'}, and {what} cannot be compared "
-                "with it; write the sensitive values so, or name those that are meant in a list"
-            )
-
-
-def _end_of_range(end: Any) -> int | str | None:
-    """An end of a range as a policy file has it; refuse what is no number or date."""
-    parsed = None if end is None else _read(end)
-    if parsed is None and end is not None:
-        raise InputError(
-            f"an end of a range is a number or a date such as 2024-01-31, not {shown(repr(end))}"
-        )
-    if end is None or isinstance(end, int):
-        return end
-    if isinstance(end, float) and end.is_integer():
-        return int(end)
-    return text_of(end)
-
-
-def _above(parsed: tuple[Kind, Any], end: tuple[Kind, Any]) -> int:
-    """Whether a number or date lies above an end (1), at it (0) or below (-1)."""
-    (kind, value), (of_end, limit) = parsed, end
-    if of_end == "day" and kind == "moment":
-        value = value.date()
-    elif of_end == "moment" and kind == "day":
-        value = datetime.combine(value, time.min)
-    return int(value > limit) - int(value < limit)
-
-
 @dataclass(frozen=True, eq=False)
 class Line:
     """The numbers or dates among sensitive values, ascending."""
@@ -262,7 +146,7 @@ class Line:
         """Find them in the labels of a table, once; refuse others, and both kinds together."""
         if line := values.memory.get("line"):
             return cast("Line", line)
-        readings = [_read(value) for value in values]
+        readings = [number_or_date(value) for value in values]
         unread = [v for v, parsed in zip(values, readings, strict=True) if parsed is None]
         if unread:
             examples = ", ".join(repr(str(value)) for value in unread[:_NAMED])
@@ -504,20 +388,3 @@ def _parts(moment: datetime) -> int:
     """Millionths of a second since the year 1."""
     since = moment - datetime(1, 1, 1)
     return (since.days + 1) * _SECONDS["day"] * _PARTS + since.seconds * _PARTS + since.microseconds
-
-
-def _read(label: Label) -> tuple[Kind, Any] | None:
-    """A label as a number or date; None for what is neither."""
-    if isinstance(label, np.generic):
-        label = label.item()
-    if isinstance(label, datetime):
-        is_whole = label.tzinfo is None and not getattr(label, "nanosecond", 0)
-        return ("moment", label) if is_whole else None
-    if isinstance(label, date):
-        return "day", label
-    number = read_number(label)
-    if number is None and isinstance(label, str) and _DATE.fullmatch(label):
-        moment = read_moment(label)
-        if moment is not None:
-            return ("moment", moment) if label[10:] else ("day", moment.date())
-    return None if number is None else ("number", number)

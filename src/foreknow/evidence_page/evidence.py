@@ -13,11 +13,12 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.hints import hinted
 from foreknow.leaves import load
+from foreknow.pages import page_of
 from foreknow.policy.policy import Policy
 from foreknow.publishing.verification import Verification, judge, load_signed, names_population
 from foreknow.releases.members import is_source, shown_of, table_schema
 from foreknow.releases.written import Published, open_published, refuse_other_schema, schema_of
-from foreknow.result import Result, page_of
+from foreknow.result import Result
 from foreknow_judge.certificate import (
     has_kept_priors,
     map_prior_tables,

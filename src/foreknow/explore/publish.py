@@ -27,6 +27,7 @@ from foreknow.figures import percentage
 from foreknow.leaves import load
 from foreknow.methods.proof import AS_REQUIRED, FREQUENCIES
 from foreknow.methods.registry import METHODS, key_of, kind_of
+from foreknow.pages import page_of
 from foreknow.policy.policy import Policy
 from foreknow.publishing.publish import publish
 from foreknow.report.blocks import Cell, Mood, Table
@@ -39,7 +40,6 @@ from foreknow.report.pages.audit import (
 )
 from foreknow.report.values import block_values, table_values
 from foreknow.report.words import average_text, number, visible
-from foreknow.result import page_of
 from foreknow.settings import known_keys
 from foreknow.toml import from_toml
 from foreknow.workers import Failure, side_by_side, start

@@ -20,6 +20,7 @@ from foreknow.data.release import Release
 from foreknow.explore.session import Dial, Looked
 from foreknow.leaves import load
 from foreknow.numbers import whole_number
+from foreknow.pages import page_of
 from foreknow.policy.counted import RequirementCounts
 from foreknow.releases.members import OwnRelease
 from foreknow.releases.written import open_published
@@ -45,7 +46,6 @@ from foreknow.report.words import (
     number,
     visible,
 )
-from foreknow.result import page_of
 from foreknow_judge.errors import InputError
 from foreknow_judge.numbers import as_threshold, read_number, shown
 

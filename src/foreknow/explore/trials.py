@@ -9,9 +9,10 @@ from typing import Any
 from foreknow.auditing.audit import audit
 from foreknow.explore.session import Looked, Session
 from foreknow.leaves import load
+from foreknow.pages import page_of
 from foreknow.report.values import block_values
 from foreknow.report.words import visible
-from foreknow.result import Result, page_of
+from foreknow.result import Result
 from foreknow_judge.documents import from_json
 from foreknow_judge.errors import InputError, UnsupportedError
 from foreknow_judge.file_names import OWNER, owners_folder

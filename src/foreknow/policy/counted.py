@@ -27,7 +27,8 @@ from foreknow.adversaries.protocol import (
 from foreknow.criteria.protocol import EachGroup
 from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics, UnitCounts
-from foreknow.data.labels import JointLabels, Label, Labels
+from foreknow.data.joint_labels import JointLabels
+from foreknow.data.labels import Label, Labels
 from foreknow.data.possible_values import JointMembers
 from foreknow.data.release import Release
 from foreknow.data.sights import Possible

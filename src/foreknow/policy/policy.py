@@ -20,7 +20,7 @@ from foreknow.data.grids import SHARED
 from foreknow.data.impossible import Rule
 from foreknow.data.labels import Labels
 from foreknow.data.layout import Layout, RowLayout
-from foreknow.data.levels import Level
+from foreknow.data.level_limits import Level
 from foreknow.data.microdata import Microdata
 from foreknow.data.people import CASES
 from foreknow.data.schema import Schema
@@ -28,6 +28,7 @@ from foreknow.data.windows import Width
 from foreknow.errors import SchemaError, did_you_mean
 from foreknow.hints import hints
 from foreknow.needs import Need
+from foreknow.pages import page_of
 from foreknow.policy.codes import with_codes
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.file import parts_of, read_tables, tables_of, text_of
@@ -35,7 +36,6 @@ from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.requirement import Point, Requirement, check_agreement, columns_of_priors
 from foreknow.policy.tries import Try, check_survey
-from foreknow.result import page_of
 from foreknow.toml import from_toml
 from foreknow_judge.errors import ForeknowError, InputError, PolicyError, UnsupportedError
 from foreknow_judge.frozen import set_fields

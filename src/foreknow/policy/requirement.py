@@ -28,21 +28,22 @@ from foreknow.data.hierarchy import Hierarchy
 from foreknow.data.impossible import Rule
 from foreknow.data.labels import Label, Labels
 from foreknow.data.layout import Layout
+from foreknow.data.ranges import Range
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Possible
-from foreknow.data.windows import Range, Width
+from foreknow.data.windows import Width
 from foreknow.errors import did_you_mean
 from foreknow.hints import hints
 from foreknow.names import own_name
 from foreknow.needs import Need, require
+from foreknow.pages import page_of
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.kinds import keys_of_kinds, kind_of
 from foreknow.policy.people import refuse_no_sum
 from foreknow.policy.subjects import Values, subject_of
 from foreknow.policy.tables import SECRET, PolicyTable, Secret, Sets
 from foreknow.policy.targets import EachValue, TargetValues, target_of
-from foreknow.result import page_of
 from foreknow.settings import read
 from foreknow.toml import toml_value
 from foreknow_judge.errors import InputError, PolicyError, UnsupportedError

@@ -21,7 +21,8 @@ from foreknow.data.counts import GroupCounts, Semantics, refuse_sets
 from foreknow.data.engines.households import ELSEWHERE
 from foreknow.data.hierarchy import Hierarchy
 from foreknow.data.labels import Labels, chosen, is_pattern, matching, name_of_set
-from foreknow.data.windows import Range, Windows
+from foreknow.data.ranges import Range
+from foreknow.data.windows import Windows
 from foreknow.errors import HierarchyError, did_you_mean
 from foreknow_judge.errors import InputError, PolicyError, UnsupportedError
 from foreknow_judge.grammar import Secret

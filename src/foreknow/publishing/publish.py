@@ -55,6 +55,7 @@ from foreknow.methods.protocol import (
 )
 from foreknow.methods.registry import METHODS, key_of, kind_of, method_of
 from foreknow.numbers import whole_number
+from foreknow.pages import page_of
 from foreknow.planning.advice import advice_of
 from foreknow.planning.costs import KeptDetail
 from foreknow.plugins import package_of
@@ -92,7 +93,6 @@ from foreknow.publishing.verification import (
 from foreknow.randomness import generator
 from foreknow.releases.members import rows_of_people
 from foreknow.releases.written import as_release
-from foreknow.result import page_of
 from foreknow.settings import known_keys
 from foreknow.wording import in_cases
 from foreknow_judge.certificate import digest_of

@@ -17,13 +17,15 @@ from foreknow.criteria.levels import levels_of
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import codes_of, column_digests, fetch, to_python
-from foreknow.data.engines.group_counts import Holdings, People, group_codes
+from foreknow.data.engines.group_counts import group_codes
+from foreknow.data.engines.persons import Holdings, People
 from foreknow.data.engines.table import unshown
 from foreknow.data.engines.write import read_noted, write_changed
 from foreknow.data.labels import Labels
-from foreknow.data.levels import Level
+from foreknow.data.level_limits import Level
 from foreknow.data.microdata import Microdata
-from foreknow.data.people import Members, bare_name, same_name
+from foreknow.data.people import Members
+from foreknow.data.person_names import bare_name, same_name
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import held_values

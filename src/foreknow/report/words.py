@@ -10,17 +10,18 @@ from typing import Any
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.data.labels import GroupLabel, Label
-from foreknow.data.windows import Range, Width, Window
+from foreknow.data.ranges import Range
+from foreknow.data.windows import Width, Window
 from foreknow.figures import percentage
 from foreknow.numbers import Rounding, fixed, rounded
 from foreknow.policy.tables import Secret
 from foreknow.wording import PLURALS
 from foreknow.wording import listing as listing
 from foreknow.wording import noun_of as noun_of
+from foreknow_judge.grammar import SHOWN_ELSEWHERE
 from foreknow_judge.numbers import CLOSE
 from foreknow_judge.printed import quoted
 from foreknow_judge.printed import visible as visible
-from foreknow_judge.remarks import SHOWN_ELSEWHERE
 from foreknow_judge.text import number as number
 from foreknow_judge.text import some as some
 from foreknow_judge.verdict import Limit

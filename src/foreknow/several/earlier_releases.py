@@ -22,7 +22,7 @@ from foreknow.data.engines.columns import fetch
 from foreknow.data.engines.households import Shared
 from foreknow.data.labels import Labels
 from foreknow.data.microdata import Microdata
-from foreknow.data.people import refuse_two_spellings
+from foreknow.data.person_names import refuse_two_spellings
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Register, Sight

@@ -118,8 +118,8 @@ def _print_each(
     report: SkylineReport, release: Release, point: Point | None, name_people: bool
 ) -> None:
     """Print each value that was asked for, with a worst case."""
+    from foreknow.pages import page_of
     from foreknow.report.terminal import Laid
-    from foreknow.result import page_of
     from foreknow.skylines import named_people
     from foreknow.skylines.skyline_page import value_blocks, worst_case
 

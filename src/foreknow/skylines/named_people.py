@@ -18,7 +18,7 @@ from foreknow.errors import InternalError
 from foreknow.figures import significant
 from foreknow.hints import Plain
 from foreknow.leaves import load
-from foreknow.result import page_of
+from foreknow.pages import page_of
 from foreknow_judge.errors import InputError
 
 

@@ -17,16 +17,15 @@ import pyarrow.compute as pc
 
 from foreknow.data.arrays import IntArray
 from foreknow.data.engines.columns import Missing, as_plain_texts, codes_of, plain_table
-from foreknow.data.engines.group_counts import first_rows
 from foreknow.data.engines.missing import Shown, drops
+from foreknow.data.engines.persons import first_rows
 from foreknow.data.engines.table import Derived, Table
-from foreknow.data.people import refuse_two_spellings
+from foreknow.data.person_names import refuse_two_spellings
 from foreknow.errors import SchemaError, did_you_mean
 from foreknow.hints import Plain
 from foreknow.settings import read
 from foreknow_judge.errors import DataError
-from foreknow_judge.grammar import SharedTable
-from foreknow_judge.remarks import SHOWN_ELSEWHERE
+from foreknow_judge.grammar import SHOWN_ELSEWHERE, SharedTable
 
 if TYPE_CHECKING:
     from foreknow.data.reading import Reading

@@ -7,8 +7,7 @@ changes of a person (sex, birth, age at entry) is constant, as chance would not 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,6 +19,14 @@ from numpy.typing import NDArray
 from foreknow.data.arrays import IntArray
 from foreknow.data.engines.column_words import WORDS, split, words_meaning, words_of
 from foreknow.data.engines.columns import codes_of
+from foreknow.data.engines.number_names import (
+    MAY_BE_COUNT,
+    are_codes,
+    is_number_of_person,
+    is_of_person,
+    is_of_rows,
+    is_plain_number,
+)
 
 # So many values tell people apart at least: by a name, and where that may be a count, or none says
 # so.
@@ -29,32 +36,8 @@ LEAST_NAMED, LEAST_PEOPLE = 5, 10
 _AGREE, _CHANCE, _MOST_OF_ROWS = 0.95, 1e-4, 0.2
 # Ages of one person lie near each other: this share of their variance at most is within people.
 _NEAR_AGES = 0.5
-_LOOK, _FIRST_ROWS, _LOOKED_AT, _SHORT_TEXT, _LONGEST = 1000, 20_000, 64, 3, 40
+_LOOK, _FIRST_ROWS, _LOOKED_AT, _SHORT_TEXT = 1000, 20_000, 64, 3
 
-# Words for one person; several (`students`) are a count. Short ones need a word for a number.
-_PERSON_OR_COUNT = "child kid infant baby mother woman"
-_SHORT = """
-    personen personal patienten pat pt studenten stud indiv usubj sub emp cust kunden probanden
-    versicherten versicherter matrikel staff
-"""
-# Where the number stands before: `codigo_del_paciente`.
-_NUMBER_OF = "id numero codigo codice cod номер код رقم"
-
-
-def _any(words: Iterable[str]) -> str:
-    return "|".join(sorted(words, key=len, reverse=True))
-
-
-_PERSON = _any([*WORDS["person"], *_PERSON_OR_COUNT.split()])
-_NUMBER_OF_PERSON = re.compile(
-    rf"(?:{_PERSON}|{_any(_SHORT.split())})(?:{_any(WORDS['number'])})"
-    rf"|(?:{_any(_NUMBER_OF.split())})(?:d[aeo]l?|du)?(?:ال)?(?:{_PERSON})"
-)
-_ONE_PERSON = re.compile(_any(WORDS["person"]))
-_MAY_BE_COUNT = re.compile(_any(_PERSON_OR_COUNT.split()) + "|pid")
-# The number of whatever rows are about; and that of something, if more is constant within it.
-_OF_ROWS = re.compile("id|id(?:code|no|nr|num|number)|[up]id|mrn|seqn|newid|pidp|ssn")
-_PLAIN_NUMBER = re.compile("nr|no|num|number|nummer|lfdnr|serial|numero|номер|رقم|编号|番号")
 # What a number of this name tells apart is a group of people, or no person at all.
 _GROUPS = """
     stratum strata set sets pair pairs match matched group groups block cluster team class site
@@ -67,33 +50,6 @@ _GROUPS = """
 _OF_ONE = {word: None for word in words_meaning("sex", "birth") if word != "birth"}
 _OF_MANY = dict.fromkeys(["race", "ethnicity", "ethnic"])
 _AGE = WORDS["age"]
-_CODE, _WHOLE = re.compile(r"\S*\d\S*"), re.compile(r"\d+([.,]0*)?")
-# Numbers with a sign or a fraction; dates; times.
-_MEASURE = re.compile(
-    r"[-+]?\d*[.,]?\d+(e[-+]?\d+)?|\d+[-/.]\d+[-/.]\d+.*|\d+:\d+.*", re.IGNORECASE
-)
-
-
-def is_number_of_person(name: str) -> bool:
-    """True if a name says that a column is the number of a person: `patient_id`."""
-    return _NUMBER_OF_PERSON.fullmatch("".join(split(name))) is not None
-
-
-def is_of_person(name: str) -> bool:
-    """True if a name is that of a person, or of the number of one: `subject`, `patient_id`."""
-    joined = "".join(split(name))
-    of_one = _ONE_PERSON.fullmatch(joined) or _MAY_BE_COUNT.fullmatch(joined)
-    return of_one is not None or is_number_of_person(name)
-
-
-def is_of_rows(name: str) -> bool:
-    """True if a name is that of a number of whatever the rows are about: `id`, `idcode`."""
-    return _OF_ROWS.fullmatch("".join(split(name))) is not None
-
-
-def is_plain_number(name: str) -> bool:
-    """True if a name says that a column is a number, and not of what: `nr`."""
-    return _PLAIN_NUMBER.fullmatch("".join(split(name))) is not None
 
 
 def may_be_trait(name: str) -> bool:
@@ -111,23 +67,6 @@ def coded_values(
         place[[value is None for value in values]] = len(non_null)
         codes = place[codes]
     return Coded(name, non_null, codes, len(non_null), times)
-
-
-def are_codes(values: Sequence[Any]) -> bool:
-    """True if values are whole numbers, or codes: short texts with a digit and no blank."""
-    return bool(values) and all(map(_is_code, values[:_LOOK]))
-
-
-def _is_code(value: Any) -> bool:
-    if isinstance(value, str):
-        coded = len(value) <= _LONGEST and _CODE.fullmatch(value) is not None
-        return coded and (_MEASURE.fullmatch(value) is None or _WHOLE.fullmatch(value) is not None)
-    if isinstance(value, bool):
-        return False
-    try:
-        return bool(value == int(value) >= 0)
-    except (TypeError, ValueError, OverflowError):
-        return False
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +154,7 @@ def names_two_people(column: Coded, columns: Sequence[Coded]) -> bool:
 def _by_name(column: Coded) -> str:
     """The reason from the name, if the values agree with it."""
     codes, joined = are_codes(column.some), "".join(split(column.name))
-    if _MAY_BE_COUNT.fullmatch(joined) and (column.n < LEAST_PEOPLE or not codes):
+    if MAY_BE_COUNT.fullmatch(joined) and (column.n < LEAST_PEOPLE or not codes):
         return ""
     if is_number_of_person(column.name) or is_of_rows(column.name):
         return "by its name, it is the number of a person" if codes else ""

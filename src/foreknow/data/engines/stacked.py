@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from foreknow.data.arrays import IntArray
 from foreknow.data.engines.columns import fetch
-from foreknow.data.engines.group_counts import tallied
+from foreknow.data.engines.rows import tallied
 from foreknow.data.engines.table import Derived, Table, unshown
 from foreknow.data.engines.tally import Tally
 

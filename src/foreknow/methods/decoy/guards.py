@@ -23,7 +23,7 @@ from foreknow.adversaries.protocol import Evaluation, KnowledgeReach, Ledger, co
 from foreknow.criteria.protocol import Criterion, EachGroup
 from foreknow.data.arrays import BoolArray, IntArray, combine
 from foreknow.data.counts import GroupCounts
-from foreknow.data.labels import JointLabels
+from foreknow.data.joint_labels import JointLabels
 from foreknow.data.windows import Windows
 from foreknow.methods.decoy.draws import rising
 from foreknow.policy.counted import RequirementCounts

@@ -11,7 +11,7 @@ from typing import Any
 from foreknow.data.engines.column_advice import doubts, separator_of
 from foreknow.data.engines.column_words import words_of
 from foreknow.data.engines.missing_codes import MissingCodes, missing_codes
-from foreknow.data.engines.person_numbers import are_codes, is_of_rows
+from foreknow.data.engines.number_names import are_codes, is_of_rows
 from foreknow.data.engines.profile import Profile
 from foreknow.data.reading import BLANKS, Reading
 from foreknow.data.schema import Schema

@@ -20,15 +20,12 @@ from foreknow.data.engines.column_words import (
     words_of,
 )
 from foreknow.data.engines.columns import codes_of, fetch
+from foreknow.data.engines.number_names import are_codes, is_of_person, is_of_rows, is_plain_number
 from foreknow.data.engines.person_numbers import (
     LEAST_NAMED,
     LEAST_PEOPLE,
     Coded,
-    are_codes,
     is_contradicted,
-    is_of_person,
-    is_of_rows,
-    is_plain_number,
     may_be_trait,
     names_two_people,
     people_of,

@@ -1,0 +1,179 @@
+"""Rows: what is counted of a release, equal rows once, without people who are left out.
+
+Both the judge and the counts of the trunk read these rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pyarrow as pa
+
+from foreknow.data.arrays import IntArray
+from foreknow.data.engines.columns import Missing, coded, fetch, plain_table, refuse_two_empties
+from foreknow.data.engines.missing import Settled, Shown, drops, settle
+from foreknow.data.engines.table import Table, require
+from foreknow_judge.errors import DataError
+from foreknow_judge.grammar import Semantics
+
+
+def tallied(
+    table: Table, columns: Sequence[str], groups: Sequence[str] = ()
+) -> tuple[pa.Table, IntArray | None]:
+    """Equal rows of some columns, and how often each occurs; or all rows, if that is faster."""
+    require(table, columns)
+    tally = table.tally(columns)
+    if tally is None:
+        return fetch(table, columns, groups), None
+    refuse_two_empties(table, groups)
+    return plain_table(tally[0], columns, groups), tally[1].astype(np.int64)
+
+
+def changed(table: Table) -> DataError:
+    """The error of a table that is another one when it is read again."""
+    return DataError(
+        f"{table.name} gave other rows when it was read again: it changed since it was counted, or "
+        "is drawn anew each time; collect it into a frame or a file first"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class PeopleRows:
+    """A table with rows about people, and the columns that make their groups."""
+
+    table: Table
+    groups: Sequence[str]
+    null_groups: bool  # a null makes a group of its own; labels of groups are then tuples
+    person: str | None
+
+    @property
+    def needed(self) -> Sequence[str]:
+        """Columns: without a value of any, people are left out; nobody is, where there are none."""
+        return ()
+
+
+@dataclass(eq=False)
+class ReadOnce:
+    """Columns that are read once for several sights, and what was read; see `Release.reading`."""
+
+    columns: Sequence[str] = ()
+    groups: Sequence[str] = ()
+    read: tuple[pa.Table, IntArray | None] | None = None
+
+    def rows(self, table: Table, columns: Sequence[str]) -> tuple[pa.Table, IntArray | None] | None:
+        """Equal rows and how often each occurs, or all; columns of groups as codes.
+
+        None where the columns are not among these, or some other column is refused.
+        """
+        if not set(columns) <= set(self.columns):
+            return None
+        if self.read is None:
+            try:
+                rows, weights = tallied(table, self.columns, self.groups)
+            except DataError:
+                if not table.settled:
+                    raise
+                self.columns = ()  # each sight reads its own, and says what is wrong with them
+                return None
+            for place, name in enumerate(self.columns):
+                column = rows.column(place)
+                if name in self.groups or pa.types.is_string(column.type):
+                    rows = rows.set_column(place, name, coded(column))
+            self.read = rows, weights
+        rows, weights = self.read
+        return rows.select(columns), weights
+
+
+@dataclass(frozen=True, eq=False)
+class ValuesRows(PeopleRows):
+    """A table of one row for each person, with their group and their one value."""
+
+    sensitive: str
+    semantics: Semantics
+    missing: Missing
+    read_once: ReadOnce = field(default_factory=ReadOnce)  # shared by all sights
+    # where people are counted whatever their values: other columns of which one is enough
+    or_else: Sequence[str] = ()
+    linked: ClassVar[bool] = False  # whether rows show which of several values are of one person
+
+    @property
+    def needed(self) -> Sequence[str]:
+        """The sensitive column, where people without a value are dropped."""
+        return (self.sensitive, *self.or_else) if drops(self.missing) else ()
+
+    @property
+    def seen(self) -> list[str]:
+        """Columns that are judged."""
+        return [*self.groups, self.sensitive, *self.or_else]
+
+    def read_at_once(self, columns: Iterable[str]) -> bool:
+        """Have columns read once, for all sights; True if these are more than it sees itself."""
+        columns_read, read_once = dict.fromkeys((*self.groups, *columns)), self.read_once
+        read_once.columns = [name for name in columns_read if name in self.table.columns]
+        read_once.groups = [name for name in columns_read if name != self.sensitive]
+        return not {*read_once.columns} <= {*self.seen}
+
+    def forget_rows(self) -> None:
+        """Forget what was read at once."""
+        self.read_once.columns, self.read_once.groups, self.read_once.read = (), (), None
+
+    def rows_of(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray | None]:
+        """Equal rows of some columns and how often each occurs; those that were read at once."""
+        read = self.read_once.read and self.read_once.rows(self.table, columns)
+        return read or tallied(self.table, columns, self.groups)
+
+    def prepared(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray | None]:
+        """The same without people who are left out, and with a label for what is missing."""
+        rows, weights = self.rows_of(list(dict.fromkeys([*columns, *self.needed])))
+        if not self.or_else and self.sensitive not in rows.column_names:
+            return rows, weights
+        rows, kept_rows, _ = self._settled(rows, weights, in_order=False)
+        return rows, weights if kept_rows is None or weights is None else weights[kept_rows]
+
+    def of_anybody(self, sensitives: Sequence[str]) -> Self:
+        """The same, counting people with a value in any of these columns."""
+        return replace(self, or_else=[name for name in sensitives if name != self.sensitive])
+
+    def seen_as(self, sensitive: str, known_columns: Sequence[str]) -> Self:
+        """The same for one sensitive column, in groups that known columns divide."""
+        groups, nulls = [*self.groups, *known_columns], self.null_groups or bool(known_columns)
+        return replace(self, groups=groups, null_groups=nulls, sensitive=sensitive)
+
+    def _settled(self, rows: pa.Table, weights: IntArray | None, *, in_order: bool) -> Settled:
+        """Rows of people who are counted, and which they are, if some are left out."""
+        how: dict[str, Any] = {"times": weights, "numbered": in_order}
+        if not self.or_else:
+            return settle(self.table.name, rows, [self.sensitive], self.missing, **how)
+        presence = Shown.of(rows, self.needed, **how)
+        kept_rows = np.flatnonzero(presence.of_any)
+        return Settled(rows.take(pa.array(kept_rows)), kept_rows, presence)
+
+
+@dataclass(frozen=True, eq=False)
+class TallyRows:
+    """The (group, value, count) table of a release, and perhaps the one of its people."""
+
+    table: Table
+    groups: Sequence[str]
+    null_groups: bool
+    sensitive: str
+    amount: str  # the column of counts
+    semantics: Semantics
+    people: PeopleRows | None
+    linked = False  # whether rows show which of several values are of one person
+    needed: ClassVar[Sequence[str]] = ()
+
+    @property
+    def seen(self) -> list[str]:
+        """Columns that are judged."""
+        return list(dict.fromkeys([*self.groups, self.sensitive, self.amount]))
+
+    def seen_as(self, sensitive: str, known_columns: Sequence[str]) -> Self:
+        """The same for one sensitive column, in groups that known columns divide."""
+        if not known_columns:
+            return replace(self, sensitive=sensitive)
+        groups = [*self.groups, *known_columns]
+        return replace(self, groups=groups, null_groups=True, sensitive=sensitive, people=None)

@@ -1,0 +1,62 @@
+"""Person names: which of them are one but for how they are written."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from typing import Any
+
+from foreknow.errors import SchemaError, did_you_mean
+
+_DIGIT = re.compile(r"\d")
+
+
+def bare_name(name: str) -> str:
+    """A name without what programs add to it or leave out.
+
+    >>> bare_name(" 0042.0"), bare_name("A-7"), bare_name("+7"), bare_name("2020-01-01 00:00:00")
+    ('42', 'a-7', '7', '2020-01-01')
+    >>> bare_name("1.2e+16"), bare_name("1,2E6"), bare_name("3,0"), bare_name("1,000")
+    ('12000000000000000', '1200000', '3', '1,000')
+    """
+    if name.isascii() and name.isalnum() and name[0] != "0":
+        return name.lower()
+    text = "".join(unicodedata.normalize("NFKC", name).casefold().split())
+    characters = text if text.isascii() else (c for c in text if unicodedata.category(c) != "Cf")
+    text = "".join(characters).strip("+")  # nobody sees joiners, or the mark at the start of a file
+    if re.fullmatch(r"\d[.,]\d+e\d\d?|\d([.,]\d+)?e\+\d\d?", text, re.ASCII):  # large numbers
+        text = f"{Decimal(text.replace(',', '.')):f}"
+    return re.sub(r"\A0+(?=\d)|\.0+\Z|(?<=\d),00?\Z|(?<=\d)t?00:00:00(\.0+)?\Z", "", text)
+
+
+def same_name(name: str, names: Iterable[str]) -> str:
+    """A hint that names the same name in another spelling, if there is one.
+
+    >>> same_name("1000", ["00001000", "00010009"]), same_name("1001", ["00001000", "1000"])
+    ("; did you mean '00001000'?", '')
+    """
+    bare = bare_name(name)
+    same = [candidate for candidate in dict.fromkeys(names) if bare_name(candidate) == bare]
+    return f"; did you mean {same[0]!r}?" if len(same) == 1 else ""
+
+
+def like_name(name: str, names: Sequence[str]) -> str:
+    """A hint that names a similar name; for names with digits, only the same one."""
+    words = [candidate for candidate in names if not _DIGIT.search(candidate)]
+    near = "" if _DIGIT.search(name) or not words else did_you_mean(name, words)
+    return same_name(name, names) or near
+
+
+def refuse_two_spellings(names: Iterable[Any], column: str) -> None:
+    """Refuse names of which two are one but for how they are written: they would count as two."""
+    first: dict[str, str] = {}
+    for name in names:
+        if not isinstance(name, str):
+            continue
+        if (earlier := first.setdefault(bare_name(name), name)) != name:
+            raise SchemaError(
+                f"{name!r} and {earlier!r} of {column} look like one, and would be "
+                "counted as two: write them in one way; if they are two, number them"
+            )

@@ -1,0 +1,48 @@
+"""Pages: the page of each result, and the card of what an analysis is given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from foreknow.errors import InternalError
+from foreknow.leaves import load
+
+if TYPE_CHECKING:
+    from foreknow.report.page import Page
+
+# The type of a result, and the class of its page: loaded when it is first shown. To add one, write
+# a file with a `Page`, and add a line here. No module imports what shows its results.
+PAGES: tuple[tuple[str, str], ...] = (
+    ("Audit", "foreknow.report.pages.audit:AuditPage"),
+    ("Attack", "foreknow.attacks.page:AttackPage"),
+    ("Comparison", "foreknow.comparison.page:ComparisonPage"),
+    ("DisclosureCurves", "foreknow.skylines.curves_page:CurvesPage"),
+    ("Trial", "foreknow.trials.page:TrialPage"),
+    ("EvidenceReport", "foreknow.evidence_page.page:EvidencePage"),
+    ("LatticeResult", "foreknow.report.pages.lattice:LatticePage"),
+    ("LatticeSurvey", "foreknow.skylines.survey_page:SurveyPage"),
+    ("NamedWitness", "foreknow.skylines.named_people_page:NamedPeoplePage"),
+    ("RiskReport", "foreknow.risks.page:RiskPage"),
+    ("SkylineReport", "foreknow.skylines.skyline_page:SkylinePage"),
+    ("Verification", "foreknow.report.pages.verification:VerificationPage"),
+    ("UtilityReport", "foreknow.utility.page:UtilityPage"),
+)
+# The same of what an analysis is given, which a notebook shows.
+CARDS: tuple[tuple[str, str], ...] = (
+    ("Policy", "foreknow.report.pages.cards:PolicyCard"),
+    ("Requirement", "foreknow.report.pages.cards:RequirementCard"),
+    ("Schema", "foreknow.report.pages.cards:SchemaCard"),
+    ("Microdata", "foreknow.report.pages.cards:MicrodataCard"),
+    ("Utility", "foreknow.report.pages.cards:UtilityCard"),
+)
+
+
+def page_of(result: Any, **options: Any) -> Page[Any]:
+    """The page of a result, or the card of what was given, by type; only that page is loaded."""
+    names = {kind.__name__ for kind in type(result).__mro__}
+    for name, place in (*PAGES, *CARDS):
+        if name in names:
+            page: type[Page[Any]] = load(place)
+            if isinstance(result, page.serves):
+                return page(result, **options)
+    raise InternalError(f"no page of foreknow.report.pages serves {type(result).__name__}")
