@@ -8,9 +8,9 @@ from typing import Any
 
 from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.audit_input import OwnersTable
+from foreknow.auditing.counts_at_hand import of_counts
 from foreknow.auditing.questions import (
     encodable,
-    of_counts,
     of_owner,
     of_release,
     share_rows,

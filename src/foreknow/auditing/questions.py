@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
 
 from foreknow.data.arrays import IntArray, combine
-from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import codes_of, fetch, sorted_texts, to_python
-from foreknow.data.engines.group_counts import TallyTable, ValuesTable
-from foreknow.data.engines.rows import tallied
-from foreknow.data.engines.table import free_name
+from foreknow.data.engines.rows import TallyRows, ValuesRows, tallied
+from foreknow.data.engines.table import Table, free_name
 from foreknow.data.engines.tally import amounts_of
-from foreknow.data.microdata import Microdata
-from foreknow.data.release import COUNT, Release
+from foreknow.data.release_tables import COUNT, ReleaseTables
 from foreknow.data.schema import Schema
 from foreknow_judge.counted import Counted
 from foreknow_judge.counting import Column
@@ -40,7 +37,7 @@ def verdicts_on(
     return verdicts(release, [encodable(table)], kinds.judges, kinds.gauges, place)
 
 
-def _texts(codes: Any, labels: Sequence[Any]) -> Column:
+def printed_column(codes: Any, labels: Sequence[Any]) -> Column:
     """A column of labels as they print."""
     texts = [None if label is None else str(label) for label in labels]
     try:
@@ -59,101 +56,28 @@ def encodable(content: Any) -> Any:
     return [*map(encodable, content)] if isinstance(content, (list, tuple)) else content
 
 
-def _ones(times: IntArray | None, n_rows: int) -> IntArray:
+def ones(times: IntArray | None, n_rows: int) -> IntArray:
+    """How often each row occurs: `times`, or once."""
     return np.ones(n_rows, np.int64) if times is None else times.astype(np.int64)
-
-
-# ---- counts that are at hand ---------------------------------------------------------------------
-
-
-def of_counts(
-    counts: GroupCounts, secret: str, signatures: Any = None, *, of_people: bool = False
-) -> Counted:
-    """Counts as a table of people and one of (group, value, count).
-
-    `signatures` are counted of people by some columns, where these are at hand; `of_people` is True
-    of what is asked of people alone, whose groups a population has, too.
-    """
-    columns = counts.group_columns
-    groups = [free_name("group", {*columns, secret, COUNT}), *columns]
-    groups = groups[1:] if columns and of_people else groups
-    return Counted(
-        "generalized",
-        groups,
-        secret,
-        {"people": None, "sensitive": None},
-        semantics=counts.semantics,
-        parts={secret: "sensitive"},
-        rows=_CountedRows(counts, signatures, groups),
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class _CountedRows:
-    """Rows of a table of people and of one of (group, value, count), from counts."""
-
-    counts: GroupCounts
-    signatures: Any
-    groups: Sequence[str]
-
-    def __call__(self, table: str, names: Sequence[str]) -> Rows:
-        counts, value_columns = self.counts, [name for name in names if name not in self.groups]
-        if table == "sensitive":
-            cells, cell = np.unique(
-                np.stack([counts.cell_groups, self._code_of_text[counts.codes]]),
-                axis=1,
-                return_inverse=True,
-            )
-            amounts = np.bincount(cell.reshape(-1), counts.counts).astype(np.int64)
-            amount, place = np.unique(amounts, return_inverse=True)
-            columns = {
-                COUNT: _texts(place, amount.tolist()),
-                **{
-                    name: _texts(cells[1], list(counts.values))
-                    for name in value_columns
-                    if name != COUNT
-                },
-            }
-            return [*self._labels(cells[0]), *(columns[name] for name in value_columns)], _ones(
-                None, cells.shape[1]
-            )
-        if not value_columns:
-            return self._labels(np.arange(counts.n_groups)), _ones(counts.sizes, 0)
-        signatures = self.signatures(value_columns)
-        of_cell = np.repeat(np.arange(counts.n_groups), np.diff(signatures.offsets))
-        texts_of = [*zip(*signatures.labels, strict=True)] or [()] * len(value_columns)
-        parts = [_texts(signatures.codes, texts) for texts in texts_of]
-        return [*self._labels(of_cell), *parts], _ones(signatures.people, 0)
-
-    @property
-    def _code_of_text(self) -> IntArray:
-        """For each value, the first that prints alike."""
-        first: dict[str, int] = {}
-        texts = [encodable(str(value)) for value in self.counts.values]
-        return np.array(
-            [first.setdefault(text, code) for code, text in enumerate(texts)],
-            dtype=np.int64,
-        )
-
-    def _labels(self, of_row: IntArray) -> list[Column]:
-        columns = [_texts(of_row, range(self.counts.n_groups))]
-        columns += [_texts(codes[of_row], names) for names, codes in self.counts.group_parts]
-        return columns[-len(self.groups) :]
 
 
 # ---- tables -------------------------------------------------------------------------------------
 
 
 def of_release(
-    release: Release, sight: Release, rules: Mapping[str, Any], *, of_people: bool = False
+    release: ReleaseTables,
+    sight: ReleaseTables,
+    rules: Mapping[str, Any],
+    *,
+    of_people: bool = False,
 ) -> Counted:
     """A release by its tables, for one sight of it; `rules` are those of a schema's table."""
     tables, secret = release.tables, sight.sensitive
-    if isinstance(tables, ValuesTable):
+    if isinstance(tables, ValuesRows):
         anything = free_name(_ANYTHING, {*tables.table.columns})
         secret = anything if of_people and tables.missing != "error" else secret
         parts = dict.fromkeys((*release.sensitives, secret), "release")
-        rows: Any = _TableRows(cast("ValuesTable", sight.tables), anything)
+        rows: Any = _TableRows(cast("ValuesRows", sight.tables), anything)
         names, semantics, beside = ["release"], "single", release.other
     else:
         number: dict[int, str] = {}
@@ -193,7 +117,7 @@ def _columns(rows: Any, names: Sequence[str]) -> list[Column]:
 
 
 def _column(name: str, codes: Any, distinct: Any) -> Column:
-    return _texts(codes, to_python(name, distinct))
+    return printed_column(codes, to_python(name, distinct))
 
 
 # What people are counted by whose values do not matter.
@@ -204,7 +128,7 @@ _ANYTHING = "anything"
 class _TableRows:
     """Rows of a table with one row for each person; people without a value are left out."""
 
-    sight: ValuesTable
+    sight: ValuesRows
     anything: str
 
     @property
@@ -227,7 +151,7 @@ class _TableRows:
             name: _column(name, of_row[first], distinct)
             for name, (of_row, distinct) in zip(counted_names, encoded, strict=True)
         }
-        columns[anything] = _texts(np.zeros(len(first), np.int64), ["a value"])
+        columns[anything] = printed_column(np.zeros(len(first), np.int64), ["a value"])
         return [columns[name] for name in names], times
 
 
@@ -235,20 +159,20 @@ class _TableRows:
 class _TallyRows:
     """Rows of a table of people, and of those of (group, value, count)."""
 
-    release: Release
+    release: ReleaseTables
     column_of: Mapping[str, str]
 
     def __call__(self, table: str, names: Sequence[str]) -> Rows:
         release = self.release
         if table in self.column_of:
-            tally = cast("TallyTable", release.table_of(self.column_of[table]))
+            tally = cast("TallyRows", release.table_of(self.column_of[table]))
             headers = [tally.amount if name == COUNT else name for name in names]
             rows = fetch(tally.table, headers, tally.groups)
-            return _columns(rows, headers), _ones(None, len(rows))
-        tally = cast("TallyTable", release.tables)
+            return _columns(rows, headers), ones(None, len(rows))
+        tally = cast("TallyRows", release.tables)
         if tally.people is not None:
             rows, weights = tallied(tally.people.table, [*names], tally.groups)
-            return _columns(rows, names), _ones(weights, len(rows))
+            return _columns(rows, names), ones(weights, len(rows))
         rows = fetch(tally.table, [*names, tally.amount], tally.groups)
         amounts = amounts_of(tally.table, tally.amount, rows.column(tally.amount))
         return _columns(rows, names), amounts.astype(np.int64)
@@ -259,8 +183,37 @@ class _TallyRows:
 _GROUP, _UNIT = "group", "unit"
 
 
+class OwnersColumns(Protocol):
+    """The columns of the owner's table, each with a code for each row; a `Microdata` has them."""
+
+    @property
+    def source(self) -> Table:
+        """The table as it was opened."""
+
+    @property
+    def times(self) -> IntArray | None:
+        """How many people each row is; None where each is one."""
+
+    @property
+    def nodes(self) -> Collection[str]:
+        """Columns of rules whose values are nodes of their hierarchies."""
+
+    @property
+    def sensitives(self) -> Sequence[Any]:
+        """The sensitive columns: their names, codes and domains."""
+
+    def as_it_stands(self, name: str) -> tuple[Any, Any]:
+        """A column of the table: the code of each row, distinct values."""
+
+    def unchanged(self, name: str) -> tuple[Any, Sequence[Any]]:
+        """A column that is no secret: the code of each row, and its values."""
+
+    def about_rule(self, place: int) -> tuple[Any, Sequence[Any]]:
+        """Whether a rule is about each of several rows that were counted."""
+
+
 def of_owner(
-    people: Microdata,
+    people: OwnersColumns,
     groups: IntArray,
     schema: Schema,
     secret: str,
@@ -274,7 +227,7 @@ def of_owner(
 
     Parameters
     ----------
-    people : Microdata
+    people : OwnersColumns
     groups : int64 array
         The group of each row in the release.
     schema : Schema
@@ -310,7 +263,7 @@ def of_owner(
         beside=other_columns,
         rules=rules if by is None else Rules(),
         shuffled={*schema.sensitives} - {*linked},
-        rows=_OwnersRows(people, groups, group, unit, by),
+        rows=_OwnersRows(people, groups, group, unit, by, len(schema.impossible)),
         person=person,
     )
 
@@ -335,35 +288,36 @@ def _by_class(schema: Schema) -> list[dict[str, Any]]:
 class _OwnersRows:
     """Rows of the owner's table, with the group of each; of a unit, such as a household, one."""
 
-    people: Microdata
+    people: OwnersColumns
     groups: IntArray
     group: str  # what the column of groups is called
     unit: str  # what the column of units is called
     by: str | None  # whose rows are one unit
+    n_rules: int  # on what some people cannot have
 
     def __call__(self, table: str, names: Sequence[str]) -> Rows:
         columns = [self._column(name) for name in names]
         if self.by is None:
-            return columns, _ones(self.people.times, len(self.groups))
+            return columns, ones(self.people.times, len(self.groups))
         codes, distinct = self.people.as_it_stands(self.by)
         unit = codes.astype(np.int64)
         nobody = np.flatnonzero(unit >= len(distinct) - distinct.null_count)
         unit[nobody] = len(distinct) + np.arange(len(nobody))  # each is a unit by itself
         keys = np.stack([unit, *(column.codes for column in columns)])
         first = np.unique(keys, axis=1, return_index=True)[1]
-        return [column.take(first) for column in columns], _ones(None, len(first))
+        return [column.take(first) for column in columns], ones(None, len(first))
 
     def _column(self, name: str) -> Column:
         people = self.people
         if name == self.group:
-            return _texts(self.groups, range(int(self.groups.max(initial=-1)) + 1))
+            return printed_column(self.groups, range(int(self.groups.max(initial=-1)) + 1))
         if name == self.unit:
-            return _texts(np.zeros(len(self.groups), np.int64), ["1"])
+            return printed_column(np.zeros(len(self.groups), np.int64), ["1"])
         for column in people.sensitives:
             if column.name == name:
-                return _texts(column.codes, column.domain)
+                return printed_column(column.codes, column.domain)
         if people.times is not None:
-            for place in range(len(people.schema.impossible)):
+            for place in range(self.n_rules):
                 if name == _rule_name(place):
-                    return _texts(*people.about_rule(place))
-        return _texts(*people.unchanged(name))
+                    return printed_column(*people.about_rule(place))
+        return printed_column(*people.unchanged(name))

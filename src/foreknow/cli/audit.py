@@ -130,7 +130,7 @@ def sql(
     policy and --table have them, in quotes.
     """
     from foreknow.data.engines.tally import counting_query
-    from foreknow.data.release import COUNT
+    from foreknow.data.release_tables import COUNT
 
     columns = tally_of(policy_at(policy))
     used_names = set(map(str.casefold, columns))  # as most databases compare names

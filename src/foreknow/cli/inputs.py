@@ -179,7 +179,8 @@ class Columns(Files):
     def tally(self, path: Path, rules: Policy, count: str | None) -> Release:
         """Open a table of counts as a policy with a schema says, or options beside one without."""
         from foreknow.data.engines.sources import open_table
-        from foreknow.data.release import COUNT, Release
+        from foreknow.data.release import Release
+        from foreknow.data.release_tables import COUNT
 
         if is_published(path):
             raise SchemaError(

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from html import escape
 from types import MappingProxyType
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 
@@ -33,16 +32,14 @@ from foreknow.data.engines.table import require, settled
 from foreknow.data.engines.tally import Tally
 from foreknow.data.engines.units import shared
 from foreknow.data.labels import GroupLabels, Label, in_order
-from foreknow.data.layout import Layout, RowLayout
 from foreknow.data.people import Members, Signatures
 from foreknow.data.prepare import Prepared, header_of_shuffled, prepare
 from foreknow.data.reading import Reading
-from foreknow.data.schema import Schema, check_semantics, semantics_of_each
+from foreknow.data.release_tables import COUNT, ReleaseTables
+from foreknow.data.schema import Schema, check_semantics
 from foreknow.errors import SchemaError, did_you_mean
 from foreknow.hints import Plain, hinted
 from foreknow_judge.errors import UnsupportedError, nearest
-
-COUNT = "count"  # of each value in each group: a column of what is bucketized
 
 
 class Parts(NamedTuple):
@@ -54,7 +51,7 @@ class Parts(NamedTuple):
     person: str | None = None  # the column that names people
 
 
-class Release(Plain):
+class Release(ReleaseTables, Plain):
     """A release to be audited: who is in which group, and the sensitive values of each group.
 
     Make one with `from_groups`, `from_generalized` or `from_bucketized`. Nothing is counted
@@ -112,7 +109,7 @@ class Release(Plain):
         "values=counts.n_values"
     )
 
-    releases: tuple[tuple[str, int], ...] = ()
+    tables: ValuesTable | TallyTable
     written: Mapping[str, str] = MappingProxyType({})
     names_alike: tuple[tuple[str, str], ...] = ()
     unsettled: Any = None
@@ -123,47 +120,21 @@ class Release(Plain):
         self,
         tables: ValuesTable | TallyTable,
         *,
-        sensitives: Sequence[str] = (),
-        beside: Sequence[str] = (),
-        unlinked: Sequence[str] = (),
-        apart: Mapping[str, ValuesTable | TallyTable] | None = None,
-        recognized: Sequence[str] = (),
-        other: Sequence[str] = (),
         group_counts: GroupCounts | None = None,
-        schema: Schema | None = None,
-        cohort: str = "",
-        knows: Sequence[str] = (),
-        whole_release: Release | None = None,
+        **roles: Any,
     ) -> None:
         if not isinstance(tables, (ValuesTable, TallyTable)):
             raise SchemaError(
                 "say what makes a group: Release.from_generalized(table, quasi_identifiers=[...], "
                 "sensitive=...), or Release.from_groups(table, group=..., sensitive=...)"
             )
-        self.tables = tables
-        # the table with a row for each person, where there is one; values may stand in these rows
-        self._people, self.in_rows = tables.by_person, tables.by_person is tables
-        self._apart = dict(apart or {})
-        self._seen: dict[tuple[str, ...], Release] = {}
+        super().__init__(tables, **roles)
         self._owner: Members | None = None
         # What is found out once, on first use.
         self._found = group_counts
         self._members: Members | None = None
         self._held: Holdings | None = None
-        self._whole = whole_release  # the release that this is a sight of
-        self._by_policy: Release | None = None
-        self.schema, self.cohort, self.knows = schema, cohort, tuple(knows)
-        self.sensitives = tuple(sensitives or [tables.sensitive])
-        self.beside, self.unlinked = tuple(beside), tuple(unlinked)
-        self.other, self.recognized = tuple(other), tuple(recognized)
-        self.group_columns = tuple(tables.groups)
-        self.semantics: Any = tables.semantics
-        if self._apart:
-            semantics_of_column = {
-                name: self._apart.get(name, tables).semantics for name in self.sensitives
-            }
-            self.semantics = semantics_of_each(semantics_of_column, self.sensitives)
-        self.linked = any(table.linked for table in (tables, *self._apart.values()))
+        self._by_policy: Self | None = None
 
     @classmethod
     @hinted
@@ -462,10 +433,6 @@ class Release(Plain):
         release = release.described(schema=schema, raw=prepared)
         return release.recognizing(schema.quasi_identifiers)
 
-    def table_of(self, sensitive: str) -> ValuesTable | TallyTable:
-        """The same for the table of one sensitive column."""
-        return self._apart.get(sensitive, self.tables)
-
     @cached_property
     def shared(self) -> tuple[str, ...]:
         """Columns of a table, read by a schema, in which a few rows each share a value."""
@@ -595,25 +562,27 @@ class Release(Plain):
             self.tables, sensitives=names, beside=linked_columns, apart=apart, recognized=recognized
         )
 
-    def recognizing(self, columns: Sequence[str]) -> Release:
-        """The same where people are recognized by those of some columns that it publishes of them.
-
-        Only where groups have ids: else everybody is recognized by what makes the groups.
-        """
-        published = [name for name in self.people_columns if name not in self.group_columns]
-        recognized = tuple(name for name in (self.cohort, *columns) if name in published)
-        if self.by_values or not recognized or recognized == self.recognized:
-            return self
-        return self.described(recognized=recognized)
-
-    def described(self, **fields: Any) -> Release:
+    def described(self, **fields: Any) -> Self:
         """The same release with other fields, such as its `schema`; its counts are kept."""
-        release = copy(self)
+        release = super().described(_by_policy=None, **fields)
         vars(release).pop("counts", None)  # which say the rules that they do not follow
-        vars(release).update(_seen={}, _by_policy=None, **fields)
         return release
 
-    def alike(self, knowing: Sequence[str] = ()) -> Release:
+    def _sight(self, tables: Any, name: str, known_columns: Sequence[str]) -> Self:
+        """The release by some tables, for one sensitive column; for its owner with its people."""
+        if known_columns and not self.by_values:
+            self._counted  # noqa: B018  # which refuses a row without a group
+        sight = super()._sight(tables, name, known_columns)
+        if self._owner is None:
+            return sight
+        if known_columns:
+            raise UnsupportedError(
+                f"{self.name}: it is known who is in which group, and not who has which "
+                f"{' and '.join(known_columns)}; leave them out: knowing = []"
+            )
+        return sight.naming(self._owner)
+
+    def alike(self, knowing: Sequence[str] = ()) -> Self:
         """The release by those who look alike to somebody who recognizes people by their columns.
 
         Itself, where these columns make its groups, or are not published. Else each combination of
@@ -660,132 +629,13 @@ class Release(Plain):
                 )
             counts = by_person.count()
             groups = GroupLabels.of(counts.groups or (), columns, exact=True)
-            self._seen[key] = Release(
+            self._seen[key] = type(self)(
                 by_person,
                 group_counts=replace(counts, groups=groups),
                 schema=self.schema,
                 cohort=self.cohort,
             )
         return self._seen[key]
-
-    def seen(
-        self,
-        sensitive: str | None = None,
-        knowing: Sequence[str] | None = None,
-    ) -> Release:
-        """The release as it is for an adversary who asks for one column and knows others.
-
-        Those who differ in what is known of them are told apart: they are groups of their own. A
-        column that is published apart from the sensitive one divides nothing.
-
-        Parameters
-        ----------
-        sensitive : str, optional
-            The first sensitive column when left out.
-        knowing : sequence of str, optional
-            Columns whose values the adversary knows of everybody; when left out, all that stand
-            `beside` the sensitive one.
-
-        Raises
-        ------
-        SchemaError
-            If it is no sensitive column, or a column that is known is not published.
-
-        Examples
-        --------
-        >>> import pyarrow as pa
-        >>> rows = {"age": ["30 to 39"] * 3, "job": ["Cook", "Nurse", "Cook"]}
-        >>> table = pa.table({**rows, "disease": ["Flu", "AIDS", "Flu"]})
-        >>> release = Release.from_generalized(
-        ...     table, quasi_identifiers=["age"], sensitive="disease", other=["job"]
-        ... )
-        >>> release.seen().counts.n_groups, release.seen(knowing=[]).counts.n_groups
-        (2, 1)
-        """
-        name = self.sensitive if sensitive is None else sensitive
-        if name not in self.sensitives:
-            hint = did_you_mean(name, self.sensitives)
-            raise SchemaError(f"{self.name}: {name!r} is no sensitive column{hint}")
-        if isinstance(knowing, str):
-            raise SchemaError(f"knowing must be a list of columns, such as [{knowing!r}]")
-        for column in knowing or ():
-            self._refuse_unknown(column, name)
-        name, known_columns, _ = self.layout.seen(sensitive, knowing)
-        return self._divided(name, known_columns, anybody=False)
-
-    def people_seen(
-        self, sensitive: str | None = None, knowing: Sequence[str] | None = None
-    ) -> Release:
-        """The same where it is asked how many people groups have, whatever their values.
-
-        In one table, known columns then divide groups also where the sensitive one is shuffled.
-        """
-        for column in knowing or ():
-            self._refuse_unknown(column, None)
-        name, known_columns, _ = self.layout.people_seen(sensitive, knowing)
-        # Whoever has a value of any column is one of the people whom a release shows.
-        return self._divided(name, known_columns, anybody=self._leaves_out)
-
-    def _divided(self, name: str, known_columns: Sequence[str], *, anybody: bool) -> Release:
-        """The release for one sensitive column, in groups that known columns divide."""
-        tables = self._apart.get(name, self.tables)
-        if name == self.sensitive and not known_columns and len(self.sensitives) == 1:
-            return self
-        key = (name, *known_columns, *([""] if anybody else []))
-        if key not in self._seen:
-            if known_columns and not tables.null_groups:
-                self._counted  # noqa: B018  # which refuses a row without a group
-            if name in known_columns:  # people are counted
-                tables = tables.of_texts()
-            if known_columns or name != tables.sensitive:
-                tables = tables.seen_as(name, known_columns)
-            if anybody:
-                tables = self._counting_anybody(tables)
-            sight = Release(
-                tables,
-                unlinked=[column for column in self.unlinked if column != name],
-                recognized=self.recognized,
-                schema=self.schema,
-                cohort=self.cohort,
-                knows=known_columns,
-                whole_release=self,
-            )
-            if self._owner is not None:
-                if known_columns:
-                    raise UnsupportedError(
-                        f"{self.name}: it is known who is in which group, and not who has which "
-                        f"{' and '.join(known_columns)}; leave them out: knowing = []"
-                    )
-                sight = sight.naming(self._owner)
-            self._seen[key] = sight
-        return self._seen[key]
-
-    @property
-    def _leaves_out(self) -> bool:
-        """True if rows that lack one of several sensitive values are not counted for that one."""
-        return len(self.sensitives) > 1 and bool(self.tables.needed)
-
-    @property
-    def of_anybody(self) -> Release:
-        """The release that counts people with a value in any sensitive column."""
-        return self.people_seen(None, []) if self._leaves_out else self
-
-    def _counting_anybody(self, tables: Any) -> Any:
-        """A table that counts people with a value in any sensitive column."""
-        return tables.of_anybody(self.sensitives) if self._leaves_out else tables
-
-    def seen_by(self, columns: Iterable[str], sensitive: str | None = None) -> Release:
-        """The release as somebody sees it who knows some columns, of which some may be unpublished.
-
-        Those that stand in one row with the sensitive one divide its groups, whether or not they
-        were said to.
-        """
-        main = sensitive or self.sensitive
-        in_rows = {*self.layout.linked} if main in self.layout.linked else set()
-        if self.by_values and self.layout.of_people:
-            in_rows |= {*self.people_columns}
-        apart = {main, *self.unlinked, *self.group_columns}
-        return self.seen(main, [name for name in columns if name in in_rows - apart])
 
     @contextmanager
     def reading(self, columns: Iterable[str]) -> Iterator[None]:
@@ -794,7 +644,9 @@ class Release(Plain):
         What was counted before is refused if it is not what these rows tell.
         """
         sees_more = self.tables.read_at_once(columns)
-        before = [self, *self._seen.values()] if sees_more and not self.settled else []
+        before: list[Release] = (
+            [self, *self._seen.values()] if sees_more and not self.settled else []
+        )
         before = [sight for sight in before if sight._found is not None]
         try:
             yield
@@ -810,40 +662,6 @@ class Release(Plain):
         """The known columns, as a policy file states them; empty if there are none."""
         return {"knowing": list(self.knows)} if self.knows else {}
 
-    @property
-    def layout(self) -> Layout:
-        """Which columns stand beside each other."""
-        judged_columns = (*self.group_columns, *self.recognized, *self.sensitives)
-        other_columns = tuple(name for name in self.people_columns if name not in judged_columns)
-        people = other_columns if self.recognized else None
-        columns = self.sensitive, self.beside, self.unlinked, people
-        if self.in_rows:
-            return RowLayout(*columns, tuple(n for n in self.other if n not in self.unlinked))
-        return Layout(*columns, tuple(name for name in other_columns if name != self.person))
-
-    def _refuse_unknown(self, column: str, sensitive: str | None) -> None:
-        if column == sensitive:
-            raise SchemaError(
-                f"{self.name}: {column!r} cannot be both known and what must stay hidden"
-            )
-        published = dict.fromkeys((*self.beside, *self.sensitives, *self._published))
-        if column in self.group_columns:
-            raise SchemaError(
-                f"{self.name}: {column!r} makes its groups, so it is known of everybody anyway; "
-                "leave it out"
-            )
-        if column not in published:
-            hint = did_you_mean(column, published)
-            raise SchemaError(
-                f"{self.name}: {column!r} is not published beside "
-                f"{sensitive or self.sensitive!r}{hint}"
-            )
-
-    @property
-    def _published(self) -> tuple[str, ...]:
-        """All columns that are published."""
-        return *self.tables.table.columns, *self.people_columns
-
     def read_as(self) -> dict[str, str]:
         """How the labels of groups and the sensitive values were read."""
         groups = [g if isinstance(g, tuple) else (g,) for g in self.counts.groups or ()]
@@ -851,7 +669,7 @@ class Release(Plain):
         columns[self.tables.sensitive] = tuple(self.counts.values)
         return {name: described(in_order(list(set(labels)))) for name, labels in columns.items()}
 
-    def naming(self, members: Members, holdings: Holdings | None = None) -> Release:
+    def naming(self, members: Members, holdings: Holdings | None = None) -> Self:
         """The same release for its owner, who knows who is in which group, and who has what."""
         return self.described(_owner=members, _held=holdings or self._held)
 
@@ -861,7 +679,7 @@ class Release(Plain):
         return self.schema is not None and self.schema.unit == "row"
 
     @property
-    def by_policy(self) -> Release:
+    def by_policy(self) -> Self:
         """The same release, to be described by a policy's schema."""
         if self._by_policy is None:
             self._by_policy = self.described(schema=None)
@@ -884,9 +702,7 @@ class Release(Plain):
     @property
     def person(self) -> str | None:
         """The column that names people; None where the release itself has none."""
-        if self._owner is not None or self._people is None:
-            return None
-        return self._people.person
+        return None if self._owner is not None else super().person
 
     @property
     def members(self) -> Members:
@@ -941,16 +757,6 @@ class Release(Plain):
         return self.alike().tables.combinations()
 
     @property
-    def by_values(self) -> bool:
-        """True if a group is everybody with equal `group_columns`, not one that a column names."""
-        return self.tables.null_groups
-
-    @property
-    def settled(self) -> bool:
-        """True if its table gives the same rows however often it is read."""
-        return self.tables.table.settled
-
-    @property
     def tallied(self) -> bool:
         """True if the table came as counts, without single people."""
         return isinstance(self.tables.table, Tally) and not self.releases
@@ -963,11 +769,6 @@ class Release(Plain):
 
     def __len__(self) -> int:
         return self.counts.n_people
-
-    @property
-    def sensitive(self) -> str:
-        """The column of sensitive values."""
-        return self.tables.sensitive
 
     def unseen(
         self, known_columns: Sequence[str] = (), quasi_identifiers: Sequence[str] | None = None
@@ -989,16 +790,6 @@ class Release(Plain):
     def by_column(self) -> dict[str, GroupCounts]:
         """The counts of each sensitive column, if nothing beside it is known."""
         return {name: self.seen(name, []).counts for name in self.sensitives}
-
-    @property
-    def people_columns(self) -> tuple[str, ...]:
-        """The columns of the table with a row for each person; none where there is none."""
-        return () if self._people is None else tuple(self._people.table.columns)
-
-    @property
-    def attributes(self) -> tuple[str, ...]:
-        """The columns that are known of people."""
-        return self.people_columns
 
     @property
     def left_out(self) -> int:
@@ -1044,14 +835,6 @@ class Release(Plain):
             return ()
         parts = zip(self.group_columns, self.group_labels.parts, strict=False)
         return tuple(name for name, (labels, _) in parts if all(map(_is_hidden, labels)))
-
-    @property
-    def name(self) -> str:
-        """The name in messages of the table, or of tables that are published apart."""
-        if self.releases:
-            return " and ".join(name for name, _ in self.releases)
-        names = {table.table.name for table in (self.tables, *self._apart.values())}
-        return " and ".join(sorted(names))
 
     def _repr_html_(self) -> str:
         return f"<code>{escape(repr(self))}</code>"

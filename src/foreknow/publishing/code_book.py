@@ -17,7 +17,7 @@ from foreknow.data.arrays import IntArray
 from foreknow.data.engines.renamed import rearmed
 from foreknow.data.engines.typed import type_of
 from foreknow.data.prepare import SHUFFLED, header_of_shuffled
-from foreknow.data.release import COUNT
+from foreknow.data.release_tables import COUNT
 from foreknow.publishing.extents import About, Extents
 from foreknow.releases.written import hints_of, is_text
 from foreknow.wording import unit_counted

@@ -28,7 +28,7 @@ from foreknow.data.engines.typed import typed
 from foreknow.data.engines.write import write_csv, write_parts
 from foreknow.data.meaning import AMONG, quote
 from foreknow.data.prepare import SHUFFLED, header_of_shuffled
-from foreknow.data.release import COUNT
+from foreknow.data.release_tables import COUNT
 from foreknow.errors import OutputError
 from foreknow.hints import hinted
 from foreknow.publishing.extents import Extent, Extents

@@ -21,7 +21,7 @@ from foreknow.data.engines.drawn import Bag, Drawing, Run
 from foreknow.data.generalization import Coarsened, coarsened, exact_labels, style_of
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.prepare import header_of_shuffled
-from foreknow.data.release import COUNT
+from foreknow.data.release_tables import COUNT
 from foreknow.errors import NoSafeRelease, SchemaError
 from foreknow_judge.certificate import parts_of_sensitive
 

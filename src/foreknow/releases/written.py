@@ -18,7 +18,8 @@ from foreknow.data.hierarchy import Ordered, Tree, hierarchy_from
 from foreknow.data.labels import text_of
 from foreknow.data.prepare import header_of_shuffled
 from foreknow.data.reading import Reading
-from foreknow.data.release import COUNT, Release
+from foreknow.data.release import Release
+from foreknow.data.release_tables import COUNT
 from foreknow.data.schema import Schema
 from foreknow.errors import SchemaError
 from foreknow.policy.kinds import registered_kinds

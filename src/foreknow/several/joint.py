@@ -25,7 +25,8 @@ from foreknow.data.engines.stacked import called, codes_of_names, joined
 from foreknow.data.engines.table import free_name
 from foreknow.data.labels import Labels
 from foreknow.data.people import Members
-from foreknow.data.release import COUNT, Release
+from foreknow.data.release import Release
+from foreknow.data.release_tables import COUNT
 from foreknow.data.schema import OF_PEOPLE, Schema
 from foreknow.errors import NotSettled
 from foreknow.hints import Plain, hinted

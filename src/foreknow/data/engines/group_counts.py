@@ -35,11 +35,6 @@ from foreknow_judge.errors import DataError, InputError
 class PeopleTable(PeopleRows):
     """A table with rows about people, and the columns that make their groups."""
 
-    @property
-    def by_person(self) -> PeopleTable | None:
-        """The table with rows about people: itself."""
-        return self
-
     def members(self, counts: GroupCounts) -> Members:
         """Find the group of everybody."""
         person = named(self.table, self.person)
@@ -120,10 +115,6 @@ class ValuesTable(PeopleTable, ValuesRows):
     def listed(self) -> str | None:
         """The column that may hold lists, if any."""
         return None
-
-    def of_texts(self) -> ValuesTable:
-        """The same with all that a person has as one value."""
-        return self
 
     def count(self) -> GroupCounts:
         """Count people by group, and their values by group and value."""
@@ -300,17 +291,8 @@ class TallyTable(TallyRows):
 
     people: PeopleTable | None
 
-    @property
-    def by_person(self) -> PeopleTable | None:
-        """The table with rows about people, where there is one."""
-        return self.people
-
     def values_shown(self, sensitives: Sequence[str]) -> None:
         """No row is left out."""
-
-    def of_texts(self) -> TallyTable:
-        """The same: nobody knows who has what."""
-        return self
 
     def read_at_once(self, columns: Iterable[str]) -> bool:
         """Say that nothing is read at once."""

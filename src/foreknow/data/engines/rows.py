@@ -54,6 +54,11 @@ class PeopleRows:
         """Columns: without a value of any, people are left out; nobody is, where there are none."""
         return ()
 
+    @property
+    def by_person(self) -> PeopleRows:
+        """The table with rows about people: itself."""
+        return self
+
 
 @dataclass(eq=False)
 class ReadOnce:
@@ -108,6 +113,10 @@ class ValuesRows(PeopleRows):
     def seen(self) -> list[str]:
         """Columns that are judged."""
         return [*self.groups, self.sensitive, *self.or_else]
+
+    def of_texts(self) -> ValuesRows:
+        """The same with all that a person has as one value."""
+        return self
 
     def read_at_once(self, columns: Iterable[str]) -> bool:
         """Have columns read once, for all sights; True if these are more than it sees itself."""
@@ -165,6 +174,15 @@ class TallyRows:
     people: PeopleRows | None
     linked = False  # whether rows show which of several values are of one person
     needed: ClassVar[Sequence[str]] = ()
+
+    @property
+    def by_person(self) -> PeopleRows | None:
+        """The table with rows about people, where there is one."""
+        return self.people
+
+    def of_texts(self) -> TallyRows:
+        """The same: nobody knows who has what."""
+        return self
 
     @property
     def seen(self) -> list[str]:

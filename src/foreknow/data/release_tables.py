@@ -1,0 +1,264 @@
+"""Release tables: which column of a release plays which role, and who sees what of it.
+
+Nothing is counted here: the judge counts the rows of these tables, and so does a `Release`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from typing import Any, Self
+
+from foreknow.data.engines.rows import TallyRows, ValuesRows
+from foreknow.data.layout import Layout, RowLayout
+from foreknow.data.schema import Schema, semantics_of_each
+from foreknow.errors import SchemaError, did_you_mean
+
+COUNT = "count"  # of each value in each group: a column of what is bucketized
+
+
+class ReleaseTables:
+    """A release by its tables, with the roles of their columns; see `Release`."""
+
+    tables: ValuesRows | TallyRows
+    releases: tuple[tuple[str, int], ...] = ()  # where several are judged as one
+
+    def __init__(
+        self,
+        tables: ValuesRows | TallyRows,
+        *,
+        sensitives: Sequence[str] = (),
+        beside: Sequence[str] = (),
+        unlinked: Sequence[str] = (),
+        apart: Mapping[str, ValuesRows | TallyRows] | None = None,
+        recognized: Sequence[str] = (),
+        other: Sequence[str] = (),
+        schema: Schema | None = None,
+        cohort: str = "",
+        knows: Sequence[str] = (),
+        whole_release: Self | None = None,
+    ) -> None:
+        self.tables = tables
+        # the table with a row for each person, where there is one; values may stand in these rows
+        self._people, self.in_rows = tables.by_person, tables.by_person is tables
+        self._apart: dict[str, Any] = dict(apart or {})
+        self._seen: dict[tuple[str, ...], Self] = {}
+        self._whole = whole_release  # the release that this is a sight of
+        self.schema, self.cohort, self.knows = schema, cohort, tuple(knows)
+        self.sensitives = tuple(sensitives or [tables.sensitive])
+        self.beside, self.unlinked = tuple(beside), tuple(unlinked)
+        self.other, self.recognized = tuple(other), tuple(recognized)
+        self.group_columns = tuple(tables.groups)
+        self.semantics: Any = tables.semantics
+        if self._apart:
+            semantics_of_column = {
+                name: self._apart.get(name, tables).semantics for name in self.sensitives
+            }
+            self.semantics = semantics_of_each(semantics_of_column, self.sensitives)
+        self.linked = any(table.linked for table in (tables, *self._apart.values()))
+
+    def described(self, **fields: Any) -> Self:
+        """The same release with other fields, such as its `schema`."""
+        release = copy(self)
+        vars(release).update(_seen={}, **fields)
+        return release
+
+    def table_of(self, sensitive: str) -> Any:
+        """The same for the table of one sensitive column."""
+        return self._apart.get(sensitive, self.tables)
+
+    def recognizing(self, columns: Sequence[str]) -> Self:
+        """The same where people are recognized by those of some columns that it publishes of them.
+
+        Only where groups have ids: else everybody is recognized by what makes the groups.
+        """
+        published = [name for name in self.people_columns if name not in self.group_columns]
+        recognized = tuple(name for name in (self.cohort, *columns) if name in published)
+        if self.by_values or not recognized or recognized == self.recognized:
+            return self
+        return self.described(recognized=recognized)
+
+    def seen(
+        self,
+        sensitive: str | None = None,
+        knowing: Sequence[str] | None = None,
+    ) -> Self:
+        """The release as it is for an adversary who asks for one column and knows others.
+
+        Those who differ in what is known of them are told apart: they are groups of their own. A
+        column that is published apart from the sensitive one divides nothing.
+
+        Parameters
+        ----------
+        sensitive : str, optional
+            The first sensitive column when left out.
+        knowing : sequence of str, optional
+            Columns whose values the adversary knows of everybody; when left out, all that stand
+            `beside` the sensitive one.
+
+        Raises
+        ------
+        SchemaError
+            If it is no sensitive column, or a column that is known is not published.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> rows = {"age": ["30 to 39"] * 3, "job": ["Cook", "Nurse", "Cook"]}
+        >>> table = pa.table({**rows, "disease": ["Flu", "AIDS", "Flu"]})
+        >>> release = Release.from_generalized(
+        ...     table, quasi_identifiers=["age"], sensitive="disease", other=["job"]
+        ... )
+        >>> release.seen().counts.n_groups, release.seen(knowing=[]).counts.n_groups
+        (2, 1)
+        """
+        name = self.sensitive if sensitive is None else sensitive
+        if name not in self.sensitives:
+            hint = did_you_mean(name, self.sensitives)
+            raise SchemaError(f"{self.name}: {name!r} is no sensitive column{hint}")
+        if isinstance(knowing, str):
+            raise SchemaError(f"knowing must be a list of columns, such as [{knowing!r}]")
+        for column in knowing or ():
+            self._refuse_unknown(column, name)
+        name, known_columns, _ = self.layout.seen(sensitive, knowing)
+        return self._divided(name, known_columns, anybody=False)
+
+    def people_seen(
+        self, sensitive: str | None = None, knowing: Sequence[str] | None = None
+    ) -> Self:
+        """The same where it is asked how many people groups have, whatever their values.
+
+        In one table, known columns then divide groups also where the sensitive one is shuffled.
+        """
+        for column in knowing or ():
+            self._refuse_unknown(column, None)
+        name, known_columns, _ = self.layout.people_seen(sensitive, knowing)
+        # Whoever has a value of any column is one of the people whom a release shows.
+        return self._divided(name, known_columns, anybody=self._leaves_out)
+
+    def _divided(self, name: str, known_columns: Sequence[str], *, anybody: bool) -> Self:
+        """The release for one sensitive column, in groups that known columns divide."""
+        tables = self._apart.get(name, self.tables)
+        if name == self.sensitive and not known_columns and len(self.sensitives) == 1:
+            return self
+        key = (name, *known_columns, *([""] if anybody else []))
+        if key not in self._seen:
+            if name in known_columns:  # people are counted
+                tables = tables.of_texts()
+            if known_columns or name != tables.sensitive:
+                tables = tables.seen_as(name, known_columns)
+            if anybody:
+                tables = self._counting_anybody(tables)
+            self._seen[key] = self._sight(tables, name, known_columns)
+        return self._seen[key]
+
+    def _sight(self, tables: Any, name: str, known_columns: Sequence[str]) -> Self:
+        """The release by some tables, for one sensitive column."""
+        return type(self)(
+            tables,
+            unlinked=[column for column in self.unlinked if column != name],
+            recognized=self.recognized,
+            schema=self.schema,
+            cohort=self.cohort,
+            knows=known_columns,
+            whole_release=self,
+        )
+
+    @property
+    def _leaves_out(self) -> bool:
+        """True if rows that lack one of several sensitive values are not counted for that one."""
+        return len(self.sensitives) > 1 and bool(self.tables.needed)
+
+    @property
+    def of_anybody(self) -> Self:
+        """The release that counts people with a value in any sensitive column."""
+        return self.people_seen(None, []) if self._leaves_out else self
+
+    def _counting_anybody(self, tables: Any) -> Any:
+        """A table that counts people with a value in any sensitive column."""
+        return tables.of_anybody(self.sensitives) if self._leaves_out else tables
+
+    def seen_by(self, columns: Iterable[str], sensitive: str | None = None) -> Self:
+        """The release as somebody sees it who knows some columns, of which some may be unpublished.
+
+        Those that stand in one row with the sensitive one divide its groups, whether or not they
+        were said to.
+        """
+        main = sensitive or self.sensitive
+        in_rows = {*self.layout.linked} if main in self.layout.linked else set()
+        if self.by_values and self.layout.of_people:
+            in_rows |= {*self.people_columns}
+        apart = {main, *self.unlinked, *self.group_columns}
+        return self.seen(main, [name for name in columns if name in in_rows - apart])
+
+    @property
+    def layout(self) -> Layout:
+        """Which columns stand beside each other."""
+        judged_columns = (*self.group_columns, *self.recognized, *self.sensitives)
+        other_columns = tuple(name for name in self.people_columns if name not in judged_columns)
+        people = other_columns if self.recognized else None
+        columns = self.sensitive, self.beside, self.unlinked, people
+        if self.in_rows:
+            return RowLayout(*columns, tuple(n for n in self.other if n not in self.unlinked))
+        return Layout(*columns, tuple(name for name in other_columns if name != self.person))
+
+    def _refuse_unknown(self, column: str, sensitive: str | None) -> None:
+        if column == sensitive:
+            raise SchemaError(
+                f"{self.name}: {column!r} cannot be both known and what must stay hidden"
+            )
+        published = dict.fromkeys((*self.beside, *self.sensitives, *self._published))
+        if column in self.group_columns:
+            raise SchemaError(
+                f"{self.name}: {column!r} makes its groups, so it is known of everybody anyway; "
+                "leave it out"
+            )
+        if column not in published:
+            hint = did_you_mean(column, published)
+            raise SchemaError(
+                f"{self.name}: {column!r} is not published beside "
+                f"{sensitive or self.sensitive!r}{hint}"
+            )
+
+    @property
+    def _published(self) -> tuple[str, ...]:
+        """All columns that are published."""
+        return *self.tables.table.columns, *self.people_columns
+
+    @property
+    def by_values(self) -> bool:
+        """True if a group is everybody with equal `group_columns`, not one that a column names."""
+        return self.tables.null_groups
+
+    @property
+    def person(self) -> str | None:
+        """The column that names people; None where the release has none."""
+        return None if self._people is None else self._people.person
+
+    @property
+    def settled(self) -> bool:
+        """True if its table gives the same rows however often it is read."""
+        return self.tables.table.settled
+
+    @property
+    def sensitive(self) -> str:
+        """The column of sensitive values."""
+        return self.tables.sensitive
+
+    @property
+    def people_columns(self) -> tuple[str, ...]:
+        """The columns of the table with a row for each person; none where there is none."""
+        return () if self._people is None else tuple(self._people.table.columns)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The columns that are known of people."""
+        return self.people_columns
+
+    @property
+    def name(self) -> str:
+        """The name in messages of the table, or of tables that are published apart."""
+        if self.releases:
+            return " and ".join(name for name, _ in self.releases)
+        names = {table.table.name for table in (self.tables, *self._apart.values())}
+        return " and ".join(sorted(names))
