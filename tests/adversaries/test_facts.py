@@ -3,16 +3,12 @@
 import math
 import random
 import re
-from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.adversaries import formulas
 from tests.adversaries.judging import (
     check_one,
@@ -24,10 +20,8 @@ from tests.adversaries.judging import (
     small_releases,
     worst_cases,
 )
-from tests.examples import NIGHTLY, examples
-from tests.oracle.facts import binary, breach, congregated, surest
-from tests.oracle.implications import Space, conjunctions, negations
-from tests.oracle.worlds import worlds
+from tests.examples import NIGHTLY
+from tests.oracle.facts import binary, surest
 
 import foreknow as fk
 from foreknow.adversaries.disclosure import Disclosure
@@ -62,65 +56,6 @@ for semantics, day in (("set", [1, 2, 4]), ("multiset", [0, 2, 3])):
 def test_every_small_release(semantics, limits, most):
     releases = small_releases(*limits, semantics)
     assert sum(check_release(groups, most, semantics) for groups in releases)
-
-
-@pytest.mark.parametrize(
-    ("semantics", "groups"),
-    [
-        ("set", [(3, "aaab")]),  # everyone has a
-        ("multiset", [(2, "aabb"), (1, "ab")]),
-        ("set", [(1, "a"), (4, "b")]),  # a group of one is an open book
-        ("multiset", [(1, ""), (4, "ab")]),
-        ("set", [(2, ""), (1, ""), (2, "aab")]),
-        ("multiset", [(5, "")]),
-    ],
-    ids=str,
-)
-def test_edges(semantics, groups):
-    """More facts than there are people, or other values; certainty; nobody and nothing there."""
-    people = sum(size for size, _ in groups)
-    check_release(groups, (3, *[6 if NIGHTLY else min(people, 4)] * 2), semantics)
-
-
-# ---- random releases -------------------------------------------------------------------------
-
-
-@st.composite
-def releases(draw, semantics, most_people, letters, most_count=5):
-    """Draw up to three groups with at most so many people in all."""
-    left, groups = most_people, []
-    for _ in range(draw(st.integers(1, 3))):
-        if left:
-            size = draw(st.integers(1, left))
-            top = min(size, most_count) if semantics == "set" else most_count
-            if semantics == "single":
-                bag = draw(st.lists(st.sampled_from(letters), min_size=size, max_size=size))
-            else:
-                bag = [x for x in letters for _ in range(draw(st.integers(0, top)))]
-            groups.append((size, "".join(bag)))
-            left -= size
-    return groups
-
-
-RANDOM = [
-    ("single", releases("single", 6, "abcde"), 600, 6),
-    pytest.param("single", releases("single", 8, "abcd"), 5000, 7, marks=slow),
-]
-for semantics in ("set", "multiset"):
-    RANDOM += [
-        (semantics, releases(semantics, 5, "abc", 3), 500, 5),
-        pytest.param(semantics, releases(semantics, 7, "abcd", 3), 1500, 7, marks=slow),
-    ]
-
-
-@pytest.mark.parametrize(("semantics", "made", "many", "most"), RANDOM)
-def test_random_releases(semantics, made, many, most):
-    @examples(many)
-    @given(made, st.tuples(*[st.integers(0, most)] * 3))
-    def check(groups, point):
-        check_one(groups, point, semantics)
-
-    check()
 
 
 # ---- the paper's figures 1 to 3, and numbers known by hand -------------------------------------
@@ -285,71 +220,6 @@ def test_chances_below_every_float():
     assert not certain.ledger(1, wanted).admits(None, counts)
 
 
-# ---- the skyline paper's dynamic program, on releases too large to enumerate -------------------
-
-
-VALUES = "abcde"
-
-
-@st.composite
-def any_groups(draw, semantics, most_groups, most_people):
-    """Draw any release: groups (number of people, {value: count}); mostly something is certain."""
-    found = []
-    for _ in range(draw(st.integers(1, most_groups))):
-        n = draw(st.integers(1, most_people))
-        if semantics == "single":
-            # Cut a row of n people anywhere, for values of very different frequency.
-            values = draw(st.lists(st.sampled_from(VALUES), min_size=1, unique=True))
-            cuts = sorted(draw(st.integers(0, n)) for _ in values[1:])
-            lengths = [b - a for a, b in zip([0, *cuts], [*cuts, n], strict=True)]
-            bag = {x: length for x, length in zip(values, lengths, strict=True) if length}
-        else:
-            count = st.integers(1, n if semantics == "set" else n + 2)
-            bag = draw(st.dictionaries(st.sampled_from(VALUES), count, max_size=4))
-        found.append((n, bag))
-    return found
-
-
-@st.composite
-def unlike_groups(draw, semantics):
-    """Draw a release in which value a is told best in one group and related best in another.
-
-    Large groups where b, ruled out, leaves few for the target, or comes with a for nearly all; and
-    small groups where one of many values is a. Mostly nothing is certain, and two groups are used.
-    """
-    large, small = [], []
-    for _ in range(draw(st.integers(1, 2))):
-        a, b, c = draw(st.integers(1, 20)), draw(st.integers(50, 400)), draw(st.integers(3, 60))
-        if semantics == "single":
-            large.append((a + b + c, {"a": a, "b": b, "c": c}))
-        else:
-            n = draw(st.integers(max(a, c) + 1, 200))
-            large.append((n, {"a": a, "b": min(b, n - 1) if semantics == "set" else b, "c": c}))
-    for _ in range(draw(st.integers(1, 2))):
-        bag = {"a": draw(st.integers(1, 4)), **dict.fromkeys("bcde", draw(st.integers(1, 5)))}
-        small.append((sum(bag.values()), bag if semantics == "single" else {"a": bag["a"], "e": 1}))
-    return draw(st.permutations([*large, *small]))
-
-
-@pytest.mark.parametrize("facts_for_all", [False, True])
-@pytest.mark.parametrize("semantics", ["single", "set", "multiset"])
-@examples(90)
-@given(data=st.data())
-def test_disclosures_by_the_dynamic_program(semantics, facts_for_all, data):
-    """And no spread of the facts beats one group for the known and one for the family."""
-    groups = any_groups(semantics, 8, 12) | unlike_groups(semantics)
-    groups = data.draw(any_groups(semantics, 3, 3) if facts_for_all else groups)
-    most = (3, 7, 7) if facts_for_all else (3, 4, 4)
-    amounts = data.draw(st.tuples(*(st.integers(0, each) for each in most)))
-    held = [[x for x, n in bag.items() for _ in range(n)] for _, bag in groups]
-    counts = counts_of([(n, bag) for (n, _), bag in zip(groups, held, strict=True)], semantics)
-    for value, found in Facts(*amounts).disclosures(counts).items():
-        truth = breach(groups, value, amounts, semantics)
-        same(found, value, truth, (groups, amounts, semantics))
-        if not facts_for_all:
-            assert truth == congregated(groups, value, amounts, semantics), (groups, amounts)
-
-
 # ---- limits, read and compared exactly ---------------------------------------------------------
 
 
@@ -429,41 +299,6 @@ def safe(facts, counts, below):
     together = facts.disclosure(counts).below(below)
     assert together == all(found.below(below) for found in facts.disclosures(counts).values())
     return together
-
-
-def tail(bag, l):  # noqa: E741
-    """The most frequent value's count, and how often the values from the l-th on occur."""
-    counts = sorted(bag.values(), reverse=True)
-    return counts[0], sum(counts[l - 1 :])
-
-
-def diverse(bags, c, l):  # noqa: E741
-    """Recursive (c, l)-diversity, strict: n1 < c (n_l + ... + n_m) in every group."""
-    return all(first < c * rest for first, rest in (tail(bag, l) for bag in bags))
-
-
-@pytest.mark.parametrize("people", [2, 4, 6])
-def test_propositions_by_enumeration(people):
-    for groups in small_releases(people, 3, 4, 0, "single"):
-        bags = [bag for _, bag in groups]
-        tallies = [{x: bag.count(x) for x in bag} for bag in bags]
-        worst = {x: worst_cases(groups, x, (3, 0, 0), "single") for x in set("".join(bags))}
-        for l in range(2, 6):  # noqa: E741
-            highest = max(cases[l - 2, 0, 0] for cases in worst.values())
-            for c in map(Fraction, ("1/2", "1", "3/2", "3")):
-                assert (highest < c / (c + 1)) == diverse(tallies, c, l), (bags, c, l)
-        if people > 4:
-            continue
-        # The step of the proof that "can easily be seen": of several people is no further.
-        space = Space(worlds(bags), sorted(worst))
-        anybody = negations(space) | {space.everywhere}
-        for value, n in product(space.values, (1, 2, 3)):
-            found = space.highest(conjunctions(anybody, n), value)
-            assert found == worst[value][n, 0, 0], (bags, value, n)
-
-
-def held(least, most):
-    return st.dictionaries(st.sampled_from("abcdefgh"), st.integers(least, most), min_size=6)
 
 
 # ---- priors --------------------------------------------------------------------------------------
@@ -570,57 +405,6 @@ def test_facts_on_priors_by_enumeration(lot):
     assert equal > answers * 0.75
 
 
-def test_equal_priors_give_facts():
-    for case in CASES[: 300 : 1 if NIGHTLY else 6]:
-        rng = random.Random(f"equal {case}")
-        kinds, groups = scene(rng, "equal")
-        ruled, known = rng.choice([(0, 0), (1, 0), (2, 0), (0, 1), (0, 2), (1, 1), (2, 3)])
-        release, facts = release_of(groups), fk.Facts(ruled, known)
-        truth = {v: one.exact for v, one in facts.disclosures(release).items()}
-        for reading in ("joint", "binary"):
-            found = priors_of(kinds, reading, facts).disclosures(release)
-            assert {v: settled(one) for v, one in found.items()} == truth
-        linked = fk.Facts(ruled, known, rng.randint(1, 2))
-        found = priors_of(kinds, "joint", linked).disclosures(release)
-        for value, one in linked.disclosures(release).items():
-            assert settled(found[value]) >= one.exact
-
-
-def test_sets_by_enumeration():
-    equal = answers = 0
-    for case in range(len(CASES) // 4):
-        rng = random.Random(f"sets {case}")
-        reading = rng.choice(["joint", "joint", "binary"])
-        kinds, groups = scene(rng, rng.choice(["any", "zeros"]))
-        amounts, secret = rng.choice(AMOUNTS), rng.sample(VALUES_OF_PRIORS, 2)
-        if found_of(kinds, groups, reading, fk.Facts()) is None:
-            continue
-        if reading == "binary":
-            for row in kinds:  # as one value, as likely as both together
-                row["ab"] = sum(row[v] for v in secret)
-        held = [([kinds[i] for i in people], list(bag)) for people, bag in groups]
-        release = release_of(groups)
-        if not {x for _, bag in groups for x in bag} & set(secret):
-            continue
-        priors = priors_of([{v: row[v] for v in VALUES_OF_PRIORS} for row in kinds], reading)
-        found = fk.Priors(list(priors.tables), reading, facts=fk.Facts(*amounts))
-        try:
-            said = settled(found.disclosure_of_set(release, secret, "these"))
-        except DataError:  # of the set itself there is no world
-            continue
-        if reading == "binary":
-            held = [(own, ["ab" if x in secret else x for x in bag]) for own, bag in held]
-            true = surest(held, ["ab"], amounts, binary("ab"))
-        else:
-            true = surest(held, secret, amounts)
-        assert said >= true, (case, amounts, secret, said, true)
-        if not any(amounts[1:]):
-            assert said == true
-        answers, equal = answers + 1, equal + (said == true)
-    assert answers > len(CASES) / 10
-    assert equal > answers * 0.6
-
-
 # ---- the verifier, and the limit -----------------------------------------------------------
 
 
@@ -635,75 +419,6 @@ def written(groups):
     people = pa.table(dict(zip(("gid", "kind"), zip(*rows, strict=True), strict=True)))
     tally = pa.table(dict(zip(("gid", "ill", "count"), zip(*bags, strict=True), strict=True)))
     return Written("bucketized", ("gid",), "ill", {"people": people, "sensitive": tally})
-
-
-def test_the_verifier_finds_the_same():
-    compared = 0
-    for case in range(len(CASES) // (4 if NIGHTLY else 6)):
-        rng = random.Random(f"verifier {case}")
-        reading = rng.choice(["joint", "binary"])
-        kinds, groups = scene(rng, rng.choice(["any", "zeros", "equal"]))
-        values = sorted({x for _, bag in groups for x in bag})
-        more = rng.choice(
-            [{}, {"values": [rng.choice(values)]}, {"any_of": rng.sample(VALUES_OF_PRIORS, 2)}]
-        )
-        if set(more.get("any_of", ())) >= set(values):
-            continue
-        limit = rng.choice([{"below": "1/2"}, {"at_most": "2/3"}, {"at_most_times": 2}])
-        facts = fk.Facts(*rng.choice([*AMOUNTS, (0, 0, 2)]))
-        if "at_most_times" in limit:  # which is refused with links
-            facts = replace(facts, m=0)
-        priors = priors_of(kinds, reading, facts)
-        policy = fk.Policy([fk.Requirement(priors, **limit, **more)])
-        try:
-            (audited,) = fk.audit(release_of(groups), policy).verdicts
-        except fk.InputError:  # of all values, or of the set itself, there is no world
-            if found_of(kinds, groups, reading, fk.Facts()) is not None:
-                assert "any_of" in more
-            continue
-        (found,) = verify(written(groups), [policy.requirements[0].to_dict()])
-        said = audited.found.settled
-        if limit.get("at_most_times"):
-            said, reached = said / (audited.found.prior or 1), found.reached / found.found.prior
-        else:
-            reached = found.reached
-        assert reached == said, (case, priors, more, limit)
-        assert found.safe == audited.safe
-        compared += 1
-    assert compared > len(CASES) / 12
-
-
-def one_of(value, groups, priors, **limit):
-    """Whether it is safe, and what is reached: by the audit and by the verifier."""
-    policy = fk.Policy([fk.Requirement(priors, values=[value], **limit)])
-    (verdict,) = fk.audit(release_of(groups), policy).verdicts
-    (again,) = verify(written(groups), policy.to_dict()["require"])
-    assert (again.safe, again.found.exact) == (verdict.safe, verdict.found.settled)
-    return verdict.safe, verdict.found.settled
-
-
-def test_at_the_limit_fractions_decide():
-    # One known, of five alike: 2 of 4, where 1/2 is reached and must not be.
-    for facts, reached in [((0, 1, 0), "1/2"), ((1, 0, 0), "2/3"), ((0, 0, 1), "4/7")]:
-        just = Fraction(reached) + Fraction(1, 10**15)
-        for limit, safe in (
-            ({"below": reached}, False),
-            ({"at_most": reached}, True),
-            ({"below": just}, True),
-        ):
-            priors = priors_of([HALF_AND_HALF], facts=fk.Facts(*facts))
-            found = one_of("a", [([0] * 5, list("aabbc"))], priors, **limit)
-            assert found == (safe, Fraction(reached))
-
-
-@pytest.mark.parametrize("facts", [(0, 1, 0), (9, 0, 0), (0, 9, 0), (0, 0, 9), (7, 70, 30)])
-def test_more_facts_than_people(facts):
-    """Also groups of one, and of one value only."""
-    for reading, bags in product(("joint", "binary"), (["a"], ["aaa"], ["abc", "b"], ["abcd"])):
-        groups = [([0] * len(bag), list(bag)) for bag in bags]
-        priors = priors_of([HALF_AND_HALF], reading, fk.Facts(*facts))
-        _, found = one_of("a", groups, priors, below="9/10")
-        assert found == truth([HALF_AND_HALF], groups, "a", facts, reading)
 
 
 def test_extreme_priors():

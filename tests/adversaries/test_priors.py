@@ -23,7 +23,6 @@ from foreknow.data.engines.renamed import Rearmed
 from foreknow.data.engines.sources import open_table
 from foreknow.report.pages.audit import verdict_sentence
 from foreknow_judge.errors import CertificateError, DataError
-from foreknow_judge.verdict import Limit
 from foreknow_judge.verdicts import verdicts as verify
 from foreknow_judge.written import Written
 
@@ -98,26 +97,6 @@ def asked(priors, times, **more):
 # ---- against enumeration -------------------------------------------------------------------
 
 
-@BOTH
-@pytest.mark.parametrize(
-    ("groups", "most", "made", "many"),
-    [
-        (6, 4, ["release"], 130),
-        (2, 6, ["release"], 25),
-        (4, 4, ["bucketized", "generalized"], 40),
-        pytest.param(8, 5, ["release", "bucketized", "generalized"], 2500, marks=pytest.mark.slow),
-    ],
-)
-def test_disclosures_by_enumeration(reading, groups, most, made, many):
-    @examples(many)
-    @given(SEEDS, st.sampled_from(made))
-    def check(seed, made):
-        scene = random_scene(Random(seed), n_groups=groups, most=most)
-        check_release(scene, getattr(scene, made), reading, scene.truth(reading))
-
-    check()
-
-
 @examples(120)
 @given(SEEDS)
 @BOTH
@@ -130,61 +109,6 @@ def test_groups_that_priors_forbid(reading, seed):
     for ask in ("disclosures", "disclosure", "gain"):
         with pytest.raises(DataError, match=r"no way to assign the values of group \d+ to its"):
             getattr(scene.priors(reading), ask)(scene.release)
-
-
-@examples(50, daily=5)
-@given(SEEDS, st.data())
-@BOTH
-def test_verdicts_by_enumeration(reading, seed, data):
-    """Of audit and verifier, below, at most, and at most so many times, at the very limit."""
-    scene = random_scene(Random(seed), n_groups=4)
-    release, priors, truth = scene.release, scene.priors(reading), scene.truth(reading)
-    values = sorted({x for _, _, x in scene.people})
-    about = data.draw(st.lists(st.sampled_from(values), unique=True, min_size=1), label="about")
-    exact = highest(truth.values(), about[0])
-    for limit in {exact, exact + LITTLE, HALF}:
-        if 0 < limit <= 1:
-            limits = {"below": limit}, {"at_most": limit}
-            rules = [fk.Requirement(priors, values=about[:1], **own) for own in limits]
-            verdicts = fk.audit(release, fk.Policy(rules)).verdicts
-            assert [verdict.safe for verdict in verdicts] == [exact < limit, exact <= limit]
-    ratios = {cell: ratio for cell, ratio in scene.ratios(truth).items() if cell[3] in about}
-    top = max(ratios.values())
-    for value, found in priors.gains(release).items():
-        if value in about:
-            most = max(ratio for cell, ratio in ratios.items() if cell[3] == value)
-            assert found.exact / found.prior == most
-            assert 0 <= Fraction(found.probability) - found.exact < Fraction(1, 10**12)
-    for times in {top, top - LITTLE, top * 2, Fraction(1)}:
-        if times < 1:
-            continue
-        policy = asked(priors, times, values=about)
-        (verdict,) = fk.audit(release, policy).verdicts
-        assert verdict.safe == (top <= times)
-        assert bool(policy.failures(release)) == (top > times)
-        prior = verdict.disclosure.prior
-        assert verdict.disclosure.exact / prior == top
-        assert verdict.limit == min(1, times * prior)
-        assert prior == verdict.disclosure.witness.prior
-        assert all(d.exact / d.prior <= top for d in verdict.others)
-        (finding,) = verify(scene.written("bucketized"), policy.to_dict()["require"])
-        assert finding.safe == verdict.safe
-        assert finding.required == Limit(times, inclusive=True, relative=True)
-        if finding.limit < 1:  # of several as far from their limits, either may be named
-            assert finding.reached * times / finding.limit == top
-
-
-@examples(25, daily=5)
-@given(SEEDS, st.integers(7, 14))
-@BOTH
-def test_larger_groups_are_verified(reading, seed, most):
-    scene = random_scene(Random(seed), n_groups=3, most=most)
-    priors = scene.priors(reading)
-    found = priors.gain(scene.release)
-    for times in (found.exact, found.exact - LITTLE):
-        rules = asked(priors, max(times, 1)).to_dict()["require"]
-        (finding,) = verify(scene.written("generalized"), rules)
-        assert finding.safe == (found.exact <= max(times, 1))
 
 
 # ---- examples worked by hand ---------------------------------------------------------------

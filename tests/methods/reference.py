@@ -12,10 +12,6 @@ from fractions import Fraction
 from itertools import combinations, groupby, product
 from typing import Any
 
-# How near to a threshold a search may refuse what is safe where people may have several values,
-# as a share of the odds.
-CLOSE = Fraction(1, 10**9)
-
 
 def breach(groups, value, point, semantics="single"):
     """Breach probability as a fraction, by Theorem 2 of "Privacy Skyline", mended; "at most"."""

@@ -124,27 +124,6 @@ def least(before, here, at):
     return min(times(before[i, j], here[k - i, m - j]) for i in range(k + 1) for j in range(m + 1))
 
 
-def congregated(groups, value, amounts, semantics="single"):
-    """Highest probability when all known people are in one group and all relatives in one group.
-
-    Every choice of the three groups of the target, of the known and of the relatives is tried.
-
-    >>> congregated([(4, {"Flu": 2, "Cancer": 1, "AIDS": 1})], "AIDS", (1, 1, 0))
-    Fraction(1, 1)
-    """
-    l, k, m = amounts  # noqa: E741
-    ratios = [math.inf]
-    for target, known, family in product(range(len(groups)), repeat=3):
-        # Known people in a third group say nothing about the target or the relatives.
-        k_target = k if known == target else 0
-        k_family = k if known == family else 0
-        if family == target:
-            k_family += 1  # the target, who for these odds does not have the value
-        t = t_of(groups[target], value, l, k_target, semantics)
-        ratios.append(times(t, v_of(groups[family], value, m, k_family, semantics)))
-    return probability(min(ratios))
-
-
 def probability(ratio):
     """Turn odds against into a probability."""
     return Fraction(0) if ratio == math.inf else 1 / (1 + ratio)
