@@ -3,19 +3,15 @@
 from collections import Counter
 from fractions import Fraction
 from itertools import chain, combinations, permutations, product
-from math import comb
 
 import pytest
 from tests.oracle.many_worlds import (
     brings,
-    deals,
     implies,
     lacks,
     members,
     posterior,
     small_releases,
-    worlds,
-    worlds_about,
     worst_cases,
 )
 
@@ -83,66 +79,6 @@ def test_fast_worst_case_is_plain(groups, semantics):
         assert list(found) == list(product(range(3), repeat=3))
         for point, chance in found.items():
             assert chance == plain_worst(groups, value, point, semantics), (value, point)
-
-
-@BOTH
-@pytest.mark.parametrize("groups", RELEASES, ids=str)
-def test_worlds_deal_every_occurrence(groups, semantics):
-    """Under `set` each world arises from all orders of each value's occurrences, equally often."""
-    found, plain = worlds(groups, semantics), plain_worlds(groups, semantics)
-    assert set(found) == set(plain)
-    orders = Fraction(sum(plain.values()), sum(found.values()))
-    assert all(plain[world] == ways * orders for world, ways in found.items())
-    assert semantics == "set" or orders == 1
-
-
-@BOTH
-def test_unasked_values_can_be_dropped(semantics):
-    groups = [(3, "aabbcc"), (2, "ab")]
-    everything, enough = worlds(groups, semantics), worlds_about(groups, semantics, 1, "a")
-    assert len(enough) < len(everything) / 4
-    assert sum(enough.values()) == sum(everything.values())
-    for knowledge in [
-        [],
-        [brings(1, "b", "a")],
-        [brings(1, "c", "a"), implies(3, 1, "a"), implies(0, 1, "a")],
-        [lacks(0, "a"), lacks(4, "a"), lacks(1, "b")],
-    ]:
-        assert posterior(enough, knowledge, 1, "a") == posterior(everything, knowledge, 1, "a")
-
-
-def test_dealings_are_counted():
-    assert len(deals(5, 2, "set")) == comb(5, 2)
-    assert set(deals(5, 2, "set").values()) == {1}
-    assert sum(deals(5, 3, "multiset").values()) == 5**3
-    assert deals(3, 4, "set") == {}
-    assert deals(2, 0, "set") == deals(2, 0, "multiset") == {frozenset(): 1}
-
-
-def test_two_occurrences_have_four_dealings():
-    assert worlds([(2, "ss")], "multiset") == {
-        (frozenset("s"), frozenset()): 1,
-        (frozenset(), frozenset("s")): 1,
-        (frozenset("s"), frozenset("s")): 2,
-    }
-    assert posterior(worlds([(2, "ss")], "multiset"), [], 0, "s") == Fraction(3, 4)
-    assert posterior(worlds([(2, "ss")], "set"), [], 0, "s") == 1
-
-
-@BOTH
-def test_values_and_groups_are_independent(semantics):
-    """Proposition 2: no fact about one value, or one group, says anything about another."""
-    dealt = worlds([(3, "aab"), (2, "ab")], semantics)
-    alone = {"set": Fraction(2, 3), "multiset": Fraction(5, 9)}[semantics]
-    about_b = [[lacks(0, "b")], [lacks(1, "b"), lacks(2, "b")], [lambda world: "b" in world[0]]]
-    for knowledge in [[], *about_b, [lacks(3, "a")]]:
-        assert posterior(dealt, knowledge, 0, "a") == alone
-    assert posterior(dealt, [lacks(1, "a")], 0, "a") > alone
-
-
-@BOTH
-def test_impossible_knowledge_has_no_posterior(semantics):
-    assert posterior(worlds([(2, "a")], semantics), [lacks(0, "a"), lacks(1, "a")], 0, "a") is None
 
 
 def test_numbers_known_by_hand():
