@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import NIGHTLY
+from tests.examples import NIGHTLY, examples
 from tests.oracle.rules import agreeing, posterior
 from tests.oracle.rules import worlds_of_statement as worlds
 from tests.statements.scenes import (
@@ -59,6 +59,29 @@ def test_what_is_printed_is_read(names, chance):
     assert parse(str(made)) == parse(text(said).replace("\n", "\\n")) == made
     assert hash(parse(str(made))) == hash(made)
     assert parse(f"{quoted(names[0])} = {quoted(names[1])}") == Has(*names[:2])
+
+
+ODD = ["and", "NOT", "or", "->", "<->", "in", "same(", ",", "(", ")", "=", "!=", "#", "Tom", "a->b"]
+ODD += ["'", '"', "\\", "\n", "\u00a0", "\x00", ";", "\ud800", "==", "not in", "x)"]
+
+
+@examples(3000, daily=150)
+@given(st.randoms(use_true_random=False))
+def test_odd_texts_have_one_meaning(chance):
+    """With words left out, doubled or put in: printed as they are read, or refused."""
+    words = text(random_statement(chance, ["Tom", "a b", "x"], ["Flu", "in", "#"], 2)).split(" ")
+    for _ in range(chance.randint(0, 2)):
+        at = chance.randrange(len(words) + 1)
+        words[at : at + chance.randint(0, 1)] = chance.choices(
+            [*ODD, *words], k=chance.randint(0, 1)
+        )
+    said = " ".join(words)
+    try:
+        made = parse(said)
+    except StatementError:
+        return
+    assert parse(str(made)) == made == parse(f"({said}\n)")
+    assert parse(f"not ({said}\n)") == Not(made)
 
 
 @pytest.mark.parametrize(
