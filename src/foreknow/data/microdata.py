@@ -296,7 +296,7 @@ class Microdata:
 
     @property
     def counted_by(self) -> list[str]:
-        """The columns by which rows are equal: all that are published or say what cannot be."""
+        """The columns by which equal rows are counted: published ones, and those of rules."""
         schema = self.schema
         columns = (*schema.quasi_identifiers, *schema.sensitives, *schema.other, *schema.conditions)
         return list(dict.fromkeys(columns))

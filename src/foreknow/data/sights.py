@@ -226,33 +226,38 @@ class Register:
     """People of several releases: what a table says of them now, and who is shown first by which.
 
     A `Sight` takes it in place of a `Microdata`. Nothing is known of who is not in the table.
+
+    Parameters
+    ----------
+    parts : sequence of (Microdata, int64 array)
+        For each release a table, and the row in it of each of its people; -1 if they have none.
+    cohort : str
+        The column that tells which release shows a person.
     """
 
     def __init__(self, parts: Sequence[tuple[Microdata, IntArray]], cohort: str) -> None:
-        """Make it from each release's table and its people's rows in it; -1 for absent people."""
         self._parts, self._cohort = parts, cohort
         first, _ = parts[0]
         self.name = first.name
         self.schema = replace(first.schema, other=[*first.schema.other, cohort])
-        self.times = np.concatenate(
-            [
-                np.ones(len(places), np.int64) if microdata.times is None else microdata.times
-                for microdata, places in parts
-            ]
-        )
+        counted_times = []
+        for microdata, rows in parts:
+            once = np.ones(len(rows), np.int64)
+            counted_times.append(once if microdata.times is None else microdata.times)
+        self.times = np.concatenate(counted_times)
 
     def column(self, name: str) -> tuple[NDArray[Any], list[str | None]]:
         """The code of everybody in a column, and what each code prints as."""
         if name == self._cohort:
-            sizes = [len(places) for _, places in self._parts]
+            sizes = [len(rows) for _, rows in self._parts]
             return np.repeat(np.arange(len(sizes)), sizes), [str(i + 1) for i in range(len(sizes))]
         place: dict[str | None, int] = {}
         codes_of_parts = []
-        for microdata, places in self._parts:
+        for microdata, rows in self._parts:
             codes, values = microdata.column(name)
             new_codes = [place.setdefault(text, len(place)) for text in printed(values)]
-            absent = place.setdefault(None, len(place)) if (places < 0).any() else -1
-            codes_of_parts.append(np.where(places < 0, absent, np.array(new_codes)[codes[places]]))
+            absent = place.setdefault(None, len(place)) if (rows < 0).any() else -1
+            codes_of_parts.append(np.where(rows < 0, absent, np.array(new_codes)[codes[rows]]))
         return np.concatenate(codes_of_parts), [*place]
 
 

@@ -250,7 +250,11 @@ def _framed(table: pa.Table, library: str) -> Any:
 
 
 class _Labels:
-    """A column of texts: the number of each row's text, and what the texts mean."""
+    """A column of labels such as "20 to 29": its distinct texts, and what each of them means.
+
+    `codes` has the position of each row's text in `texts`, `extents` the meaning of each text.
+    `hints` go to `Extents`: what is known of the column beforehand.
+    """
 
     def __init__(self, column: pa.Array, **hints: Any) -> None:
         codes, values = codes_of(pa.chunked_array([column]))

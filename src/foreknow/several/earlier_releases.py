@@ -10,6 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, compress
 from pathlib import Path
 from typing import Any
 
@@ -135,15 +136,19 @@ def _with_other_values(
     """
     counts = release.seen(column, []).counts
     place = {label: group for group, label in enumerate(counts.groups or ())}
-    bags = [{str(v): times for v, times in counts.bag(g).items()} for g in range(counts.n_groups)]
-    now = Counter(
-        (group, value_of[name]) for name, group in groups.items() if value_of.get(name) is not None
-    )
+    now: Counter[tuple[int, str]] = Counter()
+    for name, group in groups.items():
+        value = value_of.get(name)
+        if value is not None:
+            now[group, value] += 1
+    people_before: Counter[tuple[int | None, str]] = Counter()
+    for bag_number in range(counts.n_groups):
+        for before, times in counts.bag(bag_number).items():
+            people_before[bag_number, str(before)] += times
     changed = 0
     for (group, value), people in now.items():
-        bag_number = place.get(release.counts.group_label(group))
-        bag = {} if bag_number is None else bags[bag_number]  # where nobody had any value
-        changed += max(0, people - bag.get(str(value), 0))
+        group_before = place.get(release.counts.group_label(group))  # None: nobody had any value
+        changed += max(0, people - people_before[group_before, value])
     return changed
 
 
@@ -238,22 +243,16 @@ class Earlier:
         paths = paths_of(folders)
         owned_releases = [OwnRelease.open(path, must_be_beside=True) for path in paths]
         # The earliest first: a release that names others was published after them.
-        owned = tuple(
-            sorted(
-                owned_releases,
-                key=lambda owned_release: len(owned_release.published.certificate.after),
-            )
-        )
+        owned = sorted(owned_releases, key=lambda opened: len(opened.published.certificate.after))
         paths = [owned_release.published.folder for owned_release in owned]
-        columns = [owned_release.column_of_people() for owned_release in owned]
-        for path, column in zip(paths, columns, strict=True):
-            if column != columns[0]:
-                raise SchemaError(
-                    f"{str(paths[0])!r} names people by {columns[0]!r}, and {str(path)!r} by "
-                    f"{column!r}: who is in both cannot be found"
-                )
+        column = owned[0].column_of_people()
         digests = {digest_of(path / CERTIFICATE) for path in paths}
         for path, owned_release in zip(paths, owned, strict=True):
+            if (other_column := owned_release.column_of_people()) != column:
+                raise SchemaError(
+                    f"{str(paths[0])!r} names people by {column!r}, and {str(path)!r} by "
+                    f"{other_column!r}: who is in both cannot be found"
+                )
             for before in owned_release.published.certificate.after:
                 if before["certificate"] not in digests:
                     raise InputError(
@@ -261,33 +260,37 @@ class Earlier:
                         f"begins {before['certificate'][:12]}: name that, too (after, --after)"
                     )
         names = names_apart([path.resolve().name for path in paths], NEW)
-        parts = [
-            Part(name, owned_release.release, owned_release.people, owned_release)
-            for owned_release, name in zip(owned, names, strict=True)
-        ]
-        refuse_twice(names, [members.names for members in known_again(parts)], columns[0])
-        groups = tuple(
-            dict(
-                zip(
-                    map(str, owned_release.people.names),
-                    owned_release.people.groups.tolist(),
-                    strict=True,
-                )
-            )
-            for owned_release in owned
-        )
-        return cls(tuple(names), owned, columns[0], groups)
+        parts, groups = [], []
+        for name, owned_release in zip(names, owned, strict=True):
+            people = owned_release.people
+            parts.append(Part(name, owned_release.release, people, owned_release))
+            groups.append(dict(zip(map(str, people.names), people.groups.tolist(), strict=True)))
+        refuse_twice(names, [members.names for members in known_again(parts)], column)
+        return cls(tuple(names), tuple(owned), column, tuple(groups))
+
+    @property
+    def releases(self) -> list[Release]:
+        """The earlier releases, the first published first."""
+        return [owned_release.release for owned_release in self.owned]
+
+    @property
+    def certificates(self) -> list[Certificate]:
+        """The certificate of each."""
+        return [owned_release.published.certificate for owned_release in self.owned]
+
+    @property
+    def folders(self) -> list[Path]:
+        """The published folder of each."""
+        return [owned_release.published.folder for owned_release in self.owned]
 
     @property
     def said(self) -> tuple[dict[str, Any], ...]:
         """The entries of a certificate for the earlier releases."""
-        return tuple(
-            {
-                "certificate": digest_of(owned_release.published.folder / CERTIFICATE),
-                "people": owned_release.published.certificate.people,
-            }
-            for owned_release in self.owned
-        )
+        entries = []
+        for folder, certificate in zip(self.folders, self.certificates, strict=True):
+            digest = digest_of(folder / CERTIFICATE)
+            entries.append({"certificate": digest, "people": certificate.people})
+        return tuple(entries)
 
     @property
     def note(self) -> str:
@@ -307,8 +310,8 @@ class Earlier:
     def newcomers(self, microdata: Microdata, policy: Policy) -> tuple[Microdata, CohortChanges]:
         """The people of a table who are in no earlier release, and how the others changed."""
         schema = microdata.schema
-        for name, owned_release in zip(self.names, self.owned, strict=True):
-            _refuse_other_columns(name, owned_release.published.certificate, policy)
+        for name, certificate in zip(self.names, self.certificates, strict=True):
+            _refuse_other_columns(name, certificate, policy)
         if schema.unit == "row" and schema.person is None:
             raise SchemaError(
                 'after: with unit = "row" a person may have several cases, and nothing says whose '
@@ -331,11 +334,11 @@ class Earlier:
                 f"{self.column!r}, so it is not known whether they were published before"
             )
         names = [str(name) for name in column.to_pylist()]
-        names_by_release = [names_of_release.called(names) for names_of_release in self.owned]
+        names_by_release = [owned_release.called(names) for owned_release in self.owned]
         fresh = np.ones(len(names), dtype=bool)
-        for names_of_release, groups in zip(names_by_release, self.groups, strict=True):
-            fresh &= [name not in groups for name in names_of_release]
-        new = {name for name, is_new in zip(names, fresh.tolist(), strict=True) if is_new}
+        for names_there, groups in zip(names_by_release, self.groups, strict=True):
+            fresh &= [name not in groups for name in names_there]
+        new = {*compress(names, fresh)}
         refuse_two_spellings(sorted(new), repr(self.column))
         for groups in self.groups:
             refuse_alike(sorted(new), groups, repr(self.column))
@@ -345,12 +348,10 @@ class Earlier:
         if isinstance(schema.shared, Shared):
             beside = _living_beside(schema.shared, microdata, fresh, self.tables(policy))
             n_beside, fresh = int(beside.sum()), fresh & ~beside
-            new = {name for name, is_new in zip(names, fresh.tolist(), strict=True) if is_new}
+            new = {*compress(names, fresh)}
         self._refuse_unnamed(schema, new)
         changed = self._changed(microdata, names_by_release)
-        similar_names = alike_but_for_marks(
-            [[name for names_of_release in self.groups for name in names_of_release], new]
-        )
+        similar_names = alike_but_for_marks([[*chain(*self.groups)], new])
         since = CohortChanges(
             self.names,
             self.column,
@@ -371,26 +372,21 @@ class Earlier:
         """Refuse an unnamed release beside the earlier ones that shows new people, or may."""
         digests = [entry["certificate"] for entry in self.said]
         name_of = dict(zip(digests, self.names, strict=True))
-        folders = {owned_release.published.folder.resolve().parent for owned_release in self.owned}
-        for path in (place for folder in sorted(folders) for place in sorted(folder.iterdir())):
+        parents = {folder.resolve().parent for folder in self.folders}
+        for path in chain(*(sorted(parent.iterdir()) for parent in sorted(parents))):
             try:
                 certificate = Certificate.load(path / CERTIFICATE, kinds=registered_kinds())
                 digest = digest_of(path / CERTIFICATE)
             except (InputError, OSError):  # what cannot be read is not ours
                 continue
-            before = [
-                name_of[earlier["certificate"]]
-                for earlier in certificate.after
-                if earlier["certificate"] in name_of
-            ]
+            earlier_digests = [entry["certificate"] for entry in certificate.after]
+            before = [name_of[earlier] for earlier in earlier_digests if earlier in name_of]
             if digest in name_of or not (before or _of_same_columns(certificate, schema)):
                 continue
             try:
                 owned_release = OwnRelease.open(path)
-                names, same = (
-                    {*map(str, owned_release.people.names)},
-                    owned_release.column_of_people() == self.column,
-                )
+                names = {*map(str, owned_release.people.names)}
+                same = owned_release.column_of_people() == self.column
                 n_shown = sum(name in names for name in owned_release.called([*new])) if same else 0
             except (InputError, OSError) as error:
                 raise _not_known(path, before) from error
@@ -414,9 +410,7 @@ class Earlier:
         placed: Placed,
     ) -> Sight:
         """All releases, seen by an adversary who knows the present columns of everybody."""
-        place = places_in(
-            joint, [*(owned_release.release for owned_release in self.owned), release], names
-        )
+        place = places_in(joint, [*self.releases, release], names)
         column = fetch(everybody.source, [self.column]).column(self.column).to_pylist()
         texts = [str(column[row]) for row in everybody.kept.tolist()]
         parts, groups = [], []
@@ -498,22 +492,23 @@ class Earlier:
                     "it holds, or publish no more"
                 )
         names = [*self.names, name]
-        joint = united([*(owned_release.release for owned_release in self.owned), release], names)
+        releases = [*self.releases, release]
+        joint = united(releases, names)
         if problem:  # a stricter policy: what all releases together hold is said, line by line
             raise (
                 NoSafeRelease(problem) if policy.owned else no_safe_release(problem, policy, joint)
             )
-        people = [owned_release.published.certificate.people for owned_release in self.owned]
-        dates = zip(
-            self.names, (owned_release.written for owned_release in self.owned), strict=True
-        )
+        written = {}
+        for earlier_name, owned_release in zip(self.names, self.owned, strict=True):
+            if owned_release.written:
+                written[earlier_name] = owned_release.written
+        people = [certificate.people for certificate in self.certificates]
         joint = joint.described(
             releases=tuple(zip(names, [*people, release.counts.n_people], strict=True)),
-            written={name: day for name, day in dates if day},
+            written=written,
         )
         sight = None
         if tables:
-            releases = [*(own.release for own in self.owned), release]
             of_people.append(placed.of_people(release.counts))
             places = places_in(joint, releases, names)
             of_all = [of_group[groups] for of_group, groups in zip(places, of_people, strict=True)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, compress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -163,52 +163,47 @@ def together(releases: Sequence[Any], *, person: str | None = None) -> Release:
     if not isinstance(releases, Sequence) or isinstance(releases, str) or len(releases) < 2:
         raise InputError("together takes a list of at least two releases")
     parts = [_part(source, person) for source in releases]
-    called_so = names_apart([part.name for part in parts])
-    parts = [
-        part._replace(name=part_name) for part, part_name in zip(parts, called_so, strict=True)
-    ]
+    names = tuple(names_apart([part.name for part in parts]))
+    parts = [part._replace(name=name) for part, name in zip(parts, names, strict=True)]
     parts = [_of_tally(part, parts) if part.release.tallied else part for part in parts]
-    names = tuple(part.name for part in parts)
-    for part_name in parts:
-        part_name.release.refuse_partly_left_out(
+    for part in parts:
+        part.release.refuse_partly_left_out(
             "several releases are counted by all of these columns together: write a value, such as "
             "'unknown', where one is missing"
         )
     people = known_again(parts)
-    for place, part in enumerate(people):
-        for earlier_members in people[:place]:
-            refuse_alike(map(str, part.names), map(str, earlier_members.names), "their names")
+    for earlier, later in combinations(people, 2):
+        refuse_alike(map(str, later.names), map(str, earlier.names), "their names")
     memberships = _memberships(people)
-    inside = [int((part_name != ABSENT).sum()) for part_name in memberships]
-    source = [part.release for part in parts]
-    if sum(inside) == len(memberships[0]):  # nobody is in two
-        joint = united(source, names)
+    n_members = [int((groups != ABSENT).sum()) for groups in memberships]
+    joined_releases = [part.release for part in parts]
+    if sum(n_members) == len(memberships[0]):  # nobody is in two
+        joint = united(joined_releases, names)
     else:
         cells = CrossedGroups.of(memberships)
         _refuse_uncounted(parts)
         joint = _as_cells(parts, cells) if cells.settled.all() else _crossing(parts, cells)
     owned = {part.name: part.owned.written for part in parts if part.owned is not None}
     return joint.described(
-        schema=_schema_of(source),
-        names_alike=alike_but_for_marks([[*map(str, part_name.names)] for part_name in people]),
-        releases=tuple(zip(names, inside, strict=True)),
+        schema=_schema_of(joined_releases),
+        names_alike=alike_but_for_marks([[*map(str, members.names)] for members in people]),
+        releases=tuple(zip(names, n_members, strict=True)),
         written={name: day for name, day in owned.items() if day},
     )
 
 
 def _schema_of(releases: Sequence[Release]) -> Schema | None:
     """The schema that says of all of them who is counted; refused where they differ in that."""
-    schemas = [schema.schema for schema in releases]
+    schemas = [release.schema for release in releases]
     of_cases = any(schema is not None and schema.counts_people for schema in schemas)
     for key in OF_PEOPLE:
         if key == "person" and not of_cases:
             continue  # each row is a person, whatever names them
-        first, *other_schemas = (getattr(schema or _PLAIN, key) for schema in schemas)
-        if any(schema != first for schema in other_schemas):
+        first, *others = (getattr(schema or _PLAIN, key) for schema in schemas)
+        if any(setting != first for setting in others):
             raise UnsupportedError(
-                f"{' and '.join(schema.name for schema in releases)} differ in who is counted "
-                f"({key}), "
-                "and cannot be judged together"
+                f"{' and '.join(release.name for release in releases)} differ in who is counted "
+                f"({key}), and cannot be judged together"
             )
     return next(filter(None, schemas), None)
 
@@ -218,19 +213,12 @@ def _part(source: Any, person: str | None) -> Part:
     match source:
         case Release():
             nobody = Members(Labels([]), np.zeros(0, dtype=np.int64))
-            members_of_release = nobody if source.tallied else _printed(source.members)
-            return Part(source.name, source, members_of_release)
+            return Part(source.name, source, nobody if source.tallied else _printed(source.members))
         case str() | Path():
-            owned_release, name = (
-                OwnRelease.open(source, must_be_beside=True),
-                Path(source).resolve().name,
-            )
-            members = (
-                owned_release.people
-                if person is None
-                else _printed(owned_release.named(person).members)
-            )
-            return Part(name, owned_release.release, members, owned_release)
+            name = Path(source).resolve().name
+            owned = OwnRelease.open(source, must_be_beside=True)
+            members = owned.people if person is None else _printed(owned.named(person).members)
+            return Part(name, owned.release, members, owned)
     raise InputError(
         "a list is of several releases, folders that publish wrote or a Release each, not "
         f"{type(source).__name__}; a table is a path or a frame"
@@ -258,11 +246,7 @@ def _of_tally(part: Part, parts: Sequence[Part]) -> Part:
             of_group.append(cells.get(counted_by, ABSENT))
         groups = np.array(of_group, dtype=np.int64)[other_part.members.groups]
         inside = groups != ABSENT
-        names = [
-            name
-            for name, is_inside in zip(other_part.members.names, inside, strict=True)
-            if is_inside
-        ]
+        names = compress(other_part.members.names, inside)
         return part._replace(members=Members(Labels(names), groups[inside]))
     raise InputError(
         f"{part.name}: it is not known whom a table of counts counts, unless it is counted by "
@@ -283,20 +267,12 @@ def refuse_twice(names: Sequence[str], people: Sequence[Sequence[Any]], column: 
     """Refuse somebody who is in two releases, however their name is written."""
     release_of: dict[str, str] = {}
     for name, names_of_release in zip(names, people, strict=True):
-        other_release = next(
-            (
-                release_of[person_name]
-                for person_name in names_of_release
-                if person_name in release_of
-            ),
-            None,
-        )
-        if other_release is not None:
-            raise InputError(
-                f"somebody is in {other_release!r} and in {name!r}: a person is to be published "
-                "once; see "
-                "fk.together for what both tell"
-            )
+        for person_name in names_of_release:
+            if person_name in release_of:
+                raise InputError(
+                    f"somebody is in {release_of[person_name]!r} and in {name!r}: a person is to "
+                    "be published once; see fk.together for what both tell"
+                )
         refuse_alike(names_of_release, release_of, repr(column))
         release_of |= dict.fromkeys(names_of_release, name)
 
@@ -308,8 +284,7 @@ def known_again(parts: Sequence[Part]) -> list[Members]:
         if not (_is_after(first, second) or _is_after(second, first)):
             raise InputError(
                 f"people of {first.name} and of {second.name} were forgotten, by two keys, so it "
-                "is "
-                "not known whether some are in both; neither was published after the other"
+                "is not known whether some are in both; neither was published after the other"
             )
     members = []
     for part in parts:
@@ -333,8 +308,8 @@ def _memberships(members: Sequence[Members]) -> list[IntArray]:
     """The group of each person in each release."""
     codes, n_people = codes_of_names([[*release_members.names] for release_members in members])
     memberships = [np.full(n_people, ABSENT, dtype=np.int64) for _ in members]
-    for of_release, release_members, places in zip(memberships, members, codes, strict=True):
-        of_release[places] = release_members.groups
+    for group_of_person, release_members, places in zip(memberships, members, codes, strict=True):
+        group_of_person[places] = release_members.groups
     return memberships
 
 
@@ -376,11 +351,7 @@ def _as_cells(parts: Sequence[Part], cells: CrossedGroups) -> Release:
     groups = _labels(parts, cells, names)
     values = [bags.values[code] for code in bags.codes.tolist()]
     columns = [first.sensitive, *beside_columns]
-    value_columns = (
-        [list(column_values) for column_values in zip(*values, strict=True)]
-        if beside_columns
-        else [values]
-    )
+    value_columns = [*map(list, zip(*values, strict=True))] if beside_columns else [values]
     table = joined(
         groups, of_cell, dict(zip(columns, value_columns, strict=True)), **{COUNT: bags.counts}
     )
@@ -404,27 +375,28 @@ def _beside(release: Release, columns: Sequence[str]) -> GroupCounts:
     counts = release.counts
     if not columns:
         return counts
-    counts_beside, keys = (
-        release.seen(release.sensitive, columns).counts,
-        len(release.group_columns),
-    )
+    divided = release.seen(release.sensitive, columns).counts
+    n_keys = len(release.group_columns)
     labels: Any = counts.groups
     place = {label if release.by_values else (label,): i for i, label in enumerate(labels)}
-    divided: Any = counts_beside.groups
-    of_part = np.array([place[tuple(label[:keys])] for label in divided], dtype=np.int64)
-    of_cell = np.repeat(np.arange(counts_beside.n_groups), np.diff(counts_beside.offsets))
-    beside_values = [tuple(label[keys:]) for label in divided]
-    joint = [
-        (counts_beside.values[code], *beside_values[group])
-        for group, code in zip(of_cell.tolist(), counts_beside.codes.tolist(), strict=True)
-    ]
+    # Of each group that the columns beside divide: the whole group, and what stands beside.
+    whole_groups, beside_values = [], []
+    divided_labels: Any = divided.groups
+    for label in divided_labels:
+        whole_groups.append(place[tuple(label[:n_keys])])
+        beside_values.append(tuple(label[n_keys:]))
+    of_part = np.array(whole_groups, dtype=np.int64)
+    of_cell = np.repeat(np.arange(divided.n_groups), np.diff(divided.offsets))
+    joint = []
+    for group, code in zip(of_cell.tolist(), divided.codes.tolist(), strict=True):
+        joint.append((divided.values[code], *beside_values[group]))
     values = Labels(dict.fromkeys(joint))
     return GroupCounts.from_pairs(
         of_part[of_cell],
         np.array([values.codes[value] for value in joint], dtype=np.int64),
         values=values,
         n_groups=counts.n_groups,
-        weights=counts_beside.counts,
+        weights=divided.counts,
     )
 
 

@@ -254,7 +254,11 @@ def _nearness(
     counts: FloatArray,
     thorough: bool = False,
 ) -> FloatArray:
-    """The approximate highest quotient of a posterior and its limit, by option."""
+    """How near each option comes to a limit: its highest posterior / limit, approximately.
+
+    `cells` picks the signatures and values of each option from the priors. `people` has how many
+    people of each signature an option has, `counts` how often each value occurs in it.
+    """
     chances = prior_table.priors.chances[cells]
     limits = np.where(chances > 0, prior_table.limits.floats[cells], np.inf)
     occurs = (people[:, :, None] > 0) & (counts[:, None, :] > 0)

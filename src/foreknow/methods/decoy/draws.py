@@ -71,11 +71,15 @@ class Strayed:
 
     @classmethod
     def of(cls, bags: IntArray) -> Strayed:
-        """Work out the shares of the most frequent values of each bag, added up."""
+        """Add up each bag from its most frequent value on, as shares of its people.
+
+        For the bag a, a, a, b, c: 3/5, 4/5, 1. The spread of a share p is the root of
+        p (1 - p) / (people - 1), as where a part is drawn without replacement.
+        """
         people = bags.sum(axis=1)
-        place, starts = ranks(bags)
+        place, n_before = ranks(bags)
         share = np.empty(bags.shape)
-        np.put_along_axis(share, place, (starts + bags) / people[:, None], axis=1)
+        np.put_along_axis(share, place, (n_before + bags) / people[:, None], axis=1)
         spread = np.sqrt(share * (1 - share) / np.maximum(people - 1, 1)[:, None])
         return cls(people, place, share.astype(np.float32), spread.astype(np.float32))
 
