@@ -1,5 +1,5 @@
 """Run the command line as a module: python -m foreknow.cli."""
 
-from foreknow.cli import main
+from foreknow.cli import run_and_exit
 
-main()
+run_and_exit()

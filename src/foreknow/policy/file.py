@@ -40,13 +40,13 @@ _LEARNED = "learned"
 def _tables(
     kinds: tuple[tuple[str, Any], ...],
     criterion_kinds: tuple[tuple[str, Any], ...],
+    tried: tuple[tuple[str, Any], ...],
     makers: tuple[tuple[str, Any], ...],
 ) -> type[Settings]:
     """The model of a policy file: all registered kinds, and the methods that the file sets."""
     knowledge = _settings(kinds, Kind, Adversary)
-    return policy_table(
-        Registered(knowledge, _settings(criterion_kinds, Criterion), _tried(), dict(makers))
-    )
+    criteria_settings = _settings(criterion_kinds, Criterion)
+    return policy_table(Registered(knowledge, criteria_settings, _settings(tried), dict(makers)))
 
 
 def _settings(kinds: Iterable[tuple[str, Any]], *protocols: type) -> dict[str, Any]:
@@ -59,13 +59,6 @@ def _settings(kinds: Iterable[tuple[str, Any]], *protocols: type) -> dict[str, A
     return settings
 
 
-def _tried() -> dict[str, Any]:
-    """The settings of each attack that a policy can try, where it is installed."""
-    if not is_installed("foreknow.trials"):
-        return {}
-    return {_LEARNED: load("foreknow.trials.learned:LearnedSettings")}
-
-
 def policy_settings(methods: Mapping[str, Any], required: Collection[str] = ()) -> type[Settings]:
     """The model of a policy file: all registered kinds, and tables of these methods.
 
@@ -73,7 +66,11 @@ def policy_settings(methods: Mapping[str, Any], required: Collection[str] = ()) 
     """
     kinds = _loaded(adversaries.ADVERSARIES, adversaries.OURS, required)
     criterion_kinds = _loaded(criteria.CRITERIA, criteria.OURS, required)
-    return _tables(kinds, criterion_kinds, tuple(methods.items()))
+    tried: tuple[tuple[str, Any], ...] = ()
+    if is_installed("foreknow.trials"):
+        needed = not required or _LEARNED in required
+        tried = ((_LEARNED, load("foreknow.trials.learned:Learned") if needed else None),)
+    return _tables(kinds, criterion_kinds, tried, tuple(methods.items()))
 
 
 def _loaded(
@@ -131,9 +128,8 @@ def read_tables(table: Mapping[str, Any], name: str) -> Any:
         for key, settings in publish_table.items()
         if isinstance(settings, Mapping) and key not in PublishTable.model_fields
     ]
-    required = table.get("require")
-    listed = required if isinstance(required, list) else ()
-    keys = {*chain(*(table for table in listed if isinstance(table, Mapping)))}
+    listed = [part for part in map(table.get, ("require", "try")) if isinstance(part, list)]
+    keys = {*chain(*(entry for entry in chain(*listed) if isinstance(entry, Mapping)))}
     return read(policy_settings(dict.fromkeys(methods), keys), dict(table), name)
 
 

@@ -64,7 +64,6 @@ from foreknow.report.knowledge import (
     share_text,
 )
 from foreknow.report.page import Page
-from foreknow.report.pages.lattice import chosen_sentence, lattice_line
 from foreknow.report.scope import (
     ATTACK,
     HEADING,
@@ -262,6 +261,8 @@ class AuditPage(Page[Audit]):
                 yield from self._part(title, anchor, place)
         yield Heading("What the release is still worth", "worth")
         if audit.lattice is not None:
+            from foreknow.report.pages.lattice import chosen_sentence, lattice_line
+
             lattice_words = chosen_sentence if self.published else lattice_line
             yield Sentence(lattice_words(audit.lattice, audit.policy.options.written), "note")
         yield Later(self._worth)
