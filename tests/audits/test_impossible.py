@@ -16,7 +16,8 @@ from tests.examples import NIGHTLY
 from tests.oracle.rules import worst_cases, worst_negations
 
 import foreknow as fk
-from foreknow.data.impossible import Rule, condition_of, decided, fired
+from foreknow.data.fired_rules import decided, fired
+from foreknow.data.impossible import Rule, condition_of
 from foreknow.data.possible_values import PossibleMembers
 from foreknow.data.sights import Possible
 from foreknow.errors import SchemaError

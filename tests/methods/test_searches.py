@@ -20,8 +20,8 @@ from tests.oracle import leaving
 
 import foreknow as fk
 from foreknow.data import arrays, microdata
-from foreknow.data.arrays import nearly_all_differ
 from foreknow.data.counts import GroupCounts
+from foreknow.data.keys import nearly_all_differ
 from foreknow.data.labels import Labels
 from foreknow.methods import points as points_module
 from foreknow.methods.mondrian.replay import Turn

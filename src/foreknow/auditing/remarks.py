@@ -17,7 +17,8 @@ from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.exposed import exposed_by
 from foreknow.auditing.named_values import held_by, near_values
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.column_advice import amount_marks, has_decimal_commas, separator_of
+from foreknow.data.engines.column_advice import separator_of
+from foreknow.data.engines.ways_to_read import amount_marks, has_decimal_commas
 from foreknow.data.release import Release
 from foreknow.methods.proof import AS_REQUIRED, AT_MOST, FREQUENCIES, NOT_JUDGED
 from foreknow.plugins import foreign

@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from itertools import chain
 from typing import Any, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
-from foreknow.data.arrays import BoolArray, combine
-from foreknow.data.labels import Labels, chosen, is_pattern, spelt_otherwise, text_of
-from foreknow.data.meaning import Meaning, meanings_of
+from foreknow.data.labels import text_of
 from foreknow.data.ranges import Range
 from foreknow.errors import SchemaError, did_you_mean
 from foreknow.settings import read
-from foreknow_judge.errors import DataError, InputError, UnsupportedError
+from foreknow_judge.errors import InputError, UnsupportedError
 from foreknow_judge.grammar import ImpossibleTable
-from foreknow_judge.impossible import is_opaque
 from foreknow_judge.numbers import is_code, read_number
-from foreknow_judge.text import plain_spelling
-
-# What stands for values that few people have, in labels that list values.
-OTHER = "other"
-_HOUR = re.compile("([01][0-9]|2[0-3])h")
 
 
 class OneOf(tuple[str, ...]):
@@ -42,15 +27,7 @@ class OneOf(tuple[str, ...]):
         """Its entry in a policy file."""
         return list(self)
 
-    def readings(self, label: str) -> set[bool | None]:
-        """The answers of all ways to read a label."""
-        is_open = _HOUR.fullmatch(label) and not all(map(_HOUR.fullmatch, self))
-        verdict = None if is_open else self._has(label)
-        ways = {self._met(meaning) for meaning in meanings_of(label)} or {verdict}
-        # A value may read like a label, such as "m | x".
-        return ways | {True} if label in self else ways
-
-    def _has(self, text: str) -> bool:
+    def has(self, text: str) -> bool:
         """True if a text is one of these, or the same number."""
         if text in self:
             return True
@@ -58,63 +35,11 @@ class OneOf(tuple[str, ...]):
         numbers = [read_number(value) for value in self if not is_code(value)]
         return number is not None and number in numbers
 
-    def _met(self, meaning: Meaning) -> bool | None:
-        if meaning.missing or meaning.everything:
-            return None
-        members = meaning.members
-        if not members and meaning.lower is not None and meaning.lower == meaning.upper:
-            members = (str(meaning.lower),)
-        verdicts = {self._has(member) for member in members}
-        return verdicts.pop() if len(verdicts) == 1 else None
-
-    def refuse_unfit(self, name: str, texts: Collection[str]) -> None:
-        """Refuse a condition that nobody of a table meets, or that is written otherwise there."""
-        _refuse_of_nobody(self, " or ".join(map(repr, self)), name, texts)
-        plain = {text.strip().casefold(): text for text in texts}
-        for text in self:
-            similar = plain.get(text.strip().casefold(), text)
-            if similar != text and text not in texts:
-                raise SchemaError(
-                    f"impossible: no {name!r} is {text!r}, but {similar!r} is one; write it as it "
-                    "stands in the table"
-                )
-
 
 class Between(Range):
     """A condition that somebody meets whose number or date is in a range."""
 
     of_values = False
-
-    def readings(self, label: str) -> set[bool | None]:
-        """The answers of all ways to read a label."""
-        with suppress(UnsupportedError):  # one number or date
-            return {self.holds(label)} if any(map(str.isnumeric, label)) else set()
-        # 1980 may be a year as well.
-        meanings = [
-            meaning for meaning in meanings_of(label) if not isinstance(meaning.lower, datetime)
-        ]
-        return {self._met(meaning) for meaning in meanings}
-
-    def _met(self, meaning: Meaning) -> bool | None:
-        low, high = meaning.lower, meaning.upper
-        if meaning.missing or meaning.everything or low is None or high is None:
-            return None
-        if isinstance(low, datetime) or isinstance(high, datetime):
-            return None
-        first, last = (self.holds(str(end)) for end in (low, high))
-        ends = [read_number(str(end)) for end in (self.low, self.high) if end is not None]
-        outside = all(end is not None and not low <= end <= high for end in ends)
-        return True if first and last else False if outside and not first and not last else None
-
-    def refuse_unfit(self, name: str, texts: Collection[str]) -> None:
-        """Refuse values of a table that cannot be compared with the range."""
-        for text in texts:
-            if decided(self, text) is None and not meanings_of(text):
-                raise DataError(
-                    f"column {name!r}: {text!r} cannot be compared with {self}, by which "
-                    "values are impossible; write numbers, or dates such as 2024-01-31, or leave "
-                    "it missing"
-                )
 
 
 Condition: TypeAlias = OneOf | Between
@@ -171,138 +96,3 @@ class Rule:
         """Its entry in a policy file."""
         where = {name: condition.to_dict() for name, condition in self.where.items()}
         return {"values": list(self.values), "where": where, "sensitive": self.sensitive}
-
-
-def decided(condition: Condition, label: str | None) -> bool | None:
-    """True if everyone a label may stand for meets a condition, False if nobody; else None.
-
-    A value is a label, too, that stands for those who have it.
-
-    >>> teens = condition_of({"from": 13, "to": 19})
-    >>> [decided(teens, label) for label in ("13", "13 to 15", "20 to 24", "15 to 24", "*")]
-    [True, True, False, None, None]
-    >>> [decided(condition_of(["m"]), label) for label in ("m", "f", "f | m", "other")]
-    [True, False, None, None]
-    """
-    if label is None or label.rstrip("+") == OTHER:
-        return None
-    ways = condition.readings(label)
-    return ways.pop() if len(ways) == 1 else None
-
-
-def _refuse_of_nobody(
-    condition: Condition, wording: str, name: str, texts: Collection[str]
-) -> None:
-    """Refuse a condition that nobody meets who has one of some values or labels."""
-    if all(decided(condition, text) is False for text in texts):
-        raise SchemaError(
-            f"impossible: nobody has {name!r} {wording}, but such as "
-            f"{', '.join(map(repr, sorted(texts)[:5]))}; write it as it stands in the table, "
-            "or leave the rule out"
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Fired:
-    """The class of each row, and the rules about each class."""
-
-    codes: NDArray[Any]
-    perhaps: BoolArray  # shape (classes, rules)
-    surely: BoolArray
-
-    def united(self, values_of_rules: Iterable[BoolArray]) -> Fired:
-        """The same with classes as one that cannot have the same values, by whatever rules."""
-        kinds = np.unique(np.concatenate([*values_of_rules], axis=1), axis=1)
-        cannot = [(fires[:, :, None] & kinds).any(axis=1) for fires in (self.perhaps, self.surely)]
-        _, first, merged_class = np.unique(
-            np.hstack(cannot), axis=0, return_index=True, return_inverse=True
-        )
-        return Fired(merged_class.reshape(-1)[self.codes], self.perhaps[first], self.surely[first])
-
-
-def fired(
-    rules: Sequence[Rule],
-    columns: Mapping[str, tuple[NDArray[Any], Sequence[str | None]]],
-    n_rows: int,
-    hierarchies: Mapping[str, Any] = {},
-) -> Fired:
-    """Which rules are about each row, by the codes and labels of columns.
-
-    Where a label leaves it open, or a column is not there, a rule may be about somebody; so it is
-    where labels are nodes of `hierarchies`, of which it is not known what they stand for.
-    """
-    of_rule = []
-    for rule in rules:
-        certainty = np.full(n_rows, 2, dtype=np.int8)  # 0: no, 1: perhaps, 2: surely
-        for name, condition in rule.where.items():
-            codes, labels = columns.get(name, (np.zeros(n_rows, dtype=np.int8), [None]))
-            unread = _is_unread(condition, hierarchies.get(name))
-            answers = [None if unread else decided(condition, label) for label in labels]
-            level = np.array(
-                [1 if answer is None else 2 * answer for answer in answers], dtype=np.int8
-            )
-            certainty = np.minimum(certainty, level[codes])
-        of_rule.append(certainty)
-    of_row, first = combine([*of_rule], [3] * len(of_rule))
-    levels = np.stack([certainties[first] for certainties in of_rule], axis=1)
-    return Fired(of_row, levels > 0, levels == 2)
-
-
-def _is_unread(condition: Condition, hierarchy: Any) -> bool:
-    """True if labels are nodes of a hierarchy that say nothing of a condition."""
-    return hierarchy is not None and (condition.of_values or is_opaque(hierarchy.to_dict()))
-
-
-def refuse_unfit(rules: Iterable[Rule], name: str, texts: Sequence[str | None]) -> None:
-    """Refuse values of a table with which the conditions of rules do not fit."""
-    values = dict.fromkeys(text for text in texts if text is not None)
-    for rule in rules:
-        if name in rule.where:
-            rule.where[name].refuse_unfit(name, values)
-
-
-def refuse_unmet(
-    rules: Iterable[Rule], name: str, texts: Iterable[str | None], hierarchy: Any = None
-) -> None:
-    """Refuse a reader's rule that nobody of a release meets; the judge refuses other spellings."""
-    present = {*texts}
-    values = {text for text in present if text is not None}
-    plain = set(map(plain_spelling, values))
-    for rule in rules:
-        condition = rule.where.get(name)
-        if condition is None or _is_unread(condition, hierarchy):
-            continue
-        if isinstance(condition, OneOf):
-            if plain.isdisjoint(map(plain_spelling, condition)):
-                condition.refuse_unfit(name, values)
-        elif None not in present:
-            _refuse_of_nobody(condition, f"in {condition}", name, values)
-
-
-def refuse_misspelt(name: str, values: Iterable[str], texts: Collection[str]) -> None:
-    """Refuse values that nobody has where one is the same number, or differs by case or spaces."""
-    present_texts = {*texts}
-    plain = {text.strip().casefold(): text for text in texts}
-    for text in sorted(
-        value for value in values if value not in present_texts and not is_pattern(value)
-    ):
-        similar = spelt_otherwise(text, texts) or plain.get(text.strip().casefold())
-        if similar is not None:
-            raise SchemaError(
-                f"impossible: nobody has {text!r} in {name!r}, but {similar!r}; write it as it "
-                "stands in the table"
-            )
-
-
-def about_of(rules: Sequence[Rule], values: Mapping[str, Labels]) -> dict[str, BoolArray]:
-    """Which values each rule is about, (rules, values), by sensitive column.
-
-    One that names a value otherwise than the table has it would do nothing, and is refused.
-    """
-    values_of_rules: dict[str, BoolArray] = {}
-    for name, labels in values.items():
-        texts_of_rules = [rule.values if rule.sensitive == name else () for rule in rules]
-        if any(texts_of_rules):
-            refuse_misspelt(name, {*chain(*texts_of_rules)}, [*map(str, labels)])
-            values_of_rules[name] = np.array([chosen(labels, texts) for texts in texts_of_rules])
-    return values_of_rules

@@ -28,6 +28,7 @@ class Bags:
 class JointLabels(Labels):
     """Combinations of the values of several columns, by number; each column can be counted alone.
 
+    >>> import numpy as np
     >>> rows = {"job": (np.array([0, 1]), Labels(["Cook", "Nurse"]))}
     >>> JointLabels.of(rows).columns["job"][1]
     ('Cook', 'Nurse')

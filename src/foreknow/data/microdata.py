@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from foreknow.data.arrays import IntArray, Keys, blocks, combine, nearly_all_differ
+from foreknow.data.arrays import IntArray, blocks, combine
 from foreknow.data.counts import GroupCounts, Semantics, bags_of
 from foreknow.data.engines.column_advice import described, doubts, refuse_dates, refuse_misread
 from foreknow.data.engines.columns import (
@@ -31,17 +31,19 @@ from foreknow.data.engines.columns import (
     fetch,
     narrowest,
 )
+from foreknow.data.engines.held_values import Holdings, held_beside
 from foreknow.data.engines.missing import LeftOut, settle
 from foreknow.data.engines.person_numbers import Coded, coded_values, people_of
-from foreknow.data.engines.persons import Holdings, People, held_beside
+from foreknow.data.engines.persons import People
 from foreknow.data.engines.spelled import is_untyped
 from foreknow.data.engines.table import Snapshot, Table, require
 from foreknow.data.engines.typed import read_as
 from foreknow.data.engines.units import look_beside, shared
+from foreknow.data.fired_rules import Fired, about_of, fired, refuse_unfit
 from foreknow.data.grids import Grid, ends_of, grid_of, words_of
 from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals, Ordered, Tree
-from foreknow.data.impossible import Fired, about_of, fired, refuse_unfit
 from foreknow.data.joint_labels import Bags, JointLabels
+from foreknow.data.keys import Keys, nearly_all_differ
 from foreknow.data.labels import GroupLabels, Labels, text_of
 from foreknow.data.layout import Layout
 from foreknow.data.level_limits import Level

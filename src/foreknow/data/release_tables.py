@@ -104,6 +104,7 @@ class ReleaseTables:
         Examples
         --------
         >>> import pyarrow as pa
+        >>> from foreknow.data.release import Release
         >>> rows = {"age": ["30 to 39"] * 3, "job": ["Cook", "Nurse", "Cook"]}
         >>> table = pa.table({**rows, "disease": ["Flu", "AIDS", "Flu"]})
         >>> release = Release.from_generalized(

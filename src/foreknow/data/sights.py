@@ -14,8 +14,8 @@ from foreknow.data.arrays import IntArray, combine, count_pairs
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.table import require
+from foreknow.data.fired_rules import Fired, about_of, fired, refuse_unfit, refuse_unmet
 from foreknow.data.generalization import style_of, wording_of
-from foreknow.data.impossible import Fired, about_of, fired, refuse_unfit, refuse_unmet
 from foreknow.data.labels import Labels, in_order
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.people import Signature, Signatures, printed

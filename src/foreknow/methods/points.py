@@ -9,16 +9,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.arrays import (
-    IntArray,
-    Keys,
-    blocks,
-    count_pairs,
-    nearly_all_differ,
-    starts_of,
-)
+from foreknow.data.arrays import IntArray, blocks, count_pairs, starts_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import Codes, narrowest
+from foreknow.data.keys import Keys, nearly_all_differ
 from foreknow.data.microdata import Microdata
 
 

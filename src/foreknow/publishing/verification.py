@@ -20,7 +20,7 @@ from foreknow.atomic_files import as_json, write_whole
 from foreknow.auditing.named_values import refuse_misspelt
 from foreknow.certificates import Certificate
 from foreknow.data.counts import GroupCounts
-from foreknow.data.impossible import refuse_unmet
+from foreknow.data.fired_rules import refuse_unmet
 from foreknow.data.labels import GroupLabels, Labels
 from foreknow.hints import hinted
 from foreknow.methods.proof import NOT_JUDGED

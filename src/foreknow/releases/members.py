@@ -18,7 +18,8 @@ from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import codes_of, column_digests, fetch, to_python
 from foreknow.data.engines.group_counts import group_codes
-from foreknow.data.engines.persons import Holdings, People
+from foreknow.data.engines.held_values import Holdings
+from foreknow.data.engines.persons import People
 from foreknow.data.engines.table import unshown
 from foreknow.data.engines.write import read_noted, write_changed
 from foreknow.data.labels import Labels

@@ -6,150 +6,33 @@ import datetime as dt
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
-from functools import cache, partial
-from itertools import islice
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.reading import Reading, to_add
+from foreknow.data.engines.ways_to_read import (
+    COMMA,
+    POINT,
+    amount_marks,
+    as_reading,
+    comma_ways,
+    date_formats,
+    has_decimal_commas,
+    is_date,
+)
+from foreknow.data.reading import to_add
 from foreknow_judge.errors import DataError
 
-_FORMATS = (
-    *(
-        "yyyy-mm-dd",
-        "dd.mm.yyyy",
-        "dd/mm/yyyy",
-        "mm/dd/yyyy",
-        "dd-mm-yyyy",
-        "mm-dd-yyyy",
-        "yyyy/mm/dd",
-    ),
-    *("yyyy.mm.dd", "yyyymmdd", "dd.mm.yy", "dd/mm/yy", "mm/dd/yy", "dd.mm.yyyy hh:mm"),
-    *("dd/mm/yyyy hh:mm", "mm/dd/yyyy hh:mm"),
-    *("dd-mmm-yyyy", "dd mmm yyyy", "ddmmmyyyy", "mmm dd, yyyy", "dd-mmm-yy", "ddmmmyy"),
-    "ddmmmyyyy:hh:mm:ss",
-)
-_COMMA = re.compile(r"-?\d{1,3}(\.\d{3})+(,\d+)?|-?\d+(,\d+)?", re.ASCII)
-_THOUSANDS = re.compile(r"-?[1-9]\d{0,2},\d{3}", re.ASCII)
-_POINT = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII)
 _ISO = re.compile(
     r"\d{4}-(0\d|1[0-2])-[0-3]\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?)?", re.ASCII
 )
 _CODE = re.compile(r"0\d+", re.ASCII)
 # Labels of a generalized column: ranges, sets, periods, masked codes.
 _LABEL = re.compile(r"[*|<>()\[\]+~]| to |missing|other|\d ?[-–] ?\d|^\d{3,4}s?$")
-_ENOUGH = 2000  # values, to see what all of them look like
-
-
-def date_formats(values: Sequence[Any], like: str) -> list[str]:
-    """Formats of dates that one text has, and most of the others have, too."""
-    texts = [*islice((value for value in values if isinstance(value, str)), _ENOUGH)]
-    if not re.search(r"\d", like):
-        return []
-    fitting = {}
-    for date_format in _FORMATS:
-        if _is_date(date_format, like):
-            fitting[date_format] = sum(_is_date(date_format, value) for value in texts)
-    best_count = max(fitting.values(), default=0)
-    return [
-        date_format for date_format, n in fitting.items() if n == best_count and 2 * n >= len(texts)
-    ]
-
-
-@cache
-def _reader(date_format: str) -> Any:
-    return Reading(date_format=date_format).as_date  # in whichever century
-
-
-def _is_date(date_format: str, value: str) -> bool:
-    """True if a text is a date of a format."""
-    try:
-        _reader(date_format)(value)
-    except ValueError:
-        return False
-    return True
-
-
-def has_decimal_commas(values: Sequence[Any]) -> bool:
-    """True if all texts are numbers, some with a decimal comma."""
-    texts = [value for value in values if isinstance(value, str)][:_ENOUGH]
-    return any("," in value for value in texts) and all(map(_COMMA.fullmatch, texts))
-
-
-def comma_ways(values: Sequence[Any]) -> str:
-    """How to read texts with commas: before decimals, or between thousands where they may be."""
-    decimals = to_add("decimal", ",")
-    if not has_unclear_commas(values):
-        return decimals
-    return f"{decimals}; if commas stand between thousands, {as_reading({'thousands': ','})}"
-
-
-def has_unclear_commas(values: Sequence[Any]) -> bool:
-    """True if all commas of numbers may stand between thousands, as well as before decimals."""
-    texts = [value for value in values if isinstance(value, str) and "," in value]
-    return bool(texts) and all(map(_THOUSANDS.fullmatch, texts))
-
-
-def way_out(values: Sequence[Any], kind: str, like: Any) -> str:
-    """A way out for texts that should be numbers or dates and cannot be read."""
-    if kind == "date" and isinstance(like, str) and (fitting := date_formats(values, like)):
-        return f"; {to_add('date_format', *fitting)}"
-    if kind == "number" and has_decimal_commas(values):
-        return f"; {comma_ways(values)}"
-    if kind == "number" and (marks := amount_marks(values)):
-        return f"; {as_reading(marks)}"
-    if kind == "number" and isinstance(like, str) and not re.search(r"\d", like):
-        return "; name it under missing in [schema.reading] if it stands for a missing value"
-    return ""
-
-
-# How amounts are written: what stands before decimals, and between thousands.
-_MARKS = ((".", None), (".", ","), (".", " "), (".", "'"), (",", None), (",", " "))
-_SIGN = re.compile(r"[$€£¥]|USD|EUR|GBP|CHF")
-
-
-def amount_marks(values: Sequence[Any]) -> dict[str, str]:
-    """The settings of a reading with which all texts are amounts; empty if some are not.
-
-    >>> amount_marks(["$11,310.00 ", "$950.00"])
-    {'thousands': ',', 'currency': '$'}
-    >>> amount_marks(["1,234", "950"]), amount_marks(["1.234,50 €"])
-    ({}, {'decimal': ',', 'currency': '€'})
-    """
-    texts = [value for value in values if isinstance(value, str)][:_ENOUGH]
-    signs = set(_SIGN.findall("".join(texts)))
-    if not texts or len(signs) > 1 or all(map(_POINT.fullmatch, texts)):
-        return {}
-    if not signs and has_decimal_commas(texts):
-        return {}  # nothing says what their commas are
-    telephones = len({*map(_digits, texts)}) == 1
-    for decimal, thousands in _MARKS:
-        if not signs and (thousands is None or (thousands == " " and telephones)):
-            continue
-        reading = Reading(
-            decimal=decimal if decimal == "," else None,
-            thousands=thousands,
-            currency=next(iter(signs), None),
-        )
-        if _all_amounts(reading, texts):
-            return reading.to_dict()
-    return {}
-
-
-def _all_amounts(reading: Reading, texts: Sequence[str]) -> bool:
-    as_amount = reading.as_amount
-    try:
-        return as_amount is not None and len([*map(as_amount, texts)]) > 0
-    except ValueError:
-        return False
-
-
-def _digits(text: str) -> int:
-    return sum(map(str.isdigit, text))
 
 
 # What stands between several answers of one cell, the surest first.
@@ -187,16 +70,6 @@ def separator_of(values: Sequence[Any], people: Sequence[int]) -> str:
     return ""
 
 
-def as_reading(marks: Mapping[str, str]) -> str:
-    """Say how to add to the reading of a schema.
-
-    >>> as_reading({"thousands": ",", "currency": "$"})
-    'add reading = { thousands = ",", currency = "$" } to the schema'
-    """
-    settings = ", ".join(f'{name} = "{mark}"' for name, mark in marks.items())
-    return f"add reading = {{ {settings} }} to the schema"
-
-
 def nearly_all_read(
     domain: Sequence[Any], people: Sequence[int]
 ) -> tuple[str, str | None, list[bool]] | None:
@@ -215,9 +88,9 @@ def nearly_all_read(
     often = sorted((n, text) for text, n in zip(texts, people, strict=True) if text)[-3:]
     ways: list[tuple[str, str | None, Any]] = [("dates", None, _ISO.fullmatch)]
     formats = dict.fromkeys(way for _, text in often for way in date_formats(texts, text))
-    ways += [("dates", way, partial(_is_date, way)) for way in formats]
+    ways += [("dates", way, partial(is_date, way)) for way in formats]
     if not any(text and _CODE.fullmatch(text) for text in texts):
-        ways += [("numbers", None, _COMMA.fullmatch), ("numbers", None, _POINT.fullmatch)]
+        ways += [("numbers", None, COMMA.fullmatch), ("numbers", None, POINT.fullmatch)]
     best: tuple[int, str, str | None, list[bool]] = (0, "", None, [])
     for what, way, reads in ways:
         fits, odd = list[bool](), 0

@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray, blocks
-from foreknow.data.engines.column_advice import has_decimal_commas, way_out
 from foreknow.data.engines.table import Table, is_listed, is_text, require
+from foreknow.data.engines.ways_to_read import has_decimal_commas, way_out
 from foreknow.data.labels import text_of
 from foreknow.data.reading import Reading
 from foreknow.errors import SchemaError

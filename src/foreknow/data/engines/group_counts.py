@@ -21,8 +21,9 @@ from foreknow.data.engines.columns import (
     to_python,
 )
 from foreknow.data.engines.combinations import Combinations
+from foreknow.data.engines.held_values import Holdings, PersonRows, PersonValues, read_held
 from foreknow.data.engines.missing import Shown, settle
-from foreknow.data.engines.persons import Holdings, People, PersonRows, PersonValues, read_held
+from foreknow.data.engines.persons import People
 from foreknow.data.engines.rows import PeopleRows, TallyRows, ValuesRows, changed, tallied
 from foreknow.data.engines.table import Table
 from foreknow.data.engines.tally import amounts_of, refuse_repeated_rows

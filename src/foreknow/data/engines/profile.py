@@ -11,17 +11,17 @@ import numpy as np
 import pyarrow as pa
 
 from foreknow.data.arrays import IntArray
-from foreknow.data.engines.column_advice import (
-    amount_marks,
-    date_formats,
-    described,
-    has_decimal_commas,
-    has_unclear_commas,
-)
+from foreknow.data.engines.column_advice import described
 from foreknow.data.engines.columns import Kind, codes_of, encode, plain
 from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.spelled import is_untyped
 from foreknow.data.engines.table import Table
+from foreknow.data.engines.ways_to_read import (
+    amount_marks,
+    date_formats,
+    has_decimal_commas,
+    has_unclear_commas,
+)
 from foreknow.data.reading import Reading
 from foreknow_judge.errors import DataError
 

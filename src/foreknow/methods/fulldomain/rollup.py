@@ -15,9 +15,10 @@ from typing import Any, TypeAlias, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.arrays import IntArray, Keys, combine, count_pairs
+from foreknow.data.arrays import IntArray, combine, count_pairs
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import narrowest
+from foreknow.data.keys import Keys
 from foreknow.data.labels import GroupLabels
 from foreknow.data.microdata import Microdata
 from foreknow.errors import did_you_mean

@@ -1,0 +1,150 @@
+"""Ways to read: as which dates, numbers or amounts texts can be read, by what they look like."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from itertools import islice
+from typing import Any
+
+from foreknow.data.reading import Reading, to_add
+
+_FORMATS = (
+    *(
+        "yyyy-mm-dd",
+        "dd.mm.yyyy",
+        "dd/mm/yyyy",
+        "mm/dd/yyyy",
+        "dd-mm-yyyy",
+        "mm-dd-yyyy",
+        "yyyy/mm/dd",
+    ),
+    *("yyyy.mm.dd", "yyyymmdd", "dd.mm.yy", "dd/mm/yy", "mm/dd/yy", "dd.mm.yyyy hh:mm"),
+    *("dd/mm/yyyy hh:mm", "mm/dd/yyyy hh:mm"),
+    *("dd-mmm-yyyy", "dd mmm yyyy", "ddmmmyyyy", "mmm dd, yyyy", "dd-mmm-yy", "ddmmmyy"),
+    "ddmmmyyyy:hh:mm:ss",
+)
+COMMA = re.compile(r"-?\d{1,3}(\.\d{3})+(,\d+)?|-?\d+(,\d+)?", re.ASCII)
+_THOUSANDS = re.compile(r"-?[1-9]\d{0,2},\d{3}", re.ASCII)
+POINT = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII)
+ENOUGH = 2000  # values, to see what all of them look like
+
+
+def date_formats(values: Sequence[Any], like: str) -> list[str]:
+    """Formats of dates that one text has, and most of the others have, too."""
+    texts = [*islice((value for value in values if isinstance(value, str)), ENOUGH)]
+    if not re.search(r"\d", like):
+        return []
+    fitting = {}
+    for date_format in _FORMATS:
+        if is_date(date_format, like):
+            fitting[date_format] = sum(is_date(date_format, value) for value in texts)
+    best_count = max(fitting.values(), default=0)
+    return [
+        date_format for date_format, n in fitting.items() if n == best_count and 2 * n >= len(texts)
+    ]
+
+
+@cache
+def _reader(date_format: str) -> Any:
+    return Reading(date_format=date_format).as_date  # in whichever century
+
+
+def is_date(date_format: str, value: str) -> bool:
+    """True if a text is a date of a format."""
+    try:
+        _reader(date_format)(value)
+    except ValueError:
+        return False
+    return True
+
+
+def has_decimal_commas(values: Sequence[Any]) -> bool:
+    """True if all texts are numbers, some with a decimal comma."""
+    texts = [value for value in values if isinstance(value, str)][:ENOUGH]
+    return any("," in value for value in texts) and all(map(COMMA.fullmatch, texts))
+
+
+def comma_ways(values: Sequence[Any]) -> str:
+    """How to read texts with commas: before decimals, or between thousands where they may be."""
+    decimals = to_add("decimal", ",")
+    if not has_unclear_commas(values):
+        return decimals
+    return f"{decimals}; if commas stand between thousands, {as_reading({'thousands': ','})}"
+
+
+def has_unclear_commas(values: Sequence[Any]) -> bool:
+    """True if all commas of numbers may stand between thousands, as well as before decimals."""
+    texts = [value for value in values if isinstance(value, str) and "," in value]
+    return bool(texts) and all(map(_THOUSANDS.fullmatch, texts))
+
+
+def way_out(values: Sequence[Any], kind: str, like: Any) -> str:
+    """A way out for texts that should be numbers or dates and cannot be read."""
+    if kind == "date" and isinstance(like, str) and (fitting := date_formats(values, like)):
+        return f"; {to_add('date_format', *fitting)}"
+    if kind == "number" and has_decimal_commas(values):
+        return f"; {comma_ways(values)}"
+    if kind == "number" and (marks := amount_marks(values)):
+        return f"; {as_reading(marks)}"
+    if kind == "number" and isinstance(like, str) and not re.search(r"\d", like):
+        return "; name it under missing in [schema.reading] if it stands for a missing value"
+    return ""
+
+
+# How amounts are written: what stands before decimals, and between thousands.
+_MARKS = ((".", None), (".", ","), (".", " "), (".", "'"), (",", None), (",", " "))
+
+
+_SIGN = re.compile(r"[$€£¥]|USD|EUR|GBP|CHF")
+
+
+def amount_marks(values: Sequence[Any]) -> dict[str, str]:
+    """The settings of a reading with which all texts are amounts; empty if some are not.
+
+    >>> amount_marks(["$11,310.00 ", "$950.00"])
+    {'thousands': ',', 'currency': '$'}
+    >>> amount_marks(["1,234", "950"]), amount_marks(["1.234,50 €"])
+    ({}, {'decimal': ',', 'currency': '€'})
+    """
+    texts = [value for value in values if isinstance(value, str)][:ENOUGH]
+    signs = set(_SIGN.findall("".join(texts)))
+    if not texts or len(signs) > 1 or all(map(POINT.fullmatch, texts)):
+        return {}
+    if not signs and has_decimal_commas(texts):
+        return {}  # nothing says what their commas are
+    telephones = len({*map(_digits, texts)}) == 1
+    for decimal, thousands in _MARKS:
+        if not signs and (thousands is None or (thousands == " " and telephones)):
+            continue
+        reading = Reading(
+            decimal=decimal if decimal == "," else None,
+            thousands=thousands,
+            currency=next(iter(signs), None),
+        )
+        if _all_amounts(reading, texts):
+            return reading.to_dict()
+    return {}
+
+
+def _all_amounts(reading: Reading, texts: Sequence[str]) -> bool:
+    as_amount = reading.as_amount
+    try:
+        return as_amount is not None and len([*map(as_amount, texts)]) > 0
+    except ValueError:
+        return False
+
+
+def _digits(text: str) -> int:
+    return sum(map(str.isdigit, text))
+
+
+def as_reading(marks: Mapping[str, str]) -> str:
+    """Say how to add to the reading of a schema.
+
+    >>> as_reading({"thousands": ",", "currency": "$"})
+    'add reading = { thousands = ",", currency = "$" } to the schema'
+    """
+    settings = ", ".join(f'{name} = "{mark}"' for name, mark in marks.items())
+    return f"add reading = {{ {settings} }} to the schema"

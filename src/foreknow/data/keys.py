@@ -1,0 +1,129 @@
+"""Keys: rows of several columns of codes as one whole number each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.data.arrays import (
+    BLOCK,
+    DENSE_LIMIT,
+    IntArray,
+    blocks,
+    combine,
+    sorted_with_rows,
+    starts_of,
+)
+
+# Numbers times the one are as if drawn at random; one in 64 is below the other.
+_MIXED, _SAMPLED = np.uint64(0x9E3779B97F4A7C15), np.uint64(1 << 58)
+
+
+def nearly_all_differ(columns: Sequence[NDArray[Any]]) -> bool:
+    """True if more than nine in ten rows differ, by all rows of some combinations; not of few.
+
+    >>> nearly_all_differ([np.arange(10**6) // 10]), nearly_all_differ([np.arange(10**6)])
+    (False, True)
+    """
+    n_rows, parts = len(columns[0]), []
+    if n_rows <= BLOCK:
+        return False
+    for block in blocks(n_rows):
+        mixed = np.zeros(len(columns[0][block]), dtype=np.uint64)
+        for codes in columns:
+            mixed += codes[block].astype(np.uint64)
+            mixed *= _MIXED
+        parts.append(mixed[mixed < _SAMPLED])
+    sampled = np.concatenate(parts)
+    return len(np.unique(sampled)) > 0.9 * len(sampled)
+
+
+class Keys:
+    """Rows of several columns of codes as one whole number each, in lexicographic order.
+
+    There is `room` for so many codes of a column that is put `beside` them.
+
+    >>> keys = Keys([np.array([1, 0, 1]), np.array([2, 0, 2])], [2, 3])
+    >>> found, times = keys.counted()
+    >>> [each.tolist() for each in (*keys.codes(found), times)]
+    [[0, 1], [0, 2], [1, 2]]
+    >>> keys.spread(np.array([7, 8])).tolist()
+    [8, 7, 8]
+    """
+
+    def __init__(
+        self, columns: Sequence[NDArray[Any]], sizes: Sequence[int], room: int = 1
+    ) -> None:
+        self._given = columns
+        self._first: IntArray | None = None
+        if prod(sizes) * room >= 2**62:
+            joint, self._first = combine(list(columns), list(sizes))
+            columns, sizes = [joint], [len(self._first)]
+        self._columns, self._sizes = list(columns), list(sizes)
+        self._found: NDArray[Any] | None = None  # what was counted, if that is in a table
+        self._place: NDArray[Any] | None = None  # of each row, among what was counted, if not
+
+    def beside(self, column: NDArray[Any], size: int) -> Keys:
+        """The same with one more column, which is the last."""
+        return Keys([*self._columns, column], [*self._sizes, size])
+
+    def of(self, rows: slice | None = None) -> NDArray[Any]:
+        """The numbers of some rows."""
+        columns = [column if rows is None else column[rows] for column in self._columns]
+        keys = np.empty(len(columns[0]), np.int32 if prod(self._sizes) < 2**31 else np.int64)
+        for block in blocks(len(keys)):
+            block_keys: NDArray[Any] = keys[block]
+            block_keys[:] = columns[0][block]
+            for codes, size in zip(columns[1:], self._sizes[1:], strict=True):
+                np.multiply(block_keys, size, out=block_keys)
+                np.add(block_keys, codes[block], out=block_keys, casting="unsafe")
+        return keys
+
+    def counted(self, weights: NDArray[Any] | None = None) -> tuple[NDArray[Any], IntArray]:
+        """The distinct numbers in order, and how often each occurs; in memory of one per row."""
+        n_rows, span = len(self._columns[0]), prod(self._sizes)
+        if span <= max(n_rows // 2, DENSE_LIMIT):
+            table = np.zeros(span, dtype=np.int64)
+            for block in blocks(n_rows, max(BLOCK, span)):
+                block_weights = None if weights is None else weights[block]
+                counts = np.bincount(self.of(block), block_weights, minlength=span)
+                table += counts.astype(np.int64, copy=False)
+            self._found = np.flatnonzero(table)
+            return self._found, table[self._found]
+        keys, rows = sorted_with_rows(self.of(), copy=False)
+        starts = starts_of(keys)
+        self._place = np.empty(n_rows, dtype=rows.dtype)
+        self._place[rows] = np.repeat(np.arange(len(starts)), np.diff(starts, append=n_rows))
+        if weights is None:
+            return keys[starts], np.diff(starts, append=n_rows)
+        times: IntArray = np.add.reduceat(weights[rows], starts) if n_rows else weights
+        return keys[starts], times
+
+    def codes(self, keys: NDArray[Any]) -> list[NDArray[Any]]:
+        """The columns of some numbers."""
+        if self._first is not None:
+            return [column[self._first[keys]] for column in self._given]
+        columns = [np.empty(len(keys), dtype=column.dtype) for column in self._columns]
+        for block in blocks(len(keys)):
+            remaining = keys[block]
+            for column, size in zip(reversed(columns), reversed(self._sizes), strict=True):
+                quotients = remaining // size
+                np.subtract(remaining, quotients * size, out=column[block], casting="unsafe")
+                remaining = quotients
+        return columns
+
+    def spread(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Give each row what belongs to its number, of the distinct ones as they were counted."""
+        if self._place is not None:
+            placed: NDArray[Any] = values[self._place]
+            return placed
+        table: NDArray[Any] = np.empty(prod(self._sizes), dtype=values.dtype)
+        table[self._found] = values
+        result = np.empty(len(self._columns[0]), dtype=values.dtype)
+        for block in blocks(len(result)):
+            result[block] = table[self.of(block)]
+        return result
