@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 from typing import Any, TypeAlias
 
@@ -78,6 +78,15 @@ def _tally(keys: NDArray[Any], weights: NDArray[Any] | None) -> tuple[IntArray, 
     if weights is None:
         return keys[starts], np.diff(starts, append=len(keys))
     return keys[starts], np.add.reduceat(weights, starts).astype(np.int64, copy=False)
+
+
+def joined(parts: Iterable[Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:
+    """Append arrays place by place: the first ones of all parts, the second ones, and so on.
+
+    >>> joined([(np.array([1]), np.array([5])), (np.array([2]), np.array([6]))])
+    [array([1, 2]), array([5, 6])]
+    """
+    return [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
 
 
 def row_sums(amounts: IntArray, offsets: IntArray) -> IntArray:

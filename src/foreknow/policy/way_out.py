@@ -98,10 +98,8 @@ def _block(failing: Sequence[str], ways: Sequence[Way]) -> list[str]:
         lines += [f"  {way.line:<{width}}  # {way.because}" for way in table_ways]
     if len(changed - {"publish"}) > 1:
         lines.append(f"Each of the {len(changed - {'publish'})} requirements needs one.")
-    stuck = (
-        [] if "publish" in changed else [visible(name) for name in failing if name not in changed]
-    )
-    if stuck:
+    stuck = [visible(name) for name in failing if name not in changed]
+    if stuck and "publish" not in changed:
         lines.append(
             f"For {', '.join(stuck)} no single line is enough: change several at once, publish "
             "more people, or leave the column out of the release"
@@ -126,10 +124,10 @@ def _changes(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Re
 def _failing(requirement: Requirement, everyone: HasCounts) -> list[list[Disclosure]]:
     """For each point of a requirement, the disclosures that do not keep the limit."""
     disclosures = requirement.count(everyone).disclosures()
-    return [
-        [disclosure for disclosure in of_point if not disclosure.keeps(point.limit)]
-        for point, of_point in zip(requirement.points, disclosures, strict=True)
-    ]
+    failing = []
+    for point, of_point in zip(requirement.points, disclosures, strict=True):
+        failing.append([reached for reached in of_point if not reached.keeps(point.limit)])
+    return failing
 
 
 def _limits(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
@@ -217,21 +215,20 @@ def skyline_within(
     >>> skyline_within([2, 3], lambda point: sum(point) < 4)
     [(0, 3), (1, 2), (2, 1)]
     """
+    points: list[tuple[int, ...]] = []
     if prod(amount + 1 for amount in largest) <= _TRIED:
-        points = [
-            point for point in product(*(range(amount + 1) for amount in largest)) if holds(point)
-        ]
+        box = product(*(range(amount + 1) for amount in largest))
+        points += filter(holds, box)
     else:
-        points = [
-            (*largest[:place], less, *largest[place + 1 :])
-            for place in range(len(largest))
-            if (less := _most_that_holds(largest, place, holds)) is not None
-        ]
-    return [
-        point
-        for point in points
-        if not any(larger != point and all(map(ge, larger, point)) for larger in points)
-    ]
+        for place in range(len(largest)):
+            less = _most_that_holds(largest, place, holds)
+            if less is not None:
+                points.append((*largest[:place], less, *largest[place + 1 :]))
+
+    def is_below_another(point: tuple[int, ...]) -> bool:
+        return any(larger != point and all(map(ge, larger, point)) for larger in points)
+
+    return [point for point in points if not is_below_another(point)]
 
 
 def _most_that_holds(
@@ -291,15 +288,16 @@ def _unknown(policy: Policy, requirement: Requirement, everyone: HasCounts) -> I
     labels = counts_of(everyone).values
     # These divide the one group, since the adversary knows them of everybody.
     known_columns = requirement.sight(labels.layout).known if labels.columns else ()
-    all_but_one = [[name for name in known_columns if name != column] for column in known_columns]
+    choices = [[column] for column in known_columns]
+    if len(known_columns) > 1:
+        choices.append([*known_columns])
     helped = False
-    for columns in [*all_but_one, *([[]] if len(known_columns) > 1 else [])]:
-        changed = requirement.by(columns)
-        if (helped and not columns) or not _holds(changed, everyone):
+    for unknown in choices:
+        changed = requirement.by([name for name in known_columns if name not in unknown])
+        if (helped and len(unknown) > 1) or not _holds(changed, everyone):
             continue
         helped = True
-        out = [name for name in known_columns if name not in columns]
-        because = f"if nobody knows {' or '.join(map(visible, out))} of anybody"
+        because = f"if nobody knows {' or '.join(map(visible, unknown))} of anybody"
         with suppress(InputError):
             requirements = [
                 changed if required is requirement else required for required in policy.requirements
@@ -307,10 +305,11 @@ def _unknown(policy: Policy, requirement: Requirement, everyone: HasCounts) -> I
             replace(policy, requirements=requirements)
             yield Way(requirement.name, line_of(requirement, changed), because)
         with suppress(InputError):
-            options = replace(policy.options, unlinked=[*policy.options.unlinked, *out])
+            options = replace(policy.options, unlinked=[*policy.options.unlinked, *unknown])
             replace(policy, options=options)
             line = f"unlinked = {toml_value(list(options.unlinked))}"
-            yield Way("publish", line, f"{' and '.join(map(visible, out))} shuffled in each group")
+            because = f"{' and '.join(map(visible, unknown))} shuffled in each group"
+            yield Way("publish", line, because)
 
 
 def _holds(requirement: Requirement, everyone: HasCounts) -> bool:

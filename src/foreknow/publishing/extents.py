@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from itertools import chain
+from itertools import chain, compress
 from typing import Any, Literal, TypeAlias
 
 from foreknow.data.meaning import MISSING, Meaning, Rows, Values, meanings_of
@@ -167,8 +167,8 @@ class Extents:
                 # A period ends where the next one begins, a moment right after itself.
                 period = not end % _UNITS[1]
                 periods[text] = start, end if period else end - _INSTANT, period
-        moments = [end for start, end, _ in periods.values() for end in (start, end)]
-        self.step = next(unit for unit in _UNITS if not any(end % unit for end in moments))
+        moments = [*chain(*((start, end) for start, end, _ in periods.values()))]
+        self.step = next(unit for unit in _UNITS if not any(moment % unit for moment in moments))
         extents = {}
         for text, meaning in meanings.items():
             if text not in periods:
@@ -199,12 +199,10 @@ class Extents:
             if values is not None:
                 with suppress(DataError):  # it can be read in two ways
                     inside = values.covered_by(text)
-                    members = [
-                        label for label, is_in in zip(all_texts, inside, strict=True) if is_in
-                    ]
-                    texts_inside = tuple(label for label in members if label is not None)
+                    members = [*compress(all_texts, inside)]
                     if members and not any(way.everything for way in ways):
-                        return Extent(members=texts_inside, missing=None in members)
+                        present = tuple(member for member in members if member is not None)
+                        return Extent(members=present, missing=None in members)
             if any(way.everything for way in ways) and text not in all_texts:
                 return Extent(everything=True)
             if values is not None or above:

@@ -65,21 +65,19 @@ def generalized(
     Up to `max_rows` rows are drawn at once.
     """
     one_of, rank = _ranks(columns)
-    of_rank = pa.array(one_of)
-    labels_by_column = {
-        column.attribute.name: pa.array(column.labels, pa.string()).take(of_rank)
-        for column in columns
-    }
-    by_rank = {name: _encoded(labels) for name, labels in labels_by_column.items()}
+    labels_by_column, by_rank = {}, {}
+    for column in columns:
+        labels_of_ranks = pa.array(column.labels, pa.string()).take(pa.array(one_of))
+        labels_by_column[column.attribute.name] = labels_of_ranks
+        by_rank[column.attribute.name] = _encoded(labels_of_ranks)
     if microdata.schema.semantics == "single":
         columns_of_people, cells = _others(microdata), None
         if not columns_of_people and not unlinked and COUNT not in microdata.schema.sensitives:
             of_cell, values = _tally(microdata, rank[groups], len(one_of), microdata.sensitives)
-            times, ranks = values.pop(COUNT).to_numpy(), pa.array(of_cell)
-            labels = {name: column.take(ranks) for name, column in by_rank.items()}
-            cells = pa.table({**labels, **values}), times
-        for column in microdata.sensitives:
-            columns_of_people[column.name] = column.codes, _texts(column.domain)
+            times = values.pop(COUNT).to_numpy()
+            cells = pa.table({**_taken(by_rank, of_cell), **values}), times
+        for sensitive in microdata.sensitives:
+            columns_of_people[sensitive.name] = sensitive.codes, _texts(sensitive.domain)
         runs_ = _runs(
             microdata, rank[groups], labels_by_column, columns_of_people, random, unlinked, max_rows
         )
@@ -97,10 +95,14 @@ def generalized(
     }
     for part, columns_of in _parts(microdata, unlinked):
         of_cell, tally = _tally(microdata, rank[groups], len(one_of), columns_of)
-        ranks = pa.array(of_cell)
-        published = {name: labels.take(ranks) for name, labels in by_rank.items()}
-        tables[part] = pa.table({**published, **tally})
+        tables[part] = pa.table({**_taken(by_rank, of_cell), **tally})
     return tables
+
+
+def _taken(columns: Mapping[str, pa.Array], rows: IntArray) -> dict[str, pa.Array]:
+    """Some rows of some columns."""
+    places = pa.array(rows)
+    return {name: column.take(places) for name, column in columns.items()}
 
 
 def _headers(names: Iterable[str], unlinked: Sequence[str]) -> dict[str, str]:
@@ -177,7 +179,11 @@ def _runs(
 
 
 def runs(people: IntArray, max_rows: int | None = None) -> Iterator[tuple[int, int, int | None]]:
-    """Runs of groups of so many people, of up to a million; of a larger one, so many of them."""
+    """Divide groups of so many people into runs of up to `max_rows` people, or a million.
+
+    A run is (start, stop, None): all people of some groups. A larger group is in several runs, with
+    how many of its people are in each in place of None.
+    """
     max_rows = min(max_rows or _PART, _PART)
     ends = np.cumsum(people)
     start = done = 0
@@ -236,7 +242,9 @@ def refuse_borrowed_priors(
             labels.append(column.labels)
             exact &= _are_exact(column.attribute, groups, column.labels)
         positions = [table.attributes.index(name) for name in names]
-        signatures = {tuple(signature[i] for i in positions) for signature in table.chances}
+        signatures = set()
+        for known_signature in table.chances:
+            signatures.add(tuple(known_signature[position] for position in positions))
         for g in np.flatnonzero(~exact).tolist():
             signature = tuple(texts[g] for texts in labels)
             if signature in signatures:
@@ -333,10 +341,12 @@ def _tally(
         people, codes_by_column = groups, {column.name: column.codes[first] for column in columns}
     offsets, codes, counts = count_pairs(people, values, n_groups, len(first), microdata.times)
     of_cell = np.repeat(np.arange(n_groups), np.diff(offsets))
-    value_columns = {
-        c.name: _texts(c.domain).take(pa.array(codes_by_column[c.name][codes])) for c in columns
-    }
-    return of_cell, {**value_columns, COUNT: pa.array(counts)}
+    tally: dict[str, Any] = {}
+    for column in columns:
+        codes_of_cells = codes_by_column[column.name][codes]
+        tally[column.name] = _texts(column.domain).take(pa.array(codes_of_cells))
+    tally[COUNT] = pa.array(counts)
+    return of_cell, tally
 
 
 def _encoded(values: pa.Array) -> pa.Array:

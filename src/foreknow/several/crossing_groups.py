@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.arrays import IntArray, combine, count_pairs, ranges
+from foreknow.data.arrays import IntArray, combine, count_pairs, joined, ranges
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label, Labels
 from foreknow_judge.errors import DataError
@@ -135,12 +135,8 @@ class CrossedGroups:
                     raise self._contradiction(names)
         if not self._agrees(bags):
             raise self._contradiction(names)
-        of_entry, codes, counts = (
-            np.concatenate([release_counts[i] for release_counts in settled_bags])
-            if settled_bags
-            else self.first[:0]
-            for i in range(3)
-        )
+        nothing = self.first[:0]
+        of_entry, codes, counts = joined([(nothing, nothing, nothing), *settled_bags])
         offsets, codes, counts = count_pairs(of_entry, codes, len(self.groups), n_values, counts)
         how = releases[0].semantics
         return GroupCounts.counted(self.sizes, offsets, codes, counts, values=values, semantics=how)
@@ -216,9 +212,7 @@ class _Bags:
                 (cells[step[is_positive]], codes[is_positive], counts[is_positive])
             )
         self.remaining[:] = remaining[:-1]
-        of_cell, codes, counts = (
-            np.concatenate([part[i] for part in settled_parts]) for i in range(3)
-        )
+        of_cell, codes, counts = joined(settled_parts)
         return of_cell, codes, counts
 
     def _places(self, groups: IntArray, codes: IntArray) -> IntArray:

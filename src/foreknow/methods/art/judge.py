@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from fractions import Fraction
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -137,27 +139,42 @@ def _exactly_safe(
 ) -> bool:
     """Decide in fractions; what is out of reach is refused."""
     signatures, bag = cases.people_of(case), cases.bag_of(case)
-    if on_top is not None and any(prior_table.amounts[1:]):
-        table: Any = [
-            [on_top.bound([value], case, place) for value, _ in bag]
-            for place in range(len(signatures))
-        ]
-    else:
-        try:
-            table = exact_group(cases, case, prior_table.priors, prior_table.reading)
-        except UnsupportedError:
-            return False
-        if on_top is not None and not any(cell is None for row in table for cell in row):
-            counts = [count for _, count in bag]
-            table = [
-                [on_top.conditioned(row, [column], counts) for column in range(len(bag))]
-                for row in table
-            ]
-    return all(
-        cell is not None and prior_table.asked.holds(signature, value, cell)
-        for (signature, _), row in zip(signatures, table, strict=True)
-        for (value, _), cell in zip(bag, row, strict=True)
-    )
+    try:
+        table = _exact_posteriors(cases, case, prior_table, on_top)
+    except UnsupportedError:
+        return False
+    for (signature, _), row in zip(signatures, table, strict=True):
+        for (value, _), posterior in zip(bag, row, strict=True):
+            if posterior is None or not prior_table.asked.holds(signature, value, posterior):
+                return False
+    return True
+
+
+def _exact_posteriors(
+    cases: SignatureGroups, case: int, prior_table: Known, on_top: FactsOnTop | None
+) -> Sequence[Sequence[Fraction | None]]:
+    """The posterior of each value of a group by signature; None in a group that is impossible.
+
+    With facts on top, what they raise it to: exactly for values ruled out, else a bound.
+    """
+    bag = cases.bag_of(case)
+    if on_top is None:
+        return exact_group(cases, case, prior_table.priors, prior_table.reading)
+
+    def bounds(place: int) -> list[Fraction | None]:
+        return [on_top.bound([value], case, place) for value, _ in bag]
+
+    if any(prior_table.amounts[1:]):
+        return [bounds(place) for place in range(len(cases.people_of(case)))]
+    by_priors: Any = exact_group(cases, case, prior_table.priors, prior_table.reading)
+    if None in chain(*by_priors):
+        return list(by_priors)
+    counts = [count for _, count in bag]
+
+    def conditioned(row: Sequence[Fraction]) -> list[Fraction | None]:
+        return [on_top.conditioned(row, [column], counts) for column in range(len(bag))]
+
+    return [*map(conditioned, by_priors)]
 
 
 def guess_of_one(problem: ArtProblem, table: IntArray) -> float:

@@ -175,12 +175,16 @@ class LimitTable:
     @classmethod
     def of_shares(cls, rows: Sequence[Sequence[Share]]) -> LimitTable:
         """Build from pairs (limit, whether it is strict); limits above 1 are none."""
-        capped = [[min(share, NO_LIMIT, key=tightness) for share in row] for row in rows]
-        num = np.array([[limit.numerator for limit, _ in row] for row in capped], dtype=object)
-        den = np.array([[limit.denominator for limit, _ in row] for row in capped], dtype=object)
+        shape = len(rows), len(rows[0]) if rows else 0
+        num, den = np.empty(shape, dtype=object), np.empty(shape, dtype=object)
+        strict = np.empty(shape, dtype=bool)
+        for place, row in enumerate(rows):
+            for column, share in enumerate(row):
+                limit, strict[place, column] = min(share, NO_LIMIT, key=tightness)
+                num[place, column], den[place, column] = limit.numerator, limit.denominator
         if max(num.max(initial=0), den.max(initial=0)) <= _WHOLE:
             num, den = num.astype(np.int64), den.astype(np.int64)
-        return cls(num, den, np.array([[strict for _, strict in row] for row in capped]))
+        return cls(num, den, strict)
 
     @classmethod
     def same(cls, shape: tuple[int, ...], limit: Fraction, strict: bool = False) -> LimitTable:

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.arrays import IntArray, count_pairs, row_sums
+from foreknow.data.arrays import IntArray, count_pairs, joined, row_sums
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Labels
 from foreknow.data.microdata import Attribute
@@ -128,8 +128,7 @@ class _Cells:
         self.low, self.high = values[offsets[:-1]], values[offsets[1:] - 1]
 
 
-@dataclass(frozen=True, eq=False)
-class _Candidates:
+class _Candidates(NamedTuple):
     """Candidate cuts of many groups; arrays of one shape."""
 
     group: IntArray
@@ -147,10 +146,7 @@ class _Candidates:
 
 def _best(several: list[_Candidates], n_groups: int, n_candidates: int) -> Cuts:
     """The first candidates of every group, of several kinds."""
-    candidates = _Candidates(
-        *(np.concatenate([getattr(part, key) for part in several]) for key in ("group", "rank")),
-        *(np.concatenate([getattr(part, key) for part in several]) for key in ("gain", "cut_code")),
-    )
+    candidates = _Candidates(*joined(several))
     chosen, rank = candidates.first(n_candidates)
     gains = np.full((n_groups, n_candidates), -np.inf)
     cut_codes = np.zeros((n_groups, n_candidates), dtype=np.int64)

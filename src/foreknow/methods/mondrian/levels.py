@@ -98,11 +98,10 @@ class Rows:
     def joined(cls, parts: Sequence[Self]) -> Self:
         """Some after others."""
         codes = zip(*(part.codes for part in parts), strict=True)
-        columns: dict[str, Any] = {
-            name: np.concatenate([getattr(part, name) for part in parts])
-            for name in vars(parts[0])
-            if name != "codes"
-        }
+        columns: dict[str, Any] = {}
+        for name in vars(parts[0]):
+            if name != "codes":
+                columns[name] = np.concatenate([getattr(part, name) for part in parts])
         return cls(codes=[np.concatenate(column) for column in codes], **columns)
 
 
@@ -438,9 +437,8 @@ class Ranking(NamedTuple):
     @classmethod
     def of(cls, candidates: list[Cuts]) -> Ranking:
         """Rank the candidates of each attribute; among equal gains, the first attribute's."""
-        gain, cut_codes = (
-            np.hstack([getattr(cuts, key) for cuts in candidates]) for key in ("gain", "cut_code")
-        )
+        gain = np.hstack([cuts.gain for cuts in candidates])
+        cut_codes = np.hstack([cuts.cut_code for cuts in candidates])
         widths = [cuts.gain.shape[1] for cuts in candidates]
         attribute = np.repeat(np.arange(len(candidates), dtype=np.int16), widths)
         order = np.argsort(-gain, axis=1, kind="stable")

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.arrays import IntArray
+from foreknow.data.arrays import IntArray, joined
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Labels
 from foreknow.data.microdata import Microdata
@@ -106,11 +107,9 @@ class Replay:
         refused_cuts = level.across(points.spread(np.arange(len(points))))
         if sum(len(part[0]) for part in refused_cuts) > _MOST:
             return None
-        none = np.empty(0, dtype=np.int64)
-        people, children, owner = (
-            np.concatenate([none, *(part[i] for part in refused_cuts)]) for i in range(3)
-        )
-        cuts = [cut for part in refused_cuts for cut in part[3]]
+        nobody = np.empty(0, dtype=np.int64)
+        people, children, owner = joined([(nobody, nobody, nobody), *(p[:3] for p in refused_cuts)])
+        cuts = [*chain(*(part[3] for part in refused_cuts))]
         groups, codes = points.spread(level.final), microdata.sensitive_codes
         return cls(groups, people, children, owner, cuts, first, last, microdata.values, codes)
 
