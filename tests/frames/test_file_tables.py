@@ -712,6 +712,18 @@ def test_objects_of_two_zones():
     assert found == dt.datetime(2020, 1, 2, tzinfo=found.tzinfo)
 
 
+def test_hours_that_come_twice():
+    """A clock that is put back shows two hours that Python takes for one."""
+    hours = pd.Series(pd.to_datetime(["2024-10-27 00:00", "2024-10-27 01:00"] * 2, utc=True))
+    frame = pd.DataFrame({"x": hours.dt.tz_convert("Europe/Berlin"), "d": list("abba")})
+    asked = fk.Schema(quasi_identifiers=["d"], sensitive="x")
+    policy = fk.Policy(fk.Requirement(fk.Facts(), below=1), asked)
+    with pytest.raises(fk.InputError, match=r"02:00:00.*twice; give times in UTC, by .dt.tz_conv"):
+        fk.audit(frame, policy)
+    frame["x"] = frame["x"].dt.tz_convert("UTC")
+    assert fk.audit(frame, policy).verdicts[0].reached == Fraction(1, 2)
+
+
 def test_floats_from_codes_are_doubted(tmp_path):
     frame = pd.DataFrame({"x": [12345.0, None, 60601.0], "d": ["a", "b", "a"]})
     frame.to_csv(tmp_path / "people.csv", index=False)

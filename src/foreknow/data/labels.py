@@ -42,7 +42,16 @@ class Labels(tuple[Label, ...]):
             ) from None
         if len(new_labels.codes) != len(new_labels):
             twice = [label for label, n in Counter(new_labels).items() if n > 1]
-            raise DataError(f"the value label {twice[0]!r} is given twice")
+            label, way_out = twice[0], ""
+            if isinstance(label, datetime):  # equal to Python, whatever its offset from UTC
+                label, way_out = (
+                    str(label),
+                    (
+                        ": a clock that is put back shows it twice; give times in UTC, by "
+                        '.dt.tz_convert("UTC") in pandas and .dt.convert_time_zone("UTC") in Polars'
+                    ),
+                )
+            raise DataError(f"the value label {label!r} is given twice{way_out}")
         return new_labels
 
     @cached_property

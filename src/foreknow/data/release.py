@@ -579,7 +579,8 @@ class Release(ReleaseTables, Plain):
         if known_columns:
             raise UnsupportedError(
                 f"{self.name}: it is known who is in which group, and not who has which "
-                f"{' and '.join(known_columns)}; leave them out: knowing = []"
+                f"{' and '.join(known_columns)}; leave them out: "
+                '--knowing "" (knowing=[])'
             )
         return sight.naming(self._owner)
 

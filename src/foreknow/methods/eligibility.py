@@ -100,8 +100,9 @@ def settled_l(
     requirements = [requirement for requirement in policy.requirements if requirement.by_counts]
     if not requirements:
         raise PolicyError(
-            f"{name}: l is missing, and cannot be chosen from requirements about priors, since it "
-            f"would tell who has what; give it, such as {method.key} = {{ l = 4 }}"
+            f"{name}: l is missing, and cannot be chosen from requirements about priors, known "
+            "columns or households, since it would tell who has what; give it, such as "
+            f"{method.key} = {{ l = 4 }}"
         )
     max_l = int(sizes.sum()) // int(sizes.max())
     if max_l < 2:
