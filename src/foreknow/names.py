@@ -324,7 +324,7 @@ class CallableModule(ModuleType):
     """A folder that is an attribute of `foreknow`, where others look for a function."""
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        """Call that function; where there is none, say what to type."""
+        """Call the public function of this name; if there is none, the error says what to type."""
         package, _, name = self.__name__.rpartition(".")
         return vars(sys.modules[package])["__getattr__"](name)(*args, **keywords)
 

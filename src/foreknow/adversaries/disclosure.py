@@ -157,7 +157,7 @@ def worst(disclosures: Iterable[Disclosure]) -> Disclosure:
 
 
 def _gain(disclosure: Disclosure) -> float:
-    """How many times its prior a chance is; 0 without a prior."""
+    """The probability divided by its prior; 0 without a prior."""
     if disclosure.prior is None:
         return 0.0
     return disclosure.probability / float(disclosure.prior)

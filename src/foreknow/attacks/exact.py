@@ -29,7 +29,7 @@ _TRIED = 30
 
 
 class NoWorldError(Exception):
-    """The release is possible in none of so many worlds; of all, where none are said."""
+    """The release is possible in none of the worlds that were drawn, or in none at all."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -103,7 +103,7 @@ class Interrupts:
             self._shown(what)
 
     def _note_later(self) -> None:
-        """Interrupt once more, when what cannot fail has probably ended."""
+        """Interrupt again in a moment, when code that loses interrupts has probably ended."""
         main = _thread.get_ident()
 
         def interrupt() -> None:
@@ -133,7 +133,7 @@ def _deaf(frame: FrameType | None) -> bool:
 
 
 def _ignore() -> None:
-    """All is written and said: let the interpreter end in peace."""
+    """Ignore Ctrl-C from now on: everything is written, and the interpreter is about to end."""
     with suppress(ValueError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 

@@ -335,7 +335,7 @@ class KAnonymity(GroupSize):
 
 @dataclass(frozen=True, repr=False)
 class Anybody(GroupSize):
-    """Somebody in each group, as in every one: what a search asks where nothing is left to ask.
+    """A criterion that every group holds, for a search that has nothing else to ask.
 
     It counts nobody, so it looks at no persons where rows are their cases, either.
     """
@@ -349,7 +349,7 @@ class Anybody(GroupSize):
 
 
 def _combinations(columns: Sequence[str], n_columns: int) -> Lists:
-    """All lists of so many columns, in their order."""
+    """All lists of `n_columns` of some columns."""
     if n_columns > len(columns):
         raise InputError(
             f"KAnonymity: of = {n_columns} is of more columns than the {len(columns)} by which "

@@ -36,7 +36,7 @@ _HIDDEN, _OF = 3, 4
 
 
 def grid_of(values: Sequence[Any], people: IntArray) -> Grid | None:
-    """The finest readable grid that hides some ascending values, of so many people each.
+    """The finest readable grid that hides ascending values; `people` have each.
 
     Three in four values then lie in cells with another value, and with 5 people or more. None for
     at most 20 values of 5 people or more each: they are written as they are. Where no grid hides

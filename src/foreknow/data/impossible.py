@@ -54,7 +54,7 @@ def condition_of(setting: Any) -> Condition:
 
 @dataclass(frozen=True)
 class Rule:
-    """Values that nobody can have who has all of some others, such as a sex, or an age."""
+    """Values that people cannot have if they meet the conditions of `where`, such as a sex."""
 
     values: tuple[str, ...]
     where: Mapping[str, Condition]

@@ -162,7 +162,7 @@ def _meanings(text: str) -> Iterator[Meaning]:
 
 
 def _masked(text: str, masked_away: int) -> Iterator[Meaning]:
-    """Values of the same length that begin alike, but for so many characters."""
+    """The values that a masked text stands for: of its length, and with the same beginning."""
     if 0 < masked_away < len(text):
         yield Meaning(start=text[:-masked_away], length=len(text))
 

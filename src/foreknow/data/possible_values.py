@@ -176,7 +176,7 @@ def _summed(keys: IntArray, times: IntArray) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class Classes:
-    """The class of people, or of whatever stands for some; and what each class cannot have."""
+    """Classes of people whom the same rules are about, and the values that each cannot have."""
 
     codes: NDArray[Any]
     fires: BoolArray  # shape (classes, rules): which rules are about a class, perhaps

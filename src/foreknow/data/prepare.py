@@ -138,7 +138,7 @@ class Prepared:
         return replace(self, source=Below(sources), _checked=set())
 
     def showing(self, column: str | None) -> Prepared:
-        """Those who show a value of one sensitive column, beside which others stand; or of any."""
+        """The rows of people who show a value of one sensitive column, or of any."""
         if column is not None:
             return replace(self, schema=self.schema.of_column(column))
         rows, first = fetch(self.source, self.schema.sensitives), self.schema.sensitive

@@ -112,7 +112,7 @@ class Width:
         return f"within = {quote}{shown(self.given)}{quote}"
 
     def part(self, n_parts: int) -> Width | None:
-        """A width so many times narrower; None of a span of time, or where no decimal says it."""
+        """The width divided by `n_parts`; None for a span of time, or if it is no short decimal."""
         share = self.measure == "share"
         text = toml_value(self.amount * (100 if share else 1) / n_parts)
         return None if self.measure == "span" or '"' in text else Width(f"{text}{'%' * share}")

@@ -39,7 +39,7 @@ class Points:
 
     @classmethod
     def each(cls, microdata: Microdata) -> Points:
-        """Everybody as a point of their own, where next to none are alike; else as `of` does."""
+        """A point for each person, where hardly any two are alike; else as `of` does."""
         codes = [attribute.codes for attribute in microdata.attributes]
         if (
             microdata.semantics != "single"

@@ -80,7 +80,7 @@ class Proof:
         return self.frequencies and form == "bucketized"
 
     def equally_large(self, people: int) -> bool:
-        """True if all groups that so many people are in are equally large."""
+        """True if `people` can only be in groups that are equally large."""
         return self.equal is not None and not people % self.equal
 
     def limit_of_boxes(

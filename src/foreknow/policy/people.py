@@ -214,7 +214,7 @@ class _Sums:
         return best
 
     def each(self) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
-        """Persons, values that they may have, and sums; in blocks."""
+        """Blocks of people: their numbers, the values that each may have, and the sums."""
         starts, values, cells = self._kinds
         chance, n_values = self.chances.chance[cells], self.counts.n_values
         kinds = self._kind_of_case

@@ -441,7 +441,7 @@ class Requirement:
         return replace(self, knowing=columns)
 
     def knowing_all(self, layout: Layout) -> Requirement | None:
-        """The same against somebody who knows what it assumes that nobody knows, where that is."""
+        """The requirement if the assumed columns were known, too; None if there are none."""
         of_exact = layout.people is not None and getattr(self.criterion, "of_groups", None)
         if self.of_people or self.has_priors or of_exact:
             return None

@@ -405,7 +405,7 @@ def _table(requirement: Requirement) -> dict[str, Any]:
 
 
 def _numbers(value: Any, keys: Collection[str] | None = None) -> Any:
-    """Texts of fractions as numbers; in a table, only for some keys, or for all."""
+    """Read texts such as "1/3" as fractions; in a table, those of some keys, or of all."""
     if isinstance(value, Mapping):
         return {
             name: _numbers(setting) if keys is None or name in keys else setting

@@ -157,7 +157,7 @@ def _field(
     texts: pa.Array,
     titles: Mapping[str, str],
 ) -> dict[str, Any]:
-    """A column: its type, and what its labels mean."""
+    """The entry of a column in the code book: its type, and what its labels mean."""
     bare = rearmed(name) if certificate.escaped else name
     details: dict[str, Any] = {}
     if part == "release" and bare.removesuffix(SHUFFLED) in certificate.unlinked:

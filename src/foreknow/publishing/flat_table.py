@@ -264,7 +264,7 @@ class _Labels:
         self.extents = [self.meant.of[text] for text in self.texts]
 
     def of_rows(self, values: Sequence[Any], kind: pa.DataType | None = None) -> pa.Array:
-        """A column of what each text has."""
+        """A column that gives every row what `values` has for its text."""
         return pa.array(values, kind).take(pa.array(self.codes))
 
     @property
@@ -445,7 +445,7 @@ class _SetsApart(_Apart):
 
 
 class _OneApart(_Apart):
-    """The same, where each person has one value."""
+    """Values that are known of groups only, where each person has exactly one."""
 
     def _contradicts(self, sizes: IntArray) -> bool:
         if super()._contradicts(sizes):

@@ -250,7 +250,7 @@ class OwnRelease:
 
     @cached_property
     def release(self) -> Release:
-        """The release of those whom the owner's file names: it shows nobody of them before."""
+        """The release itself."""
         return self.published.release
 
     @cached_property
@@ -309,7 +309,7 @@ class OwnRelease:
         return not [name for name in self.rows.column_names[1:] if name not in certificate.groups]
 
     def column_of_people(self) -> str:
-        """The column that names people, whatever row they are in."""
+        """The column that names people; refused where the table had no identifiers."""
         if self.of_rows:
             raise SchemaError(
                 f"{str(self.published.folder)!r} was made of a table without identifiers, so it is "

@@ -126,7 +126,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure: what is drawn in which plane, and the same as a table where no other has it."""
+    """A figure: axes, what is drawn, and the same numbers as a table if no other table has them."""
 
     x: Axis
     y: Axis

@@ -277,7 +277,7 @@ class Profiles:
 
     @property
     def _of_all(self) -> Profiles:
-        """These profiles beside others whose value not everybody can have: here everybody can."""
+        """The same profiles with terms for people who cannot have the value: there are none."""
         return replace(self, able_terms=np.zeros((len(self), 3), dtype=np.int64))
 
     def by_value(self) -> Profiles:
@@ -302,7 +302,7 @@ class Profiles:
         return first, kind
 
     def told_of(self, k: int) -> Profiles:
-        """The profiles where so many people are known: T(l, 0) is then what T(l, k) was."""
+        """The profiles once k people are known: their T(l, 0) is T(l, k) of these."""
         assert self.able_terms is not None
         n_known = np.minimum(k, self.slack)
         fewer = np.outer(k - n_known, [1, 0, 1])

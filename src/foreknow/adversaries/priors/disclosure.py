@@ -56,7 +56,7 @@ class PriorsWitness(Plain):
 
 @dataclass(frozen=True)
 class Gain(Plain):
-    """How many times as likely something became by a release."""
+    """How many times as likely a value became through a release."""
 
     _told = "ratio exact posterior"
 

@@ -218,7 +218,7 @@ def exact_odds(
 
 
 def _inverse(odds: Fraction | float) -> Fraction | float:
-    """The odds against what these are the odds for; 0 and infinity are each other's."""
+    """1 / odds; the inverse of 0 is infinity, and of infinity 0."""
     if not odds:
         return inf
     return Fraction(0) if odds == inf else 1 / odds

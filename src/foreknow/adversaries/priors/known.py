@@ -370,7 +370,7 @@ def _odds_of_any(odds: FloatArray, is_secret: BoolArray) -> FloatArray:
 
 
 def _share(had: FloatArray, remaining: FloatArray) -> FloatArray:
-    """The share of `had` in `had` and what is left; 0 where it is 0."""
+    """`had` / (`had` + `remaining`); 0 where `had` is 0."""
     return had / np.where(had > 0, had + remaining, 1.0)
 
 

@@ -232,7 +232,7 @@ class DuckTable:
         return rows
 
     def check(self, n_rows: int) -> None:
-        """Raise `DataError` unless so many rows are all of a file, unchanged since."""
+        """Raise `DataError` unless a file has `n_rows` rows and has not changed since."""
         if self.file is not None:
             self.file.check(n_rows)
 
@@ -272,7 +272,7 @@ class DuckTable:
         return pa.table(head)
 
     def sampled(self, column: str, share: int) -> tuple[pa.Array, IntArray]:
-        """One of so many values, at random but always the same, and how often each occurs."""
+        """A sample of one in `share` values, chosen by their hash, and how often each occurs."""
         value = self._value(column)
         with clear_errors(self.name):
             rows = self._narrowed([column])

@@ -163,7 +163,7 @@ def _undone(column: Any) -> Any:
 
 
 def _coded(labels: pa.Table) -> pa.Table:
-    """Labels of which texts have a dictionary, since many rows have the same."""
+    """The labels with texts as dictionaries, since many rows have the same text."""
     columns = [
         column.dictionary_encode() if pa.types.is_string(column.type) else column
         for column in labels.columns

@@ -55,12 +55,12 @@ def is_of_person(name: str) -> bool:
 
 
 def is_of_rows(name: str) -> bool:
-    """True if a name is that of a number of whatever the rows are about: `id`, `idcode`."""
+    """True if a name is that of a number of the rows, whatever they are: `id`, `idcode`."""
     return _OF_ROWS.fullmatch("".join(split(name))) is not None
 
 
 def is_plain_number(name: str) -> bool:
-    """True if a name says that a column is a number, and not of what: `nr`."""
+    """True if a name says only that a column is a number, such as `nr`."""
     return _PLAIN_NUMBER.fullmatch("".join(split(name))) is not None
 
 

@@ -53,7 +53,7 @@ _AGE = WORDS["age"]
 
 
 def may_be_trait(name: str) -> bool:
-    """True if a name is that of what is constant of a person, or nearly: sex, birth, age."""
+    """True if a name is of a trait that a person keeps, or nearly: sex, birth, age."""
     return not (_OF_ONE | _OF_MANY | _AGE).keys().isdisjoint(words_of(name))
 
 

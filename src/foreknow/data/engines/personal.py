@@ -74,7 +74,7 @@ def _has_name(text: str) -> bool:
 
 
 def _fit(texts: Sequence[str], fits: Callable[[str], Any], min_share: float = _MOST) -> bool:
-    """True if such a share of texts fits; of the first few at least some must."""
+    """True if at least `min_share` of the texts fit, and one of the first few does."""
     first_texts = texts[:_FIRST]
     if not any(map(fits, first_texts)):
         return False

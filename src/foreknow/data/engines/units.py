@@ -182,7 +182,7 @@ def _counted(table: Table, name: str, person: str | None) -> tuple[pa.Array, Int
 
 
 def _is_shared(counts: tuple[pa.Array, IntArray], share: int, is_named: bool) -> bool:
-    """True if most rows share their value with a few others; one of so many values was found."""
+    """True if most rows share their value with a few others; one in `share` is known."""
     values, times = counts
     if not _are_few(times):
         return False

@@ -142,7 +142,7 @@ class Order:
 
 
 class _Bounds(NamedTuple):
-    """The nodes in the order of what they lose at least, and the place of each in it."""
+    """The nodes in ascending order of their lower bound of loss, and the place of each there."""
 
     nodes: IntArray
     places: IntArray

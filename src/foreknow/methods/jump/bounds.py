@@ -170,7 +170,7 @@ class _Room:
                     yield numbers, self._chance(counts, numbers)
 
     def _chance(self, counts: Sequence[int], numbers: Sequence[int]) -> float:
-        """The chance that so many in each group of the block are so many in each cell."""
+        """The chance that `counts` people of the groups are `numbers` people of the cells."""
         remaining, log = list(counts), 0.0
         for a, (n, g, _) in zip(numbers, self.cells, strict=True):
             remaining[g] -= a

@@ -49,7 +49,7 @@ class Property(Protocol):
         """How often a value of a colour may occur at most in a group of that size."""
 
     def allows(self, row: Row, total: int, size: int) -> bool:
-        """True if a person of a group of that size may have these values in so many tables."""
+        """True if a person may have each value in as many of `total` tables as `row` says."""
 
 
 class _About:

@@ -365,7 +365,7 @@ def counts_of_table(labels: Labels, table: IntArray) -> GroupCounts:
 def whole_proposals(
     owner: IntArray, offsets: IntArray, most_cells: int
 ) -> Iterator[tuple[int, int]]:
-    """Runs of groups, of as many whole proposals as have so many cells together; one at least."""
+    """Runs of groups: whole proposals of at most `most_cells` cells together, or a single one."""
     ends: IntArray = np.append(np.flatnonzero(owner[1:] != owner[:-1]) + 1, len(owner))
     start = 0
     while start < len(owner):

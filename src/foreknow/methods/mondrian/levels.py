@@ -183,7 +183,7 @@ class Level:
     def _arrange(
         self, rows: Rows, sizes: IntArray, divisible: NDArray[np.bool_] | None = None
     ) -> None:
-        """Note points that lie in order of groups of so many points; some are not to be divided."""
+        """Note points in order of their groups, of `sizes`, and which groups may be divided."""
         self.rows = rows
         self._divisible = np.ones(len(sizes), dtype=bool) if divisible is None else divisible
         # Where the points of each group begin, and their values.

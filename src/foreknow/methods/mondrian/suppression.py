@@ -299,5 +299,5 @@ class _Moves:
 
 
 def _sums(groups: IntArray, amounts: NDArray[Any], n: int) -> NDArray[Any]:
-    """Sum amounts by what they are of."""
+    """Sum the amounts of each of `n` groups."""
     return np.bincount(groups, weights=amounts, minlength=n).astype(amounts.dtype)

@@ -69,7 +69,7 @@ def plan_gda(runs: Runs, values: Sequence[Any], l: int) -> Plan:
 
 
 def _kinds(runs: Runs, n_colours: int, l: int) -> tuple[Runs, IntArray]:
-    """Make groups until fewer than l colours are left; also what is left of each run."""
+    """Make groups until fewer than l colours are left; also returns how many remain of each run."""
     colours = np.arange(n_colours)
     run_of = np.searchsorted(runs.colours, colours, "left").tolist()  # of each colour, the first
     end_of = np.searchsorted(runs.colours, colours, "right").tolist()

@@ -294,7 +294,7 @@ def _of_number(number: _PersonNumber) -> tuple[Role, str]:
 
 
 def columns_in_doubt(roles: Roles, profiles: Sequence[Profile]) -> tuple[str, ...]:
-    """Identifiers that repeat, where nothing says that rows are people all the same."""
+    """Identifiers that repeat, unless other columns show that each row is another person."""
     repeat = [e.name for e in profiles if roles.of[e.name][0] == "identifier" and _repeats(e)]
     return tuple(name for name in repeat if _is_named(name) or not _tells_apart(profiles))
 
@@ -389,7 +389,7 @@ def _identifier(profile: Profile) -> tuple[Role, str] | None:
 
 
 def _names_some(profile: Profile) -> bool:
-    """True if there are enough values: two that many people have, such as yes and no, name none."""
+    """True if there are enough values to name people; yes and no are not."""
     return not _repeats(profile) or profile.distinct >= 2 * FIRST_K
 
 
