@@ -137,7 +137,7 @@ def unescaped(table):
         ),
         (lambda t: t["policy"]["require"][0].update(values="HIV"), "require[0]: values must be a"),
         (lambda t: t["policy"]["require"][0].update(values=["hiv"]), "the worst probability is"),
-        (lambda t: t["policy"]["require"][0].update(facts=[]), "require[0].facts"),
+        (lambda t: t["policy"]["require"][0].update(facts=[]), "require[0]: it names no adversary"),
         (lambda t: t["policy"]["require"][1].update(facts={"L": 9}), "unknown key"),
         (lambda t: t["policy"]["require"][1].update(facts={"l": True}), "valid integer"),
         (lambda t: t["policy"]["require"][1].update(facts={"l": 1.0}), "valid integer"),
