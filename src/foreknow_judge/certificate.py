@@ -46,7 +46,7 @@ from foreknow_judge.kinds import PopulationSettings, PriorSettings
 from foreknow_judge.layout import multivalued_columns
 from foreknow_judge.numbers import as_fraction, as_threshold
 from foreknow_judge.registry import OURS, Kinds
-from foreknow_judge.roles import Roles
+from foreknow_judge.roles import check_roles
 from foreknow_judge.scope import Scope
 from foreknow_judge.settings import Settings, Table, Texts, checked
 from foreknow_judge.support import refuse_knowledge, refuse_release
@@ -429,36 +429,37 @@ def _contradiction(
     certificate: Any, settings: Sequence[Mapping[str, Any]], kinds: Kinds
 ) -> str | None:
     """The first contradiction in a certificate, or None; `settings` are those of requirements."""
+    schema, release = certificate.policy.schema_, certificate.release
     try:
-        schema = Roles.of(certificate.policy.schema_)
+        check_roles(schema)
     except InputError as error:
         return str(error)
-    release, semantics = certificate.release, certificate.policy.schema_.semantics
-    expected_groups = ["group"] if release.form == "bucketized" else [*schema.quasi_identifiers]
-    columns_beside = (*schema.sensitives, *schema.other)
+    semantics, sensitives, shared = schema.semantics, schema.sensitives, schema.shared
+    expected_groups = ["group"] if release.form == "bucketized" else schema.quasi_identifiers
+    columns_beside = (*sensitives, *schema.beside)
     unlinked = certificate.policy.publish.get("unlinked", [])
     if not isinstance(unlinked, list) or not all(name in columns_beside for name in unlinked):
         return "unlinked columns are sensitive or among other"
-    parts = parts_of(release.form, release.semantics, schema.sensitives, unlinked)
+    parts = parts_of(release.form, release.semantics, sensitives, unlinked)
     files = {*chain(*(files_of(part, release.format, release.files) for part in parts))}
     for what, actual, by_policy in (
         ("groups of the release are by", [*release.groups], expected_groups),
-        ("sensitive column of the release is", release.sensitive, schema.sensitives[0]),
+        ("sensitive column of the release is", release.sensitive, sensitives[0]),
         ("semantics of the release are", release.semantics, semantics),
     ):
         if actual != by_policy:
             return f"the {what} {actual!r}; by its policy {by_policy!r}"
-    refuse_release("the certificate", release.form, semantics, shared=bool(schema.shared))
+    refuse_release("the certificate", release.form, semantics, shared=shared is not None)
     with_kept_priors = set[int]()
     for place, (required, settings_of) in enumerate(
         zip(certificate.policy.require, settings, strict=True)
     ):
-        if not {required.sensitive or release.sensitive} <= {*schema.sensitives}:
+        if not {required.sensitive or release.sensitive} <= {*sensitives}:
             return f"a requirement is about {required.sensitive!r}, which is no sensitive column"
         of_people = any(map(kinds.counts_people, settings_of))
         has_columns_beside = len(columns_beside) > 1
         if of_people:
-            has_columns_beside = bool(schema.other) and any(
+            has_columns_beside = bool(schema.beside) and any(
                 map(kinds.by_other_columns, settings_of)
             )
         if has_columns_beside and required.knowing is None:
@@ -467,13 +468,13 @@ def _contradiction(
             if name not in columns_beside:
                 return f"{name!r} is said to be known, and is not published beside values"
         for column, levels in (settings_of.get("levels") or [{}])[0].items():
-            if _of_other_levels(certificate.policy.schema_, column, levels.hierarchy):
+            if _of_other_levels(schema, column, levels.hierarchy):
                 return f"levels of {column!r} are of another hierarchy than the schema has"
         for kind in filter(kinds.compares_population, settings_of):
             population = settings_of[kind][0]
             if population.digest is None:
                 return "a population is certified by its digest"
-            column = _read_otherwise(certificate.policy.schema_, population)
+            column = _read_otherwise(schema, population)
             if column is not None:
                 return f"{kind} reads labels of {column!r} by another hierarchy than the schema"
         if of_people:
@@ -483,7 +484,7 @@ def _contradiction(
             if isinstance(table, _KeptTable):
                 with_kept_priors.add(place)
             for attribute in table.attributes:
-                if attribute not in (*schema.quasi_identifiers, *schema.other):
+                if attribute not in (*schema.quasi_identifiers, *schema.beside):
                     return f"priors are by {attribute!r}, which is not published of people"
         has_links = any(point.facts is not None and point.facts.m for point in priors)
         refuse_knowledge(
@@ -493,8 +494,8 @@ def _contradiction(
             unlinked,
             relative_links=has_links and required.at_most_times is not None,
         )
-        if schema.shared and (
-            {schema.shown, *schema.shared} & {*unlinked} or schema.shown not in required.known
+        if shared is not None and (
+            {shared.shown, *shared.values} & {*unlinked} or shared.shown not in required.known
         ):
             return "what households share is not judged by whose row shows it"
     if release.files and set(release.files) != files:

@@ -291,6 +291,11 @@ class SharedTable(Settings):
     by: str
     values: Names
 
+    @property
+    def shown(self) -> str:
+        """The column that says which row of a household shows its values."""
+        return f"{self.by}_shown"
+
     @model_validator(mode="after")
     def _check(self) -> SharedTable:
         if not self.values:
@@ -340,3 +345,21 @@ class SchemaTable(Settings):
     missing: Annotated[Any, BeforeValidator(as_missing)] = "error"
     reading: dict[str, str | int | list[str] | dict[str, str]] = Field(default={})
     hierarchies: dict[str, dict[str, Any]] = Field(default={})
+
+    @property
+    def sensitives(self) -> Texts:
+        """All sensitive columns."""
+        return (self.sensitive,) if isinstance(self.sensitive, str) else tuple(self.sensitive)
+
+    @property
+    def shared_columns(self) -> Texts:
+        """The sensitive columns of which a household has one value."""
+        return () if self.shared is None else self.shared.values
+
+    @property
+    def beside(self) -> Texts:
+        """The other columns; with them the one that says which row of a household shows it."""
+        other_columns = tuple(self.other)
+        if self.shared is None or self.shared.shown in other_columns:
+            return other_columns
+        return (*other_columns, self.shared.shown)
