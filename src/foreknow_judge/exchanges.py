@@ -10,9 +10,9 @@ the same steps in fractions decide among these.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
 from itertools import product, repeat
 from math import inf
 from operator import itemgetter
@@ -32,7 +32,7 @@ Amounts: TypeAlias = "tuple[int, int, int]"
 _AT_ONCE, _MOST_NUMBERS = 1 << 19, 1 << 25
 # Cases this near to the worst are compared as fractions; floats err less, but for extreme chances,
 # with which everybody is compared as a fraction.
-_NEAR, _EXTREME = 1e-9, 2.0**-200
+_NEAR, _EXTREME, _LEAST = 1e-9, 2.0**-200, 2.0**-1022
 _MOST_TIES = 1 << 15
 _MOST_PEOPLE = 100
 
@@ -72,34 +72,22 @@ class _Part(NamedTuple):
 
     shape: Shape
     cases: Sequence[PriorGroup]
-    secrets: Any  # by case and value, the place of the secret among the names, or their number
     question: ExchangeQuestion
-    # By case, signature and value: chances as floats, or as whole numbers up to a factor of each
-    # row; and 1 over them, times `scale` of each value. 0 stays 0.
-    chances: Any
-    inverse: Any
-    scale: Any = 1.0
+    secrets: Any  # by case and value, the place of the secret among the names, or their number
+    chances: Any  # by case, signature and value; floats, or fractions
 
     @classmethod
-    def of(cls, shape: Shape, cases: Sequence[PriorGroup], question: ExchangeQuestion) -> _Part:
-        """Put cases side by side, with their chances as floats."""
+    def of(
+        cls, shape: Shape, cases: Sequence[PriorGroup], question: ExchangeQuestion, number: Any
+    ) -> _Part:
+        """Put cases side by side, with chances as `number` makes them of two whole numbers."""
         places = {name: place for place, name in enumerate(question.names)}
         if question.united:
             places = dict.fromkeys(question.wanted, 0)
         nowhere = repeat(len(question.names))
         secrets = [[*map(places.get, case.values, nowhere)] for case in cases]
-        chances = np.array([_floats(case.rows, case.scales) for case in cases])
-        return cls(shape, cases, np.array(secrets), question, chances, _over(1, chances, 0))
-
-    def exactly(self, place: int) -> _Part:
-        """One of the cases alone, with exact chances."""
-        case, secrets = self.cases[place], self.secrets[[place]]
-        chances = np.array([case.rows], object)
-        positive = np.where(chances > 0, chances, 1)
-        multiple = np.lcm.reduce(positive, axis=1)
-        inverse = np.where(chances > 0, multiple[:, None] // positive, 0)
-        scale = multiple * Fraction(1)
-        return _Part(self.shape, [case], secrets, self.question, chances, inverse, scale)
+        chances = [_ratios(case.rows, case.scales, number) for case in cases]
+        return cls(shape, cases, question, np.array(secrets), np.array(chances))
 
     @property
     def asked(self) -> Any:
@@ -117,22 +105,18 @@ class _Part(NamedTuple):
         able = self.asked[:, None] & (self.chances[:, :, : self.secrets.shape[1]] > 0)
         return able.any(axis=2, keepdims=True) if self.question.united else able
 
-    def odds_of_all(self, ruled_out: int, numbers_known: Sequence[int]) -> Any:
-        """The odds of everybody, by number of known people, case, signature and column."""
-        if not numbers_known:
-            return np.empty((0, *self.able.shape))
+    def odds_of_all(self, ruled_out: int, n_known: int) -> Any:
+        """The odds against everybody, by case, signature and column."""
         values, signatures = range(self.secrets.shape[1]), range(len(self.shape[0]))
-        odds = [self.odds(who, values, ruled_out, numbers_known) for who in signatures]
-        return np.stack(odds, axis=2)
+        return np.stack([self.odds(who, values, ruled_out, n_known) for who in signatures], axis=1)
 
-    def odds(self, who: int, values: Any, ruled_out: int, numbers_known: Sequence[int]) -> Any:
+    def odds(self, who: int, values: Any, ruled_out: int, n_known: int) -> Any:
         """The odds against some values of people of one signature, by case and column.
 
-        So many values are ruled out. There are odds for each number of people who are known.
+        So many values are ruled out, and so many people known.
         """
         (people, counts), chances, asked = self.shape, self.chances, self.asked
-        ruled_out = min(ruled_out, len(counts))
-        numbers_known = [min(n, sum(people)) for n in numbers_known]
+        ruled_out, n_known = min(ruled_out, len(counts)), min(n_known, sum(people))
         holders, swaps = np.array([counts]), ~np.eye(len(counts), dtype=bool)[None, values]
         if self.question.united:
             swaps = ~asked[:, None]
@@ -142,28 +126,25 @@ class _Part(NamedTuple):
         # The weight of a swap is a gain times a loss. Gains are by case, target's value and
         # partner's value; losses are by partner's signature, too, from the least on.
         mine = chances[:, who]
-        gains = np.where(swaps, _over(mine[:, None], mine[:, values, None] * self.scale, 0), 0)
-        losses = chances[:, :, values, None] * self.inverse[:, :, None]
+        gains = np.where(swaps, _over(mine[:, None], mine[:, values, None], 0), 0)
+        losses = _over(chances[:, :, values, None], chances[:, :, None], 0)
         n_others = np.array(people) - (np.arange(len(people)) == who)
         partners = np.broadcast_to((n_others[:, None] * (chances > 0))[:, :, None], losses.shape)
         order = np.argsort(losses, axis=1)
         losses, partners = (np.take_along_axis(array, order, 1) for array in (losses, partners))
         before = np.cumsum(partners, axis=1) - partners
         weights = []  # by how many holders of a value are known
-        for n_known in range(max(numbers_known, default=0) + 1):
-            unknown = np.maximum(holders - n_known, 0)[:, None]
+        for n_known_holders in range(n_known + 1):
+            unknown = np.maximum(holders - n_known_holders, 0)[:, None]
             swapped = np.clip(unknown[:, None] - before, 0, partners)
             is_lacking = unknown > partners.sum(axis=1)
             weight = np.where(is_lacking, inf, gains * (losses * swapped).sum(axis=1))
             weights.append(np.where(gains > 0, weight, 0))
-        lowest = _least(weights, ruled_out)
         able = asked[:, values] & (mine[:, values] > 0)
-        in_favour = np.zeros((len(numbers_known), *able.shape), mine.dtype)
-        for place, n_known in enumerate(numbers_known):
-            favour = _over(np.array(counts)[values], lowest[ruled_out, n_known], inf)
-            in_favour[place] = np.where(able, favour, 0)
+        in_favour = _over(np.array(counts)[values], _least(weights, ruled_out), inf)
+        in_favour = np.where(able, in_favour, 0)
         if self.question.united:
-            in_favour = in_favour.sum(axis=2, keepdims=True)
+            in_favour = in_favour.sum(axis=1, keepdims=True)
         return _over(1, in_favour, inf)
 
 
@@ -171,31 +152,18 @@ class _Person(NamedTuple):
     """People of one signature, and a secret about them."""
 
     part: _Part
-    case: int
+    case: PriorGroup
     signature: int
     column: int
+    secret: int  # its place among the names
 
-    @property
-    def secret(self) -> int:
-        """The place of the secret among the names."""
-        return int(self.part.of_column[self.case, self.column])
-
-    def odds(self, ruled_out: int, numbers_known: Sequence[int]) -> list[Any]:
-        """The odds by `numbers_known`, as fractions or infinity."""
-        part = self.part.exactly(self.case)
-        values = np.flatnonzero(part.asked[0]) if part.question.united else [self.column]
-        odds = part.odds(self.signature, values, ruled_out, numbers_known)
-        return [x if x == inf else Fraction(x) for x in odds[:, 0, 0]]
-
-    @classmethod
-    def among(cls, parts: Sequence[_Part], masks: Iterable[Any]) -> list[_Person]:
-        """Those that are marked, by part, case, signature and column."""
-        people = []
-        for part, mask in zip(parts, masks, strict=True):
-            people += [cls(part, *place) for place in np.argwhere(mask).tolist()]
-        if len(people) > _MOST_TIES:
-            raise CertificateError("too-large", "the number of people as bad as the worst")
-        return people
+    def odds(self, ruled_out: int, n_known: int) -> Any:
+        """The odds as a fraction, or infinity."""
+        question = self.part.question
+        part = _Part.of(self.part.shape, [self.case], question, Fraction)
+        values = np.flatnonzero(part.asked[0]) if question.united else [self.column]
+        ((odds,),) = part.odds(self.signature, values, ruled_out, n_known)
+        return odds if odds == inf else Fraction(odds)
 
 
 def worst_exchanged(
@@ -219,31 +187,44 @@ def worst_exchanged(
             _require_worlds(*shape, case.rows)
         step = max(1, _AT_ONCE // n_numbers)
         for start in range(0, len(cases), step):
-            parts.append(_Part.of(shape, cases[start : start + step], question))
+            parts.append(_Part.of(shape, cases[start : start + step], question, _as_float))
     largest = max((sum(people) for people, _ in shapes), default=0)
-    # Of each linked person, one more is known than of the one before.
-    numbers_known = [n_known + i for i in range(1, min(n_linked, largest) + 1)]
-    targets = linked = [part.able for part in parts]
-    if not any(((part.chances > 0) & (part.chances < _EXTREME)).any() for part in parts):
-        targets, linked = _nearly_worst(parts, question, numbers_known, relative)
-    factors: dict[int, Fraction] = {}
+    factors = _none_linked(parts, question, min(n_linked, largest))
+    of_none = np.array([*(max(float(factor), _LEAST) for factor in factors), 1])
+
+    def score(part: _Part) -> Any:
+        """1 over chances; times priors, if the limit is relative to these."""
+        chance_of_none = of_none[part.of_column][:, None]
+        score = 1 + part.odds_of_all(ruled_out, n_known) * chance_of_none
+        priors = [_ratios(case.before, case.scales, _as_float) for case in part.cases]
+        return score * np.maximum(priors, _LEAST) if relative else score
+
     worst_cases = []
-    for person in _Person.among(parts, targets):
-        secret = person.secret
-        if secret not in factors:
-            ties = [
-                mask & (part.of_column == secret)[:, None]
-                for part, mask in zip(parts, linked, strict=True)
-            ]
-            factors[secret] = _none_linked(_Person.among(parts, ties), numbers_known)
-        (odds,) = person.odds(ruled_out, [n_known])
-        chance = Fraction(0) if odds == inf else 1 / (1 + odds * factors[secret])
-        case = person.part.cases[person.case]
+    for person in _nearly_lowest(parts, score):
+        odds, case = person.odds(ruled_out, n_known), person.case
+        chance = Fraction(0) if odds == inf else 1 / (1 + odds * factors[person.secret])
         before = case.before[person.signature][person.column]
         prior = Fraction(before, case.scales[person.signature])
-        name = question.names[secret]
+        name = question.names[person.secret]
         worst_cases.append((name, case.place, Worst(name, groups[case.place], chance, prior)))
     return first_worst(worst_cases, relative)
+
+
+def _none_linked(
+    parts: Sequence[_Part], question: ExchangeQuestion, n_linked: int
+) -> list[Fraction]:
+    """By secret, a lower bound of the chance that none of the linked people has it."""
+    factors = [Fraction(1) for _ in question.names]
+    # Of each linked person, one more is known than of the one before.
+    for n_known in range(question.amounts[1] + 1, question.amounts[1] + n_linked + 1):
+        lowest: dict[int, Any] = {}
+        score = partial(_Part.odds_of_all, ruled_out=0, n_known=n_known)
+        for person in _nearly_lowest(parts, score):
+            odds = person.odds(0, n_known)
+            lowest[person.secret] = min(odds, lowest.get(person.secret, odds))
+        for secret, odds in lowest.items():
+            factors[secret] *= 1 if odds == inf else odds / (1 + odds)
+    return factors
 
 
 def first_worst(cases: Iterable[tuple[str, int, Worst]], relative: bool) -> Worst:
@@ -279,12 +260,15 @@ def _require_worlds(people: Sequence[int], counts: Sequence[int], rows: Any) -> 
             raise CertificateError("no-world")
 
 
-def _floats(rows: Sequence[Sequence[int]], scales: Sequence[int]) -> list[list[float]]:
-    """Chances as floats, by signature and value; only 0 becomes 0."""
-    chances = []
-    for row, scale in zip(rows, scales, strict=True):
-        chances.append([chance and max(chance / scale, 2.0**-1022) for chance in row])
-    return chances
+def _ratios(rows: Sequence[Sequence[int]], scales: Sequence[int], number: Any) -> list[list[Any]]:
+    """Whole numbers over the scale of their row, as `number` makes them."""
+    pairs = zip(rows, scales, strict=True)
+    return [[number(chance, scale) for chance in row] for row, scale in pairs]
+
+
+def _as_float(chance: int, scale: int) -> float:
+    """A chance as a float; only 0 becomes 0."""
+    return chance and max(chance / scale, _LEAST)
 
 
 def _over(above: Any, below: Any, endless: float) -> Any:
@@ -292,10 +276,11 @@ def _over(above: Any, below: Any, endless: float) -> Any:
     return np.where(below > 0, above / np.where(below > 0, below, 1), endless)
 
 
-def _least(weights: Sequence[Any], most_ruled_out: int) -> dict[tuple[int, int], Any]:
-    """The least sums of weights over all values, by how many values are ruled out and people known.
+def _least(weights: Sequence[Any], most_ruled_out: int) -> Any:
+    """The least sum of weights over all values, if so many of these are ruled out.
 
-    `weights` are those of each value, by how many of its holders are known.
+    `weights` are those of each value, by how many of its holders are known; in all, as many people
+    are known as the last of them says.
     """
     amounts = [*product(range(most_ruled_out + 1), range(len(weights)))]
     lowest: dict[tuple[int, int], Any] = dict.fromkeys(amounts, 0)
@@ -306,42 +291,25 @@ def _least(weights: Sequence[Any], most_ruled_out: int) -> dict[tuple[int, int],
             if ruled_out:
                 ways.append(before[ruled_out - 1, n_known])
             lowest[ruled_out, n_known] = reduce(np.minimum, ways)
-    return lowest
+    return lowest[amounts[-1]]
 
 
-def _nearly_worst(
-    parts: Sequence[_Part], question: ExchangeQuestion, numbers_known: Sequence[int], relative: bool
-) -> tuple[list[Any], list[Any]]:
-    """Who may be the worst target of all, and who has the lowest odds of linked people, by part."""
-    ruled_out, n_known, _ = question.amounts
-    odds_of_linked = [part.odds_of_all(0, numbers_known) for part in parts]
-    lowest = np.full((len(numbers_known), len(question.names) + 1), inf)
-    for part, odds in zip(parts, odds_of_linked, strict=True):
-        for lowest_of_one, odds_of_one in zip(lowest, odds, strict=True):
-            np.minimum.at(lowest_of_one, part.of_column, odds_of_one.min(axis=1))
-    factor = (1 / (1 + _over(1, lowest, inf))).prod(axis=0)  # the chance that none has the secret
-    linked, scores = [], []
-    for part, odds in zip(parts, odds_of_linked, strict=True):
-        near = odds <= lowest[:, part.of_column][:, :, None] * (1 + _NEAR)
-        linked.append((near & np.isfinite(odds)).any(axis=0))
-        (odds_of_target,) = part.odds_of_all(ruled_out, [n_known])
-        able = np.isfinite(odds_of_target)
-        of_none = factor[part.of_column][:, None]
-        score = able / (1 + np.where(able, odds_of_target, 0) * of_none)
-        if relative:
-            priors = [_floats(case.before, case.scales) for case in part.cases]
-            score /= np.where(able, np.array(priors), 1)
-        scores.append(score)
-    top = max((score.max() for score in scores), default=0)
-    return [(score > 0) & (score >= top * (1 - _NEAR)) for score in scores], linked
-
-
-def _none_linked(linked: Sequence[_Person], numbers_known: Sequence[int]) -> Fraction:
-    """A lower bound of the chance that none of the linked people has the secret."""
-    lowest: list[Any] = [inf] * len(numbers_known)
-    for person in linked:
-        lowest = [*map(min, lowest, person.odds(0, numbers_known))]
-    factor = Fraction(1)
-    for odds in lowest:
-        factor *= 1 if odds == inf else odds / (1 + odds)
-    return factor
+def _nearly_lowest(parts: Sequence[_Part], score: Callable[[_Part], Any]) -> list[_Person]:
+    """The people who may have the lowest score of all for their secret."""
+    extreme = any(((part.chances > 0) & (part.chances < _EXTREME)).any() for part in parts)
+    scores = [] if extreme else [*map(score, parts)]
+    lowest: Any = np.full(1 + max((int(part.secrets.max()) for part in parts), default=0), inf)
+    for part, of_part in zip(parts, scores, strict=False):
+        np.minimum.at(lowest, part.of_column, of_part.min(axis=1))
+    people = []
+    for place, part in enumerate(parts):
+        near = part.able
+        if not extreme:
+            limit = lowest[part.of_column][:, None] * (1 + _NEAR)
+            near = np.isfinite(scores[place]) & (scores[place] <= limit)
+        for case, signature, column in np.argwhere(near).tolist():
+            secret = int(part.of_column[case, column])
+            people.append(_Person(part, part.cases[case], signature, column, secret))
+    if len(people) > _MOST_TIES:
+        raise CertificateError("too-large", "the number of people as bad as the worst")
+    return people
