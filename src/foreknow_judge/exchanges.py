@@ -213,7 +213,7 @@ def worst_exchanged(
 def _none_linked(
     parts: Sequence[_Part], question: ExchangeQuestion, n_linked: int
 ) -> list[Fraction]:
-    """By secret, a lower bound of the chance that none of the linked people has it."""
+    """Lower bounds of the chances that none of the linked people has a secret, in their order."""
     factors = [Fraction(1) for _ in question.names]
     # Of each linked person, one more is known than of the one before.
     for n_known in range(question.amounts[1] + 1, question.amounts[1] + n_linked + 1):
