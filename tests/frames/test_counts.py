@@ -409,7 +409,7 @@ def told(pairs, n_rows):
      (2**33, True, 1000), (70_000, False, 1 << 18)],
 )  # fmt: skip
 def test_pairs_of_however_many_bits(monkeypatch, n_columns, weighed, block):
-    monkeypatch.setattr(arrays, "_BLOCK", block)
+    monkeypatch.setattr(arrays, "BLOCK", block)
     random, n_rows, n = np.random.default_rng(n_columns), 5000, 4000
     rows, columns = random.integers(0, n_rows, n), random.integers(0, n_columns, n)
     rows, columns = np.repeat(rows, 2), np.repeat(columns, 2)

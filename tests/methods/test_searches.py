@@ -378,7 +378,7 @@ def test_unmerged_rows_are_grouped_alike(monkeypatch, method, form):
     })  # fmt: skip
     schema = fk.Schema(identifiers=["id"], quasi_identifiers=["age", "zip"], sensitive="ill")
     policy = fk.Policy([fk.Requirement(fk.Facts(2, 4, 1), below="1/2")], schema)
-    monkeypatch.setattr(arrays, "_BLOCK", 500)
+    monkeypatch.setattr(arrays, "BLOCK", 500)
     audits, people = [], []
     for differ in (False, True):
         for module in (points_module, microdata):

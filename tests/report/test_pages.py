@@ -17,7 +17,7 @@ from tests.report.results import EVIL, RESULTS, case_study, evil, evil_raw, of_s
 from tests.report.snapshots import assert_as_before, page_lines
 
 import foreknow as fk
-from foreknow import result as results_module
+from foreknow import pages as pages_module
 from foreknow.atomic_files import as_json
 from foreknow.methods.fulldomain.lattice import Lattice
 from foreknow.pages import PAGES
@@ -243,7 +243,7 @@ def test_cards(thing, said):
 
 def test_cards_are_listed_once():
     """And read no table, but say what was read."""
-    listed = [name for name, _ in results_module.CARDS]
+    listed = [name for name, _ in pages_module.CARDS]
     assert sorted(listed) == sorted({type(thing).__name__ for thing, _ in CARDS})
     table = raw()
     assert "not read yet" in table._repr_html_()

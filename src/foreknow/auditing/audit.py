@@ -371,18 +371,18 @@ def _audit(
     learned: bool = True,
 ) -> Audit:
     """A release is prepared, counted as its policy asks, and judged."""
-    with counted_release(release, policy, group, people) as counted:
-        scope = scope_of(counted.release, counted.shown_policy)
-        verdicts, too_large = counted.verdicts(by_judge=by_judge)
+    with counted_release(release, policy, group, people) as counts:
+        scope = scope_of(counts.release, counts.shown_policy)
+        verdicts, too_large = counts.verdicts(by_judge=by_judge)
     return Audit(
-        counted.policy,
-        counted.counts,
+        counts.policy,
+        counts.counts,
         verdicts,
-        utility or utility_of(counted.counts),
-        name or counted.name,
-        scope=replace(scope, word=counted.word, open=counted.open),
-        trials=trials_beside(counted.sight, counted.policy) if learned else None,
-        counted=counted.counted,
+        utility or utility_of(counts.counts),
+        name or counts.name,
+        scope=replace(scope, word=counts.word, open=counts.open),
+        trials=trials_beside(counts.sight, counts.policy) if learned else None,
+        counted=counts.counted,
         too_large=too_large,
     )
 

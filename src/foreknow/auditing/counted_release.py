@@ -88,11 +88,11 @@ def counted_release(
     """A release is prepared, and counted as its policy asks; see `audit`."""
     prepared, policy = prepare(release, policy, group)
     counting: Any = _counting if isinstance(prepared, Release) else _counts_at_hand
-    with counting(prepared, policy, people) as counted:
-        counts_of_columns = counted.release.by_column()  # as judged, and not read once more
+    with counting(prepared, policy, people) as counts:
+        counts_of_columns = counts.release.by_column()  # as judged, and not read once more
         values = {name: held_by(counts) for name, counts in counts_of_columns.items()}
-        refuse_misspelt(values, counted.shown_policy.requirements)
-        yield counted
+        refuse_misspelt(values, counts.shown_policy.requirements)
+        yield counts
 
 
 @contextmanager

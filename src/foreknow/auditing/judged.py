@@ -11,6 +11,7 @@ from foreknow.auditing.audit_input import OwnersTable
 from foreknow.auditing.counts_at_hand import of_counts
 from foreknow.auditing.questions import (
     encodable,
+    of_held,
     of_owner,
     of_release,
     share_rows,
@@ -185,13 +186,13 @@ def _written(
         )
         return by_owner, domains, layout
     if isinstance(release, Release):
-        sight = requirement.subject.rows(release)
-        if not sight.linked:
-            domains = {name: counts.values for name, counts in release.by_column().items()}
-            rules = {} if policy.schema is None else policy.to_dict()["schema"]
-            by_tables = of_release(release, sight, rules, of_people=of_people)
-            return by_tables, domains, release.layout
+        sight, layout = requirement.subject.rows(release), release.layout
+        domains = {name: counts.values for name, counts in release.by_column().items()}
+        if sight.linked:
+            return of_held(sight), domains, layout
+        rules = {} if policy.schema is None else policy.to_dict()["schema"]
+        return of_release(release, sight, rules, of_people=of_people), domains, layout
     counts, name = counts_of(sight_counts), requirement.sensitive or "value"
     signatures = getattr(sight_counts, "signatures", None)
     by_counts = of_counts(counts, name, signatures, of_people=of_people)
-    return by_counts, counts.values, getattr(release, "layout", Layout())
+    return by_counts, counts.values, Layout()

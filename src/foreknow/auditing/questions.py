@@ -14,7 +14,8 @@ import numpy as np
 
 from foreknow.data.arrays import IntArray, combine
 from foreknow.data.engines.columns import codes_of, fetch, sorted_texts, to_python
-from foreknow.data.engines.rows import TallyRows, ValuesRows, tallied
+from foreknow.data.engines.held_values import HeldRows
+from foreknow.data.engines.rows import TallyRows, ValuesRows, no_signatures, tallied
 from foreknow.data.engines.table import Table, free_name
 from foreknow.data.engines.tally import amounts_of
 from foreknow.data.release_tables import COUNT, ReleaseTables
@@ -103,9 +104,23 @@ def of_release(
     )
 
 
+def of_held(sight: ReleaseTables) -> Counted:
+    """A table of which people may have several values, for one sight of it."""
+    rows = _HeldRows(cast("HeldRows", sight.tables))
+    return Counted(
+        "generalized",
+        sight.group_columns,
+        sight.sensitive,
+        {"people": None, "sensitive": None},
+        semantics=sight.semantics,
+        parts={sight.sensitive: "sensitive"},
+        rows=rows,
+    )
+
+
 def share_rows(release: Counted, memo: dict[Any, Any]) -> None:
     """Take what was counted for other requirements of equal rows, and keep what is counted."""
-    if isinstance(rows := release.rows, _TableRows):
+    if isinstance(rows := release.rows, (_TableRows, _HeldRows)):
         # The rows are kept, too, so that no other table gets their id.
         shared, _ = memo.setdefault(rows.key, (release.memory, rows))
         release.memory.counted, release.memory.held = shared.counted, shared.held
@@ -153,6 +168,40 @@ class _TableRows:
         }
         columns[anything] = printed_column(np.zeros(len(first), np.int64), ["a value"])
         return [columns[name] for name in names], times
+
+
+@dataclass(frozen=True, eq=False)
+class _HeldRows:
+    """Rows of the people of a table, and of how often each value occurs in each group."""
+
+    sight: HeldRows
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """A key that is equal for sights that count equal rows alike."""
+        return id(self.sight.table), self.sight.sensitive, *self.sight.groups
+
+    def __call__(self, table: str, names: Sequence[str]) -> Rows:
+        sight, values = self.sight, self.sight.values_of_people()
+        columns = {
+            name: _column(name, *coded)
+            for name, coded in zip(sight.groups, values.groups, strict=True)
+        }
+        if table == "people":
+            if beside := [name for name in names if name not in columns]:
+                raise no_signatures(sight.table, beside)
+        else:
+            columns = {name: column.take(values.holders) for name, column in columns.items()}
+            columns[sight.sensitive] = _column(sight.sensitive, values.codes, values.distinct)
+        sizes = [len(column.texts) for column in columns.values()]
+        of_row, first = combine([column.codes for column in columns.values()], sizes)
+        amounts = np.bincount(of_row, minlength=len(first)).astype(np.int64)
+        rows = {name: column.take(first) for name, column in columns.items()}
+        if table == "people":
+            return [rows[name] for name in names], amounts
+        amount, place = np.unique(amounts, return_inverse=True)
+        rows[COUNT] = printed_column(place, amount.tolist())
+        return [rows[name] for name in names], ones(None, len(first))
 
 
 @dataclass(frozen=True, eq=False)

@@ -645,7 +645,10 @@ class Release(ReleaseTables, Plain):
 
         What was counted before is refused if it is not what these rows tell.
         """
-        sees_more = self.tables.read_at_once(columns)
+        tables = [self.tables, *(table for table in self._apart.values() if table.linked)]
+        sees_more = False
+        for table in tables:
+            sees_more |= table.read_at_once(columns)
         before: list[Release] = (
             [self, *self._seen.values()] if sees_more and not self.settled else []
         )
@@ -657,7 +660,8 @@ class Release(ReleaseTables, Plain):
             for sight in before:
                 cast("ValuesTable", sight.tables).refuse_changed(sight._counted)
         finally:
-            self.tables.forget_rows()
+            for table in tables:
+                table.forget_rows()
 
     @property
     def sight_told(self) -> dict[str, Any]:

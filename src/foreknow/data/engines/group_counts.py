@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray, combine, count_pairs
@@ -21,10 +20,18 @@ from foreknow.data.engines.columns import (
     to_python,
 )
 from foreknow.data.engines.combinations import Combinations
-from foreknow.data.engines.held_values import Holdings, PersonRows, PersonValues, read_held
+from foreknow.data.engines.held_values import HeldRows, Holdings, PersonRows, read_held
 from foreknow.data.engines.missing import Shown, settle
 from foreknow.data.engines.persons import People
-from foreknow.data.engines.rows import PeopleRows, TallyRows, ValuesRows, changed, tallied
+from foreknow.data.engines.rows import (
+    PeopleRows,
+    TallyRows,
+    ValuesRows,
+    changed,
+    no_signatures,
+    refuse_null_groups,
+    tallied,
+)
 from foreknow.data.engines.table import Table
 from foreknow.data.engines.tally import amounts_of, refuse_repeated_rows
 from foreknow.data.labels import GroupLabels, Label, Labels, Part
@@ -207,10 +214,8 @@ class ValuesTable(PeopleTable, ValuesRows):
 
 
 @dataclass(frozen=True, eq=False)
-class HeldTable(ValuesTable):
+class HeldTable(ValuesTable, HeldRows):
     """A table of which a person may have several values: a row for each of them, or a list."""
-
-    linked: ClassVar[bool] = True
 
     @property
     def listed(self) -> str | None:
@@ -223,62 +228,32 @@ class HeldTable(ValuesTable):
         everybody = rows, self.groups, self.null_groups, self.person
         return ValuesTable(*everybody, self.sensitive, "single", self.missing)
 
-    def read_at_once(self, columns: Iterable[str]) -> bool:
-        """Say that nothing is read at once: each sight reads people and their values."""
-        return False
-
     @cached_property
     def _found(self) -> tuple[GroupCounts, Shown]:
         return self._count_held(), Shown({}, 0, None, numbered=True)
 
     def _count_held(self) -> GroupCounts:
-        person_values = self._held(self.groups)
-        of_person, labels = self._groups_of_people(person_values)
-        codes, values = _values(self.sensitive, person_values.values)
-        if self.semantics == "set":
-            person_values.refuse_twice(self.sensitive, codes, values.__getitem__)
+        values = self.values_of_people()
+        of_person, labels = joined(self.groups, values.groups, as_tuples=self.null_groups)
+        codes, distinct = ranked(values.codes, values.distinct)
         return GroupCounts.from_pairs(
-            of_person[person_values.holders],
+            of_person[values.holders],
             codes,
-            values=values,
+            values=Labels(to_python(self.sensitive, distinct)),
             n_groups=len(labels),
             groups=labels,
             sizes=np.bincount(of_person, minlength=len(labels)),
             semantics=self.semantics,
         )
 
-    def _groups_of_people(
-        self, person_values: PersonValues
-    ) -> tuple[NDArray[Any], Sequence[Label]]:
-        if not self.null_groups:
-            refuse_null_groups(self.table.name, person_values.rows, self.groups)
-        return joined(self.groups, self._encoded(person_values), as_tuples=self.null_groups)
-
-    def _encoded(self, person_values: PersonValues) -> list[tuple[NDArray[Any], pa.Array]]:
-        encoded = []
-        for name in self.groups:
-            codes, distinct = codes_of(person_values.rows.column(name))
-            labels = to_python(name, distinct)
-            person_codes = person_values.people.agreed(
-                name, codes, labels.__getitem__, "everybody is in one group"
-            )
-            encoded.append((person_codes, distinct))
-        return encoded
-
     def combinations(self) -> Combinations:
         """Count people by the columns of their groups."""
-        person_values = self._held(self.groups)
-        if not self.null_groups:
-            refuse_null_groups(self.table.name, person_values.rows, self.groups)
-        return Combinations.of(self.groups, self._encoded(person_values))
-
-    def _held(self, groups: Sequence[str]) -> PersonValues:
-        return read_held(self.table, groups, self.sensitive, self.person, self.semantics, groups)
+        return Combinations.of(self.groups, self.values_of_people().groups)
 
     def holdings(self, counts: GroupCounts) -> Holdings:
         """Find who has what."""
         named(self.table, self.person)
-        person_values = self._held([])
+        person_values = read_held(self.table, [], self.sensitive, self.person, self.semantics)
         return self._held_by(person_values.holders, person_values.values, counts)
 
     def signatures(self, counts: GroupCounts, attributes: Sequence[str]) -> Signatures:
@@ -383,14 +358,6 @@ def named(table: Table, person: str | None) -> str:
     return person
 
 
-def no_signatures(table: Table, attributes: Sequence[str]) -> InputError:
-    """The error where no table has one row for each person."""
-    return InputError(
-        f"{table.name}: {', '.join(attributes)} of each person are unavailable; give a "
-        "table of people and their one value, as from_bucketized(..., people=...) does"
-    )
-
-
 def combinations_in(
     table: Table, rows: pa.Table, columns: Sequence[str], people: IntArray | None
 ) -> Combinations:
@@ -416,28 +383,6 @@ def _same_labels(counts: GroupCounts, recount: GroupCounts) -> bool:
             counts.group_parts, recount.group_parts, strict=True
         )
     )
-
-
-def refuse_null_groups(
-    name: str,
-    rows: pa.Table,
-    groups: Sequence[str],
-    kept_rows: IntArray | None = None,
-    *,
-    in_order: bool = True,
-) -> None:
-    """Raise `DataError` that names the first row without a group."""
-    for group in groups:
-        if rows.column(group).null_count:
-            row = int(np.argmax(pc.is_null(rows.column(group)).to_numpy()))
-            where = (
-                f" (row {(row if kept_rows is None else int(kept_rows[row])) + 1})"
-                if in_order
-                else ""
-            )
-            raise DataError(
-                f"{name}: the group column {group!r} is missing{where}; every row needs a group"
-            )
 
 
 def _values(sensitive: str, column: pa.ChunkedArray) -> tuple[NDArray[Any], Labels]:

@@ -6,10 +6,10 @@ Two shapes of a table say it: one row per person and value, or one row per perso
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,7 @@ from foreknow.data.engines.columns import (
     to_python,
 )
 from foreknow.data.engines.persons import People, require_person
+from foreknow.data.engines.rows import ValuesRows, refuse_null_groups
 from foreknow.data.engines.table import Table, is_listed
 from foreknow.errors import SchemaError
 from foreknow_judge.errors import DataError
@@ -235,3 +236,49 @@ def _advice(name: str) -> str:
         f'if a person may have several, say semantics = {{ {name} = "set" }}; else make them '
         f"agree, or leave {name} out of what is known (knowing = [...])"
     )
+
+
+class ValuesOfPeople(NamedTuple):
+    """Who is in which group, and has which values."""
+
+    groups: list[tuple[NDArray[Any], pa.Array]]  # each column of groups: the code of everybody
+    holders: NDArray[Any]  # the person of each occurrence of a value
+    codes: NDArray[Any]  # of each occurrence
+    distinct: pa.Array  # the values
+
+
+@dataclass(frozen=True, eq=False)
+class HeldRows(ValuesRows):
+    """A table of which a person may have several values: a row for each of them, or a list."""
+
+    linked: ClassVar[bool] = True
+
+    def read_at_once(self, columns: Iterable[str]) -> bool:
+        """Keep what each sight reads, people and their values, until it is forgotten."""
+        self.read_once.of_people = {}
+        return False
+
+    def values_of_people(self) -> ValuesOfPeople:
+        """Read who is in which group, and has which values."""
+        key, memory = (self.sensitive, *self.groups), self.read_once.of_people
+        if memory is not None and key in memory:
+            values: ValuesOfPeople = memory[key]
+            return values
+        about = self.table, self.groups, self.sensitive, self.person, self.semantics, self.groups
+        person_values = read_held(*about)
+        if not self.null_groups:
+            refuse_null_groups(self.table.name, person_values.rows, self.groups)
+        groups = []
+        for name in self.groups:
+            codes, distinct = codes_of(person_values.rows.column(name))
+            label = to_python(name, distinct).__getitem__
+            of_person = person_values.people.agreed(name, codes, label, "everybody is in one group")
+            groups.append((of_person, distinct))
+        codes, distinct = codes_of(person_values.values)
+        if self.semantics == "set":
+            value = to_python(self.sensitive, distinct).__getitem__
+            person_values.refuse_twice(self.sensitive, codes, value)
+        values = ValuesOfPeople(groups, person_values.holders, codes, distinct)
+        if memory is not None:
+            memory[key] = values
+        return values

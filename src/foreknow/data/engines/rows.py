@@ -11,12 +11,19 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from foreknow.data.arrays import IntArray
-from foreknow.data.engines.columns import Missing, coded, fetch, plain_table, refuse_two_empties
+from foreknow.data.engines.columns import (
+    Missing,
+    coded,
+    fetch,
+    plain_table,
+    refuse_two_empties,
+)
 from foreknow.data.engines.missing import Settled, Shown, drops, settle
 from foreknow.data.engines.table import Table, require
-from foreknow_judge.errors import DataError
+from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.grammar import Semantics
 
 
@@ -67,6 +74,7 @@ class ReadOnce:
     columns: Sequence[str] = ()
     groups: Sequence[str] = ()
     read: tuple[pa.Table, IntArray | None] | None = None
+    of_people: dict[Any, Any] | None = None  # the same where people may have several values
 
     def rows(self, table: Table, columns: Sequence[str]) -> tuple[pa.Table, IntArray | None] | None:
         """Equal rows and how often each occurs, or all; columns of groups as codes.
@@ -128,6 +136,7 @@ class ValuesRows(PeopleRows):
     def forget_rows(self) -> None:
         """Forget what was read at once."""
         self.read_once.columns, self.read_once.groups, self.read_once.read = (), (), None
+        self.read_once.of_people = None
 
     def rows_of(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray | None]:
         """Equal rows of some columns and how often each occurs; those that were read at once."""
@@ -195,3 +204,33 @@ class TallyRows:
             return replace(self, sensitive=sensitive)
         groups = [*self.groups, *known_columns]
         return replace(self, groups=groups, null_groups=True, sensitive=sensitive, people=None)
+
+
+def no_signatures(table: Table, attributes: Sequence[str]) -> InputError:
+    """The error where no table has one row for each person."""
+    return InputError(
+        f"{table.name}: {', '.join(attributes)} of each person are unavailable; give a "
+        "table of people and their one value, as from_bucketized(..., people=...) does"
+    )
+
+
+def refuse_null_groups(
+    name: str,
+    rows: pa.Table,
+    groups: Sequence[str],
+    kept_rows: IntArray | None = None,
+    *,
+    in_order: bool = True,
+) -> None:
+    """Raise `DataError` that names the first row without a group."""
+    for group in groups:
+        if rows.column(group).null_count:
+            row = int(np.argmax(pc.is_null(rows.column(group)).to_numpy()))
+            where = (
+                f" (row {(row if kept_rows is None else int(kept_rows[row])) + 1})"
+                if in_order
+                else ""
+            )
+            raise DataError(
+                f"{name}: the group column {group!r} is missing{where}; every row needs a group"
+            )
