@@ -66,10 +66,8 @@ ADVERSARIES = tuple(registry.ADVERSARIES.values())
 # Those that read labels of finished groups need more than bags: see tests/criteria.
 CRITERIA = tuple(kind for kind in criteria.CRITERIA.values() if Need.FINISHED not in kind.needs)
 
-
 SEARCHABLE = [kind for kind in ADVERSARIES if hasattr(kind, "ledger")]
 LETTERS = "abcdz"
-
 
 BAGS = st.lists(
     st.dictionaries(st.sampled_from("abcd"), st.integers(1, 30), min_size=1), min_size=1, max_size=6
@@ -93,9 +91,7 @@ def made(kind, *given, reading="joint"):
 
 SHARES = st.fractions(min_value="1/8", max_value=1, max_denominator=8)
 
-
 TIMES = st.fractions(min_value="1/3", max_value=4, max_denominator=6)
-
 
 DRAWN = {
     fk.LDiversity: st.one_of(
@@ -676,9 +672,7 @@ def test_large_groups_at_the_limit(more):
 # Groups 20/f, 20/m, 30/f ... with the same bags, so that everything ties.
 AGES, SEXES = ("20 to 29", "30 to 39", "4", "40 to 49", None), ("f", "m")
 
-
 BAGS_LEDGERS = (["Flu", "Flu", "HIV", "Cold"], ["Flu", "HIV", "Cold", "Cold"])
-
 
 ROWS = [
     {"age": age, "sex": sex, "disease": value}
@@ -687,7 +681,6 @@ ROWS = [
     for value in BAGS_LEDGERS[i % 2]
 ]
 
-
 PRIORS = pd.DataFrame(
     [
         {"sex": sex, "value": value, "probability": chance}
@@ -695,7 +688,6 @@ PRIORS = pd.DataFrame(
         for value, chance in (("Flu", "1/2"), ("HIV", "1/4"), ("Cold", "1/4"))
     ]
 )
-
 
 POINTS = [
     fk.Facts(),
@@ -706,7 +698,6 @@ POINTS = [
     fk.Implications(3),
     fk.Priors(PRIORS),
 ]
-
 
 POLICY = fk.Policy([fk.Requirement(each, below="1/2") for each in POINTS])
 

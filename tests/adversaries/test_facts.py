@@ -306,7 +306,6 @@ def safe(facts, counts, below):
 
 VALUES_OF_PRIORS = "abcd"
 
-
 CASES = range(20_000 if NIGHTLY else 150)
 LOTS = 20 if NIGHTLY else 3
 AMOUNTS = [

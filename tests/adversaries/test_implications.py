@@ -239,9 +239,7 @@ def test_chances_below_every_float(extra):
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 
-
 ADULT = SHARED / "data" / "adult.csv"
-
 
 GOLDEN = SHARED / "golden" / "adult-implications.json"
 

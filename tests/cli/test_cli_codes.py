@@ -590,7 +590,6 @@ LEAST = {
 }
 EVERY = {command.name: command for command in app.commands.values()}
 
-
 TAKES = {name: {each.name for each in command.params} for name, command in EVERY.items()}
 
 

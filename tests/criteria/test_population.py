@@ -25,9 +25,7 @@ from foreknow_judge.written import Written
 
 BOXES = st.tuples(st.integers(0, 5), st.integers(0, 3), st.sampled_from(["m", "f", "*"]))
 
-
 CROWD = st.lists(st.tuples(st.integers(0, 8), st.sampled_from("mf")), min_size=1, max_size=7)
-
 
 LIMITS = st.fractions(0, 1, max_denominator=6)
 
@@ -449,7 +447,6 @@ def test_populations_read_otherwise_by_verifiers(place, separator, tmp_path, mon
 
 
 HOSTILE = ["*", "ab*", "a | b", "20 to 29", "2024", "missing", "1", "****", "a or missing"]
-
 
 OTHERS = ["abc", "a", "b", "20", "25", "2024-05-05", "2024-01-31", "1.0", None, "x", "abcd"]
 

@@ -126,7 +126,6 @@ def test_uneven_shapes_at_the_limit():
 
 TREE = ((1, "low"), (2, "low"), (3, "middle"), (5, "middle"), (7, "high"))
 
-
 PUBLISHED = [
     fk.TCloseness("1/4", "hierarchical", tree=TREE),
     fk.TCloseness("1/3"),
@@ -154,7 +153,6 @@ def people(n=300, seed=4):
 SCHEMA = fk.Schema(
     quasi_identifiers=["age", "sex"], sensitive="grade", hierarchies={"age": {"intervals": [5, 20]}}
 )
-
 
 STRICTER = {
     "t_closeness": {"t": "1/1000"},

@@ -283,7 +283,6 @@ def test_intervals_start_at_the_origin():
 
 decimals = st.decimals(-1000, 1000, places=3)
 
-
 numbers = st.one_of(
     st.integers(), st.floats(allow_nan=False, allow_infinity=False), decimals, st.integers(-50, 50)
 )

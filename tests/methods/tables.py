@@ -67,7 +67,6 @@ KINDS = [
     Kind("mask", st.sampled_from(MASKED), TEXT, Levels(_or_missing(mask_path)), fk.Mask(3)),
 ]
 
-
 SEVERAL = ["set", "multiset"]
 
 

@@ -424,7 +424,6 @@ def test_worst_cases_that_are_untrue():
 
 TALLY = pa.table({"group": [1, 1], "disease": ["AIDS", "Flu"], "count": [1, 1]})
 
-
 PEOPLE = pa.table({"group": [1, 1], "who": ["Tom", "Ed"]})
 
 

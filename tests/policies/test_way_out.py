@@ -340,15 +340,11 @@ def test_what_is_known_beside():
 
 ROWS = table(["flu"] * 6 + ["cold"] * 5 + ["hiv"] * 4)
 
-
 ENDS = {"low": {"to": 1100}, "high": {"from": 5000}}
-
 
 NUMBERS = table([1000, 1010, 1100, 1200, 1400, 5000, 5400])
 
-
 PEOPLE = pa.table({"who": [1, 1, 2, 3, 4], "age": [20, 20, 30, 30, 41], "ill": list("abaab")})
-
 
 NAMED = [
     (

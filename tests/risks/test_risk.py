@@ -443,7 +443,6 @@ def test_several_values_count_people_once():
 TABLE = pa.table(PEOPLE)
 WIDE = pa.table({f"c{at}": [1] for at in range(40)})
 
-
 FRACTION = "sampling fraction must be above 0 and at most 1"
 
 
