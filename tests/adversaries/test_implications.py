@@ -22,9 +22,6 @@ from foreknow.criteria.measures import k_anonymity
 from foreknow.data.counts import GroupCounts
 from foreknow_judge.errors import InputError
 
-slow = pytest.mark.slow
-
-
 # ---- what must hold --------------------------------------------------------------------------
 
 

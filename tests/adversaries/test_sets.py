@@ -4,7 +4,6 @@ import json
 import random
 from fractions import Fraction
 from functools import partial
-from itertools import product
 
 import pyarrow as pa
 import pytest
@@ -12,11 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.cli.conftest import desk as desk
 from tests.examples import examples
-from tests.oracle.sets import worst_of_set, worst_of_set_of_many
-from tests.oracle.worlds import worlds
+from tests.oracle.sets import worst_of_set_of_many
 
 import foreknow as fk
-from foreknow_judge.errors import PolicyError
 
 ROWS = [
     ["C34", "lung cancer", "lung disease", "*"],
@@ -29,7 +26,6 @@ ROWS = [
 CODES = [row[0] for row in ROWS]
 TREE = fk.Tree(ROWS)
 FILE = "\n".join(";".join(row) for row in ROWS) + "\n"
-MOST = (2, 2, 2)
 
 
 def policy(adversary=None, below="1/2", any_of=("A", "B"), schema=None, **more):
@@ -57,58 +53,7 @@ def rules(below="1/2", hierarchy=TREE, adversary=None, **about):
     return fk.Policy([required], schema(hierarchy))
 
 
-def below_label(label):
-    return {row[0] for row in ROWS if label in row[1:]}
-
-
 # ---- against enumeration ---------------------------------------------------------------------
-
-
-@examples(500, daily=6)
-@given(
-    st.lists(st.lists(st.sampled_from("ABCD"), min_size=1, max_size=3), min_size=1).filter(
-        lambda bags: sum(map(len, bags)) <= 5 and len({x for bag in bags for x in bag}) > 2
-    ),
-    st.sampled_from(["A", "AB", "BD"]),
-    st.lists(st.tuples(st.integers(0, 4), st.sampled_from("ABCD")), max_size=2),
-)
-def test_sets_are_one_value(bags, united, denied):
-    """Of worlds in which nothing is merged; by audit, search, skyline and statements."""
-    present = {value for bag in bags for value in bag}
-    united = [value for value in united if value in present]
-    if not united or not present - set(united):
-        return
-    counts, name = fk.GroupCounts.from_bags(bags), " or ".join(united)
-    truth = worst_of_set(bags, set(united), MOST)
-    for amounts in product(range(3), repeat=3):
-        limits = [truth[amounts], *([Fraction(1, 2)] if len({*amounts}) == 1 else [])]
-        for limit in filter(None, limits):
-            asked = policy(fk.Facts(*amounts), limit, united)
-            (verdict,) = fk.audit(counts, asked).verdicts
-            assert verdict.disclosure.exact == truth[amounts]
-            assert verdict.safe == (truth[amounts] < limit)
-            assert verdict.disclosure.value == name
-            assert asked.ledger(counts.values).admits(None, counts) == verdict.safe
-    merged = fk.GroupCounts.from_bags([[name if x in united else x for x in bag] for bag in bags])
-    expected = fk.knowledge_skyline(merged, name, "3/4")
-    assert fk.knowledge_skyline(counts, confidence="3/4", any_of=united) == expected
-    for adversary in (fk.Implications(2), fk.Negations(2)):
-        (verdict,) = fk.audit(counts, policy(adversary, any_of=united)).verdicts
-        assert verdict.disclosure.exact == adversary.disclosure(merged, name).exact
-    # What is said of named people.
-    rows = [(g, value) for g, bag in enumerate(bags) for value in bag]
-    groups, values = zip(*rows, strict=True)
-    named = pa.table({"gid": groups, "who": [f"P{i}" for i in range(len(rows))], "x": values})
-    release = fk.Release.from_groups(named, group="gid", sensitive="x", person="who")
-    said = [(i, value) for i, value in denied if i < len(rows) and value in present]
-    left = [w for w in worlds(bags) if all(w[i] != value for i, value in said)]
-    if left and len(united) > 1:
-        known = fk.Statements(*[f"P{i} != {value}" for i, value in said])
-        found = known.posteriors(release, any_of=united)
-        for i, (group, _) in enumerate(rows):
-            answer, home = found[f"P{i}"][name], bags[group]
-            assert answer.exact == Fraction(sum(w[i] in united for w in left), len(left))
-            assert answer.before == Fraction(sum(v in united for v in home), len(home))
 
 
 @examples(500, deadline=None)
@@ -131,47 +76,6 @@ def test_sets_under_multiset(groups, united):
         (verdict,) = fk.audit(counts, asked).verdicts
         assert verdict.disclosure.exact == truth
         assert asked.requirements[0].count(counts).disclosures()[0][0].exact == truth
-
-
-@examples(300, deadline=None)
-@given(
-    st.lists(st.lists(st.sampled_from(CODES), min_size=1, max_size=3), min_size=1, max_size=2),
-    st.sampled_from([1, 2]),
-    st.sampled_from([(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 1)]),
-)
-def test_labels_are_the_values_below(bags, level, amounts):
-    """One label, and every label of a level."""
-    present = {value for bag in bags for value in bag}
-    labels = {row[level] for row in ROWS if row[0] in present}
-    counts = fk.GroupCounts.from_bags(bags)
-    truth = {}
-    for label in sorted({row[level] for row in ROWS}):
-        united, asked = (
-            below_label(label) & present,
-            rules(any_of=label, adversary=fk.Facts(*amounts)),
-        )
-        if not united:
-            audit = fk.audit(counts, asked)
-            assert (audit.verdicts[0].disclosure.exact, audit.scope.idle) == (0, (label,))
-        elif united == present:
-            with pytest.raises(PolicyError, match="every sensitive value"):
-                fk.audit(counts, asked)
-        else:
-            (verdict,) = fk.audit(counts, asked).verdicts
-            truth[label] = worst_of_set(bags, united, amounts)[amounts]
-            assert (verdict.disclosure.exact, verdict.value) == (truth[label], label)
-            admitted = asked.ledger(counts.values).admits(None, counts)
-            assert admitted == (verdict.disclosure.exact < Fraction(1, 2))
-    asked = rules(at_level=level, adversary=fk.Facts(*amounts))
-    if len(labels) == 1:
-        with pytest.raises(PolicyError, match=f"at_level = {level}: every sensitive value"):
-            fk.audit(counts, asked)
-        return
-    (verdict,) = fk.audit(counts, asked).verdicts
-    assert verdict.disclosure.exact == max(truth.values())
-    found = {d.value: d.exact for d in (verdict.disclosure, *verdict.others)}
-    assert {label.rstrip("+"): exact for label, exact in found.items()} == truth
-    assert asked.ledger(counts.values).admits(None, counts) == verdict.safe
 
 
 def test_names_of_sets_are_secrets():
