@@ -168,17 +168,6 @@ class Truth:
                 best = [max(p, 1 / (1 + r)) for p, r in zip(best, odds, strict=True)]
         return best
 
-    def negations(self, value, most):
-        """Highest posterior of a value given at most 0, 1, ... negations about anybody."""
-        space = self.worlds.space
-        best = [Fraction(0)] * (most + 1)
-        for target in self.targets:
-            classes = [([target], self.worlds.values), *self.worlds.classes(target)]
-            for used, left in exclusions(self.worlds, space.everywhere, classes, most):
-                if left:
-                    best[used] = max(best[used], space.posterior(left, target, value))
-        return list(accumulate(best, max))
-
 
 # ---- several groups, each by itself: they are dealt independently ------------------------------
 
@@ -252,9 +241,6 @@ class Space:
     def has(self, person, value) -> int:
         return self._has[person, value]
 
-    def lacks(self, person, value) -> int:
-        return self.everywhere & ~self._has[person, value]
-
     def implies(self, one: int, other: int) -> int:
         """The worlds in which one set implies another."""
         return self.everywhere & ~one | other
@@ -263,42 +249,10 @@ class Space:
     def atoms(self) -> list[int]:
         return list(self._has.values())
 
-    def posterior(self, known: int, person, value) -> Fraction | None:
-        """Probability that somebody has a value where so much is known, if that is possible."""
-        if not known:
-            return None
-        return Fraction((known & self.has(person, value)).bit_count(), known.bit_count())
-
-    def highest(self, language: Iterable[int], value) -> Fraction:
-        """The highest posterior of a value, over all people and all that a language can say."""
-        found = [self.posterior(known, p, value) for known in language for p in self.people]
-        return max(chance for chance in found if chance is not None)
-
 
 def tables(n_people, values):
     """Every table of so many people, whatever was released: appendix A8's "original datasets"."""
     return Space(product(values, repeat=n_people), values)
-
-
-def facts(space, target, value, amounts):
-    """Language L(l, k, m) of section 4.1.1, to the letter: exactly so many, repeats allowed."""
-    l, k, m = amounts  # noqa: E741
-    others = [person for person in space.people if person != target]
-    found = set()
-    for ruled_out in product(space.values, repeat=l):
-        for told in product(product(others, space.values), repeat=k):
-            known = space.everywhere
-            for x in ruled_out:
-                known &= space.lacks(target, x)
-            for person, y in told:
-                known &= space.has(person, y)
-            free = [person for person in others if person not in dict(told)]
-            for relatives in product(free, repeat=m):
-                left = known
-                for v in relatives:
-                    left &= space.implies(space.has(v, value), space.has(target, value))
-                found.add(left)
-    return found
 
 
 def basic_implications(space):
@@ -310,37 +264,6 @@ def basic_implications(space):
     both = _joined(space.atoms, lambda one, other: one & other)
     either = _joined(space.atoms, lambda one, other: one | other)
     return {space.implies(one, other) for one in both for other in either}
-
-
-def negations(space):
-    """Every statement that somebody does not have some value."""
-    return {space.everywhere & ~atom for atom in space.atoms}
-
-
-def conjunctions(language, k):
-    """What k members of a language can say together; members may repeat."""
-    found = set(language)
-    for _ in range(k - 1):
-        found = {one & other for one in found for other in language}
-    return found
-
-
-def worst_implications(space, value, most):
-    """Highest posterior of a value for each number of basic implications up to `most`.
-
-    Theorem 9 of "Worst-Case Background Knowledge": those that share the consequent "the target has
-    the value", each with one atom before it, do as much as any.
-    """
-    best = [Fraction(0)] * (most + 1)
-    for target in space.people:
-        hit = space.has(target, value)
-        missed = {space.everywhere & ~hit}
-        for k in range(most + 1):
-            least = min(left.bit_count() for left in missed)
-            if hit:
-                best[k] = max(best[k], Fraction(hit.bit_count(), hit.bit_count() + least))
-            missed = {left & ~atom for left in missed for atom in space.atoms}
-    return best
 
 
 def _joined(atoms, join):
