@@ -5,7 +5,7 @@ python -m tests.faults drawn --record COVERED tests/judge ...
 python -m tests.faults drawn --covered COVERED ... [--seed 1] [--count 20] [PLACE ...]
     plant so many faults in files or folders of src, or at a line (FILE:LINE)
 python -m tests.faults drawn --covered COVERED ... --without TEST ...
-    only where these tests come: are there faults that nobody else notices?
+    only where these tests come: of the faults that they notice, does anybody else notice each?
 
 A fork has what the tests import, with the fault in the code of a function. Processes that a test
 begins run without it, and so does what runs while a module is imported.
@@ -229,25 +229,32 @@ class Trials:
         os._exit(0)
 
     def run(self, tests, path):
-        """Who notices: of all that stay, or else of those that may go; each for so many seconds."""
-        left_out, without = 0, tuple(self.asked.without)
-        for word, goes in {"noticed": False, "only by them": True}.items():
-            began = time.process_time()
+        """Who notices: of tests that may go, then of all others; each for so many seconds."""
+        without, by = tuple(self.asked.without), None
+        for goes in (True, False) if without else (False,):
+            began, left_out, self.failed = time.process_time(), 0, None
             ordered = self.ordered([own for own in tests if own.nodeid.startswith(without) is goes])
+            word = "only by them" if goes else "noticed"
             for item, following in itertools.pairwise([*ordered, None]):
                 if time.process_time() - began > self.asked.seconds:
                     left_out += 1
                     continue
-                path.write_text(json.dumps({"word": "noticed", "by": item.nodeid}), "utf-8")
+                path.write_text(json.dumps({"word": word, "by": item.nodeid}), "utf-8")
                 signal.alarm(STUCK)
                 signal.setitimer(signal.ITIMER_VIRTUAL, ENDLESS)
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
                 signal.setitimer(signal.ITIMER_VIRTUAL, 0)
                 if self.failed:
-                    return {"word": word, "by": self.failed}
+                    break
+            if goes and not self.failed:
+                return {"word": "not by them", "of": len(ordered) - left_out}
+            if not goes and self.failed:
+                return {"word": "noticed", "by": self.failed}
+            by = self.failed or by
             if ordered:
                 ordered[0].session._setupstate.teardown_exact(None)
-        return {"word": "NOBODY", "of": len(tests) - left_out, "left out": left_out}
+        found = {"word": "only by them", "by": by} if by else {"word": "NOBODY"}
+        return {**found, "of": len(tests) - left_out, "left out": left_out}
 
     def ordered(self, tests):
         """First what noticed most faults until now, then what comes to the fewest files."""

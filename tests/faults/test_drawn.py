@@ -74,4 +74,4 @@ def test_faults_are_planted_and_noticed(tmp_path):
     )
     assert said[turned].startswith("only by them")
     assert "test_small.py::test_below" in said[turned + 1]
-    assert "2 noticed, 1 only by them" in said
+    assert "1 not by them, 1 noticed, 1 only by them" in said
