@@ -9,7 +9,6 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.adversaries import formulas
 from tests.adversaries.judging import (
     check_one,
     check_release,
@@ -21,7 +20,7 @@ from tests.adversaries.judging import (
     worst_cases,
 )
 from tests.examples import NIGHTLY
-from tests.oracle.facts import binary, surest
+from tests.oracle.facts import binary, surest, t_of, v_of
 
 import foreknow as fk
 from foreknow.adversaries.disclosure import Disclosure
@@ -66,8 +65,8 @@ FIGURE_3 = [["AIDS", "Flu", "Flu", "AIDS"], ["Flu", "Cancer", "Flu", "AIDS"]]
 def test_figure_3_and_its_witness():
     figure = GroupCounts.from_bags(FIGURE_3, groups=[1, 2])
     truth = worst_cases(grouped(FIGURE_3), "AIDS", (2, 2, 2), "single")
-    for point, probability in truth.items():
-        assert Facts(*point).disclosure(figure, "AIDS").exact == probability, point
+    for point, chance in truth.items():
+        assert Facts(*point).disclosure(figure, "AIDS").exact == chance, point
     # Of group 2 alone: not Flu, one known, a relative within the group.
     alone = {(0, 0, 0): "1/4", (1, 0, 0): "1/2", (0, 1, 0): "1/3", (0, 0, 1): "1/3"}
     for point, chance in alone.items():
@@ -189,7 +188,8 @@ def test_one_person_in_trillions():
 def test_both_ways_to_multiply(bag, point):
     bag = dict(zip("abc", bag, strict=False))
     found = Facts(*point).disclosure(GroupCounts.from_bags([bag]), "a")
-    truth = formulas.breach(formulas.five([bag], "a", point))
+    (l, k, m), group = point, (sum(bag.values()), bag)  # noqa: E741
+    truth = 1 / (1 + t_of(group, "a", l, k, "single") * v_of(group, "a", m, k + 1, "single"))
     assert found.exact == truth
     assert abs(found.probability - truth) < 1e-9
     assert found.below(1) is (truth < 1)

@@ -8,7 +8,6 @@ from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
 from itertools import product
-from unittest import mock
 
 import numpy as np
 import pyarrow as pa
@@ -16,21 +15,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.examples import NIGHTLY, examples
-from tests.oracle.sets import windows_of, worst_of_maximal, worst_of_two, worst_of_windows
+from tests.oracle.sets import windows_of, worst_of_two
 
 import foreknow as fk
-from foreknow.adversaries.facts import windows as kernel
-from foreknow_judge import windows as shortened
-from foreknow_judge.counting import Column, GroupBags
-from foreknow_judge.facts import worst_facts
-from foreknow_judge.verdicts import verdicts as verify
-from foreknow_judge.written import Written
-
-MOST = (2, 2, 2)
-AMOUNTS = list(product(range(3), repeat=3))
-NUMBERS = [-12, -10, 0, 3, 4, 5, 9]
-WIDTHS = [1, 2, 4, 6, "1/2", "20%", "80%", "200%"]
-BAGS = st.lists(st.lists(st.integers(-9, 25), min_size=1, max_size=9), min_size=1, max_size=5)
 
 
 def policy(adversary, below="1/2", within=5000, **more):
@@ -61,36 +48,6 @@ def some_windows(bags, within):
 # ---- by enumeration --------------------------------------------------------------------------
 
 
-@examples(400, daily=6, deadline=None)
-@given(
-    st.lists(st.lists(st.sampled_from(NUMBERS), min_size=1, max_size=4), min_size=1).filter(
-        lambda bags: sum(map(len, bags)) <= (5 if NIGHTLY else 4)
-    ),
-    st.sampled_from(WIDTHS),
-    st.sampled_from(AMOUNTS),
-)
-def test_facts_by_enumeration(bags, within, amounts):
-    """Windows begin anywhere; the largest ones, each counted as one value, are the worst."""
-    some_windows(bags, within)
-    counts = fk.GroupCounts.from_bags(bags)
-    wide, share = width_of(within)
-    truth = worst_of_windows(bags, wide, MOST, share)
-    assert worst_of_maximal(bags, wide, MOST, share) == truth
-    every = fk.Requirement([(fk.Facts(*at), truth[at]) for at in AMOUNTS], within=within)
-    verdicts = fk.audit(counts, fk.Policy([every])).verdicts
-    assert [v.disclosure.exact for v in verdicts] == [truth[at] for at in AMOUNTS]
-    assert not any(verdict.safe for verdict in verdicts)
-    at_limit = policy(fk.Facts(*amounts), truth[amounts], within)
-    assert not at_limit.ledger(counts.values).admits(None, counts)
-    above = {at: truth[at] + Fraction(1, 10**12) for at in AMOUNTS if truth[at] < 1}
-    if above:
-        safe = fk.Requirement([(fk.Facts(*at), above[at]) for at in above], within=within)
-        assert fk.audit(counts, fk.Policy([safe])).safe
-        assert fk.Policy([safe]).ledger(counts.values).admits(None, counts)
-    (verdict,) = fk.audit(counts, policy(fk.Negations(2), within=within)).verdicts
-    assert verdict.disclosure.exact == truth[2, 0, 0]
-
-
 def one_by_one(bags, adversary, every):
     """The worst of some sets, each counted as one value."""
     found = []
@@ -104,46 +61,6 @@ def ends_of(name):
     """The ends of a window, as it is named."""
     ends = name.removeprefix("between ").replace(",", "").split(" and ")
     return Fraction(ends[0]), Fraction(ends[-1])
-
-
-@examples(600, daily=18, deadline=None)
-@given(
-    BAGS,
-    st.sampled_from([*WIDTHS, 11]),
-    st.tuples(*[st.integers(0, 4)] * 3),
-    st.sampled_from([1, 7, 10**6]),
-    st.sampled_from([1, 3, 64]),
-)
-def test_windows_counted_one_by_one(bags, within, amounts, block, parts):
-    """By the search however much is held at once, by the audit, and by the verifier."""
-    every = some_windows(bags, within)
-    counts, adversary = fk.GroupCounts.from_bags(bags), fk.Facts(*amounts)
-    truth = one_by_one(bags, adversary, every)
-    with mock.patch.multiple(kernel, _BLOCK=block, _PARTS=parts):
-        asked = policy(adversary, truth, within)
-        (verdict,) = fk.audit(counts, asked).verdicts
-        assert verdict.disclosure.exact == truth
-        assert not asked.ledger(counts.values).admits(None, counts)
-        if parts == 64 and truth < 1:
-            above = policy(adversary, truth + Fraction(1, 10**9), within)
-            assert above.ledger(counts.values).admits(None, counts)
-    groups, values = zip(
-        *((str(g), str(x)) for g, bag in enumerate(bags) for x in bag), strict=True
-    )
-    tables = {"release": pa.table({"gid": groups, "x": values})}
-    (finding,) = verify(Written("generalized", ["gid"], "x", tables), asked.to_dict()["require"])
-    assert (finding.reached, finding.safe) == (truth, False)
-    for name in (verdict.disclosure.value, finding.value):
-        low, high = ends_of(name)
-        inside = [value for value in counts.values if low <= value <= high]
-        assert one_by_one(bags, adversary, [inside]) == truth
-    # The witness is of the window that is named.
-    witness = verdict.disclosure.witness
-    low, high = ends_of(witness.value)
-    assert witness.value == verdict.disclosure.value
-    assert not [x for x in witness.ruled_out if low <= x <= high]
-    used = len(witness.ruled_out), sum(witness.known.values()), witness.family
-    assert all(some <= most for some, most in zip(used, amounts, strict=True))
 
 
 def test_relatives_widen_a_window():
@@ -161,56 +78,6 @@ def test_links_are_about_one_window():
     assert found == [Fraction(15, 19), Fraction(5, 6)]
     assert judged([[0, 0, 6, 2]], 1, (0, 0, 1)).reached == Fraction(3, 4)
     assert worst_of_two([[0, 0, 6, 2]], 1, 0, "near") == 1
-
-
-# ---- the judge's short cuts ------------------------------------------------------------------
-
-
-def uneven(seed, many):
-    """Releases of small and large groups, with values that many have, and widths."""
-    r = random.Random(seed)
-    for _ in range(many):
-        often = r.sample(range(12), 2)
-        sizes = r.choices([1, 2, 3, 5, 20], k=r.randint(1, 6))
-        bags = [[r.choice([*often, r.randrange(12)]) for _ in range(size)] for size in sizes]
-        yield bags, *width_of(r.choice(WIDTHS[1:]))
-
-
-def held_of(bags):
-    """The counts of groups as the judge has them."""
-    groups = np.repeat(np.arange(len(bags)), list(map(len, bags)))
-    values = Column.of([str(value) for bag in bags for value in bag], np.arange(len(groups)))
-    labels = Column.of([f"{at:03}" for at in range(len(bags))], np.arange(len(bags)))
-    ones = np.ones(len(groups), np.int64)
-    return GroupBags([labels], values.texts, groups, values.codes, ones)
-
-
-def test_groups_are_left_out_soundly():
-    for at, (bags, wide, share) in enumerate(uneven(1, 5000 if NIGHTLY else 100)):
-        held, amounts = held_of(bags), AMOUNTS[at % len(AMOUNTS)]
-        merged = (
-            held.merged({str(value): "inside" for value in window})
-            for window in windows_of([value for bag in bags for value in bag], wide, share)
-        )
-        truth = max(worst_facts(one, {"inside"}, "single", *amounts)[2] for one in merged)
-        width = f"{100 * wide}%" if share else str(wide)
-        assert shortened.worst_near(held, width, *amounts)[2] == truth
-
-
-@pytest.mark.parametrize("most", range(4))
-def test_no_window_passes_its_bounds(most):
-    for bags, wide, _ in uneven(2, 3000 if NIGHTLY else 60):
-        numbers = sorted({value for bag in bags for value in bag})
-        reach = np.array([max(i for i, n in enumerate(numbers) if n <= v + wide) for v in numbers])
-        placed = held_of([[f"{numbers.index(value):02}" for value in bag] for bag in bags])
-        bounds = shortened._bounds(placed, reach, most).rows.tolist()
-        for bag, (people, holders, others) in zip(bags, bounds, strict=True):
-            assert people == len(bag)
-            for window in windows_of(numbers, wide):
-                outside = [bag.count(value) for value in {*bag} - window]
-                inside = len(bag) - sum(outside)
-                assert inside <= holders
-                assert inside + sum(sorted(outside)[::-1][:most]) <= holders + others
 
 
 # ---- searches and skylines -------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """What some people cannot have: they are not counted among those who might."""
 
 import random
-from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -28,8 +27,6 @@ from foreknow_judge.written import Written
 
 MOST = (2, 2, 1)
 FAMILIES = range(20_000 if NIGHTLY else 72)
-# Of these, those whose tables are made, read and judged, which takes longer.
-TABLES = FAMILIES[::10] if NIGHTLY else range(0, 120, 6)
 AMOUNTS = [*product(*(range(most + 1) for most in MOST))]
 
 
@@ -114,34 +111,6 @@ class Shown:
         return [verdict.reached for verdict in verify(held, required)]
 
 
-def test_facts_are_those_of_worlds():
-    """Of values of one kind, exact; of others a bound, which is nearly always attained."""
-    seen = Counter()
-    for seed in FAMILIES:
-        groups, rules = family(random.Random(seed))
-        counts = counted(groups, rules)
-        asked = AMOUNTS if NIGHTLY else random.Random(seed).sample(AMOUNTS, 6)
-        figures = {amounts: fk.Facts(*amounts).disclosures(counts) for amounts in asked}
-        for value in counts.values:
-            worst = worst_cases(asked_of(groups), value, MOST)
-            alone = True  # whether all values that not everybody can have are of one kind
-            for group in groups:
-                held = {v for v, *_ in group}
-                partly = {v for v in held if any(v in cannot for _, cannot, _ in group)}
-                kinds = {frozenset(i for i, r in enumerate(rules) if v in r) for v in partly}
-                alone &= value not in held or not kinds or (len(kinds) == 1 and value in partly)
-            for amounts in asked:
-                figure = figures[amounts][value]
-                assert figure.exact >= worst[amounts], (groups, rules, value, amounts)
-                assert abs(figure.probability - float(figure.exact)) < 1e-9
-                assert figure.bounded is not alone
-                equal = figure.exact == worst[amounts]
-                assert equal or not alone, (groups, rules, value, amounts)
-                seen[alone, equal] += 1
-    assert seen[False, True] > 20 * seen[False, False]
-    assert min(seen[True, True], seen[False, True]) > 4 * len(FAMILIES)
-
-
 def test_negations_and_sets_match_worlds():
     for seed in FAMILIES[::3]:
         rng = random.Random(seed)
@@ -167,52 +136,6 @@ def test_negations_and_sets_match_worlds():
         ]
         for amounts, least in worst_cases(same, name, (1, 1, 1)).items():
             assert fk.Facts(*amounts).disclosure(one, name).exact >= least, (groups, rules, members)
-
-
-def test_owner_reader_and_judge_agree():
-    for seed in TABLES:
-        groups, rules = family(random.Random(seed))
-        shown, own = Shown(groups, rules), counted(groups, rules)
-        read, searched = shown.read(), shown.searched()
-        for counts in (read, searched):
-            assert counts == own
-            assert (counts.able is None) is (own.able is None)
-            if own.able is not None:
-                members = own.able.members[:, own.able.kind]
-                assert (counts.able.members[:, counts.able.kind] == members).all()
-        asked, figures = [], []
-        for amounts in ((0, 0, 0), (1, 1, 0), (1, 1, 1), (2, 0, 1)):
-            said = fk.Facts(*amounts).disclosures(read)
-            for value, worst in fk.Facts(*amounts).disclosures(own).items():
-                assert said[value].exact == worst.exact
-                asked.append((amounts, {"values": [value]}))
-                figures.append(worst.exact)
-        assert shown.figures(asked) == figures, (groups, rules, asked)
-
-
-def test_open_labels_never_look_safer():
-    for seed in TABLES:
-        rng = random.Random(seed)
-        groups, rules = family(rng)
-        shown = Shown(groups, rules)
-        open_to = [name for name in shown.columns if rng.random() < 0.5]
-        coarse = [rng.random() < 0.4 for _ in range(len(shown.table))]
-        for name in open_to:
-            label, place = rng.choice(["*", "y | n", None]), shown.table.column_names.index(name)
-            texts = zip(coarse, shown.table[name].to_pylist(), strict=True)
-            column = pa.array([label if some else text for some, text in texts], pa.string())
-            shown.table = shown.table.set_column(place, name, column)
-        shown.columns = [n for n in shown.columns if n not in open_to or rng.random() < 0.7]
-        shown.table = shown.table.select(["at", "ill", *shown.columns])
-        read, own, figures = shown.read(), counted(groups, rules), []
-        asked = [((0, 0, 0), {}), ((1, 1, 0), {}), ((2, 1, 1), {})]
-        for amounts, _ in asked:
-            facts = fk.Facts(*amounts)
-            said = facts.disclosures(read)
-            for value, truth in facts.disclosures(own).items():
-                assert said[value].exact >= truth.exact, (groups, rules, value, amounts)
-            figures.append(facts.disclosure(read).exact)
-        assert shown.figures(asked) == figures, (groups, rules)
 
 
 def test_ledger_admits_what_is_safe():

@@ -5,44 +5,14 @@ import math
 import random
 from decimal import Decimal
 from fractions import Fraction
-from functools import partial
-from itertools import combinations
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from tests.criteria.definitions import ORDER, alone, truth
-from tests.examples import examples
+from tests.criteria.definitions import truth
 
 import foreknow as fk
 from foreknow_judge.errors import UnsupportedError
-
-SHARES = st.fractions(min_value="1/6", max_value=1, max_denominator=6)
-TIMES = st.fractions(min_value="1/6", max_value=4, max_denominator=6)
-TREES = [
-    [[int(leaf), *above] for leaf, *above in map(str.split, rows.split(","))]
-    for rows in (
-        "1 a x,2 a x,3 b x,4 c y,5 c y,9 d y",
-        "1 odd *,3 odd *,5 odd *,2 even *,4 even *",
-        "1 1 low,2 2 low,3 2 low,4 3 low,5 4 high",
-    )
-]
-CLOSE = partial(st.builds, fk.TCloseness, SHARES)
-DIVERSE = partial(st.builds, fk.LDiversity)
-CRITERIA = st.one_of(
-    CLOSE(),
-    CLOSE(st.just("ordered")),
-    CLOSE(st.just("ordered"), st.just(ORDER)),
-    CLOSE(st.just("hierarchical"), tree=st.sampled_from(TREES)),
-    st.builds(fk.BetaLikeness, TIMES, st.booleans()),
-    st.builds(fk.DeltaDisclosure, TIMES),
-    DIVERSE(st.integers(1, 5)),
-    DIVERSE(TIMES.map(lambda x: max(x, 1)), st.just("entropy")),
-    DIVERSE(st.integers(2, 4), st.just("recursive"), TIMES),
-    st.builds(fk.AlphaK, SHARES, st.integers(1, 6)),
-)
 
 
 def assert_worst(criterion, measured, amounts):
@@ -53,54 +23,6 @@ def assert_worst(criterion, measured, amounts):
         assert -Decimal("1e-20") <= worst - Decimal(float(measured)) <= Decimal("1.1e-6")
     else:
         assert measured == worst
-
-
-@examples(4000, daily=100, deadline=None)
-@given(
-    CRITERIA, st.lists(st.lists(st.integers(1, 5), min_size=1, max_size=7), min_size=1, max_size=5)
-)
-def test_measures_by_definition(criterion, groups):
-    everybody = [value for bag in groups for value in bag]
-    found = [truth(criterion, bag, everybody) for bag in groups]
-    counts = fk.GroupCounts.from_bags(groups)
-    measured = criterion.measure(counts)
-    assert_worst(criterion, measured, [amount for amount, _ in found])
-    holds = all(kept for _, kept in found)
-    assert criterion.holds(counts) == holds
-    assert criterion.ledger(whole=counts.totals).admits(None, counts) == holds
-    (verdict,) = fk.audit(counts, fk.Policy([fk.Requirement(criterion)])).criteria
-    assert verdict.safe == holds
-    assert str(measured) in (str(verdict.reached), "inf")
-
-
-def partitions(people, most=9):
-    """The ways in which so many people may share values, as counts that fall."""
-    if not people:
-        yield ()
-    for own in range(min(people, most), 0, -1):
-        yield from ((own, *rest) for rest in partitions(people - own, own))
-
-
-def test_small_groups_at_their_limits():
-    """Also where a group is exactly at its limit, which few random ones are."""
-    shapes = [shape for people in range(1, 6) for shape in partitions(people)]
-    shapes += [(many,) * values for values in range(2, 13) for many in (1, 3)]
-    asked = [
-        *(fk.LDiversity(least) for least in (1, 2, 3)),
-        *(fk.LDiversity(least, "entropy") for least in ("3/2", *range(2, 13))),
-        *(fk.LDiversity(at, "recursive", c) for at in (2, 3) for c in ("1/2", 1, 2)),
-        *(fk.AlphaK(alpha, k) for alpha in ("1/3", "1/2", 1) for k in (1, 3)),
-    ]
-    bags = [[value for value, n in enumerate(shape) for _ in range(n)] for shape in shapes]
-    each = [fk.GroupCounts.from_bags([bag]) for bag in bags]
-    for criterion in asked:
-        wrong = [
-            shape
-            for shape, bag, counts in zip(shapes, bags, each, strict=True)
-            if {criterion.holds(counts), criterion.ledger().admits(None, counts)}
-            != {alone(criterion, bag)[1]}
-        ]
-        assert not wrong, criterion
 
 
 def test_uneven_shapes_at_the_limit():
@@ -415,30 +337,9 @@ def drawn(draw):
     return pa.table(table | {"ill": draw.choices("fgh", k=size)}), rows
 
 
-def fewest_alike(rows, n_columns):
-    """The fewest rows that share one combination of so many columns with a row."""
-    return min(
-        sum(all(row[i] == second[i] for i in places) for second in rows)
-        for places in combinations(range(len(COLUMNS)), n_columns)
-        for row in rows
-    )
-
-
 def policy_of(k, n_columns):
     schema = {"quasi_identifiers": COLUMNS, "sensitive": "ill"}
     return {"schema": schema, "require": [{"k_anonymity": {"k": k, "of": n_columns}}]}
-
-
-@pytest.mark.parametrize("n_columns", [1, 2, 3, 4])
-def test_all_combinations_are_counted(n_columns):
-    for seed in range(25):
-        table, rows = drawn(random.Random(f"{n_columns} {seed}"))
-        release = fk.Release.from_generalized(table, quasi_identifiers=COLUMNS, sensitive="ill")
-        fewest = fewest_alike(rows, n_columns)
-        assert fk.KAnonymity(3, of=n_columns).measure(release) == fewest
-        for k in (fewest, fewest + 1):
-            (verdict,) = fk.audit(release, policy_of(k, n_columns)).criteria
-            assert (verdict.reached, verdict.safe) == (fewest, k == fewest)
 
 
 @pytest.mark.parametrize("n_columns", [0, -1, 5, True, 1.5])

@@ -1,4 +1,4 @@
-"""Facts on priors by worlds, and facts by a dynamic program."""
+"""Facts on priors by worlds, and the two formulas of facts in one group."""
 
 import math
 from fractions import Fraction
@@ -75,66 +75,11 @@ def _surest_of(every, secret, target, known, linked, ruled_out):
     return max((weight / total[seen] for seen, weight in had.items()), default=Fraction(0))
 
 
-# ---- dynamic program -----------------------------------------------------------------------------
+# ---- T and V of one group ------------------------------------------------------------------------
 
-# The skyline paper's dynamic program (its appendix A6) in fractions: slow, and right by reading.
-#
-# It is what the paper compares its own algorithm with. It does not use the congregation property:
-# known people and relatives may be spread over the groups in every way. Nothing here knows the
-# library.
-#
-# A release is a list of groups (number of people, {value: count}). T and V are the formulas of
-# section 6.1, mended: every numerator is clipped at 0, V is 1 when there are no relatives, and
-# fewer than l other values means those there are.
-
-
-def breach(groups, value, amounts, semantics="single"):
-    """Highest probability that somebody has the value, with exactly so many facts, spread freely.
-
-    >>> group2 = (4, {"Flu": 2, "Cancer": 1, "AIDS": 1})
-    >>> breach([group2], "AIDS", (1, 0, 0)), breach([group2], "AIDS", (1, 1, 0))
-    (Fraction(1, 2), Fraction(1, 1))
-    """
-    l, k, m = amounts  # noqa: E741
-    places = list(product(range(k + 1), range(m + 1)))
-    # Before the first group nobody has been placed: not the target, no known person, no relative.
-    with_t = dict.fromkeys(places, math.inf)
-    without_t = dict.fromkeys(places, math.inf) | {(0, 0): Fraction(1)}
-    for group in groups:
-        here = {(p, q): v_of(group, value, q, p, semantics) for p, q in places}
-        t_here = {
-            (p, q): times(
-                t_of(group, value, l, p, semantics), v_of(group, value, q, p + 1, semantics)
-            )
-            for p, q in places
-        }
-        with_t, without_t = (
-            {
-                at: min(least(with_t, here, at), least(without_t, t_here, at))  # t before, or here
-                for at in places
-            },
-            {at: least(without_t, here, at) for at in places},
-        )
-    return probability(with_t[k, m])
-
-
-def least(before, here, at):
-    """Place i known people and j relatives before this group and the rest in it, as is worst."""
-    k, m = at
-    return min(times(before[i, j], here[k - i, m - j]) for i in range(k + 1) for j in range(m + 1))
-
-
-def probability(ratio):
-    """Turn odds against into a probability."""
-    return Fraction(0) if ratio == math.inf else 1 / (1 + ratio)
-
-
-def times(one, other):
-    """Multiply; infinite where one of them is, for a target who cannot have the value."""
-    return math.inf if math.inf in (one, other) else one * other
-
-
-# ---- T and V of one group ---------------------------------------------------------------------
+# Of the skyline paper, section 6.1, in fractions, mended: every numerator is clipped at 0, V is 1
+# when there are no relatives, and fewer than l other values means those there are. A group is
+# (number of people, {value: count}).
 
 
 def t_of(group, value, l, k, semantics):  # noqa: E741

@@ -194,11 +194,8 @@ def of_tenths(bags):
 
 # ---- windows -------------------------------------------------------------------------------------
 
-# The worst posterior that a target's number lies in some window, world by world: slow, and plain.
-#
 # Windows begin anywhere, at values and between them: every x at which what lies in [x, x + w]
-# changes, and a point between each two. What lies in a window is a set of values, whose worst
-# posterior `tests.oracle.sets` enumerates. Nothing here knows the library or its formulas.
+# changes, and a point between each two. Nothing here knows the library or its formulas.
 
 
 def windows_of(values, wide, share=False):
@@ -227,26 +224,9 @@ def windows_of(values, wide, share=False):
     return sorted(found - {frozenset()}, key=sorted)
 
 
-def worst_of_windows(bags, wide, most, share=False):
-    """Highest posterior that somebody's value is in one window, for every amount up to `most`.
-
-    >>> worst_of_windows([[1, 2, 9]], 1, (1, 0, 0))[0, 0, 0]
-    Fraction(2, 3)
-    """
-    bags = [[Fraction(value) for value in bag] for bag in bags]
-    every = windows_of([value for bag in bags for value in bag], wide, share)
-    each = [worst_of_set(bags, united, most) for united in every]
-    return {at: max(found[at] for found in each) for at in each[0]}
-
-
 # ---- merged windows ------------------------------------------------------------------------------
 
-# What somebody finds out of a window of numbers, where statements are sets of worlds: slow,
-# plain.
-#
-# A world says who of each group has which of its values; all are as likely. A statement is the
-# set of worlds in which it is true, as the bits of a whole number, so that what an adversary
-# believes is a few numbers. Nothing here knows the library, its formulas or the other oracles.
+# What somebody finds out of a window of numbers who knows of one other person.
 
 
 def maximal(values, wide, share=False):
@@ -264,59 +244,6 @@ def maximal(values, wide, share=False):
 
     every = [frozenset(v for v in values if x <= v <= end(x)) for x in values]
     return sorted({own for own in every if not any(own < other for other in every)}, key=sorted)
-
-
-def worst_of_maximal(bags, wide, most, share=False):
-    """Highest chance that somebody's number lies in one of these, for every amount up to `most`.
-
-    The numbers of a window are one value before anything is asked.
-
-    >>> worst_of_maximal([[1, 2, 9]], 1, (1, 0, 0))[0, 0, 0]
-    Fraction(2, 3)
-    """
-    each = []
-    for window in maximal([value for bag in bags for value in bag], wide, share):
-        merged = [["in" if value in window else value for value in bag] for bag in bags]
-        each.append(highest(merged, "in", most))
-    return {at: max(found[at] for found in each) for at in each[0]}
-
-
-def highest(bags, secret, most):
-    """Highest chance that somebody has one value, for every amount of facts up to `most`."""
-    deals = [sorted(set(permutations(bag)), key=str) for bag in bags]
-    worlds = [sum(deal, ()) for deal in product(*deals)]
-    values = sorted({value for bag in bags for value in bag}, key=str)
-    has = {
-        (person, value): sum(1 << at for at, world in enumerate(worlds) if world[person] == value)
-        for person in range(len(worlds[0]))
-        for value in values
-    }
-    every, best = (1 << len(worlds)) - 1, dict.fromkeys(product(*map(_up_to, most)), Fraction(0))
-    for target in (sum(map(len, bags[:group])) for group in range(len(bags))):
-        hit = has[target, secret]
-        believed = {(every, 0, 0, 0)}
-        for value in values:  # the target does not have it
-            believed |= {(w & ~has[target, value], a + 1, b, c) for w, a, b, c in believed}
-        for person in range(len(worlds[0])):
-            if person != target:  # known to have a value, or linked
-                every_value, link = [has[person, v] for v in values], hit | ~has[person, secret]
-                known = {(w & own, a, b + 1, c) for w, a, b, c in believed for own in every_value}
-                believed |= known | {(w & link, a, b, c + 1) for w, a, b, c in believed}
-            believed = {
-                (w, *used)
-                for w, *used in believed
-                if w and all(one <= own for one, own in zip(used, most, strict=True))
-            }
-        for left, *used in believed:
-            chance = Fraction((left & hit).bit_count(), left.bit_count())
-            for at in best:
-                if chance > best[at] and all(a >= b for a, b in zip(at, used, strict=True)):
-                    best[at] = chance
-    return best
-
-
-def _up_to(amount):
-    return range(amount + 1)
 
 
 def worst_of_two(bags, wide, out, link):

@@ -4,7 +4,6 @@ import random
 import shutil
 from collections import Counter
 from fractions import Fraction
-from itertools import combinations, permutations, product
 
 import numpy as np
 import pandas as pd
@@ -14,16 +13,10 @@ import pytest
 from tests.examples import NIGHTLY
 from tests.oracle import rules as impossible_worlds
 from tests.oracle.units import (
-    limit_of_people,
     posteriors,
-    surest,
-    surest_of_person,
-    worlds_of_household,
 )
-from tests.oracle.units import worlds_of_several as worlds
 
 import foreknow as fk
-from foreknow.adversaries.disclosure import worst
 from foreknow.several import crossing_groups
 from foreknow.several.crossing_groups import CrossedGroups
 from foreknow_judge.errors import DataError
@@ -58,21 +51,6 @@ def releases_of(memberships, ill, more=None, **how):
         named = {"group": "group", "sensitive": "ill", "person": "who", **how}
         made.append(fk.Release.from_groups(pa.table(table), **named))
     return made
-
-
-def cells_of(memberships, held, *more):
-    """What people have who are in the same groups, and alike in more; whoever is in some group."""
-    cells = {}
-    for person, values in enumerate(held):
-        cell = tuple(own[person] for own in memberships)
-        if any(group is not None for group in cell):
-            key = cell, *(column[person] for column in more)
-            cells.setdefault(key, []).extend(values)
-    return sorted(sorted(Counter(own).items()) for own in cells.values())
-
-
-def bags_of(counts):
-    return sorted(sorted(counts.bag(group).items()) for group in range(counts.n_groups))
 
 
 def joint(memberships, values):
@@ -119,27 +97,6 @@ def test_settled_worlds_match_their_cells():
     assert settled > len(FAMILIES) // 2
 
 
-@pytest.mark.parametrize("kind", ["single", "set", "multiset"])
-def test_bags_match_true_cells(kind):
-    """Where differences settle a cell, its bag is the same in every world; jobs are known."""
-    for seed in FAMILIES:
-        rng = random.Random(seed)
-        memberships, values = family(rng)
-        if kind == "single":
-            jobs = [rng.choice(["cook", "nurse"]) for _ in values]
-            release = fk.together(releases_of(memberships, values, {"job": jobs}, other=["job"]))
-            if release.unsettled is None:
-                assert bags_of(release.seen().counts) == cells_of(memberships, values, jobs)
-            continue
-        draw = rng.sample if kind == "set" else rng.choices
-        held = [draw("abc", k=rng.randint(0, 3)) for _ in values]
-        release = fk.together(releases_of(memberships, held, semantics=kind))
-        if release.unsettled is None:
-            assert bags_of(release.counts) == cells_of(memberships, held)
-            people = [p for p in range(len(values)) if any(m[p] is not None for m in memberships)]
-            assert release.counts.sizes.sum() == len(people)
-
-
 def rows_of(who, ill, **more):
     return pa.table({"who": [*who], "ill": [*ill], **more})
 
@@ -182,137 +139,6 @@ def test_earlier_questions_hide_nobody():
         found = fk.audit(release, fk.Policy(required, schema))
         assert not found.safe
         assert found.verdicts[0].found.amount == 2 or "2 people" in str(found.verdicts[0].found)
-
-
-# ---- knowledge, by all worlds --------------------------------------------------------------------
-
-
-def most_by_facts(found, ruled, known_people):
-    """How sure somebody becomes at most who rules out some values and knows some other people."""
-    best = Fraction(0)
-    people = sorted(found[0])
-    values = sorted({value for world in found for value in world.values()})
-    for target, value in product(people, values):
-        others = [v for v in values if v != value]
-        for ruled_out in permutations(others, min(ruled, len(others))):
-            for known in permutations([p for p in people if p != target], known_people):
-                for told in product(values, repeat=known_people):
-                    left = [
-                        world
-                        for world in found
-                        if world[target] not in ruled_out
-                        and all(world[p] == v for p, v in zip(known, told, strict=True))
-                    ]
-                    if left:
-                        hits = sum(world[target] == value for world in left)
-                        best = max(best, Fraction(hits, len(left)))
-    return best
-
-
-def test_facts_on_cells():
-    for seed in FAMILIES[:: 20 if NIGHTLY else 3]:
-        rng, case = random.Random(seed), settled(seed, 5)
-        if case is None:
-            continue
-        memberships, values, release = case
-        ruled, known = rng.choice([(0, 0), (1, 0), (0, 1), (1, 1)])
-        known = min(known, len(values) - 1)
-        attained = worst(fk.Facts(l=ruled, k=known).disclosures(release).values())
-        found = list(worlds(memberships, values))
-        assert attained.exact == most_by_facts(found, ruled, known), (case, ruled, known)
-
-
-def most_by_implications(found, value, most):
-    """The highest chance of a value for whoever knows that many implications ending with it."""
-    people = sorted(found[0])
-    values = sorted({own for world in found for own in world.values()})
-    best = Fraction(0)
-    for target in people:
-        said = [(p, v) for p, v in product(people, values) if (p, v) != (target, value)]
-        for known in combinations(said, min(most, len(said))):
-            left = [
-                world
-                for world in found
-                if world[target] == value or not any(world[p] == v for p, v in known)
-            ]
-            if left:
-                hits = sum(world[target] == value for world in left)
-                best = max(best, Fraction(hits, len(left)))
-    return best
-
-
-@pytest.mark.parametrize("most", [1, 2])
-def test_implications_on_cells(most):
-    compared = 0
-    for seed in FAMILIES[::2]:
-        case = settled(seed, 4 if most > 1 else 5)
-        if case is None:
-            continue
-        memberships, values, release = case
-        found = list(worlds(memberships, values))
-        for value, told in fk.Implications(most).disclosures(release).items():
-            assert told.exact == most_by_implications(found, value, most), (case, value)
-            compared += 1
-    assert compared > len(FAMILIES) / 2 / 4
-
-
-@pytest.mark.parametrize("reading", ["joint", "binary"])
-def test_priors_on_cells(reading):
-    """Worlds weigh as much as everybody's chances of their value, by their job."""
-    compared = 0
-    for seed in FAMILIES[::2]:
-        case = settled(seed, 6)
-        if case is None:
-            continue
-        rng = random.Random(seed)
-        memberships, values, _ = case
-        jobs = [rng.choice(["cook", "nurse"]) for _ in values]
-        of_jobs = {job: chances(rng) for job in ("cook", "nurse")}
-        release = fk.together(releases_of(memberships, values, {"job": jobs}, other=["job"]))
-        rows = [(job, v, float(p)) for job, own in of_jobs.items() for v, p in own.items()]
-        columns = zip(*rows, strict=True)
-        table = pa.table(
-            dict(zip(["job", "value", "probability"], map(list, columns), strict=True))
-        )
-        told = fk.Priors(table, semantics=reading).disclosures(release)
-        found = list(worlds(memberships, values))
-        for value in sorted({*values}):
-            if reading == "joint":
-                weights = [weight(world, jobs, of_jobs) for world in found]
-            else:
-                weights = [odds(world, jobs, of_jobs, value) for world in found]
-            likely = [
-                sum(w for w, x in zip(weights, found, strict=True) if x[person] == value)
-                for person in found[0]
-            ]
-            best = Fraction(max(likely)) / sum(weights)
-            assert told[value].exact == best, (case, jobs, value)
-            compared += 1
-    assert compared > len(FAMILIES) / 2 / 4
-
-
-def chances(rng):
-    """How likely each value is, in eighths, none of them impossible."""
-    low, high = sorted(rng.sample(range(1, 8), 2))
-    return dict(
-        zip("abc", (Fraction(low, 8), Fraction(high - low, 8), Fraction(8 - high, 8)), strict=True)
-    )
-
-
-def weight(world, jobs, of_jobs):
-    total = Fraction(1)
-    for person, value in world.items():
-        total *= of_jobs[jobs[person]][value]
-    return total
-
-
-def odds(world, jobs, of_jobs, value):
-    """Who has the value, and who has not: the others are dealt without regard to anything."""
-    total = Fraction(1)
-    for person, own in world.items():
-        p = of_jobs[jobs[person]][value]
-        total *= p if own == value else 1 - p
-    return total
 
 
 # ---- chains --------------------------------------------------------------------------------------
@@ -468,46 +294,6 @@ def groups_in(folder):
 # ---- cases ---------------------------------------------------------------------------------------
 
 
-def few_cases(rng, letter):
-    """Cases of a few people, who are in a ward each time: (person, ward, illness)."""
-    people = [f"{letter}{i}" for i in range(rng.randint(2, 3))]
-    of = [*people, *rng.choices(people, k=4 - len(people))]
-    ills = rng.sample("xyzu", 4)
-    return [(person, f"w{rng.randint(0, 1)}", ill) for person, ill in zip(of, ills, strict=True)]
-
-
-@pytest.mark.parametrize("facts", [{}, {"l": 1}, {"k": 1}])
-def test_cases_add_up_over_releases(facts, tmp_path):
-    """The figure is that of all cases, and never below what somebody really learns of all."""
-    compared = 0
-    for seed in TABLES:
-        rng = random.Random(f"{seed} {facts}")
-        first, second = few_cases(rng, "a"), few_cases(rng, "b")
-        again = [(rng.choice(first)[0], "w0", rng.choice("xyz"))]  # a later case of somebody
-        rules = policy({"facts": facts, "values": ["x"]}, person="pid", unit="row")
-        tables = [table_of(first, "ill"), table_of([*again, *first, *second], "ill")]
-        found = published(tmp_path / str(seed), tables, rules)
-        if found is None or not any(ill == "x" for *_, ill in (*first, *second)):
-            continue
-        (_, made), folders = found
-        groups = [
-            (pid, (number, ward))
-            for number, folder in enumerate(folders)
-            for pid, ward in groups_in(folder)
-        ]
-        assert [pid for pid, _ in groups] == [pid for pid, *_ in (*first, *second)]
-        cases = [
-            (pid, group, ill)
-            for (pid, group), (*_, ill) in zip(groups, (*first, *second), strict=True)
-        ]
-        reached = figure(made.together.verdicts[0])
-        assert reached == limit_of_people(cases, "x", facts.get("l", 0), facts.get("k", 0))
-        if compared < 4:  # which takes long
-            assert reached >= surest_of_person(cases, "x", facts.get("l", 0), facts.get("k", 0))
-        compared += 1
-    assert compared > len(TABLES) / 5
-
-
 VISITS = [(f"p{i}", f"w{i % 2}", "xyz"[(i + n) % 3]) for i in range(24) for n in range(1 + i % 2)]
 COUNTED = {"facts": {"k": 1}, "below": 0.95}
 
@@ -568,49 +354,6 @@ def test_cases_need_published_rows(tmp_path):
 
 
 # ---- households ----------------------------------------------------------------------------------
-
-
-def town(rng, letter):
-    """People in households, which share an income: (person, ward, income, household)."""
-    homes = {f"{letter}{i}": rng.choice("xyz") for i in range(rng.randint(2, 3))}
-    living = [*homes, *rng.choices([*homes], k=rng.randint(0, 2))]
-    return [
-        (f"{letter}p{i}", f"w{rng.randint(0, 1)}", homes[home], home)
-        for i, home in enumerate(living)
-    ]
-
-
-def test_households_of_all_releases(tmp_path):
-    """Whoever joins a household that was published stays out; worlds are those of all others."""
-    shared = {"shared": {"by": "home", "values": ["ill"]}}
-    compared = 0
-    for seed in TABLES:
-        rng = random.Random(seed)
-        first, second, facts = town(rng, "a"), town(rng, "b"), rng.choice([{}, {"l": 1}, {"k": 1}])
-        joins = [("joins", "w0", *rng.choice(first)[2:])]
-        moved = rng.choice(first)  # into a household of newcomers, who then stay out, too
-        host = rng.choice(second)
-        everybody = [(*row[:2], *host[2:]) if row is moved else row for row in first]
-        tables = [table_of(rows, "ill", "home") for rows in (first, [*joins, *second, *everybody])]
-        found = published(tmp_path / str(seed), tables, policy({"facts": facts}, **shared))
-        if found is None:
-            continue
-        (_, made), folders = found
-        new = [row for row in second if row[3] != host[3]]
-        assert made.counts.n_people == len(new)
-        assert made.since.beside_published == 1 + len(second) - len(new)
-        shown = {}
-        for number, (folder, rows) in enumerate(zip(folders, (first, new), strict=True)):
-            for (_, ward), (*_, ill, home) in zip(groups_in(folder), rows, strict=True):
-                shown.setdefault(home, (home, (number, ward), ill))
-        worlds = worlds_of_household([*shown.values()])
-        values = sorted({ill for *_, ill in shown.values()})
-        truth = surest(worlds, values, facts.get("l", 0), facts.get("k", 0))
-        assert made.together.verdicts[0].reached == truth
-        together = fk.verify(folders[1], after=folders[0]).together
-        assert together[0].reached == truth
-        compared += 1
-    assert compared
 
 
 def test_edited_households_are_refused(tmp_path):
