@@ -354,3 +354,22 @@ def test_verdicts_need_no_counts(tmp_path):
     command = [sys.executable, "-c", ASKED, str(table)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     assert done.stdout.splitlines() == [f"{verdict.reached} {verdict.safe}"] * 2
+
+
+@pytest.mark.parametrize("semantics", ["set", "multiset"])
+@pytest.mark.parametrize("listed", [True, False])
+def test_several_values_each(semantics, listed):
+    bags = [[["Flu", "HIV"], ["Flu"], ["Flu", "Cold"], ["Cold"]], [["Flu"], ["HIV", "Flu"]]]
+    people = [(age, bag) for age, group in enumerate(bags) for bag in group]
+    rows = [(f"p{i}", str(age), bag) for i, (age, bag) in enumerate(people)]
+    if not listed:
+        rows = [(who, age, value) for who, age, bag in rows for value in bag]
+    names = "who", "age", "ill"
+    table = pa.table(dict(zip(names, zip(*rows, strict=True), strict=True)))
+    schema = {"quasi_identifiers": ["age"], "sensitive": "ill", "semantics": semantics}
+    policy = requires({"k_anonymity": 2}, facts={"k": 1}, below="9/10", schema={
+        **schema, "person": "who"})  # fmt: skip
+    facts, sizes = fk.audit(table, policy, learned=False).verdicts
+    counts = fk.GroupCounts.from_people(bags, semantics=semantics)
+    assert facts.reached == fk.Facts(k=1).disclosure(counts).exact
+    assert (sizes.reached, sizes.safe) == (2, True)
