@@ -7,6 +7,7 @@ import random
 import re
 import shutil
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -644,6 +645,25 @@ def write_table(path, rows, encoding="utf-8"):
     with path.open("w", encoding=encoding, newline="") as file:
         csv.writer(file, delimiter=";").writerows([COLUMNS, *rows])
     return path
+
+
+def test_label_of_missing_stays(tmp_path):
+    """What an earlier release shows for a missing number is no number, by whatever policy."""
+
+    def made(first, pays, missing, **how):
+        rows = [{"who": f"p{first + i}", "q": "a", "pay": pay} for i, pay in enumerate(pays)]
+        schema = {"identifiers": ["who"], "quasi_identifiers": ["q"], "sensitive": "pay"}
+        schema |= {"types": {"pay": "number"}, "missing": missing}
+        policy = {"schema": schema, "require": [{"facts": {}, "below": 1}]}
+        policy["publish"] = {"labels": {"q": "exact"}}
+        return fk.publish(pa.Table.from_pylist(rows), policy, seed=1, **how)
+
+    made(0, [10, 20, None], {"label": "unknown"}).write(tmp_path / "january")
+    for missing in ("drop", {"label": "none"}):
+        with pytest.raises(fk.InputError, match=r'say missing = \{ label = "unknown" \}'):
+            made(3, [10, 30], missing, after=[tmp_path / "january"])
+    march = made(3, [10, 30], {"label": "unknown"}, after=[tmp_path / "january"])
+    assert march.together.verdicts[0].reached == Fraction(1, 2)
 
 
 def test_owner_gets_rows_of_newcomers(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.engines.columns import Kind, Relabel, alike_texts, fetch
+from foreknow.data.engines.columns import Kind, Relabel, UnreadColumn, alike_texts, fetch
 from foreknow.data.engines.households import Shared, ShownOnce
 from foreknow.data.engines.missing import Shown
 from foreknow.data.engines.persons import refuse_repeats, require_person
@@ -284,7 +285,16 @@ def refuse_as_written(name: str, texts: list[str], schema: Schema, *, by_hand: b
             )
     first: dict[str, str] = {}
     texts = [text for text in texts if not _HALF_CHARACTER.search(text)]  # which no file holds
-    plain_texts = alike_texts(name, texts, reading, schema.types.get(name))
+    kind = schema.types.get(name)
+    try:
+        plain_texts = alike_texts(name, texts, reading, kind)
+    except UnreadColumn as error:
+        raise SchemaError(
+            f"by the schema {name!r} holds a {kind} for everybody, and here somebody has "
+            f"{error.value!r}: if that stands for a missing value, say missing = {{ label = "
+            f"{json.dumps(error.value, ensure_ascii=False)} }} in the schema; else take "
+            f"{name!r} out of types"
+        ) from None
     for text, plain in zip(texts, plain_texts, strict=True):
         if first.setdefault(plain, text) != text:
             raise SchemaError(

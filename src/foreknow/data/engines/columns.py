@@ -590,7 +590,8 @@ def _parsed(
     row, code = _first_row(wrong, codes, positions)
     raise UnreadColumn(
         f"column {name!r} must hold a {declared} in every row, but row {row} holds "
-        f"{values[code]!r}{way_out(values, declared, values[code])}"
+        f"{values[code]!r}{way_out(values, declared, values[code])}",
+        values[code],
     )
 
 
@@ -693,6 +694,10 @@ def _read(value: Any, reader: Any) -> Any:
 
 class UnreadColumn(DataError):
     """A column has a value that is no number or date, as its schema says."""
+
+    def __init__(self, problem: str, value: Any) -> None:
+        super().__init__(problem)
+        self.value = value
 
 
 class Relabel(str):
