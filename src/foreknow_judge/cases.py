@@ -20,6 +20,7 @@ from foreknow_judge.facts import (
     Cell,
     Ratio,
     Theorem2,
+    chance_of,
     least_of,
     numbers_of_cells,
     odds_by_implications,
@@ -122,7 +123,7 @@ def chances_by_facts(
     law, chances = Theorem2.of("single", k, m), list[Fraction]()
     for _, pairs in groupby(zip(value, cells, strict=True), itemgetter(0)):
         cells_of_value = [cell for _, cell in pairs]
-        chances += [1 / (1 + Fraction(*odds)) for odds in _odds(law, cells_of_value)]
+        chances += map(chance_of, _odds(law, cells_of_value))
     return asked_cells, [chances[profile] for profile in kind.tolist()]
 
 
@@ -163,7 +164,7 @@ def chances_with_rules(
         ):
             lowest[cell] = least_of([odds, lowest.get(cell, odds)])
     cells = np.array(sorted(lowest), np.int64)
-    return cells, [1 / (1 + Fraction(*lowest[cell])) for cell in cells.tolist()]
+    return cells, [chance_of(lowest[cell]) for cell in cells.tolist()]
 
 
 def cells_of(question: Question, kind: str, settings: Any) -> Cells:
@@ -171,7 +172,7 @@ def cells_of(question: Question, kind: str, settings: Any) -> Cells:
     groups, secrets, able = question.held, question.about, possible_holders(question)
     if kind == "implications":
         cells, ratios, which = odds_by_implications(groups, secrets, settings.k)
-        return cells, [1 / (1 + Fraction(*ratios[number])) for number in which.tolist()]
+        return cells, [chance_of(ratios[number]) for number in which.tolist()]
     if kind == "negations":
         l, k, m = settings.k, 0, 0
     else:

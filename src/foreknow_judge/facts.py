@@ -295,6 +295,11 @@ _LAWS: dict[str, tuple[Law, Callable[[int, int, int, int], Ratio]]] = {
 }
 
 
+def chance_of(odds: Ratio) -> Fraction:
+    """The probability of what has these odds against it."""
+    return Fraction(odds[1], odds[0] + odds[1])
+
+
 def times(first: Ratio, second: Ratio) -> Ratio:
     """The product of two ratios."""
     return first[0] * second[0], first[1] * second[1]
@@ -328,7 +333,7 @@ def worst_implications(groups: GroupBags, secrets: Collection[str], k: int) -> W
     # Ties: the first value, then its first group, in the order of `groups`.
     worst_value = value[places].min()
     surest = int(group[places & (value == worst_value)].min())
-    return Worst(groups.names[worst_value], groups.group(surest), 1 / (1 + Fraction(*lowest)))
+    return Worst(groups.names[worst_value], groups.group(surest), chance_of(lowest))
 
 
 def odds_by_implications(

@@ -12,6 +12,7 @@ from foreknow.data.arrays import IntArray, count_pairs
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import Missing, UnreadColumn
 from foreknow.data.engines.households import ELSEWHERE, Shared
+from foreknow.data.engines.table import is_text
 from foreknow.data.microdata import Microdata
 from foreknow.data.person_names import refuse_two_spellings
 from foreknow.data.prepare import refuse_as_written
@@ -228,7 +229,9 @@ def owned_of_each(release: Release, policy: Policy, sight: Release | Sight) -> l
     for people, groups, labels in tables.values():
         if id(people) not in counts_of_tables:
             for name in sorted(filter(None, units)):
-                refuse_two_spellings(people.as_it_stands(name)[1].to_pylist(), repr(name))
+                names = people.as_it_stands(name)[1]
+                if is_text(names.type):
+                    refuse_two_spellings(names.to_pylist(), repr(name))
             combined = of_layout.combined(people, True)
             counts_of_tables[id(people)] = owners_counts(combined, groups, labels)
     owned = {

@@ -799,6 +799,8 @@ class Microdata:
     def unchanged(self, name: str) -> tuple[NDArray[Any], list[Any]]:
         """A column that is no secret, as it stands: the code of everybody, and its values."""
         codes, distinct = self._unchanged(name)
+        if pa.types.is_integer(distinct.type):  # Arrow writes them as Python does
+            return codes, distinct.cast(pa.string()).to_pylist()
         return codes, [None if value is None else text_of(value) for value in distinct.to_pylist()]
 
     def _unchanged(self, name: str) -> tuple[NDArray[Any], pa.Array]:

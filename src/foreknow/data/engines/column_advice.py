@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
 from functools import partial
+from heapq import nlargest
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,7 @@ def nearly_all_read(
     n_people = sum(n for text, n in zip(texts, people, strict=True) if text is not None)
     if not n_people or None in texts[1:] or all(t is None or t.isdigit() for t in texts):
         return None
-    often = sorted((n, text) for text, n in zip(texts, people, strict=True) if text)[-3:]
+    often = nlargest(3, ((n, text) for text, n in zip(texts, people, strict=True) if text))[::-1]
     ways: list[tuple[str, str | None, Any]] = [("dates", None, _ISO.fullmatch)]
     formats = dict.fromkeys(way for _, text in often for way in date_formats(texts, text))
     ways += [("dates", way, partial(is_date, way)) for way in formats]
