@@ -7,7 +7,6 @@ from itertools import combinations, pairwise, permutations, product
 from tests.oracle.many_worlds import members as many_members
 from tests.oracle.many_worlds import worlds as many_worlds
 from tests.oracle.priors import binary, joint
-from tests.oracle.worlds import members, worlds
 
 # ---- sets ----------------------------------------------------------------------------------------
 
@@ -17,32 +16,6 @@ from tests.oracle.worlds import members, worlds
 # adversary rules out single values of the target, of the set or not; knows the values of other
 # people, each by itself; and knows links: if another person has one of the set, whichever, so has
 # the target. Nothing here knows the library or its formulas.
-
-
-def worst_of_set(bags, united, most):
-    """Highest posterior that somebody has one of `united`, for every amount up to `most`.
-
-    >>> worst_of_set(["xyz"], {"x", "y"}, (1, 0, 0))[1, 0, 0]
-    Fraction(1, 1)
-    """
-    everybody, every = worlds(bags), sorted({value for bag in bags for value in bag})
-    best = dict.fromkeys(product(*(range(amount + 1) for amount in most)), Fraction(0))
-    groups = members(bags)
-    people = [person for group in groups for person in group]
-    for home in groups:
-        target = home[0]
-        others = [person for person in people if person != target]
-        for n in range(most[0] + 1):
-            for excluded in combinations(every, n):
-                left = [world for world in everybody if world[target] not in excluded]
-                for amounts, kept in _told(left, others, target, united, most):
-                    hits = sum(world[target] in united for world in kept)
-                    found = Fraction(hits, len(kept))
-                    for at in best:
-                        enough = all(a >= b for a, b in zip(at, (n, *amounts), strict=True))
-                        if enough and found > best[at]:
-                            best[at] = found
-    return best
 
 
 def _told(left, others, target, united, most):
@@ -148,29 +121,6 @@ def worst_of_set_by_priors(groups, united, reading):
             highest = max(highest, chance)
             by_prior = max(by_prior, chance / prior if prior else Fraction(0))
     return highest, by_prior
-
-
-def meant(given, values):
-    """The values that a list means, where ``B20*`` means all that begin so, or a range of numbers.
-
-    >>> sorted(meant(["B20*", "Z9"], {"B20", "B20.1", "B2", "Z"})), meant({"to": 2}, {"2.0", "3"})
-    (['B20', 'B20.1'], {'2.0'})
-    """
-    if isinstance(given, dict):
-        found = set()
-        for value in values:
-            if value.replace(".", "").replace("-", "").isdecimal():
-                above = "from" not in given or Fraction(value) >= Fraction(str(given["from"]))
-                below = "to" not in given or Fraction(value) <= Fraction(str(given["to"]))
-                found |= {value} if above and below else set()
-        return found
-    found = set()
-    for text in given:
-        for value in values:
-            begins = value[: len(text) - 1] == text[:-1]
-            if value == text or (text[-1] == "*" and begins):
-                found.add(value)
-    return found
 
 
 def of_tenths(bags):
@@ -325,34 +275,6 @@ def _deals(rows, secret, known, apart):
         fits = all(row[name] == own[name] for row, own in pairs for name in together)
         if fits or secret in apart:  # what is shuffled may stand in anybody's row
             yield tuple(row[secret] for row in order)
-
-
-def joint_bags(groups, secret, known, semantics):
-    """The same where a person may have several values of the secret column, or none.
-
-    The secret of a row is a list. Each occurrence goes to anybody of its group of whom the same is
-    known; under ``set`` nobody gets a value twice. A world is of the sets of values people have.
-
-    >>> rows = [{"job": "cook", "ill": ["flu", "hiv"]}, {"job": "nurse", "ill": []}]
-    >>> len(joint_bags([rows], "ill", ["job"], "set")), len(joint_bags([rows], "ill", [], "set"))
-    (1, 4)
-    """
-    found = Counter()
-    for deals in product(*(list(_bag_deals(rows, secret, known, semantics)) for rows in groups)):
-        found[sum(deals, ())] += 1
-    return found
-
-
-def _bag_deals(rows, secret, known, semantics):
-    occurrences = [(value, row) for row in rows for value in row[secret]]
-    able = [
-        [i for i, row in enumerate(rows) if all(row[name] == own[name] for name in known)]
-        for _, own in occurrences
-    ]
-    for holders in product(*able):
-        pairs = [(i, value) for i, (value, _) in zip(holders, occurrences, strict=True)]
-        if semantics == "multiset" or len(set(pairs)) == len(pairs):
-            yield tuple(frozenset(v for i, v in pairs if i == who) for who in range(len(rows)))
 
 
 def worst_over_worlds(worlds, value, most):
