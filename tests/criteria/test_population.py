@@ -10,11 +10,6 @@ import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
-from tests.examples import examples
-from tests.oracle.risks import chosen
-from tests.oracle.risks import presence_of_presence as presence
 from tests.refusals import refused
 
 import foreknow as fk
@@ -22,12 +17,6 @@ from foreknow_judge.errors import CertificateError
 from foreknow_judge.kinds import PopulationSettings
 from foreknow_judge.population import Population, _LabelReader, count_matches
 from foreknow_judge.written import Written
-
-BOXES = st.tuples(st.integers(0, 5), st.integers(0, 3), st.sampled_from(["m", "f", "*"]))
-
-CROWD = st.lists(st.tuples(st.integers(0, 8), st.sampled_from("mf")), min_size=1, max_size=7)
-
-LIMITS = st.fractions(0, 1, max_denominator=6)
 
 
 def covers(box, person):
@@ -63,51 +52,6 @@ def placed_by_the_verifier(groups, people):
 def table_of(people):
     ages, sexes = zip(*people, strict=True)
     return pa.table({"sex": sexes, "age": ages, "town": ["Rome"] * len(ages)})
-
-
-@st.composite
-def publications(draw):
-    """A population, and groups of some of its people, by distinct labels."""
-    people = draw(CROWD)
-    found = {}
-    for box in draw(st.lists(BOXES, min_size=1, max_size=3, unique=True)):
-        inside = sum(covers(box, person) for person in people)
-        if inside:
-            found[box] = draw(st.integers(1, min(inside, 3)))
-    assume(found)
-    return people, list(found.items())
-
-
-@examples(600, deadline=None)
-@given(publications(), st.integers(1, 4), LIMITS, LIMITS)
-def test_measures_by_all_worlds(publication, k, one, other):
-    people, groups = publication
-    cover = [[i for i, person in enumerate(people) if covers(box, person)] for box, _ in groups]
-    sizes = [size for _, size in groups]
-    if next(chosen(cover, sizes), None) is None:
-        return  # no register of these people: refused, as far as counting tells
-    release, table = release_of(groups), table_of(people)
-    k_map = fk.KMap(k, table)
-    assert k_map.measure(release) == min(map(len, cover))
-    assert k_map.holds(release) == (min(map(len, cover)) >= k)
-    assert k_map.fails(release.counts).any() == (not k_map.holds(release))
-    low, high = sorted((one, other))
-    criterion = fk.DeltaPresence(low, high, table)
-    (verdict,) = fk.audit(release, fk.Policy([fk.Requirement(criterion)])).criteria
-    assert verdict.safe == criterion.holds(release)
-    failing = criterion.fails(release.counts).any() or criterion.beyond_groups(release)
-    assert failing == (not criterion.holds(release))
-    many = {label(box): len(own) for (box, _), own in zip(groups, cover, strict=True)}
-    outside = len(people) - len({i for own in cover for i in own})
-    overlap = any(set(a) & set(b) for i, a in enumerate(cover) for b in cover[:i])
-    assert placed_by_the_verifier(groups, people) == (many, outside, overlap)
-    if overlap:
-        assert criterion.presence(release) == (0, 1)
-        return
-    found = presence(len(people), cover, sizes)
-    assert criterion.presence(release) == (min(found), max(found))
-    assert criterion.measure(release) == max(found)
-    assert criterion.holds(release) == (low <= min(found) and max(found) <= high)
 
 
 def test_populations_of_other_people():
