@@ -131,7 +131,7 @@ class _Stream:
     def __init__(self, key: bytes) -> None:
         self._key, self._counter = key, 0
         self.lock = Lock()
-        take = self._each().__next__
+        take = self._endless_words().__next__
         word = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_void_p)
         half = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p)
         share = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p)
@@ -155,6 +155,6 @@ class _Stream:
         stream = hashlib.shake_256(self._key + self._counter.to_bytes(8, "little"))
         return np.frombuffer(stream.digest(8 * n_words), "<u8").astype(np.uint64, copy=False)
 
-    def _each(self) -> Iterator[int]:
+    def _endless_words(self) -> Iterator[int]:
         while True:
             yield from self.words(_AT_ONCE).tolist()

@@ -416,7 +416,7 @@ def test_judged_together_equals_judged_alone(seed):
         }
     )
     release = fk.Release.from_groups(table, group="group", sensitive="ill")
-    (way,) = attack._ways(release, release.counts, ["job"])
+    (way,) = attack._ways_to_tell_apart(release, release.counts, ["job"])
     together = way.learned(SMOOTHINGS)
     alone = fits(way.layout, way.kinds, way.counts.n_values, SMOOTHINGS)
     for learning, fit in zip(together, alone, strict=True):

@@ -99,16 +99,16 @@ class Disclosure(Plain):
         if abs(self.probability - float(bound)) > CLOSE:
             return self.probability < bound
         # Without a fraction, a probability this near the threshold does not count as below it.
-        return self._is(lt, bound)
+        return self._compare_with(lt, bound)
 
     def at_most(self, threshold: Number) -> bool:
         """True if the probability is at most a threshold, settled as `below` is."""
         bound = as_fraction(threshold)
         if self.estimated or abs(self.probability - float(bound)) > CLOSE:
             return self.below(bound) or bound >= 1
-        return bound >= 1 or self._is(le, bound)
+        return bound >= 1 or self._compare_with(le, bound)
 
-    def _is(self, compared: Callable[[Any, Any], bool], bound: Fraction) -> bool:
+    def _compare_with(self, compared: Callable[[Any, Any], bool], bound: Fraction) -> bool:
         """Compare the fraction with a bound; False where there is no fraction."""
         fraction = self.settled
         return fraction is not None and compared(fraction, bound)

@@ -464,7 +464,8 @@ class MinEvaluation:
         for proposal in range(self._n_proposals):
             mask = np.arange(self._n_proposals) == proposal
             minima = np.minimum(
-                self.ledger.standing(self._leaving(mask)), self.ledger.least(self._of(mask))
+                self.ledger.standing(self._leaving(mask)),
+                self.ledger.least(self._cells_of_chosen(mask)),
             )
             shares.append(self._shares(minima).max(initial=0.0))
         return np.array(shares)
@@ -478,7 +479,7 @@ class MinEvaluation:
         """Carry the chosen proposals out."""
         if not chosen.any():
             return
-        cells = self._of(chosen)
+        cells = self._cells_of_chosen(chosen)
         if self.ledger.falling:
             self.ledger.fold(cells)
             return
@@ -488,7 +489,7 @@ class MinEvaluation:
         moved = KeyedRatios(cells.key, place[cells.group], cells.ratios)
         self.ledger.replace(self._leaving(chosen), moved, self.added.take(mine))
 
-    def _of(self, chosen: BoolArray) -> KeyedRatios:
+    def _cells_of_chosen(self, chosen: BoolArray) -> KeyedRatios:
         cells = self._cells
         if np.any(chosen & ~self._possible):
             cells = self.ledger.measure.cells(self.added)

@@ -123,7 +123,7 @@ class Runs:
 
     def make_first(self, codes: Codes, seed: int | None = None) -> None:
         """Observe the release of the true table, drawn with a seed where a proof serves."""
-        observation = self._made(codes, self.seeds[0] if self.proof is None else seed)
+        observation = self._observe_run(codes, self.seeds[0] if self.proof is None else seed)
         if observation is None:
             raise NoSafeRelease(
                 f"{self.name} publishes nothing of {self.microdata.name}; attack what that tells "
@@ -198,7 +198,7 @@ class Runs:
         """The observation of the release that a world leads to; None if it leads to none."""
         self.made += 1
         try:
-            return self._made(codes, seed)
+            return self._observe_run(codes, seed)
         except (NoSafeRelease, BeyondReach):
             return None
 
@@ -322,13 +322,13 @@ class Runs:
 
     # ---- one run -------------------------------------------------------------------------------
 
-    def _made(self, codes: Codes, seed: int | None) -> Observation | None:
+    def _observe_run(self, codes: Codes, seed: int | None) -> Observation | None:
         if self._anonymizer:
             world = self.microdata.with_sensitive(codes)
             # A method without a policy is given None, as its own callers give it.
             grouping = grouping_of(self.method, world, self.policy, seed)  # type: ignore[arg-type]
             return self._reader.see(self._of_people(np.asarray(grouping.of_row)), grouping.floors)
-        returned = self._called(codes, seed)
+        returned = self._call_function(codes, seed)
         if returned is None:
             return None
         groups, published = read_returned(returned, self.name)
@@ -344,7 +344,7 @@ class Runs:
         source = self.microdata.source
         return source.arrow(source.columns), of_value
 
-    def _called(self, codes: Codes, seed: int | None) -> Any:
+    def _call_function(self, codes: Codes, seed: int | None) -> Any:
         """The result of the method's function on the table of a world."""
         rows, of_value = self._rows
         source_rows = np.arange(rows.num_rows)

@@ -118,7 +118,7 @@ def _words_of(attack: Attack) -> _Words:
 def _title(attack: Attack) -> str:
     """Say the outcome in a few words."""
     if attack.certain:
-        return f"{_are(len(attack.certain))} certain to an adversary who knows the algorithm"
+        return f"{_people(len(attack.certain))} certain to an adversary who knows the algorithm"
     if attack.breaches:
         count = sum(len(case.rows) for case in attack.breaches)
         verb = "reaches" if count == 1 else "reach"
@@ -127,7 +127,7 @@ def _title(attack: Attack) -> str:
     if attack.unsettled:
         bound = attack.how == "bound"
         why = "a limit is below the bound" if bound else "too few possible worlds were drawn"
-        return f"{_are(len(attack.unsettled))} unsettled: {why}"
+        return f"{_people(len(attack.unsettled))} unsettled: {why}"
     if attack.kept and not attack.limited:
         return (
             "By a proof, the requirements hold; none of them limits how sure somebody may become "
@@ -139,7 +139,7 @@ def _title(attack: Attack) -> str:
         return f"By a proof, no posterior exceeds {attack.highest}"
     if attack.exact and attack.certain_by_release:
         count = len(attack.certain_by_release)
-        return f"Knowing the algorithm adds nothing; {_are(count).lower()} certain without it"
+        return f"Knowing the algorithm adds nothing; {_people(count).lower()} certain without it"
     if not attack.limited:
         nobody = _words_of(attack).nobody
         return f"Nobody {nobody}; no requirement limits how sure somebody may become"
@@ -236,11 +236,11 @@ def _sentences(attack: Attack) -> list[str]:
     for name, what in _WHO.items():
         rows = getattr(attack, name)
         if rows:
-            sentences.append(f"{_are(len(rows))} {what}")
+            sentences.append(f"{_people(len(rows))} {what}")
     if attack.n_not_certain:
         sentences.append(
-            f"{_are(attack.n_not_certain)} proved not to be certain: a possible world was found in "
-            "which they have another value."
+            f"{_people(attack.n_not_certain)} proved not to be certain: a possible world was found "
+            "in which they have another value."
         )
     sentences += _unsettled_sentences(attack)
     if attack.how != "bound" and (attack.unsettled or attack.found):
@@ -268,11 +268,11 @@ def _unsettled_sentences(attack: Attack) -> list[str]:
             f"a limit of the policy is no higher than {attack.highest}, and nothing proves that "
             "their posteriors stay below it. In the bucketized form, groups are told apart."
         )
-        return [f"{_are(n_unsettled)} unsettled: {what}"] if n_unsettled else []
+        return [f"{_people(n_unsettled)} unsettled: {what}"] if n_unsettled else []
     sentences = []
     if n_unsettled > n_perhaps_certain:
         sentences.append(
-            f"{_are(n_unsettled - n_perhaps_certain)} unsettled: not certain, but too few "
+            f"{_people(n_unsettled - n_perhaps_certain)} unsettled: not certain, but too few "
             "possible worlds were drawn to say how sure the adversary is."
         )
     if attack.beyond:
@@ -282,7 +282,7 @@ def _unsettled_sentences(attack: Attack) -> list[str]:
         )
     if n_perhaps_certain:
         sentences.append(
-            f"{_are(n_perhaps_certain)} unsettled, perhaps certain: they had one value in all "
+            f"{_people(n_perhaps_certain)} unsettled, perhaps certain: they had one value in all "
             "possible worlds that were drawn."
         )
     return sentences
@@ -295,7 +295,7 @@ def _chance_text(case: PersonBelief) -> str:
     return f"about {interval_text(case.probability, case.low, case.high)}"
 
 
-def _are(n_people: int) -> str:
+def _people(n_people: int) -> str:
     return some(n_people, "person is", "people are").replace("one", "One", 1)
 
 

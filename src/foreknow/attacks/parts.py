@@ -311,7 +311,7 @@ class _Part:
         bag: IntArray = self.worlds.bags[self.groups[position]][self.values]
         return bag
 
-    def _own(self, position: int) -> list[int]:
+    def _decisions_on_one_group(self, position: int) -> list[int]:
         """The decisions that look at one group alone."""
         groups = [self.groups[position]]
         return [place for place, asked in enumerate(self.decisions) if asked.groups == groups]
@@ -364,7 +364,10 @@ class _Part:
         self, position: int, most_assignments: int, clock: _Clock
     ) -> tuple[Tables, IntArray] | None:
         """Assignments of one group that its own decisions allow, and its cells in their order."""
-        waiting, unplaced = self._own(position), set(self.of_group[position].tolist())
+        waiting, unplaced = (
+            self._decisions_on_one_group(position),
+            set(self.of_group[position].tolist()),
+        )
         bag, order = self._bag(position), []
         # (ways, cells in `order`, values); (ways, values) of all other cells together.
         done, remaining = np.zeros((1, 0, len(bag)), dtype=np.int32), bag[None]
@@ -459,7 +462,7 @@ class _Part:
         of_groups = []
         for position, cells in enumerate(self.of_group):
             drawn = drawn_tables(self._bag(position), self.sizes[cells].tolist(), n_draws, random)
-            possible = self._possible(drawn, self._own(position), cells, clock)
+            possible = self._possible(drawn, self._decisions_on_one_group(position), cells, clock)
             if possible is None:
                 return
             of_groups.append(drawn[possible])

@@ -84,7 +84,7 @@ class Columns(Files):
 
     def release(self, path: Path, needs: Needs = ONE_BY_ONE) -> Release:
         """Open a release as an adversary sees it who asks for `sensitive` and knows `knowing`."""
-        return self._seen(self.whole(path), needs)
+        return self._as_adversary_sees(self.whole(path), needs)
 
     def whole(self, path: Path, policy: Policy | None = None) -> Release:
         """Open a release with all its sensitive columns, as if nobody knew the columns beside."""
@@ -138,12 +138,12 @@ class Columns(Files):
         if members is not None:
             raise InputError(f"--members is for a folder that publish wrote; {str(path)!r} is none")
         if policy is None:
-            return self._seen(self._table(path, with_people=True))
+            return self._as_adversary_sees(self._table(path, with_people=True))
         self._refuse_beside_policy()
         schema = policy.needed_schema.naming(self.person)
         unlinked, reading = policy.options.unlinked, self.written(schema)
         release = Release.from_schema(path, schema, self.group, unlinked, written=reading)
-        return self._seen(release)
+        return self._as_adversary_sees(release)
 
     def own(self, path: Path, members: Path | None, table: Path | None = None) -> Release:
         """Open what its owner published with the names of people; with TABLE, who has what."""
@@ -154,10 +154,10 @@ class Columns(Files):
         schema = None if self.given is None else self.given.needed_schema
         release = OwnRelease.open(path, members, schema)
         if table is None:
-            return self._seen(release.named(self.person))
+            return self._as_adversary_sees(release.named(self.person))
         if schema is None:
             raise SchemaError("--table is read as a policy says; add --policy FILE")
-        return self._seen(release.named(self.person, Microdata(table, schema)))
+        return self._as_adversary_sees(release.named(self.person, Microdata(table, schema)))
 
     def raw(self, path: Path) -> Microdata:
         """Open a raw table, to be generalized."""
@@ -221,7 +221,7 @@ class Columns(Files):
             missing=cast("Missing", schema.missing),
         )
 
-    def _seen(self, release: Release, needs: Needs = ONE_BY_ONE) -> Release:
+    def _as_adversary_sees(self, release: Release, needs: Needs = ONE_BY_ONE) -> Release:
         if self.sensitive is None and len(release.sensitives) > 1:
             raise SchemaError(_which_column(release.sensitives))
         columns = None if self.knowing is None else listed(self.knowing)

@@ -93,13 +93,15 @@ class Command(click.Command):
     def __getattr__(self, name: str) -> Any:
         if name not in ("callback", "params", "help", "_options", "_bundles"):
             raise AttributeError(name)
-        self._options, self._bundles = self._taken()
+        self._options, self._bundles = self._parameters_and_bundles()
         self.callback = self._call
         self.params = sorted(self._options.values(), key=_place)
         self.help = self._about.about or self._public.about
         return vars(self)[name]
 
-    def _taken(self) -> tuple[dict[str, click.Parameter], dict[str, tuple[Any, list[str]]]]:
+    def _parameters_and_bundles(
+        self,
+    ) -> tuple[dict[str, click.Parameter], dict[str, tuple[Any, list[str]]]]:
         """The options of a command by name; and its bundles, each with the names of its options."""
         options: dict[str, click.Parameter] = {}
         bundles: dict[str, tuple[Any, list[str]]] = {}

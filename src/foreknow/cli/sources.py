@@ -34,26 +34,26 @@ class Source:
         return ast.parse(dedent(definition[0])).body[0]
 
     @cached_property
-    def _said(self) -> str:
+    def _docstring(self) -> str:
         return re.sub("`+", "", inspect.cleandoc(ast.get_docstring(self._node) or ""))
 
     @property
     def about(self) -> str:
         """The docstring before its sections, one line per paragraph."""
-        paragraphs = _HEADING.split(self._said)[0].split("\n\n")
+        paragraphs = _HEADING.split(self._docstring)[0].split("\n\n")
         return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs).strip()
 
     @property
     def summary(self) -> str:
         """The first line of it."""
-        return self._said.partition("\n")[0]
+        return self._docstring.partition("\n")[0]
 
     @cached_property
     def help(self) -> dict[str, str]:
         """The description of each parameter."""
         lines_of: dict[str, list[str]] = {}
         body: list[str] = []
-        _, _, section = self._said.partition("Parameters\n----------\n")
+        _, _, section = self._docstring.partition("Parameters\n----------\n")
         for line in _HEADING.split(section)[0].splitlines():
             if line[:1].strip():
                 body = []

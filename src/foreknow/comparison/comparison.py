@@ -490,7 +490,7 @@ def measured(shared: _Shared, job: _Job) -> Candidate:
         return job.candidate(status="refused", why=str(refused))
     except Exception as failed:
         return job.candidate(status="failed", why=f"{type(failed).__name__}: {failed}")
-    over, at_most = _over(as_given)
+    over, at_most = _people_over_limits(as_given)
     lead = _lead(shared.policy)
     verdicts = [verdict for verdict in as_given.verdicts if not verdict.of_groups]
     top = None if lead is None else verdicts[shared.policy.points.index(lead)].found
@@ -538,7 +538,7 @@ def _judge_as_given(publication: Publication, shared: _Shared, job: _Job) -> Aud
     return audit(publication, policy, learned=False)
 
 
-def _over(audit: Audit) -> tuple[int | None, bool]:
+def _people_over_limits(audit: Audit) -> tuple[int | None, bool]:
     """People over the limits of a policy, of the requirement with the most; whether at most."""
     highest, bound = 0, False
     for exposed in audit.exposed:

@@ -328,14 +328,14 @@ class Wording:
         return code_of_text
 
     @cached_property
-    def _taken(self) -> set[str | None]:
+    def _labels_of_values(self) -> set[str | None]:
         """The labels of values, which nothing else may have."""
         return {*self.exact, *self._attribute.listed}
 
     @cached_property
     def _quoted(self) -> bool:
         """True if values are quoted, since one of them holds what joins them."""
-        return any(text is not None and self._joins(text) for text in self._taken)
+        return any(text is not None and self._joins(text) for text in self._labels_of_values)
 
     def _joins(self, text: str) -> bool:
         """True if a value holds what joins values."""
@@ -344,7 +344,7 @@ class Wording:
     @cached_property
     def everything(self) -> str:
         """The label for "nothing is published"."""
-        return self._distinct_from_values("* (level 1)" if "*" in self._taken else "*")
+        return self._distinct_from_values("* (level 1)" if "*" in self._labels_of_values else "*")
 
     def _part(self, code: int) -> str:
         text = self.exact[code]
@@ -354,7 +354,7 @@ class Wording:
 
     def _distinct_from_values(self, label: str) -> str:
         """Add to a label until no value is called so; no label of several ends with a plus."""
-        while label in self._taken:
+        while label in self._labels_of_values:
             label += "+"
         return label
 

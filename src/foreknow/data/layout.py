@@ -70,7 +70,9 @@ class Layout(LayoutOfFiles):
         if secret not in row:
             return Seen(secret)
         columns = row if knowing is None else knowing
-        return self._seen(secret, [name for name in row if name != secret and name in columns])
+        return self._sight_beside(
+            secret, [name for name in row if name != secret and name in columns]
+        )
 
     def people_seen(
         self, secret: str | None = None, knowing: Collection[str] | None = None
@@ -83,13 +85,15 @@ class Layout(LayoutOfFiles):
         # A table of its own has how many have each value.
         row = dict.fromkeys((secret, *self.linked))
         columns = [name for name in row if name in (knowing or ())]
-        return self._seen(secret if secret in self.linked else (*columns, secret)[0], columns)
+        return self._sight_beside(
+            secret if secret in self.linked else (*columns, secret)[0], columns
+        )
 
     def _beside(self, secret: str, knowing: Collection[str]) -> tuple[str, ...]:
         """The columns in the rows of a secret."""
         return self.linked
 
-    def _seen(self, secret: str, columns: Collection[str]) -> Seen:
+    def _sight_beside(self, secret: str, columns: Collection[str]) -> Seen:
         """The sight of somebody who knows some columns beside a secret."""
         linked = self.linked if secret in self.linked else ()
         assumed = [name for name in linked if name not in (secret, *columns)]
@@ -118,7 +122,9 @@ class RowLayout(Layout):
         """The sight of an adversary, for how many people groups have, whatever their values."""
         secret = secret or self.main
         columns = self.others if knowing is None else knowing
-        return self._seen(secret, [name for name in self._rows(secret, columns) if name in columns])
+        return self._sight_beside(
+            secret, [name for name in self._rows(secret, columns) if name in columns]
+        )
 
     def _beside(self, secret: str, knowing: Collection[str]) -> tuple[str, ...]:
         """The columns in the rows of a secret, with known ones, whatever role they were given."""

@@ -347,7 +347,7 @@ class Values:
             return self._alone(text)
         if text in self._nodes:
             return self._nodes[text]
-        return self._only([self._alone(text), *self._ways(meanings_of(text), text)], text)
+        return self._only([self._alone(text), *self._values_by_way(meanings_of(text), text)], text)
 
     def _only(self, ways: Iterable[BoolArray], text: str) -> BoolArray:
         """The values that a text means; refused if it is ambiguous."""
@@ -363,7 +363,7 @@ class Values:
             "otherwise, in the table and in the population"
         )
 
-    def _ways(self, meanings: Iterable[Meaning], text: str) -> Iterator[BoolArray]:
+    def _values_by_way(self, meanings: Iterable[Meaning], text: str) -> Iterator[BoolArray]:
         """The values in a label, for each way to read it."""
         beside_missing: dict[tuple[str, bool], list[BoolArray]] = {}
         for meaning in meanings:

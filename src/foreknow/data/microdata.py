@@ -208,7 +208,7 @@ class Microdata:
         """Go into another process with what was read, and nothing that is open."""
         return {**vars(self), "prepared": self.prepared.holding(self._names)}
 
-    def _with(
+    def _with_rows(
         self, rows: _Read, attributes: list[Attribute] | None, values: Labels | None
     ) -> Microdata:
         """The same table with other rows, and with attributes and values if these are known."""
@@ -347,7 +347,7 @@ class Microdata:
         would name a row is raised here, and is about an entry: the table itself is to be read then.
         """
         self.prepared.refuse_repeats(in_place=True)
-        by_entries = self._with(self._read_rows(self.prepared.read(rows), times), None, None)
+        by_entries = self._with_rows(self._read_rows(self.prepared.read(rows), times), None, None)
         _ = by_entries.attributes, by_entries.values
         self._by_engine = by_entries
         return by_entries
@@ -403,7 +403,7 @@ class Microdata:
             fired=next(iter(firings), None),
             condition_columns=pa.table({}),
         )
-        self._keys, self._merged = keys, self._with(merged, None, self._values)
+        self._keys, self._merged = keys, self._with_rows(merged, None, self._values)
         return self._merged
 
     def of_rows(self, groups: IntArray) -> IntArray:
@@ -494,7 +494,11 @@ class Microdata:
         """How each column was read, such as numbers 17 to 90, or text, 2 values."""
         notes = getattr(self.source, "notes", {})
         descriptions = {}
-        for column in (*self._known.columns, self._known.sensitive, *self._known.further_sensitive):
+        for column in (
+            *self._rows_as_known.columns,
+            self._rows_as_known.sensitive,
+            *self._rows_as_known.further_sensitive,
+        ):
             description = described(column.domain, ordered=bool(column.categories))
             note = notes.get(column.name)
             descriptions[column.name] = description if note is None else f"{description} ({note})"
@@ -513,7 +517,7 @@ class Microdata:
     @property
     def numeric(self) -> tuple[str, ...]:
         """Published columns that hold numbers, such as may have decimals."""
-        table_read, other_columns = self._known, self.other()
+        table_read, other_columns = self._rows_as_known, self.other()
         numbers = [column.name for column in table_read.columns if column.kind == "number"]
         for column in (table_read.sensitive, *table_read.further_sensitive):
             kind = read_as(None if x is None else text_of(x) for x in column.domain)
@@ -532,13 +536,13 @@ class Microdata:
         declared = set(self.schema.types) | set(self.schema.hierarchies)
         doubt_texts = {
             column.name: doubts(column.name, column.domain)
-            for column in self._known.columns
+            for column in self._rows_as_known.columns
             if column.name not in declared
         }
         return {name: doubt for name, doubt in doubt_texts.items() if doubt is not None}
 
     @property
-    def _known(self) -> _Read:
+    def _rows_as_known(self) -> _Read:
         """The table as it was read, or counted by an engine."""
         return self._read if self._table_read or not self._by_engine else self._by_engine._read
 
@@ -675,7 +679,7 @@ class Microdata:
                 else attribute
                 for attribute in attributes
             ]
-        return self._with(self._read, attributes, self._values)
+        return self._with_rows(self._read, attributes, self._values)
 
     @property
     def grids(self) -> dict[str, str]:
@@ -759,7 +763,7 @@ class Microdata:
         values = JointLabels.of(columns_of_joint, layout, bags, classes)
         codes = joint_of_person.astype(narrowest(len(values)), copy=False)
         joint = Column(" and ".join(columns), codes, list(values), "text")
-        return self._with(
+        return self._with_rows(
             replace(self._read, sensitive=joint, further_sensitive=(), holdings={}),
             self._attributes,
             values,
@@ -936,7 +940,9 @@ class Microdata:
         """
         narrow = codes.astype(self.sensitive_codes.dtype, copy=False)
         sensitive = replace(self._read.sensitive, codes=narrow)
-        return self._with(replace(self._read, sensitive=sensitive), self._attributes, self._values)
+        return self._with_rows(
+            replace(self._read, sensitive=sensitive), self._attributes, self._values
+        )
 
     def only(self, rows: NDArray[np.bool_]) -> Microdata:
         """Some rows of the table, as another one; they are read anew."""
@@ -961,14 +967,14 @@ class Microdata:
                 raise InternalError("people of several values are all counted, or none")
             attributes = [replace(a, codes=a.codes[people]) for a in attributes]
             kept_columns, further_sensitive = (
-                [_of(c, people) for c in kept_columns],
-                tuple(_of(c, people) for c in table_read.further_sensitive),
+                [_column_of_people(c, people) for c in kept_columns],
+                tuple(_column_of_people(c, people) for c in table_read.further_sensitive),
             )
             fired = table_read.fired and replace(
                 table_read.fired, codes=table_read.fired.codes[people]
             )
             sensitive, other_columns = (
-                _of(table_read.sensitive, people),
+                _column_of_people(table_read.sensitive, people),
                 table_read.other_columns.take(pa.array(people)),
             )
             table_read = _Read(
@@ -980,7 +986,9 @@ class Microdata:
                 further_sensitive=further_sensitive,
                 fired=fired,
             )
-        microdata = self._with(replace(table_read, columns=kept_columns), attributes, self._values)
+        microdata = self._with_rows(
+            replace(table_read, columns=kept_columns), attributes, self._values
+        )
         gone = set(schema.quasi_identifiers).difference(names)
         laid = {
             name: hierarchy for name, hierarchy in schema.hierarchies.items() if name not in gone
@@ -991,7 +999,7 @@ class Microdata:
 
     def laid(self, hierarchies: Mapping[str, Any]) -> Microdata:
         """The same people, whose quasi-identifiers coarsen in another way."""
-        microdata = self._with(self._read, None, self._values)
+        microdata = self._with_rows(self._read, None, self._values)
         microdata.schema = replace(self.schema, hierarchies=hierarchies)
         return microdata
 
@@ -1132,7 +1140,7 @@ class Microdata:
         )
 
 
-def _of(column: Column, people: IntArray) -> Column:
+def _column_of_people(column: Column, people: IntArray) -> Column:
     return replace(column, codes=column.codes[people])
 
 

@@ -220,13 +220,14 @@ class Schema:
                 continue  # what is said is of cases, and pages say so
             what = "release" if published else "people" if people else "table"
             way = "say the same in the policy" if published else "read the table by the policy's"
+            ours, theirs = self._shown_setting(key), read_schema._shown_setting(key)
             raise SchemaError(
-                f"the schemas of the policy and of the {what} differ in {key} ({self._told(key)} "
-                f"and {read_schema._told(key)}), so it is not clear who is counted, and by what: "
+                f"the schemas of the policy and of the {what} differ in {key} ({ours} "
+                f"and {theirs}), so it is not clear who is counted, and by what: "
                 f"{way}, or leave columns and schema out of the policy"
             )
 
-    def _told(self, key: str) -> str:
+    def _shown_setting(self, key: str) -> str:
         """A setting, as messages show it."""
         setting = self.to_dict().get(key) or None
         return "nothing" if setting is None else shorten(repr(setting), 80, placeholder=" ...")

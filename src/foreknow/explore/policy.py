@@ -105,7 +105,7 @@ def _path_in(message: str, table: Mapping[str, Any]) -> list[Any]:
 # ---- changes ------------------------------------------------------------------------------------
 
 
-def _own(session: Session, inputs: Mapping[str, Any]) -> tuple[str, Draft]:
+def _draft_to_change(session: Session, inputs: Mapping[str, Any]) -> tuple[str, Draft]:
     name = session.name_of(inputs.get("of"))
     draft = session.draft(name)
     if draft is None:
@@ -115,7 +115,7 @@ def _own(session: Session, inputs: Mapping[str, Any]) -> tuple[str, Draft]:
 
 def written(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Take the text as it was typed."""
-    name, draft = _own(session, inputs)
+    name, draft = _draft_to_change(session, inputs)
     text = inputs.get("text")
     if not isinstance(text, str) or len(text) > _MOST_TEXT:
         raise InputError("the policy must be a text of at most 1 MB")
@@ -125,7 +125,7 @@ def written(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 def settled(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Change one key, as the form does: a path to it, and what it is to say; None removes it."""
-    name, draft = _own(session, inputs)
+    name, draft = _draft_to_change(session, inputs)
     if draft.is_broken:
         raise InputError("mend the text first: it is no TOML")
     path, value = inputs.get("path"), inputs.get("value")
@@ -139,7 +139,7 @@ def settled(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 def undone(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Take the last change back."""
-    name, _ = _own(session, inputs)
+    name, _ = _draft_to_change(session, inputs)
     session.undo(name)
     return overview(session, name)
 
@@ -163,7 +163,7 @@ def _read(text: str) -> Any:
 
 def saved(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Write the policy: into its own file, or into a new one of the folder."""
-    name, draft = _own(session, inputs)
+    name, draft = _draft_to_change(session, inputs)
     file = inputs.get("file")
     if draft.mistake:
         raise InputError("the policy has a mistake; mend it before it is written")

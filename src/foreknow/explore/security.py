@@ -100,7 +100,7 @@ class Keys:
             if self._warn is not None:
                 self._warn()
             return None
-        if not _same(token, self.token) or len(self._spent) >= _MOST_BROWSERS:
+        if not _equal_in_constant_time(token, self.token) or len(self._spent) >= _MOST_BROWSERS:
             return None
         cookie, secret = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
         self._spent.append(token)
@@ -116,16 +116,16 @@ class Keys:
 
     def agree(self, cookie: str, secret: str) -> bool:
         """True if a secret was given together with a cookie."""
-        return self.knows(cookie) and _same(secret, self._secrets[cookie])
+        return self.knows(cookie) and _equal_in_constant_time(secret, self._secrets[cookie])
 
 
-def _same(first: str, second: str) -> bool:
+def _equal_in_constant_time(first: str, second: str) -> bool:
     return compare_digest(first.encode("utf-8", "replace"), second.encode("utf-8", "replace"))
 
 
 def _is_one_of(text: str, known: Iterable[str]) -> bool:
     """True if a text is one of these; all are compared, so that the time it takes tells nothing."""
-    matches = [_same(text, known_text) for known_text in known]
+    matches = [_equal_in_constant_time(text, known_text) for known_text in known]
     return any(matches)
 
 
@@ -157,7 +157,7 @@ class Guard:
         elif not self._keys.knows(cookie):
             await _say(send, 403, _NO_COOKIE)
         elif scope["path"].startswith(_DATA) and not self._keys.agree(
-            cookie, "".join(_all(scope, SECRET.encode()))
+            cookie, "".join(_header_values(scope, SECRET.encode()))
         ):
             await _say(send, 403, _NO_SECRET, kind="application/json")
         else:
@@ -166,20 +166,25 @@ class Guard:
 
     def _refused(self, scope: Scope) -> tuple[int, str] | None:
         """The status and reason if a request is refused regardless of its sender."""
-        hosts = _all(scope, b"host")
+        hosts = _header_values(scope, b"host")
         if len(hosts) != 1 or hosts[0] not in self._hosts:
             return 421, "This server answers to its own name only."
-        site = _all(scope, b"sec-fetch-site")
+        site = _header_values(scope, b"sec-fetch-site")
         if scope["method"] in _SAFE:
             # A link from elsewhere may be followed; no page elsewhere may load parts of this one.
             is_foreign = not {*site} <= {"same-origin", "none"}
-            if is_foreign and _all(scope, b"sec-fetch-mode") != ["navigate"]:
+            if is_foreign and _header_values(scope, b"sec-fetch-mode") != ["navigate"]:
                 return 403, "Other sites cannot ask this server."
             return None
-        if _all(scope, b"origin") != [f"http://{hosts[0]}"] or site not in ([], ["same-origin"]):
+        if _header_values(scope, b"origin") != [f"http://{hosts[0]}"] or site not in (
+            [],
+            ["same-origin"],
+        ):
             return 403, "Other sites cannot change anything here."
-        length = _all(scope, b"content-length")
-        if _all(scope, b"transfer-encoding"):  # which would count, whatever the length says
+        length = _header_values(scope, b"content-length")
+        if _header_values(
+            scope, b"transfer-encoding"
+        ):  # which would count, whatever the length says
             return 413, "Say how much is sent, by a Content-Length alone."
         if len(length) != 1 or not length[0].isdigit() or int(length[0]) > MOST_BYTES:
             return 413, _TOO_MUCH
@@ -191,7 +196,9 @@ class Guard:
         query = urlencode([(name, value) for name, value in parameters if name != "token"])
         path = "/" + scope["path"].lstrip("/").partition("?")[0]  # "//host" would lead elsewhere
         target = quote(path, safe="/") + (f"?{query}" if query else "")
-        if self._keys.knows(self._cookie_of(scope)) and not _same(token, self._keys.token):
+        if self._keys.knows(self._cookie_of(scope)) and not _equal_in_constant_time(
+            token, self._keys.token
+        ):
             await _say(send, 303, "", [(b"location", target.encode("latin-1"))])
             return
         granted = self._keys.exchange(token)
@@ -207,7 +214,7 @@ class Guard:
     def _cookie_of(self, scope: Scope) -> str:
         cookies: SimpleCookie = SimpleCookie()
         try:
-            for header in _all(scope, b"cookie"):
+            for header in _header_values(scope, b"cookie"):
                 cookies.load(header)
         except CookieError:
             return ""
@@ -314,7 +321,7 @@ _ENTRY = """<!DOCTYPE html>
 </body></html>"""
 
 
-def _all(scope: Scope, name: bytes) -> list[str]:
+def _header_values(scope: Scope, name: bytes) -> list[str]:
     return [value.decode("latin-1") for key, value in scope["headers"] if key.lower() == name]
 
 

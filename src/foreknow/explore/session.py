@@ -278,9 +278,9 @@ class Session:
     def choices(self) -> list[Choice]:
         """The files to open, at most a few hundred."""
         start_choices = [Choice(name, _kind(path) or "table") for name, path in self._given.items()]
-        return [*start_choices, *self._found(self.folder, _DEEP)][:_MOST_FILES]
+        return [*start_choices, *self._choices_in(self.folder, _DEEP)][:_MOST_FILES]
 
-    def _found(self, folder: Path, deep: int) -> Iterator[Choice]:
+    def _choices_in(self, folder: Path, deep: int) -> Iterator[Choice]:
         try:
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)[: 10 * _MOST_FILES]
         except OSError:
@@ -294,7 +294,7 @@ class Session:
             if (kind := _kind(path)) is not None:
                 yield Choice(name, kind)
             elif path.is_dir() and deep and not entry.is_symlink() and not (path / OWNER).exists():
-                yield from self._found(path, deep - 1)
+                yield from self._choices_in(path, deep - 1)
 
     def parts(self, name: str) -> list[str]:
         """The tables of a database or the sheets of a workbook, by the names that open them."""

@@ -451,7 +451,11 @@ class Policy:
         A search gives units only a few different numbers, so it counts too few units rather than
         too many; with `exactly`, each unit has its own number.
         """
-        mine = self if self.schema is not None else self._with(self.requirements, microdata.schema)
+        mine = (
+            self
+            if self.schema is not None
+            else self._with_requirements(self.requirements, microdata.schema)
+        )
         columns = mine.looked_at
         for requirement in self.requirements:
             if requirement.known and (microdata.schema.several or not self.layout.of_people):
@@ -545,12 +549,12 @@ class Policy:
         hidden_rules = chain(*map(self._hidden_rules, self.requirements))
         if columns := {rule.sensitive for rule in hidden_rules}:
             rules = [rule for rule in schema.impossible if rule.sensitive not in columns]
-            return policy._with(
+            return policy._with_requirements(
                 policy.requirements, replace(policy.needed_schema, impossible=rules)
             )
         return policy
 
-    def _with(self, requirements: Sequence[Requirement], schema: Schema) -> Policy:
+    def _with_requirements(self, requirements: Sequence[Requirement], schema: Schema) -> Policy:
         """The same policy with other requirements, of which two may now be equal, and schema."""
         policy = copy(self)
         set_fields(
@@ -568,7 +572,7 @@ class Policy:
         schema = self.needed_schema
         requirements = tuple(requirement.filed(schema) for requirement in self.requirements)
         without = replace(schema, person=None) if schema.counts_people else schema
-        return self._with(requirements, without)
+        return self._with_requirements(requirements, without)
 
     @property
     def points(self) -> list[Point]:

@@ -232,7 +232,7 @@ class Requirement:
         if is_criterion:
             check_criterion(adversary, self.name)
         limits = {key: getattr(self, key) for key in LIMITS}
-        table = read(PolicyTable, {**self._said, **limits}, self.name)
+        table = read(PolicyTable, {**self._secret_and_sight, **limits}, self.name)
         set_fields(
             self,
             **{key: getattr(table, key) for key in PolicyTable.model_fields if key not in _NO},
@@ -250,7 +250,7 @@ class Requirement:
             raise UnsupportedError("relative-links", self.name)
 
     @property
-    def _said(self) -> dict[str, Any]:
+    def _secret_and_sight(self) -> dict[str, Any]:
         """Its secret and sight, by the keys of a policy file."""
         fields = {
             key: model_field.alias or key for key, model_field in PolicyTable.model_fields.items()
@@ -681,7 +681,10 @@ class Requirement:
 
         With the values of a table, labels are written out as sets of these values.
         """
-        table = {"name": None if self.name.startswith("require") else self.name, **self._said}
+        table = {
+            "name": None if self.name.startswith("require") else self.name,
+            **self._secret_and_sight,
+        }
         target = self.target
         table |= target.written() if values is None else target.written_out(self.own(values))
         table = {key: plain(value) for key, value in table.items() if value is not None}
@@ -730,7 +733,7 @@ def check_agreement(earlier: Requirement, later: Requirement) -> None:
             f"{earlier.name}, against the same {later_point.adversary}"
         )
         if not (earlier.target.singly and later.target.singly):
-            if _asked(earlier) == _asked(later):
+            if _secret_without_name(earlier) == _secret_without_name(later):
                 raise PolicyError(f"{later.name}: {later.target.words} {conflict}")
             continue
         if earlier.values is None and later.values is None:
@@ -752,7 +755,7 @@ def check_agreement(earlier: Requirement, later: Requirement) -> None:
             _check_effect(*general, *special)
 
 
-def _asked(requirement: Requirement) -> Any:
+def _secret_without_name(requirement: Requirement) -> Any:
     """A key that is equal for requirements about the same sets or windows."""
     secret = requirement.secret
     unnamed = frozenset(secret.sets.get("", ()))

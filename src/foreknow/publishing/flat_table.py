@@ -395,14 +395,14 @@ class _Apart:
         if self._contradicts(sizes):
             raise CertificateError("the people and the values of the groups do not match")
         copies = np.repeat(np.arange(len(self.of_row)), self.counts)
-        return self._given(people, sizes, copies, random)
+        return self._values_of_people(people, sizes, copies, random)
 
     def _contradicts(self, sizes: IntArray) -> bool:
         """True if counts cannot be those of groups of such sizes."""
         nobody, largest = (sizes[self.of_row] == 0).any(), self.counts.max(initial=0)
         return bool(nobody or largest > _MOST_VALUES or self.counts.sum() > _MOST_VALUES)
 
-    def _given(
+    def _values_of_people(
         self, people: IntArray, sizes: IntArray, copies: IntArray, random: np.random.Generator
     ) -> dict[str, pa.Array]:
         """The values of each person as lists; `people` come group by group."""
@@ -413,7 +413,7 @@ class _Apart:
         offsets = pa.array(np.concatenate([[0], ends]).astype(np.int32))
         return {
             name: pa.ListArray.from_arrays(offsets, column)
-            for name, column in self._taken(copies).items()
+            for name, column in self._values_of_rows(copies).items()
         }
 
     def _places(
@@ -422,7 +422,7 @@ class _Apart:
         """Who of its group gets each copy of a value."""
         return random.integers(0, sizes[self.of_row[copies]])
 
-    def _taken(self, copies: IntArray) -> dict[str, pa.Array]:
+    def _values_of_rows(self, copies: IntArray) -> dict[str, pa.Array]:
         """The values of some rows, by column."""
         return {
             name: _plain(self.values, name).take(pa.array(copies))
@@ -454,13 +454,13 @@ class _OneApart(_Apart):
         np.add.at(values_in_group, self.of_row, self.counts)
         return not np.array_equal(values_in_group, sizes)
 
-    def _given(
+    def _values_of_people(
         self, people: IntArray, sizes: IntArray, copies: IntArray, random: np.random.Generator
     ) -> dict[str, pa.Array]:
         copies = random.permutation(copies)
         of_each = np.empty_like(copies)
         of_each[people] = copies[np.argsort(self.of_row[copies], kind="stable")]
-        return self._taken(of_each)
+        return self._values_of_rows(of_each)
 
 
 _APART = {"single": _OneApart, "set": _SetsApart, "multiset": _Apart}

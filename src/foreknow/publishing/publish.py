@@ -475,7 +475,9 @@ def publish(
         require_new(Path(out), owners_folder(out))
     rules = {key: changed.pop(key) for key in [*changed] if key in KEYS}  # type: ignore[misc]
     how = _Choices(method, options, seed, engine, learned, changed)
-    publication = _made(microdata, policy_of(policy, rules, microdata, "publish"), how, after)
+    publication = _publication_of(
+        microdata, policy_of(policy, rules, microdata, "publish"), how, after
+    )
     if out is not None:
         publication.write(out)
     return publication
@@ -493,7 +495,7 @@ class _Choices(NamedTuple):
 
 
 @_counting_cases
-def _made(microdata: Any, policy: Policy, how: _Choices, after: Any) -> Publication:
+def _publication_of(microdata: Any, policy: Policy, how: _Choices, after: Any) -> Publication:
     """Make a release of a table, or of those in it who are in no release before."""
     if not isinstance(microdata, Microdata):
         microdata = policy.microdata(microdata)

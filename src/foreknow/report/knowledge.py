@@ -154,11 +154,11 @@ class TermsOfSets(Terms):
     def people(self, k: int, named_before: bool = False) -> str:
         """So many people, of the second kind of facts."""
         who = "one person who does" if k == 1 else f"{number(k)} people who do"
-        return f"{who} not have {self._it(named_before)}"
+        return f"{who} not have {self._value_or_pronoun(named_before)}"
 
     def only_with(self, values: str) -> str:
         """Say of the target what is known of some values; ``values`` are joined by "or"."""
-        return f"would have {values} only together with {self._it(False)}"
+        return f"would have {values} only together with {self._value_or_pronoun(False)}"
 
     def of_people(self, values: Mapping[Label, int]) -> str:
         """How many people of a group are known."""
@@ -173,7 +173,7 @@ class TermsOfSets(Terms):
         several = some(l, singular(self.noun), plural(self.noun))
         return f"{several} that {come} only with {self.value or 'the one in question'}"
 
-    def _it(self, named_before: bool) -> str:
+    def _value_or_pronoun(self, named_before: bool) -> str:
         if self.value is not None:
             return self.value
         return "it" if named_before else f"the {self.noun} in question"

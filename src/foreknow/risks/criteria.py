@@ -515,12 +515,12 @@ class DeltaPresence(OfPopulation):
         DataError
             If fewer of the population fall in a group than it has people.
         """
-        return self._found(classes_of(release))[:2]
+        return self._presence_of_groups(classes_of(release))[:2]
 
     def attained(self, release: HasCounts) -> Attained:
         """The group whose people are most surely in the table."""
         counts = classes_of(release)
-        lowest, highest, group, words = self._found(counts)
+        lowest, highest, group, words = self._presence_of_groups(counts)
         holds = as_fraction(self.lowest) <= lowest and highest <= as_fraction(self.highest)
         words = (
             "that somebody of the population is in the table has a probability of "
@@ -528,7 +528,7 @@ class DeltaPresence(OfPopulation):
         )
         return Attained(highest, holds, words, counts.group_label(group))
 
-    def _found(self, counts: GroupCounts) -> tuple[Fraction, Fraction, int, str]:
+    def _presence_of_groups(self, counts: GroupCounts) -> tuple[Fraction, Fraction, int, str]:
         people_in_group, _, outside, overlap = self.population.placed(counts)
         if overlap:
             return Fraction(0), Fraction(1), 0, "; groups overlap, so nothing more can be said"
@@ -560,7 +560,7 @@ class DeltaPresence(OfPopulation):
                 "Counting settles nothing where labels of groups overlap: publish by method = "
                 '"fulldomain" without suppression, whose groups do not'
             ]
-        interval = self._found(counts)
+        interval = self._presence_of_groups(counts)
         lowest = min(as_fraction(self.lowest), interval[0])
         highest = max(as_fraction(self.highest), interval[1])
         advice = f"Coarser groups may do: require k_anonymity above {int(counts.sizes.min()):,}"

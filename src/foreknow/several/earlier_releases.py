@@ -401,7 +401,7 @@ class Earlier:
                     f"move {path.name!r} to another place",
                 )
 
-    def _seen(
+    def _seen_by_columns(
         self,
         joint: Release,
         release: Release,
@@ -515,7 +515,7 @@ class Earlier:
             everyone = tables[0].above([*tables[1:], placed.entries.rows])
             sight = _seen_by_owner(joint, everyone, np.concatenate(of_all))
         elif learned and policy.needed_schema.semantics == "single":
-            sight = self._seen(joint, release, names, everybody, placed)
+            sight = self._seen_by_columns(joint, release, names, everybody, placed)
         called_so = " and ".join(names)
         joint_audit = audit(joint, policy, name=called_so, people=sight, learned=learned)
         if joint_audit.idle:

@@ -83,7 +83,7 @@ class Unsettled(Plain):
         names = " and ".join(self.releases)
         n_people, labels = self.crossing[0]
         groups = " and ".join(
-            f"{_said(label)} ({name})"
+            f"{_label_text(label)} ({name})"
             for name, label in zip(self.releases, labels, strict=True)
             if label is not None
         )
@@ -413,7 +413,7 @@ def _labels(parts: Sequence[Part], cells: CrossedGroups, names: Sequence[str]) -
     columns = {}
     for name, part, codes in zip(names, parts, cells.groups.T, strict=True):
         counts = part.release.counts
-        texts = [_said(counts.group_label(group)) for group in range(counts.n_groups)]
+        texts = [_label_text(counts.group_label(group)) for group in range(counts.n_groups)]
         if len({*texts}) < len(texts):  # which differ only by kind, such as 1 and "1"
             texts = [f"{text} ({place})" for place, text in enumerate(texts, start=1)]
         columns[name] = texts, codes
@@ -446,6 +446,6 @@ def _crossing(parts: Sequence[Part], cells: CrossedGroups) -> Release:
     return Release(tables, sensitives=first.sensitives).described(unsettled=why)
 
 
-def _said(label: Any) -> str:
+def _label_text(label: Any) -> str:
     """A group's label as it is read."""
     return ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)

@@ -195,10 +195,10 @@ class SkylineReport(Result):
                 np.arange(0, n_profiles * len(points_at_l), n_profiles)
             ).negated_ratio()
             for point, ratio in zip(points_at_l, ratios.tolist(), strict=True):
-                disclosures[point] = self._found(value, point, ratio)
+                disclosures[point] = self._disclosure_at(value, point, ratio)
         return disclosures
 
-    def _found(self, value: Label, point: Point, ratio: float) -> Disclosure:
+    def _disclosure_at(self, value: Label, point: Point, ratio: float) -> Disclosure:
         def asked() -> Disclosure:
             return self.disclosure(value, point)
 

@@ -212,7 +212,7 @@ class Learning:
         for cell in order[first].tolist():
             claim = self.claim(cell)
             highest[claim.value] = Disclosure(
-                claim.value, claim.probability, _witness=_given(claim), estimated=True
+                claim.value, claim.probability, _witness=_constant(claim), estimated=True
             )
         return highest
 
@@ -324,7 +324,7 @@ class _Truth(NamedTuple):
         )
 
 
-def _given(claim: Claim) -> Callable[[], Claim]:
+def _constant(claim: Claim) -> Callable[[], Claim]:
     return lambda: claim
 
 
@@ -348,7 +348,7 @@ def learnings(release: HasCounts, by: Sequence[str], effort: Effort = "full") ->
     """
     counts = counts_of(release)
     key = "learned", tuple(by), getattr(release, "sight", None)
-    ways = remembered(counts, key, lambda: _ways(release, counts, by))
+    ways = remembered(counts, key, lambda: _ways_to_tell_apart(release, counts, by))
     smoothings = _SMOOTHINGS[effort]
     if effort in ("policy", "full"):
 
@@ -361,7 +361,7 @@ def learnings(release: HasCounts, by: Sequence[str], effort: Effort = "full") ->
     return [way.brief(smoothing) for way in teaching or ways[-1:] for smoothing in smoothings]
 
 
-def _ways(release: Any, counts: GroupCounts, by: Sequence[str]) -> list[_Way]:
+def _ways_to_tell_apart(release: Any, counts: GroupCounts, by: Sequence[str]) -> list[_Way]:
     """Return the ways to tell people apart: by exact values, and by bins if there are numbers."""
     find = signatures_of(Learned, release)
     if release.sensitive in by:

@@ -89,7 +89,7 @@ def learned_report(
     loaded = getattr(getattr(release, "audit", None), "policy", None)  # of a publication
     if policy is not None:
         loaded = Policy.of(policy)
-    sight = _seen(release, people, policy, members, by or ())
+    sight = _as_attackers_see(release, people, policy, members, by or ())
     width = None if within is None else Width.of(within)
     if width is None and loaded is not None:
         width = loaded.widths_of(sensitive or sight.sensitive)[0]
@@ -109,7 +109,9 @@ def learned_report(
     return replace(trial, name=name) if name is not None else trial
 
 
-def _seen(release: Any, people: Any, policy: Any, members: Any, by: Sequence[str]) -> Any:
+def _as_attackers_see(
+    release: Any, people: Any, policy: Any, members: Any, by: Sequence[str]
+) -> Any:
     """A release as attackers see it; a `Sight` of the owner's table, where that is given."""
     if people is None and members is None:
         opened_release = as_opened(release)

@@ -273,7 +273,7 @@ class Question:
         target_values = [_target(text, published_columns) for text in target_texts]
         target_columns = list(dict(target_values))
         by_names = _names("by", by, usual_columns)
-        by_columns = [_known("by", name, published_columns) for name in by_names]
+        by_columns = [_published_name("by", name, published_columns) for name in by_names]
         variables: dict[str, _Variable] = {}
         for name in dict.fromkeys((*target_columns, *by_columns)):
             values = [value for column, value in target_values if column == name]
@@ -312,7 +312,7 @@ def _names(what: str, names: Sequence[str] | None, usual: Sequence[str]) -> list
     return list(dict.fromkeys(names))
 
 
-def _known(what: str, name: str, columns: Sequence[str]) -> str:
+def _published_name(what: str, name: str, columns: Sequence[str]) -> str:
     if name not in columns:
         raise InputError(
             f"{what}: no column {name!r} is published{did_you_mean(name, list(columns))}"
@@ -324,8 +324,8 @@ def _target(target: str, columns: Sequence[str]) -> tuple[str, str | None]:
     """A column and perhaps one of its values."""
     name, equals, value = target.partition("=")
     if target in columns or not equals:
-        return _known("targets", target, columns), None
-    return _known("targets", name.strip(), columns), value.strip()
+        return _published_name("targets", target, columns), None
+    return _published_name("targets", name.strip(), columns), value.strip()
 
 
 def _left_out(variables: Sequence[_Variable]) -> dict[str, str]:

@@ -511,7 +511,7 @@ class OneValue:
         self, counts: GroupCounts, code: int, used: list[Label], k: int, minimum: ExactMinimum
     ) -> dict[Label, int]:
         """The values that the known people have in the worst case: how many have each."""
-        return _some(_bag_of_others(counts, code, used, minimum), k)
+        return _most_frequent_people(_bag_of_others(counts, code, used, minimum), k)
 
 
 class SeveralValues(OneValue):
@@ -710,7 +710,7 @@ class SomeCannot(OneValue):
         other_people, people = _bag_of_others(counts, code, used, minimum), dict[Label, int]()
         for bag in _by_kind(counts, minimum.known_group, code):
             available = {value: n for value, n in other_people.items() if value in bag}
-            people |= _some(available, k - sum(people.values()))
+            people |= _most_frequent_people(available, k - sum(people.values()))
         return used, people, m
 
 
@@ -775,7 +775,7 @@ def _by_frequency(bag: dict[Label, int]) -> list[Label]:
     return sorted(in_order(bag), key=bag.__getitem__, reverse=True)
 
 
-def _some(bag: dict[Label, int], n_people: int) -> dict[Label, int]:
+def _most_frequent_people(bag: dict[Label, int], n_people: int) -> dict[Label, int]:
     """At most `n_people` people of a bag, the most frequent values first."""
     chosen: dict[Label, int] = {}
     for value in _by_frequency(bag):

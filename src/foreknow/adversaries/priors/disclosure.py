@@ -202,14 +202,14 @@ class ReleasePosteriors:
         return _Cells(*self.posteriors.cells())
 
     @cached_property
-    def _known(self) -> Known | None:
+    def _facts_on_top(self) -> Known | None:
         """The facts on top, if there are any."""
         return Known(self.posteriors, self.matrix, self.amounts) if any(self.amounts) else None
 
     @cached_property
     def _bounds(self) -> Bounds:
-        if self._known is not None:
-            return self._known.of_set(())
+        if self._facts_on_top is not None:
+            return self._facts_on_top.of_set(())
         return Bounds(self.posteriors.upper(), self.posteriors.lower(), self.posteriors.bounded)
 
     @cached_property
@@ -234,8 +234,8 @@ class ReleasePosteriors:
             return _Secret(name, tuple(codes), cells, none, none, none.astype(bool))
         apart = (np.diff(case[cells]) != 0) | (np.diff(signature[cells]) != 0)
         starts = np.concatenate(([0], np.flatnonzero(apart) + 1))
-        if self._known is not None:
-            of_set = self._known.of_set(codes).at(cells[starts])
+        if self._facts_on_top is not None:
+            of_set = self._facts_on_top.of_set(codes).at(cells[starts])
             return _Secret(name, tuple(codes), cells[starts], *of_set)
         spare = len(codes) * 2.0**-50  # more than the roundings of a sum
         upper = np.add.reduceat(self._bounds[0][cells], starts)
@@ -324,7 +324,7 @@ class ReleasePosteriors:
 
     def _settles(self, bounded: NDArray[np.bool_]) -> bool:
         """True if bounds have fractions: with facts on top they have."""
-        return self._known is not None or not bounded.any()
+        return self._facts_on_top is not None or not bounded.any()
 
     def _prior(self, secret: _Secret, cell: int) -> Fraction:
         return self._prior_of(secret.codes, cell)
@@ -344,7 +344,9 @@ class ReleasePosteriors:
         signatures, bag = cases.people_of(case), cases.bag_of(case)
         place = (cell - int(self.posteriors.offsets[case])) // len(bag)
         if self._bounds.bounded[cell]:
-            return None if self._known is None else self._known.bound(codes, case, place)
+            return (
+                None if self._facts_on_top is None else self._facts_on_top.bound(codes, case, place)
+            )
         columns = [column for column, (code, _) in enumerate(bag) if code in codes]
         if len(signatures) == 1:  # all are alike: nobody is likelier than another
             ((_, n_people),) = signatures
@@ -357,8 +359,10 @@ class ReleasePosteriors:
         known_chances = [chance for chance in row if chance is not None]
         if len(known_chances) < len(row):
             return None
-        if self._known is not None:
-            return self._known.conditioned(known_chances, columns, [count for _, count in bag])
+        if self._facts_on_top is not None:
+            return self._facts_on_top.conditioned(
+                known_chances, columns, [count for _, count in bag]
+            )
         return sum((known_chances[column] for column in columns), Fraction(0))
 
     def _exact_table(self, case: int) -> list[list[Fraction | None]] | None:

@@ -253,12 +253,12 @@ class DuckTable:
         """Rows; of a CSV file bytes, since its rows are known once it is read."""
         if isinstance(self.file, CsvFile):
             return self.file.path.stat().st_size
-        return int(self._asked(["count(*)"])[0])
+        return int(self._aggregates(["count(*)"])[0])
 
     def distinct(self, columns: Sequence[str]) -> tuple[int, Distinct]:
         """How many rows there are, how many have a value of each column, and how many values."""
         expressions = [f"count({v}), count(DISTINCT {v})" for v in map(self._value, columns)]
-        return pairs_of(self._asked(["count(*)", *expressions], columns), columns)
+        return pairs_of(self._aggregates(["count(*)", *expressions], columns), columns)
 
     def head(self, columns: Sequence[str], rows: int) -> pa.Table:
         """Some rows that are found at once, which may be others for other columns."""
@@ -286,7 +286,7 @@ class DuckTable:
     def holding(self, columns: Sequence[str], spellings: Collection[str]) -> list[str]:
         """Those of some columns of texts in which a value is missing by one of these spellings."""
         expressions = [f"bool_or({is_spelled(self._raw(name), spellings)})" for name in columns]
-        holds = self._asked(expressions) if expressions else ()
+        holds = self._aggregates(expressions) if expressions else ()
         return [name for name, has_spelling in zip(columns, holds, strict=True) if has_spelling]
 
     def without(self, columns: Sequence[str], spellings: Collection[str]) -> DuckTable:
@@ -307,7 +307,7 @@ class DuckTable:
         names = dict.fromkeys(columns)
         return self._whole.relation.project(", ".join(self._projected[name] for name in names))
 
-    def _asked(self, expressions: Iterable[str], columns: Sequence[str] = ()) -> Any:
+    def _aggregates(self, expressions: Iterable[str], columns: Sequence[str] = ()) -> Any:
         """One row of aggregates, of some columns where they are named."""
         with clear_errors(self.name):
             rows = self._narrowed(columns)

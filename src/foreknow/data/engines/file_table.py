@@ -126,10 +126,10 @@ WHERE type IN ('table', 'view') AND name NOT GLOB 'sqlite_*' ORDER BY name
 
 def sqlite_tables(path: Path, name: str, reading: Reading) -> list[str]:
     """The tables and views of a SQLite file."""
-    return _asked(path, name, reading, _TABLES)["name"]
+    return _sqlite_columns(path, name, reading, _TABLES)["name"]
 
 
-def _asked(path: Path, name: str, reading: Reading, query: str) -> dict[str, list[Any]]:
+def _sqlite_columns(path: Path, name: str, reading: Reading, query: str) -> dict[str, list[Any]]:
     """The columns of an answer of SQLite."""
     import sqlite3
 
@@ -156,7 +156,7 @@ def _asked(path: Path, name: str, reading: Reading, query: str) -> dict[str, lis
 
 def of_sqlite(path: Path, name: str, part: str | None, reading: Reading) -> FileTable:
     """Open a table or view of a SQLite file; nothing is written to it."""
-    ask = partial(_asked, path, name, reading)
+    ask = partial(_sqlite_columns, path, name, reading)
     table = choose(name, "table", sqlite_tables(path, name, reading), part)
     fields = ask(f"SELECT name, type FROM pragma_table_xinfo({sql_text(table)}) WHERE hidden <> 1")
     declared = dict(zip(fields["name"], fields["type"], strict=True))

@@ -21,17 +21,17 @@ _SHORT = """
 _NUMBER_OF = "id numero codigo codice cod номер код رقم"
 
 
-def _any(words: Iterable[str]) -> str:
+def _alternatives(words: Iterable[str]) -> str:
     return "|".join(sorted(words, key=len, reverse=True))
 
 
-_PERSON = _any([*WORDS["person"], *_PERSON_OR_COUNT.split()])
+_PERSON = _alternatives([*WORDS["person"], *_PERSON_OR_COUNT.split()])
 _NUMBER_OF_PERSON = re.compile(
-    rf"(?:{_PERSON}|{_any(_SHORT.split())})(?:{_any(WORDS['number'])})"
-    rf"|(?:{_any(_NUMBER_OF.split())})(?:d[aeo]l?|du)?(?:ال)?(?:{_PERSON})"
+    rf"(?:{_PERSON}|{_alternatives(_SHORT.split())})(?:{_alternatives(WORDS['number'])})"
+    rf"|(?:{_alternatives(_NUMBER_OF.split())})(?:d[aeo]l?|du)?(?:ال)?(?:{_PERSON})"
 )
-_ONE_PERSON = re.compile(_any(WORDS["person"]))
-MAY_BE_COUNT = re.compile(_any(_PERSON_OR_COUNT.split()) + "|pid")
+_ONE_PERSON = re.compile(_alternatives(WORDS["person"]))
+MAY_BE_COUNT = re.compile(_alternatives(_PERSON_OR_COUNT.split()) + "|pid")
 # The number of whatever rows are about; and that of something, if more is constant within it.
 _OF_ROWS = re.compile("id|id(?:code|no|nr|num|number)|[up]id|mrn|seqn|newid|pidp|ssn")
 _PLAIN_NUMBER = re.compile("nr|no|num|number|nummer|lfdnr|serial|numero|номер|رقم|编号|番号")

@@ -102,7 +102,7 @@ def traits(columns: Sequence[Coded]) -> list[Coded]:
     return [column for column in columns if may_be_trait(column.name) and column.n > 1]
 
 
-def _is(column: Coded, vocabulary: Mapping[str, None]) -> bool:
+def _is_called(column: Coded, vocabulary: Mapping[str, None]) -> bool:
     return not vocabulary.keys().isdisjoint(words_of(column.name))
 
 
@@ -134,7 +134,7 @@ def may_repeat(column: Coded) -> bool:
 
 def is_contradicted(column: Coded, columns: Sequence[Coded]) -> bool:
     """True if rows of one value differ in what never changes of a person."""
-    fixed = [c for c in traits(columns) if _is(c, _OF_ONE | _OF_MANY) and c is not column]
+    fixed = [c for c in traits(columns) if _is_called(c, _OF_ONE | _OF_MANY) and c is not column]
     return any(agreement(column, trait) is False for trait in fixed)
 
 
@@ -146,7 +146,7 @@ def names_two_people(column: Coded, columns: Sequence[Coded]) -> bool:
     repeats = column.rows_of_each > 1
     if not repeats.any() or are_codes(column.some):
         return False
-    fixed = [c for c in traits(columns) if _is(c, _OF_ONE) and c is not column]
+    fixed = [c for c in traits(columns) if _is_called(c, _OF_ONE) and c is not column]
     differ = [_differing(column, trait, len(column.codes))[0] for trait in fixed]
     return bool(differ) and bool(np.any(differ, axis=0)[repeats].all())
 
@@ -168,15 +168,19 @@ def _by_rows(column: Coded, columns: Sequence[Coded]) -> str:
     """The reason from traits that are constant within a number: sex, birth or age."""
     if not _may_number_people(column):
         return ""
-    of_one = [c for c in traits(columns) if _is(c, _OF_ONE | _AGE) and c is not column]
+    of_one = [c for c in traits(columns) if _is_called(c, _OF_ONE | _AGE) and c is not column]
     agreements = [(trait, agreement(column, trait)) for trait in of_one]
     agreeing = [
-        t for t, agrees in agreements if agrees and not (_is(t, _AGE) and _follows(column, t))
+        t
+        for t, agrees in agreements
+        if agrees and not (_is_called(t, _AGE) and _follows(column, t))
     ]
     if not agreeing or any(agrees is False for _, agrees in agreements) or not _is_even(column):
         return ""
     if any(
-        _apart(column, trait) for trait, agrees in agreements if not agrees and _is(trait, _AGE)
+        _apart(column, trait)
+        for trait, agrees in agreements
+        if not agrees and _is_called(trait, _AGE)
     ):
         return ""  # of one team, say, whose members are all women
     return f"all rows of a number have one {', '.join(trait.name for trait in agreeing[:3])}"
@@ -196,7 +200,7 @@ def _may_number_people(column: Coded) -> bool:
     """True if values are numbers of something that is no group by its name."""
     return (
         column.n >= LEAST_PEOPLE
-        and not _is(column, dict.fromkeys(_GROUPS.split()))
+        and not _is_called(column, dict.fromkeys(_GROUPS.split()))
         and are_codes(column.some)
     )
 
@@ -228,7 +232,7 @@ def agreement(column: Coded, trait: Coded) -> bool | None:
         return None
     if agree >= _AGREE * repeated:
         return True if _by_chance(column.rows_of_each, trait.rows_of_each) < _CHANCE else None
-    return False if repeated >= LEAST_PEOPLE and not _is(trait, _AGE) else None
+    return False if repeated >= LEAST_PEOPLE and not _is_called(trait, _AGE) else None
 
 
 def _agreeing(column: Coded, trait: Coded, rows: int) -> tuple[int, int]:

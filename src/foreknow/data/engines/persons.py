@@ -93,7 +93,7 @@ class People:
             row = int(np.argmax(differs))
             who = int(self.of_row[row])
             first_value, later_value = (
-                _told(value(int(code))) for code in (person_codes[who], codes[row])
+                _shown_value(value(int(code))) for code in (person_codes[who], codes[row])
             )
             raise DataError(
                 f"{self.table}: {self.called(who)} has {column} {first_value} in row "
@@ -102,7 +102,7 @@ class People:
         return person_codes
 
 
-def _told(value: Any) -> str:
+def _shown_value(value: Any) -> str:
     """A value as a message has it: texts in quotes, the rest as printed."""
     return repr(value) if isinstance(value, str) else str(value)
 

@@ -56,7 +56,9 @@ class Spelled:
         """Fetch some columns."""
         mixed = getattr(self.as_written, "arrow_of_values", None)
         if mixed is not None:
-            return self._cleared(mixed(columns, {c: self._value(c) for c in self._of(columns)}))
+            return self._cleared(
+                mixed(columns, {c: self._value(c) for c in self._spelled_columns(columns)})
+            )
         return self._cleared(self.as_written.arrow(columns))
 
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
@@ -66,14 +68,14 @@ class Spelled:
 
     def in_engine(self, table: Any, columns: Sequence[str]) -> Any:
         """A table of an engine that reads its columns so by itself; some are looked at."""
-        texts = [name for name in self._of(table.columns) if table.is_text(name)]
+        texts = [name for name in self._spelled_columns(table.columns) if table.is_text(name)]
         looked = [name for name in texts if name in columns]
         if not table.untyped:
             for name in table.holding(looked, self._spellings):
                 self.found.setdefault(name, set()).update(self._spellings)
         return table.without(texts, self._spellings)
 
-    def _of(self, columns: Sequence[str]) -> list[str]:
+    def _spelled_columns(self, columns: Sequence[str]) -> list[str]:
         return [name for name in columns if self._only is None or name in self._only]
 
     def _value(self, name: str) -> Callable[[Any], Any]:
@@ -88,7 +90,7 @@ class Spelled:
         return read
 
     def _cleared(self, rows: pa.Table) -> pa.Table:
-        for name in self._of(rows.column_names):
+        for name in self._spelled_columns(rows.column_names):
             place, column = rows.column_names.index(name), rows.column(name)
             kind = column.type.value_type if is_listed(column.type) else column.type
             if is_text(kind) and column.num_chunks:

@@ -127,7 +127,7 @@ class ART(Grouper):
             raise InputError("ART: values go with priors; a Limit has values of its own")
         if self.priors is not None and self.r is None and self.times is None:
             raise InputError("ART: r must be a number above 1, or times be given")
-        self._asked()
+        self._all_limits()
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any], policy: Policy) -> ART:
@@ -157,11 +157,11 @@ class ART(Grouper):
     @property
     def traits(self) -> Traits:
         """The columns of the priors must say of everybody, exactly, what is known of them."""
-        tables = [table for limit in self._asked() for table in limit.priors.tables]
+        tables = [table for limit in self._all_limits() for table in limit.priors.tables]
         exact = frozenset(name for table in tables for name in table.attributes)
         return Traits(needs=ONE_COLUMN, random=True, exact=exact)
 
-    def _asked(self) -> list[Limit]:
+    def _all_limits(self) -> list[Limit]:
         """All limits, with what r and times add to each."""
         share = None if self.r is None else 1 / as_fraction(self.r)
         limits = list(self.limits)
@@ -191,8 +191,8 @@ class ART(Grouper):
                     f"ART: nobody in the table has the sensitive value {label!r}"
                     f"{did_you_mean(label, values)}"
                 )
-        limits = self._asked()
-        tables = _known(limits, attributes, values, people)
+        limits = self._all_limits()
+        tables = _tables_with_limits(limits, attributes, values, people)
         problem = ArtProblem.of_signatures(
             [table.codes for table in tables],
             [table.matrix for table in tables],
@@ -239,7 +239,7 @@ class _Own:
     amounts: Amounts
 
 
-def _known(
+def _tables_with_limits(
     asked: list[Limit], attributes: list[Attribute], values: list[str], people: IntArray
 ) -> list[_Own]:
     """Each table of priors once, with its tightest limits."""

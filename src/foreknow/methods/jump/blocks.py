@@ -75,10 +75,10 @@ class BlockTree:
     def level(self, i: int) -> tuple[Placed, ...]:
         """Blocks of a level, with their people."""
         if i not in self._levels:
-            self._levels[i] = tuple(self._made(i))
+            self._levels[i] = tuple(self._placed_blocks(i))
         return self._levels[i]
 
-    def _made(self, i: int) -> list[Placed]:
+    def _placed_blocks(self, i: int) -> list[Placed]:
         functions = self.partitions[: i + 1]
         cell_of, part_of = renumber(zip(*functions, strict=True)), _join_parts(functions)
         parts: list[list[tuple[int, ...]]] = [[] for _ in range(max(part_of) + 1)]

@@ -139,7 +139,7 @@ class _Room:
         state[(0,) * len(self.cells)] = 1
         for counts, limits in values:
             after = np.zeros_like(state)
-            for numbers, chance in self._ways(counts, limits):
+            for numbers, chance in self._possible_numbers(counts, limits):
                 to, source = [], []
                 for taken, (n, _, _) in zip(numbers, self.cells, strict=True):
                     to.append(slice(taken, None))
@@ -149,7 +149,7 @@ class _Room:
         full = [n for n, _, _ in self.cells]
         return min(1.0, float(state[tuple(full)]) / self._chance(self.sizes, full))
 
-    def _ways(
+    def _possible_numbers(
         self, counts: Sequence[int], limits: Sequence[int]
     ) -> Iterator[tuple[tuple[int, ...], float]]:
         """The numbers of a value that cells can have within its limits, with their chances."""

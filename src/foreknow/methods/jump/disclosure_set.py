@@ -301,7 +301,7 @@ def _count_stopped(
         step: dict[tuple[Seen, Seen], Seen] = {}  # from what was seen before and of this block
         for before, weight in ahead[-1].items():
             for end, ways in block.ends.items():
-                combined = tuple(map(_both, before, end))
+                combined = tuple(map(_joint_view, before, end))
                 if not _lost(combined):
                     step[before, end] = combined
                     reached[combined] = reached.get(combined, 0) + weight * ways
@@ -321,7 +321,7 @@ def _count_stopped(
     return number, weights
 
 
-def _both(view: Any, other: Any) -> Any:
+def _joint_view(view: Any, other: Any) -> Any:
     """The view of a level in two blocks together; None if it is not safe in one."""
     if view is None or other is None:
         return None

@@ -107,7 +107,7 @@ def schema_of(
                 if hierarchy_file.hierarchy:
                     hierarchy, kind = hierarchy_file.hierarchy, None
             if reason in (FEW_VALUES_LEFT, NONE_LEFT):
-                question = _and(_KNOWN_AT_ALL, question)
+                question = _both_questions(_KNOWN_AT_ALL, question)
             if kind is not None:
                 types[described.name] = kind
         elif role == "sensitive":
@@ -143,7 +143,7 @@ def schema_of(
         if role in PUBLISHED:
             is_set = bool(separator) and described is hidden
             of_cells = codes.question(described) or _of_cells(described, is_set)
-            question = _and(question or _unread(described, reading), of_cells)
+            question = _both_questions(question or _unread(described, reading), of_cells)
         columns.append(
             ColumnSuggestion(described.name, role, described.said, reason, hierarchy, question)
         )
@@ -188,7 +188,7 @@ def _repeats_a_part(text: str, separator: str) -> bool:
     return len(set(filter(None, parts))) < len([*filter(None, parts)])
 
 
-def _and(question: str, further: str) -> str:
+def _both_questions(question: str, further: str) -> str:
     """Two questions, of which one may be empty."""
     if not question or not further:
         return question or further

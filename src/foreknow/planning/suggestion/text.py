@@ -87,7 +87,9 @@ def lines_of(suggestion: PolicySuggestion, folder: Path) -> Iterator[str]:
         yield from (f"#   {toml_value(e.name)}  {e.comment()}" for e in undecided)
     table = schema.to_dict()
     table["hierarchies"] = {
-        e.name: _from(folder, suggestion, e.hierarchy) for e in suggestion.columns if e.hierarchy
+        e.name: _hierarchy_in_folder(folder, suggestion, e.hierarchy)
+        for e in suggestion.columns
+        if e.hierarchy
     }
     not_taken = [e for e in suggestion.columns if e.left_out]
     for name in ("reading", "types", "hierarchies"):
@@ -102,7 +104,8 @@ def lines_of(suggestion: PolicySuggestion, folder: Path) -> Iterator[str]:
             if name == "reading":
                 yield from _of_missing(suggestion, entries.get("missing", []))
     for column in not_taken:
-        line = f"{toml_key(column.name)} = {toml_value(_from(folder, suggestion, column.left_out))}"
+        hierarchy = _hierarchy_in_folder(folder, suggestion, column.left_out)
+        line = f"{toml_key(column.name)} = {toml_value(hierarchy)}"
         yield f"# {one_line(line)}  # {column.left_out_why}"
     for requirement in policy.requirements:
         table = limit_table(requirement)
@@ -163,7 +166,9 @@ def _told_to_adversaries(policy: Policy) -> Iterator[str]:
                 yield key
 
 
-def _from(folder: Path, suggestion: PolicySuggestion, hierarchy: Any) -> dict[str, Any]:
+def _hierarchy_in_folder(
+    folder: Path, suggestion: PolicySuggestion, hierarchy: Any
+) -> dict[str, Any]:
     """A hierarchy as a policy file in a folder has it."""
     table = dict(hierarchy)
     if "file" in table:

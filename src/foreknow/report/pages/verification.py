@@ -64,7 +64,7 @@ class VerificationPage(Page[Verification]):
         groups = some(result.n_groups, "group", "groups")
         by = ", ".join(map(visible, result.groups))
         whose = "of your policy " if result.own_policy else ""
-        columns = _all(result.sensitives)
+        columns = _full_listing(result.sensitives)
         far, beyond = how_far(result)
         if result.limits_inference:
             ends = f"{far}{result.no_limit}{by_word_of(result.scope)}"
@@ -180,8 +180,8 @@ def _finding(finding: Verdict) -> str:
     )
     ((key, setting),) = finding.judged.items()
     if finding.of_groups:
-        divided = f" in groups divided by {_all(finding.known)}" if finding.known else ""
-        who = f"who has the same {_all(finding.alike)}, which are published exactly"
+        divided = f" in groups divided by {_full_listing(finding.known)}" if finding.known else ""
+        who = f"who has the same {_full_listing(finding.alike)}, which are published exactly"
         unit = who if finding.alike else "groups"
         kind = criteria.CRITERIA[key]
         attained = f"attained is {finding.reached}"
@@ -198,7 +198,7 @@ def _finding(finding: Verdict) -> str:
     if required.relative:
         limit = f"{_above(limit)}, {required.amount} times the prior. {RELATIVE}"
     limit = f"{'not above' if required.inclusive else 'below'} {limit}"
-    knowledge = f" and the {_all(finding.known)} of everybody" if finding.known else ""
+    knowledge = f" and the {_full_listing(finding.known)} of everybody" if finding.known else ""
     whose = "nobody has a value" if finding.value is None else named(finding.value)
     secret = _secret(finding.requirement)
     whom = "" if secret == Secret() else f", about {secret_words(secret, most=20)}"
@@ -231,7 +231,7 @@ def _list_files(labels: Iterable[Any], limit: int = 6, joined: str = "and") -> s
     return listing(map(named, labels), joined, n_shown=limit)
 
 
-def _all(names: Iterable[str]) -> str:
+def _full_listing(names: Iterable[str]) -> str:
     texts = list(map(visible, names))
     return listing(texts, n_shown=len(texts))
 
