@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.facts.minima import FactsMeasure
 from foreknow.adversaries.ledger import MinLedger
-from foreknow.criteria.protocol import Criterion
+from foreknow.criteria.criterion import Criterion
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Labels
 

@@ -47,9 +47,9 @@ from tests.oracle.implications import group_by_group
 
 import foreknow as fk
 from foreknow.adversaries import registry
+from foreknow.adversaries.adversary import Searchable
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.implications.implications import Implications
-from foreknow.adversaries.protocol import Searchable
 from foreknow.criteria import registry as criteria
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Labels

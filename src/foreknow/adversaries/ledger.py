@@ -103,7 +103,7 @@ class Measure(ABC):
 
 @dataclass(eq=False)
 class MinLedger:
-    """The minima of the ratios of every key; see `foreknow.adversaries.protocol.Ledger`."""
+    """The minima of the ratios of every key; see `foreknow.adversaries.adversary.Ledger`."""
 
     measure: Measure
     threshold: Fraction

@@ -18,9 +18,10 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from foreknow.adversaries.adversary import HasCounts
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.adversaries.protocol import counts_of
 from foreknow.criteria.protocol import classes_of
 from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.counts import GroupCounts

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.protocol import HasCounts, KnowledgeReach, Ledger
+from foreknow.adversaries.adversary import HasCounts, KnowledgeReach, Ledger
 from foreknow.criteria.protocol import (
     Attained,
     OfGroups,

@@ -18,12 +18,8 @@ from typing import Any, ClassVar, get_args
 
 import numpy as np
 
-from foreknow.adversaries.protocol import (
-    HasCounts,
-    KnowledgeReach,
-    counts_of,
-    whole_amount,
-)
+from foreknow.adversaries.adversary import HasCounts, KnowledgeReach, whole_amount
+from foreknow.adversaries.protocol import counts_of
 from foreknow.criteria.protocol import (
     Attained,
     OfGroups,

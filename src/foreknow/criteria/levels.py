@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from foreknow.adversaries.protocol import HasCounts, KnowledgeReach
+from foreknow.adversaries.adversary import HasCounts, KnowledgeReach
 from foreknow.criteria.protocol import Attained, OfGroups, as_setting, classes_of
 from foreknow.criteria.size import Anybody
 from foreknow.data.arrays import BoolArray

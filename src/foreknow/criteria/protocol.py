@@ -1,4 +1,4 @@
-"""Criterion: what must hold of the groups themselves; it has no adversary and no limit."""
+"""What criteria share: what a release attains, answers for single groups, counts and messages."""
 
 from __future__ import annotations
 
@@ -9,24 +9,20 @@ from fractions import Fraction
 from functools import partial
 from math import inf
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.protocol import (
-    HasCounts,
-    KnowledgeReach,
-    Ledger,
-    asked_of,
-)
+from foreknow.adversaries.adversary import HasCounts, Ledger
+from foreknow.adversaries.protocol import asked_of
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
 from foreknow.figures import significant
 from foreknow.hints import Plain
-from foreknow.needs import Need, Needs, check_members, require
-from foreknow_judge.errors import DataError, InputError, PolicyError
+from foreknow.needs import Need, Needs, require
+from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.json_values import plain
 from foreknow_judge.numbers import Number, as_fraction
 
@@ -51,118 +47,6 @@ class Attained(Plain):
 
     def __str__(self) -> str:
         return self.words
-
-
-@runtime_checkable
-class Criterion(Protocol):
-    """A criterion of groups; a frozen value, with a line in `registry.CRITERIA`.
-
-    All members are required; `OfGroups` has what most criteria answer alike. One that the verifier
-    does not know (`GAUGES`) also brings a `gauge`, and one that needs a population has it as
-    `population`.
-    """
-
-    key: ClassVar[str]
-    """What a policy file calls it."""
-    settings: ClassVar[Any]
-    """The type of what stands for it in a policy file: a number, or a table of settings."""
-    needs: ClassVar[Needs]
-    """What it cannot do without. One that needs groups that are finished is judged on what is
-    written alone: a search asks `of_groups` in its place."""
-    of_people: ClassVar[bool]
-    """Whether it asks how many people there are, whatever their values."""
-    compares_table: ClassVar[bool]
-    """Whether it compares values of groups with those of the table; then `may_fail` is asked."""
-
-    @property
-    def of_labels(self) -> bool:
-        """True if the criterion is about labels, and counts nobody."""
-
-    @property
-    def of_cases(self) -> bool:
-        """True if the criterion can count rows that are cases of people; else it is refused there.
-
-        Only what a class says in its own body counts: one that inherits from it may count rows.
-        """
-
-    @property
-    def of_groups(self) -> Criterion | None:
-        """The part of a criterion of look-alikes (see `classes_of`) that concerns groups.
-
-        That is where exact columns are published, by which groups change nothing of who is alike.
-        None of any other criterion.
-        """
-
-    @property
-    def speaks(self) -> KnowledgeReach | None:
-        """The reach of the criterion; None where it is not known; then Decoy refuses it."""
-
-    @property
-    def least(self) -> int:
-        """How many people a group has at least; 0 where it does not say."""
-
-    def limits_values(self, counts: GroupCounts | None = None) -> bool:
-        """True if any group could fail it by its values, and not only by who is in it.
-
-        Of a table whose counts are known: whether any group of its people could.
-        """
-
-    @classmethod
-    def from_settings(cls, read: Any, folder: Path) -> Criterion:
-        """Make one of what a policy file says."""
-
-    def attained(self, release: HasCounts) -> Attained:
-        """The amount that a release attains, where, and in words."""
-
-    def measure(self, release: HasCounts) -> int | Fraction | float:
-        """The amount that a release attains."""
-
-    def holds(self, release: HasCounts) -> bool:
-        """True if a release attains what is required."""
-
-    def monotone(self, semantics: Semantics = "single") -> bool:
-        """True if merging groups can never make a release fail it."""
-
-    def ledger(self, semantics: Semantics = "single", whole: Any = None) -> Ledger:
-        """Start a ledger for a search; `whole` is how many of the table have each value, int64."""
-
-    def fails(self, counts: GroupCounts) -> BoolArray | None:
-        """True for each group of a release that fails; None if single groups are not asked."""
-
-    def beyond_groups(self, release: HasCounts) -> bool:
-        """True if it fails by more than single groups."""
-
-    def under(self, schema: Any, sensitive: str | None = None) -> Criterion:
-        """The criterion with what it needs of a schema."""
-
-    def stricter(self, share: Fraction, decoys: int | None) -> Criterion:
-        """A criterion that still implies this one where odds may fall to a share of themselves."""
-
-    def may_fail(
-        self, counts: GroupCounts, table_counts: Any, times: Fraction, swaps: int
-    ) -> BoolArray:
-        """True for each group that may fail against a whole table; rather one too many.
-
-        If so many people have another value, and what is believed of anybody is then any of the
-        shares times up to `times`, before they are made to add up to 1.
-        """
-
-    def ways_out(self, release: HasCounts) -> Sequence[str]:
-        """Lines on what may help where a release fails it."""
-
-    def published(self) -> dict[str, Any]:
-        """Its entry in a certificate."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Its entry in a policy file."""
-
-
-def check_criterion(criterion: Any, name: str) -> None:
-    """Refuse what lacks a member of a criterion; `name` begins messages."""
-    try:
-        check_members(criterion, Criterion)
-    except InputError as error:
-        raise PolicyError(f"{name}: {error}") from None
 
 
 class OfGroups:
@@ -268,22 +152,6 @@ class OfGroups:
     def published(self) -> dict[str, Any]:
         """Its entry in a certificate, the same as in a policy file."""
         return self.to_dict()
-
-
-def refuse_cases(criterion: Any, schema: Any) -> None:
-    """Refuse to count rows where they are cases of people, unless a class itself says it can."""
-    if schema.counts_people and not ("of_cases" in vars(type(criterion)) and criterion.of_cases):
-        raise PolicyError(
-            f"{criterion} counts rows, and rows are cases of {schema.person!r}: require "
-            "k_anonymity by all columns, or group_size, which count people"
-        )
-
-
-def by_other_columns(criterion: Any) -> bool:
-    """True if a criterion, or its class, tells people apart by what is published beside labels."""
-    return bool(criterion.of_people) and not (
-        criterion.of_labels is True or Need.POPULATION in criterion.needs
-    )
 
 
 def groups_of(release: HasCounts) -> GroupCounts:

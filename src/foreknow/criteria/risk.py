@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from foreknow.adversaries.protocol import HasCounts, KnowledgeReach, Ledger
+from foreknow.adversaries.adversary import HasCounts, KnowledgeReach, Ledger
 from foreknow.criteria.protocol import (
     Attained,
     OfGroups,

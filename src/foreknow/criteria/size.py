@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from foreknow import numbers
-from foreknow.adversaries.protocol import HasCounts, KnowledgeReach
+from foreknow.adversaries.adversary import HasCounts, KnowledgeReach
 from foreknow.criteria.protocol import (
     Attained,
     OfGroups,

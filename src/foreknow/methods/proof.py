@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from foreknow.adversaries.protocol import KnowledgeReach
+from foreknow.adversaries.adversary import KnowledgeReach
 from foreknow.data.labels import Labels
 
 if TYPE_CHECKING:

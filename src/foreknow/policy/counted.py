@@ -16,14 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from foreknow.adversaries.adversary import HasCounts, Ledger, Searchable, Summing
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.protocol import (
-    HasCounts,
-    Ledger,
-    Searchable,
-    Summing,
-    counts_of,
-)
+from foreknow.adversaries.protocol import counts_of
 from foreknow.criteria.protocol import EachGroup
 from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics, UnitCounts

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from foreknow.adversaries import registry as adversaries
-from foreknow.adversaries.protocol import Adversary, Kind
+from foreknow.adversaries.adversary import Adversary, Kind
 from foreknow.criteria import registry as criteria
-from foreknow.criteria.protocol import Criterion
+from foreknow.criteria.criterion import Criterion
 from foreknow.data.schema import Schema
 from foreknow.errors import did_you_mean
 from foreknow.leaves import is_installed, load

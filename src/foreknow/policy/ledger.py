@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.protocol import Evaluation, HasCounts, Ledger, counts_of
+from foreknow.adversaries.adversary import Evaluation, HasCounts, Ledger
+from foreknow.adversaries.protocol import counts_of
 from foreknow.data.arrays import BoolArray, FloatArray
 from foreknow.data.counts import GroupCounts
 

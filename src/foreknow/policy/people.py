@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from foreknow.adversaries.adversary import HasCounts, Ledger
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.protocol import HasCounts, Ledger, counts_of
+from foreknow.adversaries.protocol import counts_of
 from foreknow.criteria.protocol import EachGroup
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray, ranges
 from foreknow.data.counts import GroupCounts, Semantics

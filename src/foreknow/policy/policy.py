@@ -12,7 +12,7 @@ from operator import is_
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
-from foreknow.adversaries.protocol import HasCounts
+from foreknow.adversaries.adversary import HasCounts
 from foreknow.atomic_files import write_new
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines.households import Shared

@@ -9,19 +9,10 @@ from functools import cached_property, wraps
 from itertools import chain, combinations, product
 from typing import Any, NamedTuple, cast
 
+from foreknow.adversaries.adversary import Adversary, Gaining, HasCounts, check_adversary
 from foreknow.adversaries.disclosure import Disclosure, worst, worst_by_prior
-from foreknow.adversaries.protocol import (
-    Adversary,
-    Gaining,
-    HasCounts,
-    check_adversary,
-    counts_of,
-)
-from foreknow.criteria.protocol import (
-    Criterion,
-    check_criterion,
-    refuse_cases,
-)
+from foreknow.adversaries.protocol import counts_of
+from foreknow.criteria.criterion import Criterion, check_criterion, refuse_cases
 from foreknow.data.counts import Semantics
 from foreknow.data.engines.households import ELSEWHERE, Shared
 from foreknow.data.hierarchy import Hierarchy

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from foreknow.criteria.protocol import by_other_columns
+from foreknow.criteria.criterion import by_other_columns
 from foreknow.data.layout import Layout
 from foreknow.data.people import units
 from foreknow.data.schema import Schema

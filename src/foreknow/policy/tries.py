@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from foreknow.adversaries.protocol import check_adversary
+from foreknow.adversaries.adversary import check_adversary
 from foreknow.data.schema import Schema
 from foreknow.needs import Need
 from foreknow_judge.errors import PolicyError

@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from foreknow.adversaries.adversary import HasCounts
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.adversaries.protocol import counts_of
 from foreknow.data.labels import is_pattern, matching
 from foreknow.errors import NoSafeRelease
 from foreknow.figures import significant

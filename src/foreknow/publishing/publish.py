@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 import numpy as np
 import pyarrow as pa
 
-from foreknow.adversaries.protocol import Gaining
+from foreknow.adversaries.adversary import Gaining
 from foreknow.atomic_files import as_json, replaced, require_new, whole_folders, write_whole
 from foreknow.auditing.audit import Audit, explained_audit
 from foreknow.auditing.judged import with_witnesses

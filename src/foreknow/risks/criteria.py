@@ -21,7 +21,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.protocol import HasCounts
+from foreknow.adversaries.adversary import HasCounts
 from foreknow.criteria.protocol import (
     Attained,
     OfGroups,

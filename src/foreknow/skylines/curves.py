@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from foreknow.adversaries.adversary import whole_amount
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.implications.implications import Implications, Negations
-from foreknow.adversaries.protocol import counts_of, whole_amount
+from foreknow.adversaries.protocol import counts_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
 from foreknow.hints import hinted

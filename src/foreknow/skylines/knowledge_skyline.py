@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from foreknow.adversaries.adversary import HasCounts
 from foreknow.adversaries.facts import fronts
 from foreknow.adversaries.facts.minima import exact_minimum, theorem2_terms
 from foreknow.adversaries.facts.profiles import (
@@ -24,7 +25,7 @@ from foreknow.adversaries.facts.profiles import (
     formulas_of,
 )
 from foreknow.adversaries.facts.windows import worst_window
-from foreknow.adversaries.protocol import HasCounts, asked_of
+from foreknow.adversaries.protocol import asked_of
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray, order_of, ranges
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label

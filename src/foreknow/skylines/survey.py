@@ -9,9 +9,9 @@ from typing import Any, Literal, TypeAlias, Unpack, get_args
 
 import numpy as np
 
+from foreknow.adversaries.adversary import whole_amount
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.implications.implications import Implications, Negations
-from foreknow.adversaries.protocol import whole_amount
 from foreknow.data.arrays import FloatArray, IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label

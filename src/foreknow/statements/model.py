@@ -17,7 +17,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.adversaries.adversary import HasCounts
+from foreknow.adversaries.protocol import counts_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label, Labels
 from foreknow.data.people import Members

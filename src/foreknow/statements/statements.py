@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from foreknow.adversaries.adversary import HasCounts
 from foreknow.adversaries.disclosure import Disclosure, worst
-from foreknow.adversaries.protocol import HasCounts
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, name_of_set
 from foreknow.errors import ContradictionError, StatementError

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from foreknow.adversaries.adversary import HasCounts, KnowledgeReach, whole_amount
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.facts.fronts import front
@@ -33,13 +34,7 @@ from foreknow.adversaries.facts.profiles import (
 from foreknow.adversaries.facts.settings import FactsSettings
 from foreknow.adversaries.facts.windows import WindowsMeasure, worst_window
 from foreknow.adversaries.ledger import MinLedger
-from foreknow.adversaries.protocol import (
-    HasCounts,
-    KnowledgeReach,
-    asked_of,
-    code_of,
-    whole_amount,
-)
+from foreknow.adversaries.protocol import asked_of, code_of
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label

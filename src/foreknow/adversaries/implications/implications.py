@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from foreknow.adversaries.adversary import HasCounts, KnowledgeReach, Ledger, whole_amount
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts
@@ -31,14 +32,7 @@ from foreknow.adversaries.implications.minima import (
     spread,
 )
 from foreknow.adversaries.ledger import MinLedger
-from foreknow.adversaries.protocol import (
-    HasCounts,
-    KnowledgeReach,
-    Ledger,
-    asked_of,
-    code_of,
-    whole_amount,
-)
+from foreknow.adversaries.protocol import asked_of, code_of
 from foreknow.data.arrays import BoolArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, in_order

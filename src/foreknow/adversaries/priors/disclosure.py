@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.adversaries.adversary import HasCounts
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.priors.exact import exact_group
@@ -26,7 +27,7 @@ from foreknow.adversaries.priors.signature_groups import (
     ValueMode,
 )
 from foreknow.adversaries.priors.table import PriorTable
-from foreknow.adversaries.protocol import HasCounts, asked_of, signatures_of
+from foreknow.adversaries.protocol import asked_of, signatures_of
 from foreknow.adversaries.remembered import remembered
 from foreknow.data.arrays import FloatArray, IntArray, order_of
 from foreknow.data.counts import GroupCounts

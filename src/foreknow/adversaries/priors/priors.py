@@ -13,6 +13,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar, get_args
 
+from foreknow.adversaries.adversary import HasCounts
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure, of_value, worst, worst_by_prior
 from foreknow.adversaries.facts.facts import Facts
@@ -21,7 +22,7 @@ from foreknow.adversaries.priors.exchanges import Amounts
 from foreknow.adversaries.priors.settings import PriorsSettings
 from foreknow.adversaries.priors.signature_groups import ValueMode
 from foreknow.adversaries.priors.table import PriorTable
-from foreknow.adversaries.protocol import HasCounts, counts_of, signatures_of
+from foreknow.adversaries.protocol import counts_of, signatures_of
 from foreknow.data.counts import Semantics
 from foreknow.data.labels import Label
 from foreknow.errors import did_you_mean

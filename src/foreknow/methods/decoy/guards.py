@@ -19,8 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.protocol import Evaluation, KnowledgeReach, Ledger, counts_of
-from foreknow.criteria.protocol import Criterion, EachGroup
+from foreknow.adversaries.adversary import Evaluation, KnowledgeReach, Ledger
+from foreknow.adversaries.protocol import counts_of
+from foreknow.criteria.criterion import Criterion
+from foreknow.criteria.protocol import EachGroup
 from foreknow.data.arrays import BoolArray, IntArray, combine
 from foreknow.data.counts import GroupCounts
 from foreknow.data.joint_labels import JointLabels
