@@ -3,7 +3,7 @@
 import datetime as dt
 import json
 import random
-from collections import Counter, defaultdict
+from collections import Counter
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from tests.examples import NIGHTLY, examples
 from tests.frames import postgres
 from tests.frames.backends import spark_frame
-from tests.oracle.sets import joint_worlds, worst_over_worlds
 
 import foreknow as fk
 from foreknow.data import arrays
@@ -501,26 +500,6 @@ def test_tallies_get_their_tables_verdicts(rows, missing, required):
     assert judged(counted, schema, required) == judged(release, schema, required)
     sizes = [sorted(own.combinations().people.tolist()) for own in (counted, release)]
     assert sizes[0] == sizes[1]
-
-
-@examples(150, deadline=None)
-@given(
-    st.lists(st.tuples(*map(st.sampled_from, ("12", "ab", "uv", "xy"))), min_size=1, max_size=5),
-    st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 1)),
-)
-def test_tally_by_enumeration_of_worlds(rows, most):
-    groups, times, columns = defaultdict(list), Counter(rows), ("ill", "pay", "job")
-    for gid, *own in sorted(rows):
-        groups[gid].append(dict(zip(columns, own, strict=True)))
-    tally = {name: [key[i] for key in times] for i, name in enumerate(("gid", *columns))}
-    tally["n"] = [float(many) for many in times.values()]
-    release = tallied(pa.table(tally), group="gid", count="n")
-    assert release.groups == {gid: len(own) for gid, own in groups.items()}
-    for secret, known in (("ill", ["pay", "job"]), ("pay", ["ill"]), ("ill", [])):
-        truth = joint_worlds([*groups.values()], secret, known)
-        for value in sorted({row[secret] for own in groups.values() for row in own}):
-            found = fk.Facts(*most).disclosure(release.seen(secret, known), value=value)
-            assert found.exact == worst_over_worlds(truth, value, most)[most]
 
 
 # ---- the query -----------------------------------------------------------------------------------

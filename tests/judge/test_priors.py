@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.adversaries.releases_priors import priors_table, random_row, random_scene
+from tests.adversaries.releases_priors import priors_table, random_scene
 from tests.examples import NIGHTLY, examples
 from tests.oracle.priors import joint
 from tests.refusals import refused
@@ -47,12 +47,6 @@ def written(scene, form):
 
 def rule(priors, **more):
     return fk.Requirement(priors, "1/2", **more).to_dict()
-
-
-def of_groups(frame, sets, reading="joint"):
-    """What the audit says of a table with a column `gid`, by priors of one column."""
-    priors = fk.Priors(priors_table(sets, ["sex"]), reading)
-    return priors, fk.Release.from_groups(frame, group="gid", sensitive="disease")
 
 
 # ---- small releases ------------------------------------------------------------------------
@@ -92,14 +86,6 @@ def test_priors_match_worlds_and_audit(reading, seed):
     check_release(random_scene(Random(seed), n_groups=5), reading)
 
 
-@pytest.mark.slow
-@examples(1500)
-@given(SEEDS)
-@of_both
-def test_many_more_releases(reading, seed):
-    check_release(random_scene(Random(seed), n_groups=8, most=5), reading)
-
-
 @examples(10)
 @given(SEEDS, st.sampled_from(READINGS))
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
@@ -110,44 +96,6 @@ def test_tables_are_read_and_judged(form, seed, reading):
     every, one = verify(written(scene, form), [rule(priors), rule(priors, values=[value])])
     assert every.reached == priors.disclosure(release).exact
     assert (one.reached, one.value) == (priors.disclosure(release, value).exact, value)
-
-
-@examples(40)
-@given(SEEDS, st.integers(6, 12))
-@of_both
-def test_larger_groups_match_the_audit(reading, seed, most):
-    scene = random_scene(Random(seed), n_groups=4, most=most)
-    audited = scene.priors(reading).disclosures(scene.release)
-    value, _, probability, _ = verified(scene, reading, set(audited))
-    assert probability == audited[value].exact == max(own.exact for own in audited.values())
-
-
-@examples(30)
-@given(SEEDS, st.integers(13, 30))
-@of_both
-def test_groups_of_thirteen_and_more(reading, seed, size):
-    draw = Random(seed)
-    kind = draw.choice(["any", "tiny"])
-    table = {(s,): random_row(draw, "abc", kind) for s in "mf"}
-    sexes, values = draw.choices("mf", k=size), draw.choices("abc", k=size)
-    frame = pa.table({"gid": [1] * size, "sex": sexes, "disease": values})
-    priors, release = of_groups(frame, table, reading)
-    rows = {sex: row for (sex,), row in table.items()}
-    _, _, found = judged([(Counter(sexes), Counter(values))], rows, set("abc"), reading)
-    assert found == priors.disclosure(release).exact
-
-
-@of_both
-def test_many_people_and_many_groups(reading):
-    rows = {"m": {"a": "1/3", "b": "1/3"}, "f": {"a": "1/6", "b": "1/3"}}
-    _, _, found = judged([({"m": 300, "f": 200}, {"a": 100, "b": 400})], rows, {"a"}, reading)
-    sexes, values = ["m"] * 300 + ["f"] * 200, ["a"] * 100 + ["b"] * 400
-    frame = pa.table({"gid": [1] * 500, "sex": sexes, "disease": values})
-    priors, release = of_groups(frame, {(sex,): row for sex, row in rows.items()}, reading)
-    assert found == priors.disclosure(release, "a").exact
-    scene = random_scene(Random(1), n_groups=500, most=5, kind="any", sets=[("sex", "race")])
-    (found,) = verify(written(scene, "bucketized"), [rule(scene.priors(reading))])
-    assert found.reached == scene.priors(reading).disclosure(scene.release).exact
 
 
 @examples(8)

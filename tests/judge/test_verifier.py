@@ -11,12 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.diagnoses import SEMANTICS
 from tests.examples import NIGHTLY, examples
 from tests.oracle import many_worlds
-from tests.oracle.worlds import worst_cases
 from tests.people import files
 from tests.refusals import refused
 
@@ -35,7 +34,6 @@ from foreknow_judge.written import Written, count_people
 FORMS = pytest.mark.parametrize("form", ["generalized", "bucketized"])
 FILES = pytest.mark.parametrize("fmt", ["csv", "parquet"])
 AMOUNTS = st.tuples(*[st.integers(0, 3)] * 3)
-LARGE = st.tuples(st.integers(0, 20), *[st.integers(0, 4)] * 2)
 BAGS = st.lists(st.text("stuv", min_size=1, max_size=8), min_size=1, max_size=5)
 LETTERS = st.dictionaries(st.sampled_from("abcdefghijklmnop"), st.integers(1, 4), min_size=1)
 MANY = st.lists(LETTERS.map(lambda bag: "".join(Counter(bag).elements())), min_size=1, max_size=4)
@@ -101,28 +99,6 @@ def two_groups(release):
 # ---- against the audit and enumeration, exactly ------------------------------------------------
 
 
-@examples(160, deadline=None)
-@given(
-    bags=st.one_of(BAGS, MANY),
-    points=st.lists(LARGE, min_size=1, max_size=3, unique=True),
-)
-@FORMS
-def test_facts_are_as_audit_says(form, bags, points):
-    counts = fk.GroupCounts.from_bags(bags)
-    values = list(counts.values)
-    found = verify(
-        written(form, bags), [facts(*points), *(facts(points[0], values=[x]) for x in values)]
-    )
-    policy = [fk.Requirement([(fk.Facts(*p), "1/2") for p in points])]
-    policy += [fk.Requirement(fk.Facts(*points[0]), "1/2", values=[x]) for x in values]
-    expected = fk.audit(counts, fk.Policy(policy)).verdicts
-    assert [(f.reached, f.safe) for f in found] == [(v.disclosure.exact, v.safe) for v in expected]
-    assert [f.value for f in found[len(points) :]] == values
-    for finding, point in zip(found[: len(points)], points, strict=True):
-        assert type(finding.reached) is Fraction
-        assert fk.Facts(*point).disclosure(counts, finding.value).exact == finding.reached
-
-
 @examples(25, deadline=None)
 @given(bags=BAGS, point=AMOUNTS, chosen=st.sets(st.sampled_from("stuvx"), min_size=1))
 def test_values_and_except_choose(bags, point, chosen):
@@ -132,17 +108,6 @@ def test_values_and_except_choose(bags, point, chosen):
         truth = [fk.Facts(*point).disclosure(counts, x).exact for x in about]
         assert found.reached == max(truth, default=0)
         assert found.value is None or found.value in about
-
-
-@examples(25, deadline=None)
-@given(
-    bags=st.lists(st.text("stu", min_size=1, max_size=3), min_size=1, max_size=2),
-    point=st.tuples(*[st.integers(0, 2)] * 3),
-)
-def test_facts_are_as_worlds_say(bags, point):
-    (found,) = verify(written("generalized", bags), [facts(point)])
-    truth = {x: worst_cases(bags, x, point)[point] for bag in bags for x in bag}
-    assert truth[found.value] == found.reached == max(truth.values())
 
 
 @pytest.mark.parametrize("semantics", SEMANTICS)
@@ -166,24 +131,6 @@ def counts_of(groups, semantics):
     return fk.GroupCounts.from_pairs(
         of, codes, values=values, n_groups=len(groups), sizes=sizes, semantics=semantics
     )
-
-
-@examples(25, deadline=None)
-@given(data=st.data(), point=AMOUNTS)
-@pytest.mark.parametrize("semantics", SEMANTICS)
-@FORMS
-def test_several_values_match_the_audit(form, semantics, data, point):
-    groups = []
-    for size in data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=4)):
-        most = st.integers(0, size if semantics == "set" else 4)
-        groups.append((size, "".join(x * data.draw(most) for x in "stu")))
-    assume(any(bag for _, bag in groups))
-    expected = fk.Facts(*point).disclosures(counts_of(groups, semantics))
-    rules = [facts(point), *(facts(point, values=[x]) for x in expected)]
-    worst, *found = verify(written(form, groups, semantics), rules)
-    assert [f.reached for f in found] == [d.exact for d in expected.values()]
-    assert worst.reached == max(d.exact for d in expected.values())
-    assert expected[worst.value].exact == worst.reached
 
 
 @pytest.mark.parametrize(
@@ -212,19 +159,6 @@ def test_large_counts_stay_exact():
     groups = [(3000, "s" * 1000 + "a" * 700 + "b" * 300)]
     (found,) = verify(written("bucketized", groups, "multiset"), [facts((1, 2, 3))])
     assert found.reached == fk.Facts(1, 2, 3).disclosure(counts_of(groups, "multiset")).exact
-
-
-@examples(300)
-@given(BAGS, st.integers(0, 6))
-def test_implications_are_as_audit_says(groups, k):
-    counts = fk.GroupCounts.from_bags(groups)
-    held = written("generalized", groups).held
-    found = fk.Implications(k).disclosures(counts)
-    for value in counts.values:
-        assert worst_implications(held, {value}, k)[2] == found[value].exact
-    value, group, probability, _ = worst_implications(held, set(counts.values), k)
-    assert probability == fk.Implications(k).disclosure(counts).exact == found[value].exact
-    assert value in held[group][1]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import json
 import random
 import re
-from collections import Counter
 from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
@@ -17,8 +16,6 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 from tests.cli.conftest import desk as desk
-from tests.examples import NIGHTLY
-from tests.oracle.units import limit_of_people, surest_of_person
 from tests.support import RULES
 from tests.toys import EvenGroups
 
@@ -28,17 +25,10 @@ from foreknow.data.engines.duckdb_table import DuckTable
 from foreknow.data.person_names import bare_name, refuse_two_spellings
 from foreknow.errors import SchemaError
 from foreknow_judge.cases import chances_by_facts, worst_sum
-from foreknow_judge.errors import PolicyError, UnsupportedError
+from foreknow_judge.errors import PolicyError
 from foreknow_judge.written import Written
 
-TABLES = range(20_000 if NIGHTLY else 160)
 ROLES = {"person": "who", "unit": "row", "quasi_identifiers": ["ward"], "sensitive": "ill"}
-
-
-def few_cases(rng):
-    """Some cases of some people in some groups."""
-    some = range(rng.randint(2, 6))
-    return [(rng.choice("ABCD"), rng.choice([0, 0, 1, 2]), rng.choice("xyz")) for _ in some]
 
 
 def table_of(cases):
@@ -52,22 +42,6 @@ def asked(*require, **schema):
 
 def judged(cases, *require):
     return fk.audit(table_of(cases), asked(*require), learned=False)
-
-
-@pytest.mark.parametrize("block", range(2))
-def test_limits_concern_sums_of_cases(block):
-    for seed in TABLES[block::2]:
-        rng = random.Random(seed)
-        cases, ruled, known = few_cases(rng), rng.randint(0, 2), rng.randint(0, 2)
-        expected = limit_of_people(cases, "x", ruled, known)
-        assert surest_of_person(cases, "x", ruled, known) <= expected
-        facts = {"facts": {"l": ruled, "k": known}, "values": ["x"]}
-        if any(value == "x" for _, _, value in cases):
-            near = (expected - Fraction(1, 10**12), expected, expected + Fraction(1, 10**12))
-            limits = [limit for limit in near if 0 < limit <= 1]
-            for limit in limits if NIGHTLY else [limits[seed // 4 % len(limits)]]:
-                (verdict,) = judged(cases, {**facts, "below": str(limit)}).verdicts
-                assert (verdict.found.settled, verdict.safe) == (expected, expected < limit)
 
 
 def test_the_witness_names_the_groups():
@@ -95,44 +69,6 @@ def visits(rng, many=300, people=200):
         "house": [int(name[1:]) // 3 for name in who],
         "ill": [rng.choice([f"d{i}" for i in range(12)]) for _ in who],
     })  # fmt: skip
-
-
-POLICY = {
-    "schema": {**ROLES, "quasi_identifiers": ["ward", "age"], "identifiers": ["who"]},
-    "require": [
-        {"facts": {"k": 1}, "below": 0.9},
-        {"k_anonymity": 4},
-        {"group_size": {"k": 3, "of": "house"}},
-    ],
-}
-
-
-@pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
-def test_published_cases_keep_the_limit(method, tmp_path):
-    divided, seeds = 0, range(40 if NIGHTLY else 2)
-    for seed in seeds:
-        table = visits(random.Random(seed), *((300, 200) if method == "mondrian" else (1500, 1200)))
-        policy = json.loads(json.dumps(POLICY))
-        if method == "fulldomain":
-            policy["schema"]["hierarchies"] = {"age": {"intervals": [30, 60]}}
-        made = fk.publish(table, policy, method=method, seed=seed)
-        assert made.audit.safe
-        made.write(tmp_path / str(seed))
-        members = pq.read_table(tmp_path / f"{seed}.owner" / "members.parquet").to_pylist()
-        groups, sums = {}, Counter()  # the cases of each group, by what the owner keeps
-        for row, own in zip(members, table.to_pylist(), strict=True):
-            groups.setdefault((row["ward"], row["age"]), []).append(own)
-        divided += len(groups) > 1
-        for rows in groups.values():
-            assert len({row["who"] for row in rows}) >= 4
-            assert len({row["house"] for row in rows}) >= 3
-            bag = Counter(row["ill"] for row in rows)
-            for row in rows:
-                for value, have in bag.items():  # one other person's value is known
-                    sums[row["who"], value] += Fraction(have, max(len(rows) - 1, have))
-        assert max(sums.values()) < Fraction(9, 10)
-        assert min(Fraction(1), max(sums.values())) == made.audit.verdicts[0].found.settled
-    assert 2 * divided >= len(seeds)
 
 
 TWO = [("A", 0, "x"), ("B", 0, "y")]
@@ -253,34 +189,6 @@ class Larger(fk.GroupSize):
 @pytest.mark.parametrize("rule", [EvenGroups(2), Larger(2), fk.KAnonymity(2, of=["age"])], ids=str)
 def test_criteria_without_cases_refuse(rule):
     refused_of(lambda: of_ages(rule, "row", OF_CASES), COUNTS_ROWS, PolicyError)
-
-
-@pytest.mark.thinned(4)
-@pytest.mark.parametrize("method", ["mondrian", "fulldomain", "decoy", fk.Anatomy(l=5)])
-@pytest.mark.parametrize("beside", [(), (fk.LDiversity(2),)], ids=["alone", "beside another"])
-@pytest.mark.parametrize("rule", [own for own in RULED if own.of_cases], ids=lambda own: own.key)
-def test_criteria_of_cases_are_published(rule, beside, method):
-    many = range(80)
-    table = {"who": [f"p{i // 2}" for i in many], "ill": [i % 5 for i in many]}
-    table = pa.table({**table, "age": [20 + i * 7 % 80 for i in many]})
-    schema = fk.Schema(**OF_AGES, unit="row", hierarchies={"age": {"intervals": [10, 40]}})
-    policy = fk.Policy([fk.Requirement(own) for own in (rule, *beside)], schema)
-    refused = None
-    if method == "decoy" and rule.key in ("k_anonymity", "group_size"):
-        refused = UnsupportedError, r"^Decoy does not know of people with several cases; publish by"
-    elif isinstance(method, fk.Anatomy) and rule.key == "levels":
-        refused = PolicyError, "publish with form = "
-    elif isinstance(method, fk.Anatomy) and rule.key == "k_anonymity":
-        refused = UnsupportedError, "or require group_size"
-    if refused is not None:
-        refused_of(lambda: fk.publish(table, policy, method=method), refused[1], refused[0])
-        return
-    made = fk.publish(table, policy, method=method)
-    assert made.audit.safe
-    assert made.audit.scope.method == "not judged"  # what is proved of a method is of people
-    found = fk.audit(made.release, policy.shown, learned=False).verdicts
-    if rule.key not in ("k_anonymity", "group_size"):
-        assert [v.reached for v in found] == [v.reached for v in made.audit.verdicts]
 
 
 def test_criteria_state_counting_cases():
