@@ -537,7 +537,10 @@ class RangeWording(Wording):
         """The code of what a range begins with, and of what it ends with."""
         if self._attribute.cells is None and not (self._bottomless | self._endless).any():
             return self.codes, self.codes
-        return tuple({pair[i]: code for code, pair in enumerate(self._texts)} for i in (0, 1))
+        code_of_start, code_of_end = {}, {}
+        for code, (start, end) in enumerate(self._texts):
+            code_of_start[start], code_of_end[end] = code, code
+        return code_of_start, code_of_end
 
     @cached_property
     def _texts(self) -> Sequence[tuple[str | None, str | None]]:

@@ -404,7 +404,8 @@ class Values:
     def _among(self, meaning: Meaning) -> BoolArray:
         inside = self._none
         if meaning.quoted:
-            inside[[i for member in meaning.members for i in self._places.get(member, ())]] = True
+            for member in meaning.members:
+                inside[self._places.get(member, [])] = True
             return inside
         label = AMONG.join(meaning.members)
         if len(meaning.members) > 1 and not _parts(label, AMONG):

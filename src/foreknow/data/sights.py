@@ -401,10 +401,10 @@ def _joint_cells(
     parts = [label[len(label) - len(all_known) :] for label in labels]
     texts = dict(zip(all_known, zip(*parts, strict=True), strict=False))
     places = [all_known.index(name) for name in sight.known]
-    divided = [
-        (*label[: len(label) - len(all_known)], *(part[place] for place in places))
-        for label, part in zip(labels, parts, strict=True)
-    ]
+    divided = []
+    for label, part in zip(labels, parts, strict=True):
+        shown = label[: len(label) - len(all_known)]
+        divided.append((*shown, *(part[place] for place in places)))
     place = {_parts(label): position for position, label in enumerate(counts.groups or ())}
     group = np.array([place[label] for label in divided], dtype=np.int64)
     values = {name: Labels(in_order({*texts[name]} - {None})) for name in ruled_columns}

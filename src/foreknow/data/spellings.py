@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable
 from fractions import Fraction
 from functools import lru_cache
+from itertools import chain
 
 from foreknow.data.labels import is_pattern
 from foreknow_judge.numbers import read_number
@@ -58,7 +59,7 @@ class Spellings:
         if is_pattern(text):
             return self._beginning_like(text[:-1], but)
         keys = (_key(text).translate(_AS_DIGITS), *map(str, _numbers(text)))
-        candidates = [value for key in keys for value in self._by_key.get(key, ())]
+        candidates = [*chain(*(self._by_key.get(key, ()) for key in keys))]
         words = _words(text)
         candidates += self._by_start.get((words[0][0], len(words)), ()) if words else ()
         return next(

@@ -30,16 +30,16 @@ def registered_kinds(needed_keys: Iterable[str] = ()) -> Kinds:
     asked_keys = {*needed_keys}
     knowledge = _further(adversaries.ADVERSARIES, VERIFIERS)
     criterion_kinds = _further(criteria.CRITERIA, GAUGES)
+    names = {}
+    for key, kind in (*knowledge.items(), *criterion_kinds.items()):
+        for name in foreign([kind]):
+            names[key] = name
     return Kinds(
         {**KNOWLEDGE, **{key: kind.settings for key, kind in knowledge.items()}},
         {**CRITERIA, **{key: kind.settings for key, kind in criterion_kinds.items()}},
         {**VERIFIERS, **_brought(knowledge, "judge", Judge, asked_keys)},
         {**GAUGES, **_brought(criterion_kinds, "gauge", Gauge, asked_keys)},
-        {
-            key: name
-            for key, kind in (*knowledge.items(), *criterion_kinds.items())
-            for name in foreign([kind])
-        },
+        names,
     )
 
 

@@ -307,10 +307,10 @@ def policy_table(registered: Registered) -> type[Settings]:
     }
     publish: Any = create_model("Publish", __base__=PublishTable, **methods)
     require: Any = _require_table(registered.knowledge, registered.criteria)
-    require.on_top = {
-        kind: tuple(key for key in registered.knowledge if key in settings.model_fields)
-        for kind, settings in registered.knowledge.items()
-    }
+    require.on_top = {}
+    for kind, settings in registered.knowledge.items():
+        fields = settings.model_fields
+        require.on_top[kind] = tuple(key for key in registered.knowledge if key in fields)
     tries: Any = create_model("TryTable", __base__=TryTable, **attacks)
     return create_model(
         "Policy",

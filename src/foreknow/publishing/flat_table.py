@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -328,9 +329,7 @@ class _Labels:
         unsaid = [extent.everything for extent in self.extents]
         all_texts: list[str | None] = []
         if all(members or none for members, none in zip(listed, unsaid, strict=True)):
-            all_texts = sorted(
-                {v for members in listed for v in members}, key=lambda v: (v is None, v or "")
-            )
+            all_texts = sorted({*chain(*listed)}, key=lambda text: (text is None, text or ""))
         shares = self._shares(listed)
         values, weights = list[str | None](), list[int]()
         totals = []
@@ -352,7 +351,7 @@ class _Labels:
         In an order of its own, so that every machine gets the same.
         """
         times = np.bincount(self.codes, minlength=len(listed)).tolist()
-        shares = {value: 1.0 for members in listed for value in members}
+        shares = dict.fromkeys(chain(*listed), 1.0)
         for _ in range(_ROUNDS):
             expected = dict.fromkeys(shares, 0.0)
             for members, n_rows in zip(listed, times, strict=True):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -38,9 +37,11 @@ def marked(policy: Policy, microdata: Microdata) -> Policy:
 
 def learned_tables(policy: Policy) -> list[PriorTable]:
     """The tables of priors that are marked, each once."""
-    adversaries = [point.adversary for point in policy.points]
-    tables = chain(*(kind.tables for kind in adversaries if isinstance(kind, Priors)))
-    return list(dict.fromkeys(table for table in tables if table.learned))
+    learned: dict[PriorTable, None] = {}
+    for point in policy.points:
+        if isinstance(point.adversary, Priors):
+            learned |= dict.fromkeys(table for table in point.adversary.tables if table.learned)
+    return list(learned)
 
 
 def learned_note(tables: list[PriorTable]) -> str:
@@ -73,11 +74,12 @@ def _is_own(table: PriorTable, microdata: Microdata, sensitive: str | None = Non
     columns_of_people = [*microdata.schema.quasi_identifiers, *microdata.schema.other]
     if not set(table.attributes) <= set(columns_of_people):
         return False
-    plain = [microdata.column(name) for name in table.attributes]
-    columns = [(column_codes, printed(values)) for column_codes, values in plain]
-    codes, first = combine(
-        [column_codes for column_codes, _ in columns], [len(labels) for _, labels in columns]
-    )
+    codes_by_column, labels_by_column = [], []
+    for name in table.attributes:
+        column_codes, attribute_values = microdata.column(name)
+        codes_by_column.append(column_codes)
+        labels_by_column.append(printed(attribute_values))
+    codes, first = combine(codes_by_column, [*map(len, labels_by_column)])
     of_people, sensitive_values = microdata.column(sensitive or microdata.schema.sensitive)
     values = [str(value) for value in sensitive_values]
     if not set(values) <= set(table.values):
@@ -86,9 +88,10 @@ def _is_own(table: PriorTable, microdata: Microdata, sensitive: str | None = Non
     offsets, cell_codes, amounts = count_pairs(codes, of_people, len(first), len(values))
     missed = []
     for code, row in enumerate(first):
-        row_chances = table.chances.get(
-            tuple(labels[column_codes[row]] for column_codes, labels in columns)
-        )
+        signature = []
+        for column_codes, labels in zip(codes_by_column, labels_by_column, strict=True):
+            signature.append(labels[column_codes[row]])
+        row_chances = table.chances.get(tuple(signature))
         if row_chances is None:
             continue
         chances = np.array([float(chance) for chance in row_chances])
@@ -106,8 +109,11 @@ def _is_own(table: PriorTable, microdata: Microdata, sensitive: str | None = Non
 
 def keep(key: bytes, tables: Iterable[PriorTable]) -> KeptPriors:
     """Keep some tables of priors."""
-    plain = [table.to_dict() for table in tables]
-    return KeptPriors(key, tuple({part: table[part] for part in PARTS} for table in plain))
+    kept_tables = []
+    for table in tables:
+        plain = table.to_dict()
+        kept_tables.append({part: plain[part] for part in PARTS})
+    return KeptPriors(key, tuple(kept_tables))
 
 
 def withheld(

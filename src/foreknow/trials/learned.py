@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from itertools import chain, product
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
@@ -354,12 +355,12 @@ def learnings(release: HasCounts, by: Sequence[str], effort: Effort = "full") ->
     if effort in ("policy", "full"):
 
         def in_full() -> list[Learning]:
-            learned = [learning for way in ways for learning in way.learned(smoothings)]
+            learned = [*chain(*(way.learned(smoothings) for way in ways))]
             return [*learned, *_learned_by_trees(ways[0])]
 
         return remembered(counts, (*key, effort), in_full)
     teaching = [way for way in ways if way.teaches] if effort == "beside" else []
-    return [way.brief(smoothing) for way in teaching or ways[-1:] for smoothing in smoothings]
+    return [way.brief(smoothing) for way, smoothing in product(teaching or ways[-1:], smoothings)]
 
 
 def _ways_to_tell_apart(release: Any, counts: GroupCounts, by: Sequence[str]) -> list[_Way]:
@@ -551,7 +552,7 @@ def learned_beside(
         trials += [tried((*telling, *apart), "beside")] if apart else []
     except (DataError, UnsupportedError):  # such as a table that changed since it was counted
         return None
-    all_tried = tuple(attempt for trial in trials for attempt in trial.tried)
+    all_tried = tuple(chain(*(trial.tried for trial in trials)))
     return replace(most_successful(trials), tried=all_tried)
 
 

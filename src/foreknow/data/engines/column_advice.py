@@ -6,10 +6,11 @@ import datetime as dt
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from decimal import Decimal
 from functools import partial
 from heapq import nlargest
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -52,23 +53,36 @@ def separator_of(values: Sequence[Any], people: Sequence[int]) -> str:
     >>> separator_of(["Diabetes, type 2", "Diabetes, type 1", "Asthma"], [5, 3, 2])
     ''
     """
-    often = [(v, n) for v, n in zip(values, people, strict=True) if isinstance(v, str) and n]
-    texts, n_people = {text for text, _ in often}, sum(n for _, n in often)
+    times = zip(values, people, strict=True)
+    people_of = {value: n for value, n in times if isinstance(value, str) and n}
+    n_people = sum(people_of.values())
     for separator in _SEPARATORS:
-        several = {text: n for text, n in often if separator in text}
+        several = [text for text in people_of if separator in text]
         between = any(separator in text.strip(separator) for text in several)
-        if not between or sum(several.values()) * _SHARE < n_people:
-            continue
-        cells = [[part.strip() for part in text.split(separator)] for text in several]
-        times = Counter(part for cell in cells for part in set(cell))
-        comma = "," in separator
-        if comma and any(part.isdigit() for part in times):
-            continue
-        wholes = texts | ({cell[0] for cell in cells} & {p for cell in cells for p in cell[1:]})
-        parts = {part for part, n in times.items() if part in wholes or (n > 1 and not comma)}
-        if sum(times[part] for part in parts) * 10 >= sum(times.values()) * 9:
+        n_several = sum(people_of[text] for text in several)
+        if between and n_several * _SHARE >= n_people and _divides(several, separator, people_of):
             return separator
     return ""
+
+
+def _divides(several: Sequence[str], separator: str, wholes: Collection[str]) -> bool:
+    """True if nearly all parts between separators are whole values, or parts that recur."""
+    times: Counter[str] = Counter()
+    first_parts, later_parts = set[str](), set[str]()
+    for text in several:
+        first, *later = map(str.strip, text.split(separator))
+        times.update({first, *later})
+        first_parts.add(first)
+        later_parts.update(later)
+    comma = "," in separator
+    if comma and any(map(str.isdigit, times)):
+        return False
+    n_answers = 0
+    for part, n in times.items():
+        is_whole = part in wholes or (part in first_parts and part in later_parts)
+        if is_whole or (n > 1 and not comma):
+            n_answers += n
+    return n_answers * 10 >= times.total() * 9
 
 
 def nearly_all_read(
@@ -88,7 +102,7 @@ def nearly_all_read(
         return None
     often = nlargest(3, ((n, text) for text, n in zip(texts, people, strict=True) if text))[::-1]
     ways: list[tuple[str, str | None, Any]] = [("dates", None, _ISO.fullmatch)]
-    formats = dict.fromkeys(way for _, text in often for way in date_formats(texts, text))
+    formats = dict.fromkeys(chain(*(date_formats(texts, text) for _, text in often)))
     ways += [("dates", way, partial(is_date, way)) for way in formats]
     if not any(text and _CODE.fullmatch(text) for text in texts):
         ways += [("numbers", None, COMMA.fullmatch), ("numbers", None, POINT.fullmatch)]

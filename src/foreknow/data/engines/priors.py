@@ -82,10 +82,9 @@ def read_chances(source: Any) -> Chances:
                     f"{table.name}: there is no probability of {value!r} for "
                     f"{signature_text(attributes, signature)}; give 0 if it never occurs there"
                 )
-    by_row = {
-        signature: tuple(of_values[value][1] for value in values)
-        for signature, of_values in by_signature.items()
-    }
+    by_row = {}
+    for signature, of_values in by_signature.items():
+        by_row[signature] = tuple(of_values[value][1] for value in values)
     return Chances(attributes, values, by_row, table.name, learned, estimated)
 
 

@@ -45,10 +45,8 @@ class Below(Derived):
 
     def __init__(self, tables: Sequence[Table]) -> None:
         super().__init__(tables[0])
-        later_columns = [{*table.columns} for table in tables[1:]]
-        self.columns = [
-            name for name in self.columns if all(name in columns for columns in later_columns)
-        ]
+        shared = {*self.columns}.intersection(*(table.columns for table in tables[1:]))
+        self.columns = [name for name in self.columns if name in shared]
         self.untyped = all(table.untyped for table in tables)
         self.settled = all(table.settled for table in tables)
         self._tables = tables
@@ -56,7 +54,7 @@ class Below(Derived):
     @property
     def spelled(self) -> set[str]:
         """Columns of any of them with a spelling of what is missing."""
-        return {name for table in self._tables for name in getattr(table, "spelled", ())}
+        return set[str]().union(*(getattr(table, "spelled", ()) for table in self._tables))
 
     @property
     def unshown(self) -> Table:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -133,18 +134,21 @@ class ART(Grouper):
     def from_settings(cls, settings: Mapping[str, Any], policy: Policy) -> ART:
         """Make it for each limit of a policy on an adversary with priors."""
         keys = {"below": "below", "at_most": "at_most", "at_most_times": "times"}
-        limits = [
-            Limit(
-                p.adversary,
-                values=r.values,
-                excluded=r.excluded,
-                sets=r.sets if r.about_sets else None,
-                **{keys[p.limit.key]: p.below},
-            )
-            for r in policy.requirements
-            for p in r.points
-            if isinstance(p.adversary, Priors)
-        ]
+        limits = []
+        for required in policy.requirements:
+            sets = required.sets if required.about_sets else None
+            for point in required.points:
+                if isinstance(point.adversary, Priors):
+                    amount: Any = {keys[point.limit.key]: point.below}
+                    limits.append(
+                        Limit(
+                            point.adversary,
+                            values=required.values,
+                            excluded=required.excluded,
+                            sets=sets,
+                            **amount,
+                        )
+                    )
         if not limits:
             raise PolicyError(
                 'method "art" serves requirements about priors, with a limit such as '
@@ -157,8 +161,8 @@ class ART(Grouper):
     @property
     def traits(self) -> Traits:
         """The columns of the priors must say of everybody, exactly, what is known of them."""
-        tables = [table for limit in self._all_limits() for table in limit.priors.tables]
-        exact = frozenset(name for table in tables for name in table.attributes)
+        tables = chain(*(limit.priors.tables for limit in self._all_limits()))
+        exact = frozenset(chain(*(table.attributes for table in tables)))
         return Traits(needs=ONE_COLUMN, random=True, exact=exact)
 
     def _all_limits(self) -> list[Limit]:

@@ -6,6 +6,7 @@ matter; what is left to choose serves utility.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -59,7 +60,7 @@ def _blocks(problem: ArtProblem, people: IntArray) -> list[IntArray]:
     while waiting:
         parted = [_halves(problem, block) or [block] for block in waiting]
         blocks += [halves[0] for halves in parted if len(halves) == 1]
-        waiting = [half for halves in parted if len(halves) == 2 for half in halves]
+        waiting = [*chain(*(halves for halves in parted if len(halves) == 2))]
     return [block[np.argsort(problem.curve[block])] for block in blocks]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -155,9 +156,10 @@ def _limited(
     """
     best = None
     n_values = np.count_nonzero(everyone.totals) - len(secret.get("excluded", ()))
-    of_homes = [
-        (l, k, needed_links) for needed_links in links for l, k, m in _KNOWLEDGE if needed_links > m
-    ]
+    of_homes = []
+    for needed_links, (l, k, m) in product(links, _KNOWLEDGE):
+        if needed_links > m:
+            of_homes.append((l, k, needed_links))
     for l, k, m in (*of_homes, *_KNOWLEDGE):
         if l and n_values < 3:
             continue
