@@ -256,14 +256,11 @@ def _runs(numbers: Codes, starts: Places, width: int) -> bytes:
         is_used = np.ones(run_bytes.shape, np.bool_)
         is_used[:, 1], is_used[:, 2] = long, longer
         return run_bytes[is_used].tobytes()
-    padded = np.zeros(groups * 8, np.uint64)
+    padded = np.zeros(groups * 8, "<u2")
     padded[: len(numbers)] = numbers
-    bits = np.uint64(width)
-    twos = padded[0::2] | padded[1::2] << bits
-    fours = twos[0::2] | twos[1::2] << 2 * bits
-    low, high = fours[0::2], fours[1::2]
-    eights = np.stack([low | high << 4 * bits, high >> 64 - 4 * bits], axis=1)
-    return head + eights.view(np.uint8)[:, :width].tobytes()
+    two_bytes = padded.view(np.uint8).reshape(-1, 2)
+    bits = np.unpackbits(two_bytes, axis=1, count=width, bitorder="little")
+    return head + np.packbits(bits, bitorder="little").tobytes()
 
 
 def _plain(values: pa.Array) -> bytes:
@@ -274,30 +271,16 @@ def _plain(values: pa.Array) -> bytes:
     if pa.types.is_boolean(kind):
         return np.packbits(values.to_numpy(zero_copy_only=False), bitorder="little").tobytes()
     if pa.types.is_decimal(kind):
-        start = 16 * values.offset
-        decimal_bytes = np.frombuffer(values.buffers()[1], np.uint8)[
-            start : start + 16 * len(values)
-        ]
-        return decimal_bytes.reshape(-1, 16)[:, _width(kind) - 1 :: -1].tobytes()
+        sixteen_bytes = np.frombuffer(values.buffers()[1], np.uint8).reshape(-1, 16)
+        rows = slice(values.offset, values.offset + len(values))
+        return sixteen_bytes[rows, _width(kind) - 1 :: -1].tobytes()
     if pa.types.is_string(kind):
-        return _plain_texts(values)
+        sizes = pc.binary_length(values).view(pa.binary(4)).cast(pa.binary())
+        texts = pc.binary_join_element_wise(sizes, values.cast(pa.binary()), b"")
+        return b"".join(texts.to_pylist())
     if kind.bit_width < 32:
         values = values.cast(pa.int32())
     return bytes(values.view(pa.int64() if kind.bit_width == 64 else pa.int32()).to_numpy())
-
-
-def _plain_texts(texts: pa.Array) -> bytes:
-    """Texts one after the other, each after its length."""
-    _, places, content = texts.buffers()
-    ends = np.frombuffer(places, "<i4")[texts.offset : texts.offset + len(texts) + 1]
-    sizes = np.diff(ends)
-    heads = (ends[:-1] - ends[:1] + 4 * np.arange(len(texts)))[:, None] + np.arange(4)
-    text_bytes = np.zeros(int(sizes.sum()) + heads.size, np.uint8)
-    is_text = np.ones(len(text_bytes), np.bool_)
-    is_text[heads] = False
-    text_bytes[heads] = sizes.view(np.uint8).reshape(-1, 4)
-    text_bytes[is_text] = np.frombuffer(content or b"", np.uint8)[ends[0] : ends[-1]]
-    return text_bytes.tobytes()
 
 
 def _varint(number: int) -> bytes:
