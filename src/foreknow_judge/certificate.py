@@ -17,11 +17,9 @@ from typing import Annotated, Any, Literal, Self, get_type_hints
 
 from pydantic import (
     AfterValidator,
-    Discriminator,
     Field,
     PlainValidator,
     Strict,
-    Tag,
     TypeAdapter,
     create_model,
     model_validator,
@@ -99,18 +97,10 @@ class _KeptTable(Settings):
     digest: Digest
 
 
-_whole_or_kept = Discriminator(
-    lambda value: "kept" if isinstance(value, dict) and "digest" in value else "whole"
-)
-_AnyTable = Annotated[
-    Annotated[TableOfPriors, Tag("whole")] | Annotated[_KeptTable, Tag("kept")], _whole_or_kept
-]
-
-
 class _Priors(PriorSettings):
     """Priors in a certificate: written out, or kept with the owner; never a file name."""
 
-    tables: Annotated[list[_AnyTable], Field(min_length=1)]
+    tables: Annotated[list[TableOfPriors | _KeptTable], Field(min_length=1)]
 
 
 _PRIORS = "priors"
@@ -594,35 +584,22 @@ def _published_otherwise(certificate: Any) -> str | None:
 
 def map_prior_tables(required: Table, change: Callable[[Table], Table]) -> dict[str, Any]:
     """A ``[[require]]`` table, or `judged` of a finding, with each table of priors changed."""
-
-    def point(value: Any) -> Any:
-        if isinstance(value, (list, tuple)):
-            return [point(inner) for inner in value]
-        if not isinstance(value, Mapping) or not isinstance(value.get("tables"), (list, tuple)):
-            return value
-        tables = [change(t) if isinstance(t, Mapping) else t for t in value["tables"]]
-        return {**value, "tables": tables}
-
-    return {
-        key: point(settings) if key == _PRIORS else settings for key, settings in required.items()
-    }
+    if _PRIORS not in required:
+        return dict(required)
+    points = [{**point, "tables": [*map(change, point["tables"])]} for point in _points(required)]
+    is_list = isinstance(required[_PRIORS], (list, tuple))
+    return {**required, _PRIORS: points if is_list else points[0]}
 
 
 def has_kept_priors(required: Table) -> bool:
     """True if a requirement of a certificate depends on priors that are not in it."""
-    return any("digest" in table for table in prior_tables(required))
+    return any("digest" in table for point in _points(required) for table in point["tables"])
 
 
-def prior_tables(required: Table) -> list[Table]:
-    """The tables of priors of a ``[[require]]`` table, or of `judged` of a finding."""
-    tables: list[Table] = []
-
-    def add(table: Table) -> Table:
-        tables.append(table)
-        return table
-
-    map_prior_tables(required, add)
-    return tables
+def _points(required: Table) -> Sequence[Table]:
+    """The settings of priors in a ``[[require]]`` table, or in `judged` of a finding."""
+    points = required.get(_PRIORS, ())
+    return points if isinstance(points, (list, tuple)) else [points]
 
 
 def digest_of(path: Path) -> str:

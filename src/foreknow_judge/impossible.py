@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from foreknow_judge.counting import Group, GroupBags, Ints, Signature, distinct
+from foreknow_judge.counting import Group, GroupBags, Ints, Signature
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.facts import (
     Cell,
@@ -23,7 +23,6 @@ from foreknow_judge.facts import (
     Ratio,
     Theorem2,
     Worst,
-    numbers_of_cells,
     worst_case,
 )
 from foreknow_judge.labels import FIRST, HOUR_OF_DAY, Span, period_of, spans_of, value_of
@@ -233,21 +232,14 @@ def worst_with_rules(
 ) -> Worst:
     """The worst case if some people cannot have some values."""
     is_secret = np.array([name in secrets for name in groups_with_bags.names], bool)
-    restricted = np.array([{*kinds} != {Cannot()} for kinds in able.people], bool)
-    rows: dict[tuple[int, tuple[int, ...]], int] = {}
-    for group in np.flatnonzero(restricted).tolist():
-        of_group = groups_with_bags.cells(group), able.people[group], able.rules_of, is_secret, l
-        for code, row in numbers_of_group(*of_group):
-            rows.setdefault((code, row), group)
-    asked_cells, columns = numbers_of_cells(groups_with_bags, secrets, "single", l)
-    of_everybody = np.flatnonzero(~restricted[groups_with_bags.of_group[asked_cells]])
-    first = of_everybody[distinct(*(column[of_everybody] for column in columns))[0]]
-    value, people, holders, other_counts = (column[first] for column in columns)
-    groups, none = groups_with_bags.of_group[asked_cells][first], 0 * people
-    free = [value, groups, people, holders, holders + other_counts - people, none, none, none]
-    bound = [(code, group, *row) for (code, row), group in rows.items()]
-    table = np.concatenate([np.array(bound, np.int64).reshape(-1, 8), np.stack(free, 1)])
-    cells = DistinctProfiles(table[:, 0], table[:, 1], table[:, 2:])
+    rows: dict[tuple[int, tuple[int, ...]], int] = {}  # by value and cell, the first group
+    for group, people in enumerate(able.people):
+        bag = groups_with_bags.cells(group)
+        for value_and_row in numbers_of_group(bag, people, able.rules_of, is_secret, l):
+            rows.setdefault(value_and_row, group)
+    listed = [(value, group, *row) for (value, row), group in rows.items()]
+    value, group_of, *columns = np.array(listed, np.int64).reshape(-1, 8).T
+    cells = DistinctProfiles(value, group_of, np.stack(columns, 1))
     return worst_case(groups_with_bags, cells, Theorem2.of("single", k, m, odds_with_rules))
 
 

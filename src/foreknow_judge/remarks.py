@@ -252,15 +252,11 @@ def _extremes(tally: GroupBags) -> set[tuple[str, str, int, int]]:
     rank = np.array([ascending[number] for number in positions], np.int64)
     ends = set()
     for end, ranks in (("lowest", rank), ("highest", len(ascending) - 1 - rank)):
-        people = sums_at(ranks, tally.totals, len(ascending))
-        occupied = np.flatnonzero(people)
-        if not len(occupied):
-            continue
-        tenth = -(-int(people.sum()) // 10)
-        last = int(occupied[np.argmax(np.cumsum(people[occupied]) >= tenth)])
+        up_to = np.cumsum(sums_at(ranks, tally.totals, len(ascending)))
+        last = int(np.searchsorted(10 * up_to, up_to[-1:].sum()))
         outside = ranks[tally.codes] > last
         wholly = (tally.n_values > 0) & (tally.sum_by_group(outside.astype(np.int64)) == 0)
-        if last < occupied[-1] and wholly.any():
+        if outside.any() and wholly.any():
             value = min(tally.names[place] for place in np.flatnonzero(ranks == last).tolist())
             groups, members = int(wholly.sum()), int(tally.people[wholly].sum())
             ends.add((end, value, groups, members))

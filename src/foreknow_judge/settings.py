@@ -67,7 +67,7 @@ def explain(error: ValidationError) -> str:
     place = "".join(
         f"[{part}]" if isinstance(part, int) else f".{part}"
         for part in first["loc"]
-        if part not in ("whole", "kept")
+        if part not in ("TableOfPriors", "_KeptTable")
     ).removeprefix(".")
     if first["type"] == "missing":
         return f"lacks {place!r}"

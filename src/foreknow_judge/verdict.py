@@ -30,13 +30,8 @@ class Limit:
 
     @property
     def limits(self) -> bool:
-        """True if the limit can be broken at all; always True for a relative limit."""
-        return self.relative or self.limits_from(None)
-
-    def limits_from(self, prior: Fraction | None) -> bool:
-        """True if somebody with this prior could break it: no probability is above 1."""
-        limit = self.at(prior)
-        return limit is None or not self.inclusive or limit < 1
+        """True if the limit can be broken at all: no probability is above 1; a relative one can."""
+        return self.relative or self.amount is None or not self.inclusive or self.amount < 1
 
     def at(self, prior: Fraction | None) -> Any:
         """The limit as a probability, for a person with this prior; None without an amount."""

@@ -98,7 +98,7 @@ class Point(NamedTuple):
             return self.limit.limits
         assert isinstance(self.adversary, Gaining)
         lowest = self.adversary.least(release, sets)
-        return lowest is not None and self.limit.limits_from(lowest)
+        return lowest is not None and bool(self.limit.at(lowest) < 1)
 
     def worst(self, disclosures: Iterable[Disclosure]) -> Disclosure:
         """The disclosure that is nearest to its limit, or farthest above it."""
