@@ -24,22 +24,15 @@ TIMES_SMALLER = 500
 _BLOCK = 1 << 20
 
 
-def header_lines(file: Any, name: str) -> Iterator[str]:
-    """The lines of a CSV file, for reading its header; more than 2 MB are refused."""
-    done = 0
-    while line := file.readline(HEADER_BYTES + 1):
-        done += len(line)
-        if done > HEADER_BYTES:
-            raise DataError("long-line", name, place="line 1, which names the columns")
-        yield line
-
-
-def short_lines(file: Any, name: str) -> Iterator[str]:
-    """The lines of a CSV file; a line longer than 2 MB is refused."""
+def short_lines(file: Any, name: str, *, of_header: bool = False) -> Iterator[str]:
+    """The lines of a CSV file; refuse one longer than 2 MB, or a header of several that is."""
+    length = 0
     for number in count(1):
         line = file.readline(HEADER_BYTES + 1)
-        if len(line) > HEADER_BYTES:
-            raise DataError("long-line", name, place=f"line {number}")
+        length = len(line) + (length if of_header else 0)
+        if length > HEADER_BYTES:
+            place = "line 1, which names the columns" if of_header else f"line {number}"
+            raise DataError("long-line", name, place=place)
         if not line:
             return
         yield line

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from fractions import Fraction
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -57,19 +56,9 @@ _MOST_BYTES = 256 << 20
 # ---- what a file may hold ----------------------------------------------------------------------
 
 
-def _reads(reader: Callable[[str], Fraction]) -> AfterValidator:
-    """A validator of texts that `reader` accepts; they stay texts."""
-
-    def check(text: str) -> str:
-        reader(text)
-        return text
-
-    return AfterValidator(check)
-
-
-_Limit = Annotated[str, _reads(as_threshold)]
-_Times = Annotated[str, _reads(as_times)]
-_Exact = Annotated[str, _reads(as_fraction)]
+_Limit = Annotated[str, AfterValidator(as_threshold)]
+_Times = Annotated[str, AfterValidator(as_times)]
+_Exact = Annotated[str, AfterValidator(as_fraction)]
 _SomeNames = Annotated[list[str], Field(min_length=1), AfterValidator(each_once)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}\z")]
 

@@ -29,7 +29,6 @@ from numpy.typing import NDArray
 from foreknow_judge.bounds import (
     check_columns,
     check_parquet,
-    header_lines,
     short_lines,
     sql_with_length_check,
 )
@@ -303,7 +302,7 @@ class CsvFile:
         """The names of the columns, between delimiters."""
         try:
             with self.opened("rt", encoding="utf-8-sig", newline="") as file:
-                lines = header_lines(file, self.name)
+                lines = short_lines(file, self.name, of_header=True)
                 header = next(csv.reader(lines, delimiter=delimiter), None)
         except UnicodeDecodeError as error:
             raise DataError("not-utf-8", self.name, place=f"byte {error.start + 1}") from None

@@ -44,7 +44,7 @@ Field: TypeAlias = tuple[int, bytes]  # a type of Thrift's compact protocol, and
 # What a field holds: a text, a flag, a whole number of 32 bits, a list, or fields by their numbers
 # (a structure); or a `Field`.
 Content: TypeAlias = Any
-Codes: TypeAlias = NDArray[np.int32] | NDArray[np.uint16]
+Codes: TypeAlias = NDArray[np.uint16]
 Places: TypeAlias = NDArray[np.int64]
 
 
@@ -216,22 +216,13 @@ def _coded(values: pa.Array) -> tuple[Codes, Places, pa.Array] | None:
     None if there are too many distinct values, or no values.
     """
     coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
-    codes = coded.indices.to_numpy()
-    starts = _starts(codes)
-    times = np.bincount(codes[starts], minlength=len(coded.dictionary))
-    places = np.flatnonzero(times)
-    entries = coded.dictionary.take(pa.array(places))
-    if coded is values and len(entries.unique()) < len(entries):
-        return _coded(values.dictionary_decode())
+    entries = coded.dictionary.take(coded.indices.unique()).unique()
     if not 0 < len(entries) <= ENTRIES:
         return None
-    order = pc.sort_indices(entries)
-    places = places[order.to_numpy()]
-    if np.array_equal(places, np.arange(len(times))):
-        return codes, starts, entries
-    rank = np.zeros(len(times), np.uint16)
-    rank[places] = np.arange(len(entries))
-    return rank[codes], starts, entries.take(order)
+    entries = entries.take(pc.sort_indices(entries))
+    places = pc.index_in(coded.dictionary, value_set=entries).fill_null(0)
+    codes = places.to_numpy().astype(np.uint16)[coded.indices.to_numpy()]
+    return codes, _starts(codes), entries
 
 
 def _starts(numbers: Codes) -> Places:

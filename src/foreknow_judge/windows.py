@@ -97,23 +97,16 @@ def _reach(ends: Sequence[Fraction], numbers: Sequence[Fraction]) -> list[int]:
 
 
 def _bounds(placed: GroupBags, reach: Ints, l: int) -> DistinctProfiles:
-    """A cell for each group with at least the holders, and holders and others, of any window.
+    """A cell for each group with at least the holders, and the others, of any window.
 
     Windows that begin at one of the group's own values are enough: any other window holds no more
-    of its values than one of these.
+    of its values than one of these. At most its l most frequent values are outside of it.
     """
     group, cells = placed.of_group, np.arange(len(placed.codes))
-    highest_counts = placed.count_at_rank(0)
     end = _places(placed, len(reach), group, reach[placed.codes], "right")
-    holders = _sums(placed.counts, cells, end)
-    # If a window holds a most frequent value, at most the l next ones are outside of it.
-    frequent = _sums(placed.counts == highest_counts[group], cells, end) > 0
-    other_counts = np.where(
-        frequent, (placed.top_sum(l + 1) - highest_counts)[group], placed.top_sum(l)[group]
-    )
-    holders, with_others = map(placed.max_by_group, (holders, holders + other_counts))
+    holders = placed.max_by_group(_sums(placed.counts, cells, end))
     groups = np.flatnonzero(holders)
-    rows = np.stack([placed.people, holders, with_others - holders], 1)[groups]
+    rows = np.stack([placed.people, holders, placed.top_sum(l)], 1)[groups]
     return DistinctProfiles(0 * groups, groups, rows)
 
 
