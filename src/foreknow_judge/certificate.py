@@ -20,8 +20,9 @@ from pydantic import (
     PlainValidator,
     Strict,
     TypeAdapter,
+    ValidationInfo,
     create_model,
-    model_validator,
+    field_validator,
 )
 
 from foreknow_judge.documents import decode_utf8, from_json, read_bytes
@@ -70,13 +71,14 @@ class TableOfPriors(Settings):
     values: _SomeNames
     rows: list[Annotated[tuple[list[str | None], list[str]], Strict(False)]]
 
-    @model_validator(mode="after")
-    def _check_rows(self) -> TableOfPriors:
-        if any(len(signature) != len(self.attributes) for signature, _ in self.rows):
+    @field_validator("rows")
+    @classmethod
+    def _check_rows(cls, rows: Any, info: ValidationInfo) -> Any:
+        if any(len(signature) != len(info.data.get("attributes", ())) for signature, _ in rows):
             raise ValueError("each row needs a text or null for each attribute")
-        for chance in {*chain(*(row for _, row in self.rows))}:
+        for chance in {*chain(*(row for _, row in rows))}:
             as_fraction(chance)
-        return self
+        return rows
 
 
 class _KeptTable(Settings):

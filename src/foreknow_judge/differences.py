@@ -56,20 +56,11 @@ def differences(
             )
         else:
             yield (
-                f"{place}: the {_FIELDS.get(key, key)} is {_shown(now.get(key))}; certified is "
+                f"{place}: the {key} is {_shown(now.get(key))}; certified is "
                 f"{_shown(then.get(key))}"
             )
     if len(findings) != len(certified):
         yield f"{len(findings)} points are judged, {len(certified)} are certified"
-
-
-_FIELDS = {
-    "requirement": "position",
-    "judged": "adversary or criterion",
-    "value": "value at risk",
-    "group": "group at risk",
-    "at_most_times": "limit (how many times the prior)",
-}
 
 
 def _same(key: str, now: Table, then: Table) -> bool:

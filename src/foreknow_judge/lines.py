@@ -133,7 +133,7 @@ def _words(verification: Any) -> Iterator[str]:
 
 
 def _noun(verification: Any) -> tuple[str, str]:
-    return ("case", "cases") if verification.in_cases else ("person", "people")
+    return ("case", "cases") if verification.scope.cases else ("person", "people")
 
 
 def _finding(finding: Verdict) -> str:

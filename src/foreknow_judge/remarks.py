@@ -190,7 +190,8 @@ def _named_values(groups: GroupBags, questions: Iterable[Question]) -> dict[str,
             if text in present_set or text in (SHOWN_ELSEWHERE, *question.absent):
                 continue
             if not (text.endswith("*") and values_starting(text, present)):
-                _refuse_other_spelling(question.name, text, present)
+                for same in same_values(text, present):
+                    raise PolicyError("spelt-otherwise", question.name, value=text, same=same)
                 absent.add(text)
         sets = {
             name or " or ".join(named): values_named(named, present)
@@ -215,12 +216,6 @@ def _named_values(groups: GroupBags, questions: Iterable[Question]) -> dict[str,
         "begin_alike": sorted(begin_alike)[:_NAMED],
         "no_numbers": sorted(no_numbers)[:_NAMED],
     }
-
-
-def _refuse_other_spelling(name: str, text: str, values: Iterable[str]) -> None:
-    """Refuse a number or moment that nobody has in this spelling, if somebody has it in another."""
-    for value in same_values(text, values):
-        raise PolicyError("spelt-otherwise", name, value=text, same=value)
 
 
 def _begin_alike(stems: set[str], outsiders: Iterable[str]) -> set[tuple[str, str]]:

@@ -144,9 +144,9 @@ def _near(rows: Ints, law: Theorem2, highest_odds: Fraction, by_itself: bool = F
     near = np.array(
         [by_itself and not is_less(limit, law.least([cell])[0]) for cell in cells], bool
     )
-    for beside_target, beside_linked in ((law.k, 0), (0, law.k)) if law.m else ():
-        against = [law.against(cell, beside_target) for cell in cells]
-        none = [law.none_linked(cell, beside_linked) for cell in cells]
+    if law.m:  # with all known people beside both
+        against = [law.against(cell, law.k) for cell in cells]
+        none = [law.none_linked(cell, law.k) for cell in cells]
         for mine, partner_odds in ((against, none), (none, against)):
             best = least_of(partner_odds)
             near |= np.array([not is_less(limit, times(odds, best)) for odds in mine])

@@ -108,12 +108,12 @@ def unescaped(table):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda t: t["findings"][0].update(judged=NINE), "the adversary or criterion is"),
-        (lambda t: t["findings"][0].update(value="Cold"), "the value at risk is '=Gout'"),
-        (lambda t: t["findings"][0].update(group="nobody"), "the group at risk is"),
+        (lambda t: t["findings"][0].update(judged=NINE), "the judged is"),
+        (lambda t: t["findings"][0].update(value="Cold"), "the value is '=Gout'"),
+        (lambda t: t["findings"][0].update(group="nobody"), "the group is"),
         (lambda t: t["findings"][0].update(probability=0.25), "the probability is 0.5"),
         (lambda t: t["findings"][0].update(exact="1/3", below="1/2"), "certified are 1/3 and 1/2"),
-        (lambda t: t["findings"][0].update(requirement=1), "the position is 0"),
+        (lambda t: t["findings"][0].update(requirement=1), "the requirement is 0"),
         (lambda t: t["findings"][0].update(safe=False), "contradicts itself"),
         (lambda t: t["findings"][0].update(said="safe"), "unknown key 'findings[0].said'"),
         (lambda t: t["findings"].append(t["findings"][0]), "3 points are judged, 4 are"),
