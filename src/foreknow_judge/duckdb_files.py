@@ -374,7 +374,7 @@ class CsvFile:
         """Count records and fields; raise `DataError` for a quote that is out of place."""
         is_beside = np.zeros(256, dtype=bool)  # what may stand beside a quote that ends a field
         is_beside[[ord(self.delimiter), _QUOTE, _NEWLINE, _RETURN]] = True
-        records = fields = blank = 0
+        records = fields = blank = newlines = 0
         line, quoted, last = 1, False, _NEWLINE
         for before, block, after in self.blocks():
             around = np.frombuffer(before + block + after, np.uint8)
@@ -383,7 +383,7 @@ class CsvFile:
             if b"\r" in before + block:  # of \r\n, the first ends a line
                 ends = (text == _RETURN) | (ends & (previous != _RETURN))
                 after_end |= previous == _RETURN
-            marks_of_kinds = [ends, ends & after_end, text == ord(self.delimiter)]
+            marks_of_kinds = [ends, ends & after_end, text == _NEWLINE, text == ord(self.delimiter)]
             if quoted or b'"' in block:
                 quotes = text == _QUOTE
                 places = np.flatnonzero(quotes)
@@ -399,14 +399,17 @@ class CsvFile:
                 outside = np.logical_xor.accumulate(quotes) == quoted
                 marks_of_kinds = [marks & outside for marks in marks_of_kinds]
                 quoted = not outside[-1]
-            n_ends, n_blank, n_delimiters = map(int, map(np.count_nonzero, marks_of_kinds))
+            n_ends, n_blank, n_newlines, n_delimiters = map(np.count_nonzero, marks_of_kinds)
             blank += n_blank
+            newlines += n_newlines
             records += n_ends - n_blank
             fields += n_ends - n_blank + n_delimiters
             line += _line_ends(text)
             last = block[-1]
         if quoted:
             raise DataError("open-quote", self.name)
+        if 0 < newlines < records + blank:  # DuckDB drops a space after the other ends
+            raise DataError("mixed-lines", self.name)
         unfinished = last not in (_NEWLINE, _RETURN)
         return _Shape(records + unfinished, fields + unfinished, blank)
 

@@ -54,6 +54,7 @@ empty-line | Empty line | {file} has one column and an empty line, which some re
 no-rows | No rows | the release has no rows
 rows-lost | Rows lost | {file} has more or fewer rows than were read; is a line longer than 2 MB?
 stray-quote | Stray quote | {file}, line {line}: a quote with something beside it, such as a space | put the whole field in quotes, and write a quote in it twice, such as "say ""a"""
+mixed-lines | Ends of lines | {file} ends some lines by a carriage return alone, after which a space may be lost | end each line by a newline
 open-quote | Open quote | {file}: a quote is not closed
 ambiguous-type | Ambiguous type | a column is of type {type}, in which values may print alike | make it a text
 two-empties | Two empty values | a column has empty fields and ""; some readers take these for two values | write one of them

@@ -517,6 +517,22 @@ def test_ambiguous_bytes_are_refused(tmp_path, lines, code, about):
         verify(on_disk(path), [facts((0, 0, 0))])
 
 
+@pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
+def test_lines_end_in_one_way(tmp_path, ends):
+    """DuckDB drops the space after a carriage return alone, which made two groups one."""
+    path = tmp_path / "release.csv"
+    lines = ["zip,age,disease", "20,1,s", " 20,1,t", ""]
+    path.write_bytes(ends.join(lines).encode())
+    assert count_people(on_disk(path)) == (2, 2)
+    path.write_bytes(f"zip,age,disease{ends}20,1,s\r 20,1,t\r".encode())
+    if ends == "\r":
+        assert count_people(on_disk(path)) == (2, 2)
+        return
+    with pytest.raises(CertificateError) as error:
+        count_people(on_disk(path))
+    assert error.value.code in ("mixed-lines", "unreadable-file")
+
+
 @FILES
 def test_files_changing_between_reads(tmp_path, fmt):
     release = written("bucketized", ["sst", "tu"], "single", fmt, tmp_path)
