@@ -379,6 +379,9 @@ class CsvFile:
         for before, block, after in self.blocks():
             around = np.frombuffer(before + block + after, np.uint8)
             previous, text = around[:-2], around[1:-1]
+            if b"\0" in block:  # at which some readers cut a text off
+                place = line + _line_ends(text[: block.index(0)])
+                raise DataError("null-character", self.name, line=place)
             ends, after_end = text == _NEWLINE, previous == _NEWLINE
             if b"\r" in before + block:  # of \r\n, the first ends a line
                 ends = (text == _RETURN) | (ends & (previous != _RETURN))
@@ -399,7 +402,8 @@ class CsvFile:
                 outside = np.logical_xor.accumulate(quotes) == quoted
                 marks_of_kinds = [marks & outside for marks in marks_of_kinds]
                 quoted = not outside[-1]
-            n_ends, n_blank, n_newlines, n_delimiters = map(np.count_nonzero, marks_of_kinds)
+            numbers = map(int, map(np.count_nonzero, marks_of_kinds))
+            n_ends, n_blank, n_newlines, n_delimiters = numbers
             blank += n_blank
             newlines += n_newlines
             records += n_ends - n_blank

@@ -43,7 +43,9 @@ def plain_spelling(text: str) -> str:
     # A fixed version of the Unicode database, so that every version of Python agrees.
     parts = ucd.normalize("NFKD", ucd.normalize("NFKD", text).casefold())
     # Marks above and below letters; in many scripts, other marks are vowels.
-    if not parts.isascii():
-        visible = (c for c in parts if ucd.category(c) != "Cf" and not _UNSEEN.match(c))
+    if not parts.isascii() or not parts.isprintable():
+        unseen = ("Cc", "Cf")  # but spaces
+        seen = (c for c in parts if c.isspace() or ucd.category(c) not in unseen)
+        visible = (c for c in seen if not _UNSEEN.match(c))
         parts = "".join(c for c in visible if ucd.combining(c) < _MARKS)
     return " ".join(parts.split())

@@ -582,7 +582,7 @@ def test_readers_policies_have_a_scope(folder, ward):
 
 PLAIN = fk.Schema(quasi_identifiers=["age"], sensitive="x")
 UNSEEN = [0xAD, 0x34F, 0x61C, 0x115F, 0x180E, 0x200B, 0x200D, 0x200E, 0x202C, 0x2060, 0x2062]
-UNSEEN += [0x2800, 0x3164, 0xFE0F, 0xFEFF, 0xE0041, 0xE0101]
+UNSEEN += [0x01, 0x1B, 0x7F, 0x2800, 0x3164, 0xFE0F, 0xFEFF, 0xE0041, 0xE0101]
 
 
 def notes_of(values, folder, **about):
@@ -595,6 +595,12 @@ def notes_of(values, folder, **about):
         said = [own.get(key) for own in (found.scope.to_dict(), again, scope)]
         assert said == [found.to_dict()["scope"].get(key)] * 3
     return found.notes
+
+
+def test_letters_that_nobody_sees(tmp_path):
+    values = sorted(["HIV", *(f"HI{chr(code)}V" for code in UNSEEN)])
+    notes_of(values * 2, tmp_path / "a")
+    assert fk.verify(tmp_path / "a").scope.alike == (tuple(values),)
 
 
 def test_values_as_many_as_people(tmp_path):

@@ -505,6 +505,7 @@ def test_values_printing_alike_are_refused(tmp_path, kind, fmt):
         ('"20",1,t "20"_,1,s', "stray-quote", {"line": 3}),
         ('"20",1,t _"20",1,s', "stray-quote", {"line": 3}),
         ('"20",1,t 20,1,s,', "uneven-row", {"line": 3}),
+        ("20,1,t 20,1,t\0", "null-character", {"line": 3}),
     ],
 )
 def test_ambiguous_bytes_are_refused(tmp_path, lines, code, about):
