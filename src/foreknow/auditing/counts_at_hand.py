@@ -1,10 +1,9 @@
-"""Counts at hand, as the judge takes them: bare counts, and those of people with several values."""
+"""Counts at hand, as the judge takes them: bare counts, without the table that they are of."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -17,13 +16,10 @@ from foreknow_judge.counted import Counted
 from foreknow_judge.counting import Column
 
 
-def of_counts(
-    counts: GroupCounts, secret: str, signatures: Any = None, *, of_people: bool = False
-) -> Counted:
+def of_counts(counts: GroupCounts, secret: str, *, of_people: bool = False) -> Counted:
     """Counts as a table of people and one of (group, value, count).
 
-    `signatures` are counted of people by some columns, where these are at hand; `of_people` is True
-    of what is asked of people alone, whose groups a population has, too.
+    `of_people` is True of what is asked of people alone, whose groups a population has, too.
     """
     columns = counts.group_columns
     groups = [free_name("group", {*columns, secret, COUNT}), *columns]
@@ -35,7 +31,7 @@ def of_counts(
         {"people": None, "sensitive": None},
         semantics=counts.semantics,
         parts={secret: "sensitive"},
-        rows=_CountedRows(counts, signatures, groups),
+        rows=_CountedRows(counts, groups, secret),
     )
 
 
@@ -44,37 +40,21 @@ class _CountedRows:
     """Rows of a table of people and of one of (group, value, count), from counts."""
 
     counts: GroupCounts
-    signatures: Any
     groups: Sequence[str]
+    secret: str
 
     def __call__(self, table: str, names: Sequence[str]) -> Rows:
-        counts, value_columns = self.counts, [name for name in names if name not in self.groups]
-        if table == "sensitive":
-            cells, cell = np.unique(
-                np.stack([counts.cell_groups, self._code_of_text[counts.codes]]),
-                axis=1,
-                return_inverse=True,
-            )
-            amounts = np.bincount(cell.reshape(-1), counts.counts).astype(np.int64)
-            amount, place = np.unique(amounts, return_inverse=True)
-            columns = {
-                COUNT: printed_column(place, amount.tolist()),
-                **{
-                    name: printed_column(cells[1], list(counts.values))
-                    for name in value_columns
-                    if name != COUNT
-                },
-            }
-            return [*self._labels(cells[0]), *(columns[name] for name in value_columns)], ones(
-                None, cells.shape[1]
-            )
-        if not value_columns:
+        counts = self.counts
+        if table == "people":
             return self._labels(np.arange(counts.n_groups)), ones(counts.sizes, 0)
-        signatures = self.signatures(value_columns)
-        of_cell = np.repeat(np.arange(counts.n_groups), np.diff(signatures.offsets))
-        texts_of = [*zip(*signatures.labels, strict=True)] or [()] * len(value_columns)
-        parts = [printed_column(signatures.codes, texts) for texts in texts_of]
-        return [*self._labels(of_cell), *parts], ones(signatures.people, 0)
+        pairs = np.stack([counts.cell_groups, self._code_of_text[counts.codes]])
+        cells, cell = np.unique(pairs, axis=1, return_inverse=True)
+        amounts = np.bincount(cell.reshape(-1), counts.counts).astype(np.int64)
+        amount, place = np.unique(amounts, return_inverse=True)
+        columns = dict(zip(self.groups, self._labels(cells[0]), strict=True))
+        columns[self.secret] = printed_column(cells[1], list(counts.values))
+        columns[COUNT] = printed_column(place, amount.tolist())
+        return [columns[name] for name in names], ones(None, cells.shape[1])
 
     @property
     def _code_of_text(self) -> IntArray:

@@ -71,17 +71,8 @@ def judged(
     kinds = registered_kinds()
     if not all(_is_known(kind, kinds) for kind in requirement.judged):
         return [unjudged(explanation) for explanation in explanations]
-    release_counts, values, layout = _written(release, policy, requirement_counts, owners)
-    release_counts = replace(
-        release_counts,
-        populations=_populations(requirement, release_counts.exact or release_counts.groups),
-    )
-    if memo is not None:
-        share_rows(release_counts, memo)
-    joint = release_counts.for_sensitive(release_counts.sensitive).semantics == "single"
-    table = _table(requirement, policy, values, layout, joint=joint)
     try:
-        findings = verdicts_on(release_counts, table, kinds, explanations[0].place)
+        findings = findings_of(release, policy, requirement, explanations[0].place, owners, memo)
     except CertificateError as error:
         if error.code != "too-large" or not all(
             explanation.bounded for explanation in explanations
@@ -97,6 +88,26 @@ def judged(
             raise changed(release.tables.table) from None
         _refuse_alike(counts_of(requirement_counts.seen).values)
         raise
+
+
+def findings_of(
+    release: Any,
+    policy: Policy,
+    requirement: Requirement,
+    place: int,
+    owners: OwnersTable | None = None,
+    memo: dict[Any, Any] | None = None,
+) -> list[Verdict]:
+    """The judge's verdicts on one requirement, the position in a policy; nothing explains them."""
+    counted_rows, values, layout = _written(release, policy, requirement, owners)
+    columns = counted_rows.exact or counted_rows.groups
+    counted_rows = replace(counted_rows, populations=_populations(requirement, columns))
+    if memo is not None:
+        share_rows(counted_rows, memo)
+    table = requirement.subject.asked(values, policy.schema, layout)
+    joint = counted_rows.for_sensitive(counted_rows.sensitive).semantics == "single"
+    table = {**table, "knowing": list(requirement.sight(layout).known) if joint else []}
+    return verdicts_on(counted_rows, table, registered_kinds(), place)
 
 
 def with_witnesses(
@@ -156,19 +167,10 @@ def _populations(requirement: Requirement, columns: Sequence[str]) -> dict[str, 
     return {population.digest(): population.written() for population in populations}
 
 
-def _table(
-    requirement: Requirement, policy: Policy, values: Any, layout: Layout, *, joint: bool
-) -> dict[str, Any]:
-    """The ``[[require]]`` table that the judge reads."""
-    table = requirement.subject.asked(values, policy.schema, layout)
-    return {**table, "knowing": list(requirement.sight(layout).known) if joint else []}
-
-
 def _written(
-    release: Any, policy: Policy, requirement_counts: RequirementCounts, owners: OwnersTable | None
+    release: Any, policy: Policy, requirement: Requirement, owners: OwnersTable | None
 ) -> tuple[Counted, Any, Layout]:
     """The release as the judge counts it, the values of its columns, and what stands beside."""
-    requirement, sight_counts = requirement_counts.requirement, requirement_counts.seen
     of_people = requirement.of_people
     if owners is not None:
         people, groups, _ = owners
@@ -192,7 +194,6 @@ def _written(
             return of_held(sight), domains, layout
         rules = {} if policy.schema is None else policy.to_dict()["schema"]
         return of_release(release, sight, rules, of_people=of_people), domains, layout
-    counts, name = counts_of(sight_counts), requirement.sensitive or "value"
-    signatures = getattr(sight_counts, "signatures", None)
-    by_counts = of_counts(counts, name, signatures, of_people=of_people)
+    counts = counts_of(RequirementCounts.of(requirement, release).seen)
+    by_counts = of_counts(counts, requirement.sensitive or "value", of_people=of_people)
     return by_counts, counts.values, Layout()
