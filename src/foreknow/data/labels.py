@@ -120,13 +120,13 @@ class GroupLabels(Sequence[Any]):
         label_list = list(labels)
 
         def parts() -> list[Part]:
-            label_columns = zip(*label_list, strict=True)
-            places: list[dict[Any, int]] = [{} for _ in group_labels.columns]
-            codes = [
-                [place.setdefault(label, len(place)) for label in column]
-                for place, column in zip(places, label_columns, strict=False)
-            ]
-            return [([*p], np.array(column)) for p, column in zip(places, codes, strict=False)]
+            coded_columns: list[Part] = []
+            label_columns = [*zip(*label_list, strict=True)]
+            for column in label_columns[: len(group_labels.columns)]:
+                place: dict[Any, int] = {}
+                codes = [place.setdefault(label, len(place)) for label in column]
+                coded_columns.append(([*place], np.array(codes)))
+            return coded_columns
 
         group_labels = cls(parts, len(label_list), columns)
         group_labels._made, group_labels.exact = label_list, exact

@@ -162,9 +162,10 @@ class JointMembers(PossibleMembers):
         ways = [amounts]
         if self.negated:  # that somebody else lacks a value tells no more than what they have
             ways = [(n_facts, amounts[0] - n_facts) for n_facts in range(amounts[0] + 1)]
-        return [
-            max(surest(*parts(group), (value,), *way) for way in ways) for group, value in cells
-        ]
+        bounds = []
+        for group, value in cells:
+            bounds.append(max(surest(*parts(group), (value,), *way) for way in ways))
+        return bounds
 
 
 def _summed(keys: IntArray, times: IntArray) -> IntArray:
