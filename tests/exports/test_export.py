@@ -109,6 +109,26 @@ def test_changed_releases_are_refused(release):
     assert not folder.with_name("out.xlsx").exists()
 
 
+@pytest.mark.parametrize(
+    ("kind", "other", "is_refused"),
+    [("sav", "Flu ", True), ("dta", "Flu ", False), ("xlsx", "Flu ", False)]
+    + [(kind, "", True) for kind in ("sav", "dta", "xlsx")],
+)
+def test_values_stay_apart(kind, other, is_refused, tmp_path):
+    """SPSS drops blanks at the end of a text; and nothing tells an empty text from none."""
+    table = pa.table({"age": [30] * 8, "job": ["Flu", other, None, "x"] * 2, "ill": [*"abab"] * 2})
+    roles = {"quasi_identifiers": ["age"], "sensitive": "ill", "other": ["job"]}
+    rules = {"schema": roles, "require": [{"k_anonymity": 2, "knowing": []}]}
+    rules["publish"] = {"format": "parquet"}
+    fk.publish(table, rules, seed=1).write(tmp_path / "out")
+    if is_refused:
+        with pytest.raises(OutputError, match=r"'job' that differ .* would be one value"):
+            fk.export(tmp_path / "out", kind)
+    else:
+        (path,) = fk.export(tmp_path / "out", kind)
+        assert {*cells(path)["job"]} == {"Flu", other, None, "x"}
+
+
 def test_no_folder_and_this_folder(release, monkeypatch):
     folder = release()
     monkeypatch.chdir(folder.parent)

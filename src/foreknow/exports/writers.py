@@ -44,6 +44,7 @@ def write_workbook(
         ) from None
     for table in tables.values():
         _refuse_too_large(table, file_name)
+        _refuse_merged(table, file_name)
     with xlsxwriter.Workbook(str(path), {"constant_memory": True}) as book:
         book.set_properties({"created": _NEVER, "comments": note})
         for name, table in tables.items():
@@ -77,6 +78,19 @@ def _refuse_too_large(table: pa.Table, file_name: str) -> None:
                 )
 
 
+def _refuse_merged(table: pa.Table, file_name: str, ignored: str = "") -> None:
+    """Refuse values that are one in such a file: of blanks at the end, or if empty or missing."""
+    for name, column in zip(table.column_names, simple(table), strict=True):
+        if pa.types.is_string(column.type):
+            values = pc.unique(column)
+            written = pc.utf8_rtrim(pc.fill_null(values, ""), ignored)
+            if len(pc.unique(written)) < len(values):
+                raise OutputError(
+                    f"{file_name}: values of column {name!r} that differ by blanks at their end, "
+                    f"or empty and missing ones, would be one value{_OTHERWISE}"
+                )
+
+
 def write_statistics(
     table: pa.Table, path: Path, titles: Mapping[str, str], note: str, *, file_name: str
 ) -> None:
@@ -94,6 +108,7 @@ def write_statistics(
             f"{file_name}: names of columns differ by capital letters alone, which are one name to "
             f"SPSS{_OTHERWISE}"
         )
+    _refuse_merged(table, file_name, " " if of_spss else "")
     columns = list(map(_as_numbers, simple(table)))
     frame = _frame(pa.table(columns, names=table.column_names), file_name)
     titled = [name for name in table.column_names if name in titles]
