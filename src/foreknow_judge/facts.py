@@ -325,15 +325,15 @@ def least_of(ratios: Iterable[Ratio]) -> Ratio:
 
 def worst_implications(groups: GroupBags, secrets: Collection[str], k: int) -> Worst:
     """The worst case of implications, with the target's group."""
-    cells, odds, cell = odds_by_implications(groups, secrets, k)
+    cells, odds, which = odds_by_implications(groups, secrets, k)
     if not len(cells):
         return Worst()
-    value, group, lowest = groups.codes[cells], groups.of_group[cells], least_of(odds)
-    places = np.array([not is_less(lowest, chance) for chance in odds], bool)[cell]
+    lowest = least_of(odds)
+    worst_cells = cells[np.array([not is_less(lowest, ratio) for ratio in odds], bool)[which]]
     # Ties: the first value, then its first group, in the order of `groups`.
-    worst_value = value[places].min()
-    surest = int(group[places & (value == worst_value)].min())
-    return Worst(groups.names[worst_value], groups.group(surest), chance_of(lowest))
+    columns = groups.codes[worst_cells].tolist(), groups.of_group[worst_cells].tolist()
+    value, group = min(zip(*columns, strict=True))
+    return Worst(groups.names[value], groups.group(group), chance_of(lowest))
 
 
 def odds_by_implications(

@@ -46,7 +46,6 @@ def each_once(names: S) -> S:
 Count: TypeAlias = Annotated[int, Strict(), Field(ge=0, le=10**18)]  # of people or rows; not True
 Flag: TypeAlias = Annotated[bool, Strict()]
 Names: TypeAlias = Annotated[tuple[str, ...], LISTED, AfterValidator(each_once)]
-T = TypeVar("T", bound=Settings)
 LIMITS = ("below", "at_most", "at_most_times")
 SECRET = ("values", "except", "any_of", "within")
 
@@ -73,14 +72,6 @@ class Secret(NamedTuple):
     def singly(self) -> bool:
         """True if each value is a secret by itself."""
         return not self.sets and self.width is None
-
-
-class KnownPoint(NamedTuple):
-    """One kind of knowledge in a table, with its settings and its limit."""
-
-    kind: str
-    settings: Table
-    limit: Any
 
 
 class RequireTable(Settings):
@@ -190,8 +181,8 @@ class RequireTable(Settings):
         return self.model_extra or {}
 
     @property
-    def points(self) -> Iterator[KnownPoint]:
-        """Each kind of knowledge with its limit, once for each of its points."""
+    def points(self) -> Iterator[tuple[str, Table, Any]]:
+        """Each kind of knowledge with its settings and its limit, once for each of its points."""
         limits = self.limits.values()
         for kind, points in self.kinds.items():
             several = isinstance(points, (list, tuple))
@@ -203,7 +194,7 @@ class RequireTable(Settings):
                 settings, limit = {**point}, next(iter(limits), None)
                 if several:
                     limit = as_threshold(settings.pop("below", ""))
-                yield KnownPoint(kind, settings, limit)
+                yield kind, settings, limit
 
 
 class CertifiedTable(RequireTable):

@@ -237,16 +237,9 @@ def _runs(numbers: Codes, starts: Places, width: int) -> bytes:
     groups, wide = -(-len(numbers) // 8), -(-width // 8)
     head = _varint(groups << 1 | 1)
     if len(starts) * (1 + wide) < len(head) + groups * width:
-        heads = np.diff(starts, append=len(numbers)) << 1
-        long, longer = heads >= 1 << 7, heads >= 1 << 14
-        run_bytes = np.zeros((len(heads), 3 + wide), np.uint8)
-        run_bytes[:, 0] = heads & 127 | long << 7
-        run_bytes[:, 1] = heads >> 7 & 127 | longer << 7
-        run_bytes[:, 2] = heads >> 14
-        run_bytes[:, 3:] = numbers[starts].astype("<u2").view(np.uint8).reshape(-1, 2)[:, :wide]
-        is_used = np.ones(run_bytes.shape, np.bool_)
-        is_used[:, 1], is_used[:, 2] = long, longer
-        return run_bytes[is_used].tobytes()
+        lengths = np.diff(starts, append=len(numbers)).tolist()
+        runs = zip(lengths, numbers[starts].tolist(), strict=True)
+        return b"".join(_varint(n << 1) + number.to_bytes(wide, "little") for n, number in runs)
     padded = np.zeros(groups * 8, "<u2")
     padded[: len(numbers)] = numbers
     two_bytes = padded.view(np.uint8).reshape(-1, 2)

@@ -479,31 +479,31 @@ def _judge_files(
                 findings += verdicts(release, [table], kinds.judges, kinds.gauges, number)
         scope = remarks_of_files(certificate, release, required, kinds)
         problems += Problem.each("other-figures", not_rounded(as_written, release))
-        further_problems = list[Problem]()
+        unsafe = [finding for finding in findings if not finding.safe]
+        messages = [failure_message(finding, certificate.groups) for finding in unsafe]
+        problems += Problem.each("not-safe", messages)
+        if own_policy is None:
+            unjudged = requirements.unjudged
+            certified = [
+                then for then in certificate.findings if then["requirement"] not in unjudged
+            ]
+            differing = [*differences(certificate, findings, certified, requirements.kept)]
+            if (people, n_groups) != (certificate.people, certificate.n_groups):
+                size = f"{people_text(people)} in {some(n_groups, 'group', 'groups')}"
+                certified_size = f"{certificate.people} in {certificate.n_groups}"
+                differing.append(f"the release has {size}; certified are {certified_size}")
+            problems += Problem.each("other-figures", differing)
+            if not problems:
+                problems += Problem.each("other-remarks", scope_differences(certificate, scope))
         if further is not None and not problems:
             files = release if own_policy is None else written_of(as_written, place.tables, {})
             book = None if place.given.is_file() else place.folder / CODE_BOOK
-            further_problems += Problem.each("other-figures", further(as_written, files, book))
+            problems += Problem.each("other-figures", further(as_written, files, book))
         stamp.check()
     except InputError as error:
         return None, [*problems, *Problem.each(error.code, [str(error)])]
     except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
         raise CertificateError("malformed-policy") from error
-    unsafe = [finding for finding in findings if not finding.safe]
-    messages = [failure_message(finding, certificate.groups) for finding in unsafe]
-    problems += Problem.each("not-safe", messages)
-    if own_policy is None:
-        unjudged = requirements.unjudged
-        certified = [then for then in certificate.findings if then["requirement"] not in unjudged]
-        differing = [*differences(certificate, findings, certified, requirements.kept)]
-        if (people, n_groups) != (certificate.people, certificate.n_groups):
-            size = f"{people_text(people)} in {some(n_groups, 'group', 'groups')}"
-            certified_size = f"{certificate.people} in {certificate.n_groups}"
-            differing.append(f"the release has {size}; certified are {certified_size}")
-        problems += Problem.each("other-figures", differing)
-        if not problems:
-            problems += Problem.each("other-remarks", scope_differences(certificate, scope))
-    problems += [] if problems else further_problems
     if requirements.unjudged:
         if not problems:
             raise CertificateError("not-verified", requirements.lacking)
