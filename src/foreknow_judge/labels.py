@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime, timedelta
 from fractions import Fraction
-from math import inf
+from math import inf, lcm
 from typing import Any, NamedTuple, TypeAlias
 
 from foreknow_judge.numbers import is_code, read_number
@@ -60,6 +60,16 @@ def number_of(text: str) -> Span | None:
         return None
     at = Fraction(number)
     return Span("number", (at, 0), (at, 1))
+
+
+def as_whole(numbers: Collection[Any]) -> list[int]:
+    """Numbers times what makes all of them whole: in the same order, and soon compared.
+
+    >>> as_whole([Fraction("1.5"), Fraction("0.25"), 2])
+    [6, 1, 8]
+    """
+    times = lcm(*{number.denominator for number in numbers})
+    return [number.numerator * (times // number.denominator) for number in numbers]
 
 
 def period_of(text: str) -> Span | None:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from itertools import chain
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from foreknow_judge.certificate import Certificate
 from foreknow_judge.counting import GroupBags, sums_at
 from foreknow_judge.errors import PolicyError, nearest
 from foreknow_judge.grammar import SHOWN_ELSEWHERE, RequireTable, Secret
-from foreknow_judge.labels import FIRST, value_of
+from foreknow_judge.labels import as_whole, value_of
 from foreknow_judge.layout import Layout, multivalued_columns
 from foreknow_judge.named_values import exempt_values, same_values, values_named, values_starting
 from foreknow_judge.numbers import is_code, read_number
@@ -242,7 +243,8 @@ def _extremes(tally: GroupBags) -> set[tuple[str, str, int, int]]:
     tenth that includes every value of the table is left out.
     """
     values = [value_of(name) for name in tally.names]
-    positions = [FIRST if value is None else value.low for value in values]
+    numbers = iter(as_whole([value.low[0] for value in values if value is not None]))
+    positions = [-inf if value is None else next(numbers) for value in values]
     ascending = {number: rank for rank, number in enumerate(sorted({*positions}))}
     rank = np.array([ascending[number] for number in positions], np.int64)
     ends = set()

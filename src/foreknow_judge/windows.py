@@ -28,7 +28,7 @@ from foreknow_judge.facts import (
     times,
     worst_of,
 )
-from foreknow_judge.labels import DAY, MOMENT, value_of
+from foreknow_judge.labels import DAY, MOMENT, as_whole, value_of
 
 _SPAN = re.compile(r"(\d{1,12}) ?(day|hour|minute|second)s?", re.ASCII)
 _WIDTH = re.compile(r"\d{1,400}(\.\d{1,400}|/\d{1,400})?([eE][-+]?\d{1,3})?", re.ASCII)
@@ -50,7 +50,8 @@ def worst_near(
 ) -> tuple[str | None, Group | None, Fraction]:
     """The worst case: the first window, the target's group and the adversary's probability."""
     line = _line(set(groups_with_values.names))
-    numbers = sorted(set(line.at.values()))
+    values = [*set(line.at.values())]
+    numbers = [number for _, number in sorted(zip(as_whole(values), values, strict=True))]
     end = _end_of(width, line)
     reach = np.array(_reach([end(number) for number in numbers], numbers), np.int64)
     place = {number: i for i, number in enumerate(numbers)}
