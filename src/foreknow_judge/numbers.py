@@ -134,7 +134,10 @@ def read_number(value: Any) -> int | Decimal | None:
     (Decimal('1.50'), Decimal('0.1'), None, None)
     """
     if isinstance(value, str):
-        number = Decimal(value) if _NUMBER.fullmatch(value) else None
+        match = _NUMBER.fullmatch(value)
+        number = Decimal(value) if match else None
+        if match and not match[3] and len(value) <= USUAL_DIGITS:
+            return number  # surely usual, and looking takes as long as reading
     elif isinstance(value, int):
         return None if isinstance(value, bool) or is_long(value) else value
     else:
