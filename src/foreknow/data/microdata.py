@@ -31,9 +31,10 @@ from foreknow.data.engines.columns import (
     fetch,
     narrowest,
 )
-from foreknow.data.engines.held_values import Holdings, held_beside
+from foreknow.data.engines.held_values import Holdings
 from foreknow.data.engines.missing import LeftOut, settle
 from foreknow.data.engines.person_numbers import Coded, coded_values, people_of
+from foreknow.data.engines.person_rows import held_beside
 from foreknow.data.engines.persons import People
 from foreknow.data.engines.spelled import is_untyped
 from foreknow.data.engines.table import Snapshot, Table, require

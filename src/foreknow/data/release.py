@@ -22,9 +22,10 @@ from foreknow.data.engines.columns import (
 )
 from foreknow.data.engines.combinations import Combinations
 from foreknow.data.engines.group_counts import HeldTable, PeopleTable, TallyTable, ValuesTable
-from foreknow.data.engines.held_values import Holdings, PersonRows
+from foreknow.data.engines.held_values import Holdings
 from foreknow.data.engines.missing import LeftOut, Shown
 from foreknow.data.engines.person_numbers import coded_values, people_of
+from foreknow.data.engines.person_rows import PersonRows
 from foreknow.data.engines.persons import refuse_repeats
 from foreknow.data.engines.renamed import Renamed
 from foreknow.data.engines.sources import open_table

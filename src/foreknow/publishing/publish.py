@@ -28,7 +28,8 @@ from foreknow.certificates import Certificate
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.bare import bare, frame_of
-from foreknow.data.engines.columns import column_digests, fetch
+from foreknow.data.engines.columns import fetch
+from foreknow.data.engines.digests import column_digests
 from foreknow.data.engines.table import Table, unshown
 from foreknow.data.engines.write import write_csv, write_in_parts
 from foreknow.data.generalization import Coarsened, KnownLabels

@@ -16,7 +16,8 @@ from foreknow.certificates import Certificate
 from foreknow.criteria.levels import levels_of
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.columns import codes_of, column_digests, fetch, to_python
+from foreknow.data.engines.columns import codes_of, fetch, to_python
+from foreknow.data.engines.digests import column_digests
 from foreknow.data.engines.group_counts import group_codes
 from foreknow.data.engines.held_values import Holdings
 from foreknow.data.engines.persons import People

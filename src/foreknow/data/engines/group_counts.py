@@ -20,8 +20,9 @@ from foreknow.data.engines.columns import (
     to_python,
 )
 from foreknow.data.engines.combinations import Combinations
-from foreknow.data.engines.held_values import HeldRows, Holdings, PersonRows, read_held
+from foreknow.data.engines.held_values import HeldRows, Holdings, read_held
 from foreknow.data.engines.missing import Shown, settle
+from foreknow.data.engines.person_rows import PersonRows
 from foreknow.data.engines.persons import People
 from foreknow.data.engines.rows import (
     PeopleRows,

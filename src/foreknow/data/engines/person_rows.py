@@ -1,0 +1,124 @@
+"""Person rows: a table as one row per person, of whom some columns may have several values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from foreknow.data.engines.columns import (
+    codes_of,
+    fetch,
+    to_python,
+)
+from foreknow.data.engines.held_values import PersonValues, read_held
+from foreknow.data.engines.persons import People
+from foreknow.data.engines.table import Table
+from foreknow.errors import SchemaError
+
+
+def held_beside(
+    table: Table,
+    columns: Sequence[str],
+    sensitive: str,
+    person: str | None,
+    several: Mapping[str, str],
+) -> tuple[PersonValues, NDArray[Any], pa.Array]:
+    """Read who has what of one of the columns of which a person may have `several` values.
+
+    Also the code of each occurrence, and what codes stand for. Rows then repeat values, so that of
+    sets each value counts once, and of bags nobody can tell.
+    """
+    person_values = read_held(table, columns, sensitive, person, several[sensitive])
+    rows = person_values.people.of_row
+    if len(several) > 1 and len(person_values.people) < len(rows):
+        if "multiset" in several.values():
+            raise SchemaError(
+                f"{table.name}: where rows repeat people, it cannot be told whether a value of "
+                f"{' or '.join(several)} stands in several rows since a person has it several "
+                'times; give lists, one row per person, or semantics "set" for each of them'
+            )
+        codes, _ = codes_of(person_values.values)
+        once = np.sort(np.unique(person_values.keys(codes), return_index=True)[1])
+        values = person_values.values.take(pa.array(once))
+        person_values = replace(
+            person_values,
+            values=values,
+            holders=person_values.holders[once],
+            sources=person_values.sources[once],
+        )
+    codes, distinct = codes_of(person_values.values)
+    if several[sensitive] == "set":
+        person_values.refuse_twice(sensitive, codes, to_python(sensitive, distinct).__getitem__)
+    return person_values, codes, distinct
+
+
+class PersonRows(Table):
+    """A table as one row per person: the values of one column as lists, of others as one text.
+
+    Columns of which people may have several values are named with their semantics. What somebody
+    has in such a column makes one text, so that people who differ in it can be told apart.
+    """
+
+    def __init__(
+        self, table: Table, person: str | None, several: Mapping[str, str], lists: str
+    ) -> None:
+        self.name, self.columns, self.untyped = table.name, table.columns, table.untyped
+        self._table, self._person, self._several, self._lists = table, person, several, lists
+
+    @classmethod
+    def of_texts(cls, table: Table, person: str | None, name: str, semantics: str) -> PersonRows:
+        """A table in which all that a person has is one text; of one such column where not said."""
+        if isinstance(table, PersonRows):
+            return cls(table._table, table._person, table._several, "")
+        return cls(table, person, {name: semantics}, "")
+
+    @property
+    def two_empties(self) -> Any:
+        """Columns of a file with empty fields of which some are in quotes."""
+        return getattr(self._table, "two_empties", ())
+
+    def arrow(self, columns: Sequence[str]) -> pa.Table:
+        """Fetch some columns, people in the order of their first rows."""
+        single_columns = [name for name in columns if name not in self._several]
+        person = [] if self._person is None else [self._person]
+        rows = fetch(self._table, list(dict.fromkeys([*single_columns, *person])))
+        people = People.of_rows(self.name, len(rows))
+        for name in person:
+            people = People.named(self.name, name, rows.column(name))
+        arrays: dict[str, Any] = {}
+        for name in single_columns:
+            codes, distinct = codes_of(rows.column(name))
+            people.agreed(name, codes, to_python(name, distinct).__getitem__, _advice(name))
+            arrays[name] = rows.column(name).take(pa.array(people.first))
+        arrays |= {name: self._bags(name) for name in columns if name in self._several}
+        return pa.table({name: arrays[name] for name in columns})
+
+    def _bags(self, name: str) -> pa.Array:
+        person_values, codes, values = held_beside(
+            self._table, [], name, self._person, self._several
+        )
+        order = np.lexsort((codes, person_values.holders))
+        counts = np.bincount(person_values.holders, minlength=len(person_values.people))
+        ends = np.concatenate(([0], np.cumsum(counts)))
+        if name == self._lists:
+            return pa.ListArray.from_arrays(
+                pa.array(ends, pa.int32()), values.take(pa.array(codes[order].astype(np.int64)))
+            )
+        texts = [str(label) for label in to_python(name, values)]
+        ordered_texts = [texts[code] for code in codes[order].tolist()]
+        bags = (sorted(ordered_texts[a:b]) for a, b in pairwise(ends.tolist()))
+        return pa.array([json.dumps(bag, ensure_ascii=False) for bag in bags], pa.string())
+
+
+def _advice(name: str) -> str:
+    return (
+        f'if a person may have several, say semantics = {{ {name} = "set" }}; else make them '
+        f"agree, or leave {name} out of what is known (knowing = [...])"
+    )
