@@ -646,8 +646,11 @@ def test_nothing_read_is_written_over(ready, name, option):
             said = ready.refused(name, *LEAST[name], *given, option, "./own.csv")
             assert "'own.csv' is an input" in said, each.name
     source = LEAST[name][0]
-    target = source if Path(source).suffix else f"{source}/release.csv"
-    assert f"'{target}' is an input" in ready.refused(name, *LEAST[name], option, target)
+    targets = [source]
+    if not Path(source).suffix:  # a folder, beside the owner's one
+        targets = [f"{source}/release.csv", f"{source}.owner/members.parquet"]
+    for target in targets:
+        assert f"'{target}' is an input" in ready.refused(name, *LEAST[name], option, target)
 
 
 @pytest.mark.parametrize("name", having("json", "html"))

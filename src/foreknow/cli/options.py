@@ -486,15 +486,18 @@ class Output:
 
     def refuse(self, *inputs: Path) -> None:
         """No output may replace what is read, nor another output, nor lie in what is published."""
-        from foreknow_judge.file_names import CERTIFICATE, owners_folder
+        from foreknow_judge.file_names import CERTIFICATE, NEWCOMERS, owners_folder
+        from foreknow_judge.folder import FOR_THE_OWNER
 
         files = (self.html, None if self.json == _STDOUT else self.json, self.exposed)
         targets = [path for path in files if path is not None]
+        owned = {*FOR_THE_OWNER, *NEWCOMERS}
         for target in targets:
             place = target.resolve()
             for source in (named_part(path)[0].resolve() for path in inputs):
                 inside = source.is_dir() and source in place.parents and place.exists()
-                if place == source or inside:
+                of_owner = place.parent == owners_folder(source) and place.name in owned
+                if place == source or inside or of_owner:
                     raise OutputError(f"{str(target)!r} is an input; name another file to write to")
             if (place.parent / CERTIFICATE).is_file():
                 raise OutputError(
