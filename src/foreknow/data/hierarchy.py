@@ -101,10 +101,11 @@ class _Kind:
                 f"column {column!r}: the value {shown(value)}{row} is outside its hierarchy: {why}"
             )
 
-        order, inner = self._lay([domain[i] for i in present], refuse)
+        # The order of the known values, and for each level their nodes, in that order.
+        order, inner_levels = self._lay([domain[i] for i in present], refuse)
         leaves = np.array([*nulls, *(present[i] for i in np.asarray(order).tolist())], np.int64)
         ancestors, labels = [], []
-        for level, (keys, name) in enumerate(inner, 1):
+        for level, (keys, name) in enumerate(inner_levels, 1):
             first = np.ones(len(keys), dtype=bool)
             first[1:] = keys[1:] != keys[:-1]
             nodes = np.cumsum(first, dtype=np.int64) - 1

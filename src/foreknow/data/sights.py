@@ -471,10 +471,8 @@ def _with_able(
     """Counts with those who can have each value, by the class of some people of each group."""
     cells, labels_beside = joint
     values_of_rules = about_of(schema.impossible, {column: counts.values, **labels_beside})
-    values_of_rules |= {
-        ruled_column: np.pad(values_of_rules[ruled_column], ((0, 0), (0, 1)))
-        for ruled_column in labels_beside
-    }
+    for ruled_column in labels_beside:  # the last value is a missing one, which anybody may have
+        values_of_rules[ruled_column] = np.pad(values_of_rules[ruled_column], ((0, 0), (0, 1)))
     classes = Classes(rules_fired.codes, rules_fired.perhaps, rules_fired.surely, values_of_rules)
     places = np.arange(len(rules_fired.codes))
     able: PossibleMembers | None = classes.able(

@@ -319,8 +319,12 @@ class Attained:
                 if not h:
                     self._exact.append((Fraction(1), -1))
                     continue
-                groups = np.sort(self._kinds(near, np.zeros_like(near))[0])
-                options = [(exact_atoms(*self._bucket(g), h)[0], g) for g in near[groups].tolist()]
+                # Groups of one kind have the same chance: one of each is enough.
+                first_of_kind = np.sort(self._kinds(near, np.zeros_like(near))[0])
+                options = []
+                for group in near[first_of_kind].tolist():
+                    chance, _ = exact_atoms(*self._bucket(group), h)
+                    options.append((chance, group))
                 self._exact.append(min(options, default=(Fraction(1), -1)))
         return self._exact
 

@@ -286,8 +286,8 @@ class Priors:
     def gain(self, release: HasCounts) -> Gain:
         """How many times the prior a posterior becomes, at worst.
 
-        The relative form of robustness, which the paper names and leaves: at most so many times
-        as likely after the release as before.
+        A limit on it is the relative form of robustness, which the paper names but does not
+        study: no value becomes more than so many times as likely as before.
         """
         return Gain(worst_by_prior(self.gains(release).values()))
 

@@ -67,7 +67,7 @@ class FileTable(Table):
     def arrow_of_values(
         self, columns: Sequence[str], readers: Mapping[str, Callable[[Any], Any]]
     ) -> pa.Table:
-        """The same, with some values read anew: texts beside numbers may be nulls."""
+        """Fetch some columns; `readers` read values of some anew, as texts that may be nulls."""
         arrays = []
         for name, values in zip(columns, self._fetch(columns), strict=True):
             if not isinstance(values, pa.Array):

@@ -169,20 +169,17 @@ def _by_rows(column: Coded, columns: Sequence[Coded]) -> str:
     if not _may_number_people(column):
         return ""
     of_one = [c for c in traits(columns) if _is_called(c, _OF_ONE | _AGE) and c is not column]
-    agreements = [(trait, agreement(column, trait)) for trait in of_one]
-    agreeing = [
-        t
-        for t, agrees in agreements
-        if agrees and not (_is_called(t, _AGE) and _follows(column, t))
-    ]
-    if not agreeing or any(agrees is False for _, agrees in agreements) or not _is_even(column):
+    agreeing = []
+    for trait in of_one:
+        agrees, is_age = agreement(column, trait), _is_called(trait, _AGE)
+        if agrees is False:
+            return ""
+        if not agrees and is_age and _apart(column, trait):
+            return ""  # of one team, say, whose members are all women
+        if agrees and not (is_age and _follows(column, trait)):
+            agreeing.append(trait)
+    if not agreeing or not _is_even(column):
         return ""
-    if any(
-        _apart(column, trait)
-        for trait, agrees in agreements
-        if not agrees and _is_called(trait, _AGE)
-    ):
-        return ""  # of one team, say, whose members are all women
     return f"all rows of a number have one {', '.join(trait.name for trait in agreeing[:3])}"
 
 
