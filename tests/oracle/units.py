@@ -21,20 +21,6 @@ def worlds(bag):
 # Households that share a value, shown once: every way to give a group's values to those shown.
 
 
-def worlds_of_household(shown):
-    """Every way to give each group's values to the households that are shown there.
-
-    `shown` are of (household, group, value), one for each household.
-    """
-    groups = sorted({group for _, group, _ in shown})
-    each = []
-    for group in groups:
-        homes = [home for home, own, _ in shown if own == group]
-        bag = [value for _, own, value in shown if own == group]
-        each.append([tuple(zip(homes, way, strict=True)) for way in sorted(set(permutations(bag)))])
-    return [dict(pair for way in chosen for pair in way) for chosen in product(*each)]
-
-
 def surest(found, values, ruled, known):
     """How sure somebody becomes at most of a household's value, who has facts about households."""
     best, homes = Fraction(0), sorted(found[0])
@@ -52,34 +38,6 @@ def surest(found, values, ruled, known):
                     for own in told.values():
                         best = max(best, Fraction(sum(own), len(own)))
     return best
-
-
-def surest_of_all_rows(rows, shown, values):
-    """The same of somebody who does not know in which row of a household its value is shown.
-
-    `rows` are of (household, group). Every choice of rows that shows as many values in each group
-    is as likely as another, and so is every way to give these values to the households.
-    """
-    homes = sorted({home for home, _ in rows})
-    bags = {}
-    for _, group, value in shown:
-        bags.setdefault(group, []).append(value)
-    members = {home: [group for own, group in rows if own == home] for home in homes}
-    total, having = 0, {}
-    for chosen in product(*(members[home] for home in homes)):
-        if all(chosen.count(group) == len(bags.get(group, ())) for group in {g for _, g in rows}):
-            placed = [(h, g, None) for h, g in zip(homes, chosen, strict=True)]
-            filled = []
-            for group in sorted(bags):
-                filled += [
-                    (h, g, bags[g][i])
-                    for i, (h, g, _) in enumerate([own for own in placed if own[1] == group])
-                ]
-            for world in worlds_of_household(filled):
-                total += 1
-                for home, value in world.items():
-                    having[home, value] = having.get((home, value), 0) + 1
-    return max((Fraction(n, total) for n in having.values()), default=Fraction(0))
 
 
 # ---- several worlds ------------------------------------------------------------------------------

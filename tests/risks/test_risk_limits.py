@@ -20,7 +20,6 @@ from foreknow.risks.individual import expected_chances
 from foreknow_judge.errors import DataError, UnsupportedError
 
 TIMES = 20_000 if NIGHTLY else 200
-PUBLISHED = 600 if NIGHTLY else 3
 SCHEMA = fk.Schema(quasi_identifiers=["age", "sex"], sensitive="ill")
 OPTIONS = fk.PublishOptions(labels={"sex": "exact"})
 
@@ -71,54 +70,6 @@ def drawn(draw, ages=24):
 def policy_of(rule, **options):
     options = {"labels": {"sex": "exact"}, **options}
     return fk.Policy([fk.Requirement(rule)], SCHEMA, fk.PublishOptions(**options))
-
-
-METHODS = [
-    (fk.Mondrian(), "generalized"),
-    (fk.Mondrian(suppression=0.2), "generalized"),
-    (fk.FullDomain(), "generalized"),
-    (fk.FullDomain(suppression=0.2), "generalized"),
-    (fk.Mondrian(), "bucketized"),
-]
-
-
-@pytest.mark.parametrize(("method", "form"), METHODS, ids=str)
-def test_published_rows_keep_limits(method, form, tmp_path):
-    draw, made = random.Random(repr(method) + form), 0
-    labels = {"sex": "exact"} if form == "generalized" else {}
-    for place in range(PUBLISHED * (6 if form == "bucketized" else 2)):
-        table = drawn(draw, 2 if form == "bucketized" else 24)
-        few = {
-            "prosecutor": Fraction(1, draw.randint(2, 6)),
-            "average": Fraction(1, draw.randint(2, 6)),
-            "uniqueness": Fraction(draw.randint(0, 2), 10),
-        }
-        asked = {name: few[name] for name in draw.sample(sorted(few), draw.randint(1, 3))}
-        asked = {name: asked[name] for name in few if name in asked}
-        strict = draw.random() < 0.3 and asked.get("uniqueness") != 0
-        policy = policy_of(fk.Risk(**asked, strict=strict), form=form, labels=labels)
-        plain = [{k: str(v) for k, v in row.items()} for row in table.to_pylist()]
-        whole = figures([{"all": 1}] * len(plain), ["all"])
-        try:
-            release = fk.publish(table, policy, method=method)
-        except fk.NoSafeRelease:
-            own = figures(plain, ["age", "sex"]) if form == "bucketized" else whole
-            assert not first_of(own, asked, strict)[1], (asked, strict)
-            continue
-        made += 1
-        release.write(tmp_path / str(place))
-        written = release.to_arrow("people" if form == "bucketized" else None).to_pylist()
-        found = figures([{k: str(v) for k, v in row.items()} for row in written], ["age", "sex"])
-        amount, holds = first_of(found, asked, strict)
-        assert holds
-        assert release.audit.criteria[0].reached == amount
-        (verdict,) = fk.verify(tmp_path / str(place)).findings
-        assert verdict.safe
-        risk = fk.risk_report(tmp_path / str(place))
-        assert (risk.prosecutor.highest, risk.prosecutor.average, risk.unique_share) == (
-            *(found["prosecutor"], found["average"], found["uniqueness"]),
-        )
-    assert made > PUBLISHED // 5
 
 
 # ---- against a population -----------------------------------------------------------------------
