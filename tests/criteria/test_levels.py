@@ -193,9 +193,6 @@ def test_labels_hold_their_people():
             assert row["zip"] in codes_of(own["zip"], ZIPS)
 
 
-DAYS = [date(2024, 1, 1 + n // 3) for n in range(48)]
-
-
 # ---- certificates --------------------------------------------------------------------------------
 
 
@@ -369,7 +366,7 @@ def test_levels_refused(make, said):
 # ---- top and bottom: the highest and the lowest numbers or days are one value in every label -----
 
 
-TIME_ENDS, PUBLISHED = (20_000, 200) if NIGHTLY else (400, 5)
+TIME_ENDS = 20_000 if NIGHTLY else 400
 
 
 def number_label_of_ends(draw):

@@ -814,7 +814,7 @@ TABLE = pa.table({
     "sex": [*"mmff"], "value": ["Flu", "HIV"] * 2, "probability": [0.1, 0.9, 0.003, 0.25],
 })  # fmt: skip
 ROWS = {("m",): (Fraction(1, 10), Fraction(9, 10)), ("f",): (Fraction(3, 1000), Fraction(1, 4))}
-HALF, ONE = Fraction(1, 2), Fraction(1)
+ONE = Fraction(1)
 
 
 def of_one(chance):

@@ -4,20 +4,23 @@ import contextlib
 import csv
 import datetime
 import io
-import json
 import os
 import random
-import select
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
+import traceback
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
+from tests.fuzz.worker import command, read
 
 import foreknow as fk
 
@@ -67,77 +70,48 @@ class Worker:
     """The process in which commands run; a new one after a crash."""
 
     def __init__(self):
-        self._process = None
-        self._folder = Path(tempfile.mkdtemp(prefix="foreknow-worker-"))
-        self._said = self._folder / "out", self._folder / "err"
+        self._pool = None
 
     def run(self, folder, *argv):
         """Run a command, and refuse what no command may do."""
         argv = tuple(map(str, argv))
         called = shlex.join(["foreknow", *argv])
-        answer = self._ask(called, {"folder": str(folder), "argv": argv})
-        out, err = (path.read_bytes() for path in self._said)
-        if "raised" in answer:
-            raise Fault(f"{called}\n{answer['raised']}")
-        said = Said(argv, answer["code"], out, err, answer["seconds"])
+        said = Said(argv, *self._answer(called, command, str(folder), argv))
         check(said)
         return said
 
     def read(self, folder, reading, **given):
         """Ask a reading; a dict with ``read`` or ``refused``."""
         called = f"{reading}({given})"
-        answer = self._ask(called, {"folder": str(folder), "reading": reading, "given": given})
-        if "raised" in answer:
-            raise Fault(f"{called}\n{answer['raised']}")
-        if answer["seconds"] > PROCESSOR_SECONDS:
-            raise Fault(f"{called}\ntook {answer['seconds']:.0f} s")
+        answer, seconds = self._answer(called, read, str(folder), reading, given)
+        if seconds > PROCESSOR_SECONDS:
+            raise Fault(f"{called}\ntook {seconds:.0f} s")
         return answer
 
     def close(self):
         """End the process, if there is one."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.communicate()
-        self._process = None
-        shutil.rmtree(self._folder, ignore_errors=True)
+        if self._pool is not None:
+            for process in [*self._pool._processes.values()]:
+                process.kill()
+            self._pool.shutdown()
+        self._pool = None
 
-    def _ask(self, called, request):
-        process = self._process = self._process or self._start()
+    def _answer(self, called, work, *given):
+        with patch.dict(os.environ, {"PYTHONUTF8": "1", "COLUMNS": "100"}):
+            for name in ("FOREKNOW_DEBUG", "FORCE_COLOR", "PYTHONDEVMODE"):
+                os.environ.pop(name, None)
+            self._pool = self._pool or ProcessPoolExecutor(1, get_context("spawn"))
+            answer = self._pool.submit(work, *given)
         try:
-            process.stdin.write(json.dumps(request) + "\n")
-            process.stdin.flush()
-            ready, _, _ = select.select([process.stdout], [], [], CLOCK_SECONDS)
-            line = process.stdout.readline() if ready else None
-        except BrokenPipeError:
-            line = ""
-        if line:
-            return json.loads(line)
-        process.kill()
-        code = process.wait()
-        self._process = None
-        if line is None:
-            raise Fault(f"{called}\nhangs: no answer after {CLOCK_SECONDS} s")
-        how = signal.Signals(-code).name if code < 0 else f"exit {code}"
-        last = self._said[1].read_bytes()[-2000:].decode("utf-8", "replace")
-        raise Fault(f"{called}\nended the process: {how}\n{last}")
-
-    def _start(self):
-        self._folder.mkdir(exist_ok=True)
-        environment = {
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(SOURCE), str(ROOT)]),
-            "PYTHONUTF8": "1",
-            "COLUMNS": "100",
-        }
-        for name in ("FOREKNOW_DEBUG", "FORCE_COLOR", "PYTHONDEVMODE"):
-            environment.pop(name, None)
-        return subprocess.Popen(
-            [sys.executable, str(HERE.with_name("worker.py")), *map(str, self._said)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=environment,
-            text=True,
-        )
+            return answer.result(CLOCK_SECONDS)
+        except TimeoutError:
+            self.close()
+            raise Fault(f"{called}\nhangs: no answer after {CLOCK_SECONDS} s") from None
+        except BrokenProcessPool:
+            self.close()
+            raise Fault(f"{called}\nended the process") from None
+        except Exception as error:
+            raise Fault(f"{called}\n{''.join(traceback.format_exception(error))}") from None
 
 
 def check(said):

@@ -1,21 +1,16 @@
-"""A process in which the command line, and a few readings, are called again and again.
-
-A line of JSON on standard input is a request: a folder to work in, and ``argv`` of the command
-line, or the name of a reading and what it is given. A line on what standard output was at first is
-the answer. What a command prints goes to two files, byte by byte as a terminal would get it.
-"""
+"""What is called in a process of its own: commands, as a terminal has them, and a few readings."""
 
 import json
 import os
 import sys
+import tempfile
 import time
-import traceback
-import warnings
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 import foreknow as fk
+from foreknow.errors import InternalError
 
 # ---- what Foreknow reads in a file, as plain JSON, through the public names --------------------
 
@@ -43,13 +38,6 @@ def as_texts(bags):
 
 def text(label):
     return None if label is None else str(label)
-
-
-def posterior(rows, statement, person, value):
-    """What a statement about a table of name, group and disease gives, as a text."""
-    table = pa.Table.from_pylist(rows)
-    release = fk.Release.from_groups(table, group="group", sensitive="disease", person="name")
-    return str(fk.Statements(statement).posterior(release, person, value).exact)
 
 
 def policy(path):
@@ -126,10 +114,9 @@ def cells(column):
     return [None if cell is None or cell != cell else cell for cell in column.to_pylist()]
 
 
-# ---- requests and answers ----------------------------------------------------------------------
+# ---- calls -------------------------------------------------------------------------------------
 
-READINGS = {each.__name__: each for each in (counts, posterior, policy, hierarchy, priors)}
-READINGS["arrow_counts"] = arrow_counts
+READINGS = {own.__name__: own for own in (counts, policy, hierarchy, priors, arrow_counts)}
 
 
 class Exited(BaseException):
@@ -140,57 +127,43 @@ def end(code):
     raise Exited(code)
 
 
-def command(argv):
-    """Exit code of one call of the command line."""
+def command(folder, argv):
+    """Exit code of one call of the command line, what it printed, byte by byte, and its seconds."""
     from foreknow.cli import main
 
+    os.chdir(folder)
     sys.argv = ["foreknow", *argv]
-    try:
-        main()
-    except SystemExit as ended:
-        return ended.code or 0
-    except Exited as ended:
-        return ended.args[0]
-    return 0
-
-
-def read(name, given):
-    """What a reading says, or how it failed: refused by Foreknow, or raised something else."""
-    try:
-        return {"read": READINGS[name](**given)}
-    except fk.ForeknowError as error:
-        kind = type(error).__name__
-        return {"refused" if kind != "InternalError" else "raised": f"{kind}: {error}"}
-
-
-def serve(requests, answers, out, err):
-    """Answer one request after the other."""
-    for line in requests:
-        request = json.loads(line)
-        os.chdir(request["folder"])
-        for said in (out, err):
-            said.seek(0)
-            said.truncate()
-        before = time.process_time()
-        try:
-            if "argv" in request:
-                answer = {"code": command(request["argv"])}
-            else:
-                answer = read(request["reading"], request["given"])
-        except BaseException:
-            answer = {"raised": traceback.format_exc()}
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
-        answer["seconds"] = time.process_time() - before
-        answers.write(json.dumps(answer) + "\n")
-        answers.flush()
-
-
-if __name__ == "__main__":
-    warnings.simplefilter("ignore", ResourceWarning)
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    with open(sys.argv[1], "w+b") as out, open(sys.argv[2], "w+b") as err:
+    began, leave = time.process_time(), os._exit
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        before = [(place, os.dup(place)) for place in (1, 2)]
         os.dup2(out.fileno(), 1)
         os.dup2(err.fileno(), 2)
-        os._exit = end
-        serve(sys.stdin, answers, out, err)
+        os._exit, code = end, 0
+        try:
+            main()
+        except SystemExit as ended:
+            code = ended.code or 0
+        except Exited as ended:
+            code = ended.args[0]
+        finally:
+            os._exit = leave
+            for stream in (sys.stdout, sys.stderr):
+                stream.flush()
+            for place, old in before:
+                os.dup2(old, place)
+                os.close(old)
+        printed = [file.read() for file in (out, err) if not file.seek(0)]
+    return code, *printed, time.process_time() - began
+
+
+def read(folder, name, given):
+    """What a reading says as plain JSON, or that it is refused; and its seconds."""
+    os.chdir(folder)
+    began = time.process_time()
+    try:
+        found = {"read": json.loads(json.dumps(READINGS[name](**given)))}
+    except InternalError:
+        raise
+    except fk.ForeknowError as error:
+        found = {"refused": f"{type(error).__name__}: {error}"}
+    return found, time.process_time() - began

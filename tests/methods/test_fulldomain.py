@@ -245,7 +245,7 @@ def asking(below, point=(), **about):
 
 EASY = asking("0.9")
 TENS = {"age": fk.Intervals([10, 20])}
-SEVEN, PAIRS = [21, 22, 23, 24, 31, 41, 61], [21, 21, 35, 36, 48, 48]
+SEVEN = [21, 22, 23, 24, 31, 41, 61]
 
 
 def table(ages, diseases, hierarchies=TENS, **columns):
