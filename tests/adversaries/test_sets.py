@@ -80,11 +80,11 @@ def test_sets_under_multiset(groups, united):
 
 def test_names_of_sets_are_secrets():
     counts = fk.GroupCounts.from_bags([["B20"] * 2 + ["Z21"] * 2 + ["C34", "J45", "M10"]])
-    sets = {"HIV": ["B20", "Z21"], "lung": ["C34", "J45"]}
+    sets = {"virus": ["B20", "Z21"], "lung": ["C34", "J45"]}  # the worst is the last by its name
     rules = policy(below="2/3", any_of=sets)
     (verdict,) = fk.audit(counts, rules).verdicts
     every = {d.value: d.exact for d in (verdict.disclosure, *verdict.others)}
-    assert every == {"HIV": Fraction(4, 7), "lung": Fraction(2, 7)}
+    assert every == {"virus": Fraction(4, 7), "lung": Fraction(2, 7)}
     (required,) = rules.requirements
     assert hash(required) == hash(fk.Requirement(fk.Facts(), below="2/3", any_of=sets))
     for own in (rules, policy()):
