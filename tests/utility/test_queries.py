@@ -204,8 +204,8 @@ def test_page_shows_median_errors():
             error = fk.query_error_of_groups(raw, groups, form, predicates=2)
             found.append(f"{error.median:.1%}")
     said = (
-        "about two quasi-identifiers are off by {} generalized and {} bucketized (median, "
-        "Mondrian), by {} and {} (FullDomain)."
+        "the median error by Mondrian is {} generalized and {} bucketized; by FullDomain it is "
+        "{} and {}."
     )
     assert said.format(*found) in (DOCS / "decide" / "method.md").read_text("utf-8")
 
