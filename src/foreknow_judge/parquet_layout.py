@@ -240,11 +240,14 @@ def _runs(numbers: Codes, starts: Places, width: int) -> bytes:
         lengths = np.diff(starts, append=len(numbers)).tolist()
         runs = zip(lengths, numbers[starts].tolist(), strict=True)
         return b"".join(_varint(n << 1) + number.to_bytes(wide, "little") for n, number in runs)
-    padded = np.zeros(groups * 8, "<u2")
+    padded = np.zeros(groups * 8, np.uint64)
     padded[: len(numbers)] = numbers
-    two_bytes = padded.view(np.uint8).reshape(-1, 2)
-    bits = np.unpackbits(two_bytes, axis=1, count=width, bitorder="little")
-    return head + np.packbits(bits, bitorder="little").tobytes()
+    bits = np.uint64(width)
+    twos = padded[0::2] | padded[1::2] << bits
+    fours = twos[0::2] | twos[1::2] << 2 * bits
+    low, high = fours[0::2], fours[1::2]
+    eights = np.stack([low | high << 4 * bits, high >> 64 - 4 * bits], axis=1)
+    return head + eights.view(np.uint8)[:, :width].tobytes()
 
 
 def _plain(values: pa.Array) -> bytes:
