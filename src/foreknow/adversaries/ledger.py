@@ -246,13 +246,9 @@ class MinLedger:
         joined = added
         if first < last:
             joined = self._cells.detail.take(slice(first, last)).join(added)
-        return self.below(joined)
-
-    def below(self, detail: Any) -> bool:
-        """True if some cells of one key, and no others, stay below the limit, by fractions."""
-        content = detail.content()
+        content = joined.content()
         if content not in self._verdicts:
-            self._verdicts[content] = self.measure.exact(detail) < self.threshold
+            self._verdicts[content] = self.measure.exact(joined) < self.threshold
         return self._verdicts[content]
 
     def unsafe(self) -> int:
@@ -407,16 +403,11 @@ class MinEvaluation:
         if ledger.falling:
             possible: BoolArray = self._possible & (not ledger.unsafe())
             possible[owner[~safe & ~close]] = False
-            ends, detail = np.append(starts[1:], len(self._cells.key)), self._cells.detail
+            ends = np.append(starts[1:], len(self._cells.key))
             for pair in np.flatnonzero(close & possible[owner]):
                 if possible[owner[pair]]:
-                    cells = slice(starts[pair], ends[pair])
-                    # The worst by itself is soon found unsafe, and more cells lower no risk.
-                    odds = ledger.measure.odds(self._cells.ratios[:, cells])
-                    worst = detail.take(starts[pair] + np.argmin(odds, keepdims=True))
-                    possible[owner[pair]] = ledger.below(worst) and ledger.settles(
-                        int(key[pair]), detail.take(cells)
-                    )
+                    detail = self._cells.detail.take(slice(starts[pair], ends[pair]))
+                    possible[owner[pair]] = ledger.settles(int(key[pair]), detail)
             return possible
         unsafe = ~ledger.safe(ledger.standing())[0]
         mended = np.bincount(owner[safe], unsafe[key[safe]], minlength=self._n_proposals)
