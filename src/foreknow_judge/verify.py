@@ -135,6 +135,11 @@ class Verification(Plain):
     together: tuple[Verdict, ...] = ()
 
     @property
+    def in_cases(self) -> bool:
+        """True if a row is a case, of which a person may have several."""
+        return self.scope.cases
+
+    @property
     def idle(self) -> bool:
         """True if nothing was judged, since nobody has a value that must stay hidden."""
         return all(finding.idle for finding in (*self.findings, *self.together))
@@ -153,7 +158,7 @@ class Verification(Plain):
         of_inference: tuple[str, ...] = ()
         if self.limits_inference:
             of_inference = (*ASSUMPTIONS, *as_rounded(self.rounded))
-        return of_inference if self.scope.cases else (*of_inference, ONCE_CLAIMED)
+        return of_inference if self.in_cases else (*of_inference, ONCE_CLAIMED)
 
     @property
     def no_limit(self) -> str:

@@ -647,8 +647,8 @@ def test_false_certificates_of_relative_limits(made):
 
     for place, key, told, said in (
         (rule, "at_most_times", "2", "the limit is"),
-        (rule, "at_most_times", "8", "how many times the prior"),
-        (["findings", 0], "at_most_times", None, "how many times the prior"),
+        (rule, "at_most_times", "8", "at_most_times"),
+        (["findings", 0], "at_most_times", None, "at_most_times"),
         ([*rows, "rows", 0, 1], 0, f"1/{10**400}", "large enough"),
         (rows, "rows", larger, "add up to at most 1"),
     ):
