@@ -497,6 +497,7 @@ def large(tmp_path_factory):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.skipif(duckdb.__version__ == "2.0.0", reason="DuckDB 2.0.0 crashes without memory")
 def test_too_little_memory_fails_cleanly(large):
     calls = """audit table.csv -p policy.toml -q
         publish table.csv -p policy.toml -q -o none
