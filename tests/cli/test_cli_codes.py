@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 import duckdb
+import pyarrow as pa
 import pytest
 from tests.cli.desk import POLICY, TABLE, python
 from tests.signals import heeded
@@ -497,7 +498,6 @@ def large(tmp_path_factory):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-@pytest.mark.skipif(duckdb.__version__ == "2.0.0", reason="DuckDB 2.0.0 crashes without memory")
 def test_too_little_memory_fails_cleanly(large):
     calls = """audit table.csv -p policy.toml -q
         publish table.csv -p policy.toml -q -o none
@@ -506,12 +506,16 @@ def test_too_little_memory_fails_cleanly(large):
     done = python("-W", "ignore::DeprecationWarning", "-c", LIMITED, calls, folder=large)
     codes, said = [int(line) for line in done.stdout.split()], done.stderr
     assert codes[0] in (1, 2), said  # what the libraries reserve differs
-    assert codes[1] == 2
+    # Without memory, PyArrow below 24 crashes while it writes Parquet: no output appears then, too,
+    # and what was begun stays under the name that a killed process leaves.
+    crashes = [-signal.SIGSEGV] if int(pa.__version__.partition(".")[0]) < 24 else []
+    assert codes[1] in (2, *crashes)
     assert codes[2] in (0, 2), said
     lines = said.splitlines()
     assert len(lines) == codes.count(2)
     assert all(line.startswith("foreknow: not enough memory for ") for line in lines), said
-    assert listing(large) == LEFT
+    begun = ".foreknow-" if codes[1] in crashes else ".."
+    assert [name for name in listing(large) if not name.startswith(begun)] == LEFT
 
 
 NO_ROOM = """
