@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from csv import DictWriter
 from html import escape
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from foreknow.atomic_files import json_for_owner, write_json_for_owner, write_whole
 from foreknow.hints import Plain
@@ -14,14 +15,10 @@ from foreknow.pages import page_of
 from foreknow_judge._version import __version__
 from foreknow_judge.errors import InputError
 
-if TYPE_CHECKING:
-    pass
-
-
 _WIDTH = 100
 
 
-class Result(Plain):
+class Result(Plain, ABC):
     """The result of an analysis: a frozen dataclass that can be kept and shown.
 
     How it is shown is said by the page of its kind, which `PAGES` names.
@@ -29,6 +26,11 @@ class Result(Plain):
 
     format: ClassVar[str]
     version: ClassVar[int] = 1
+
+    @property
+    @abstractmethod
+    def in_cases(self) -> bool:
+        """True if it counts cases, of which a person may have several; its page then says so."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, with the version of their format."""

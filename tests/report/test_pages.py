@@ -68,6 +68,23 @@ def test_kinds_are_listed_once():
         assert render(result(name)).serves is getattr(fk, name)
 
 
+def test_results_must_name_their_unit():
+    """Without `in_cases` none can be made, so no page calls cases people."""
+    nameless = type("Nameless", (Result,), {"format": "foreknow nameless"})
+    with pytest.raises(TypeError, match="in_cases"):
+        nameless()
+
+
+def test_lattices_and_tables_of_cases():
+    """A column that is called person stays that."""
+    people = raw(names=("age", "person"))
+    cases = fk.Microdata(people.source, replace(people.schema, unit="row"))
+    limit = fk.Policy([fk.Requirement(fk.Facts(1, 1, 0), below="0.9")], cases.schema)
+    shown = words(fk.FullDomain(suppression=0.1).search(cases, limit))
+    assert "and person ranges of 5; 10 cases are suppressed" in shown
+    assert "300 cases" in cases._repr_html_()
+
+
 @every_page
 @both
 def test_pages_are_harmless(kind, hostile):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from itertools import count as counted_up
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import click
 
@@ -33,9 +33,6 @@ from foreknow.cli.options import (
 )
 from foreknow_judge.errors import InputError
 from foreknow_judge.printed import visible
-
-if TYPE_CHECKING:
-    pass
 
 
 @command("foreknow.auditing.audit:audit")

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from foreknow_judge.errors import PolicyError
-
-if TYPE_CHECKING:
-    pass
 
 
 class Level(NamedTuple):

@@ -58,11 +58,6 @@ __all__ = ["Verification", "findings_of", "judge", "judge_after", "load_signed",
 class Verification(judges.Verification, Result):
     """The result of a verification; see `foreknow_judge.verify.Verification`."""
 
-    @property
-    def in_cases(self) -> bool:
-        """True if rows are cases, of which a person may have several; pages look at it."""
-        return self.scope.cases
-
     def __repr__(self) -> str:
         columns = "" if len(self.sensitives) < 2 else f"; {', '.join(self.sensitives)}"
         noun = unit_counted(self.scope.cases).plural

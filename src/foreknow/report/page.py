@@ -82,7 +82,7 @@ class Page(ABC, Generic[R]):
     @property
     def unit(self) -> Unit:
         """The unit that the result counts: people, or cases of people."""
-        return unit_counted(getattr(self.result, "in_cases", False))
+        return unit_counted(self.result.in_cases)  # type: ignore[attr-defined]
 
     def as_they_are(self) -> Iterable[str]:
         """Texts in which people stay people: labels of the table, and what is said of persons."""

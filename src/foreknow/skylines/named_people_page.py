@@ -16,6 +16,7 @@ from foreknow.report.page import Page
 from foreknow.report.terminal import Laid
 from foreknow.report.words import is_certain, listing, named, percent, visible
 from foreknow.skylines.named_people import NamedWitness
+from foreknow.wording import PEOPLE, Unit
 from foreknow_judge.errors import InputError
 
 _WARNING = "This page names people and their values. It is for the owner of the data only."
@@ -26,6 +27,11 @@ class NamedPeoplePage(Page[NamedWitness]):
 
     serves = NamedWitness
     kept = "it names people and their values"
+
+    @property
+    def unit(self) -> Unit:
+        """People: it names them."""
+        return PEOPLE
 
     @property
     def headline(self) -> str:

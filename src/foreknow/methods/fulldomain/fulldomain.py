@@ -277,6 +277,7 @@ class FullDomain(Grouper):
             hidden_people=hidden_people,
             objective=self.objective,
             find=self.find,
+            in_cases=microdata.schema.unit == "row",
             **fields,
             _spread=lambda: microdata.rows_of(rollup.spread(view.levels, number)),
         )

@@ -228,6 +228,8 @@ class LatticeResult(Result):
     limits_inference : bool
         Whether anything that was asked of them limits what is inferred; else a safe node is one
         that holds what was asked.
+    in_cases : bool
+        Whether rows are cases, of which a person may have several.
     """
 
     format = "foreknow lattice"
@@ -251,6 +253,7 @@ class LatticeResult(Result):
     gap: float | None = None
     listed: tuple[Node, ...] | None = None
     limits_inference: bool = True
+    in_cases: bool = False
 
     @cached_property
     def groups(self) -> IntArray:

@@ -14,6 +14,7 @@ from foreknow.report.figures import measures
 from foreknow.report.page import Page, R
 from foreknow.report.pages.audit import policy_rows, schema_rows
 from foreknow.report.words import some
+from foreknow.wording import PEOPLE, Unit, unit_counted
 
 
 class Card(Page[R]):
@@ -25,6 +26,11 @@ class Card(Page[R]):
     def headline(self) -> str:
         """The name of the type."""
         return self.serves.__name__
+
+    @property
+    def unit(self) -> Unit:
+        """People: an input counts nothing, and a card of a table of cases names its unit."""
+        return PEOPLE
 
 
 class PolicyCard(Card[Policy]):
@@ -74,7 +80,8 @@ class MicrodataCard(Card[Microdata]):
     def blocks(self) -> Iterator[Block]:
         """Its size, if it was read, and its columns."""
         table = self.result
-        size = some(len(table), "person", "people") if table.was_read else "not read yet"
+        unit = unit_counted(table.schema.unit == "row")
+        size = some(len(table), unit.singular, unit.plural) if table.was_read else "not read yet"
         yield _pairs(self, [("Table", [size]), *schema_rows(table.schema)])
 
 

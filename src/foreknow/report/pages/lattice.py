@@ -43,6 +43,11 @@ class LatticePage(Page[LatticeResult]):
         """Say how many there were to choose from."""
         return f"{number(self.result.n_nodes)} generalizations, one chosen"
 
+    def as_they_are(self) -> Iterator[str]:
+        """Columns, and the names of their levels."""
+        for column, levels in zip(self.result.attributes, self.result.names, strict=True):
+            yield from map(visible, (column, *levels))
+
     def blocks(self) -> Iterator[Block]:
         """The chosen node, all of them as a figure, and those that are minimal."""
         result, caption = self.result, _caption(self.result)
