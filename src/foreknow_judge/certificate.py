@@ -554,9 +554,10 @@ def _published_otherwise(certificate: Any) -> str | None:
     seen in a release, so it is not compared.
     """
     publish, release = certificate.policy.publish, certificate.release
+    for key in ("labels", "round"):
+        if not isinstance(publish.get(key, {}), dict):
+            return f"policy.publish.{key} is no table"
     labels = publish.get("labels", {})
-    if not isinstance(labels, dict):
-        return "policy.publish.labels is no table"
     escaped = publish.get("escape_formulas", False) is True and release.format == "csv"
     for key, expected, actual in (
         ("form", publish.get("form", release.form), release.form),

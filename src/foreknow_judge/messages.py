@@ -123,7 +123,6 @@ ambiguous-label | Ambiguous label | {value!r} of {column!r} may be one value, or
 not-json | Not JSON | {file} is not JSON: {problem} | {advice}
 not-a-certificate | Not a certificate | {file} is not a foreknow certificate
 other-version | Other version | {file} is of version {given!s:.40}, which this program does not know | use the version that wrote it
-malformed-policy | Malformed policy | the policy or findings of the certificate are malformed
 contradicts-itself | Contradicts itself | {file} contradicts itself: {problem}
 nothing-certified | Nothing certified | the certificate certifies nothing: it has no files or no findings, and was never written
 digest-differs | Digest differs | {file} is not what was certified (digest differs)

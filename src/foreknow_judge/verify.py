@@ -507,8 +507,6 @@ def _judge_files(
         stamp.check()
     except InputError as error:
         return None, [*problems, *Problem.each(error.code, [str(error)])]
-    except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
-        raise CertificateError("malformed-policy") from error
     if requirements.unjudged:
         if not problems:
             raise CertificateError("not-verified", requirements.lacking)

@@ -207,6 +207,7 @@ def publishing(**options):
         (publishing(delimiter=";"), "delimiter is ';' by policy.publish, and ',' by the release"),
         (publishing(labels={"age": "exact"}), "labels of 'age' are exact by policy.publish"),
         (publishing(labels=["age"]), "labels is no table"),
+        (publishing(round=[]), "round is no table"),
     ],
 )
 def test_unknown_settings_are_refused(values, said, published):

@@ -21,7 +21,7 @@ from tests.fuzz.test_certificates import at, places
 
 import foreknow as fk
 from foreknow.publishing import verification
-from foreknow_judge import duckdb_files
+from foreknow_judge import duckdb_files, verify
 from foreknow_judge import folder as release_folder
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import CertificateError, DataError
@@ -349,6 +349,15 @@ def test_limited_memory_has_no_threads(tmp_path, suffix, limited_memory, monkeyp
     }
     fk.publish(table, policy, seed=1).write(tmp_path / "out")
     assert fk.verify(tmp_path / "out").people == 36
+
+
+def test_own_mistakes_blame_no_certificate(monkeypatch):
+    def mistaken(*_):
+        raise KeyError("ours")
+
+    monkeypatch.setattr(verify, "scope_differences", mistaken)
+    with pytest.raises(KeyError, match="ours"):
+        verify.verify(WRITTEN / "facts-generalized-csv")
 
 
 def test_signed_bytes_are_read(folder, tmp_path, monkeypatch):
