@@ -116,8 +116,8 @@ def _words(verification: Any) -> Iterator[str]:
         yield f"Nothing was judged: {size} by {groups}; no requirement is about any value here"
     else:
         far, beyond = how_far(verification)
-        with_free = far + verification.no_limit
-        ends = with_free if verification.limits_inference else unlimited(verification, far)
+        has_limits = verification.limits_inference
+        ends = far + verification.no_limit if has_limits else unlimited(verification, far)
         yield f"Verified: {size} by {groups}; every requirement holds{ends}{beyond}"
     yield from (f"- {_finding(finding)}" for finding in verification.findings)
     for name, people in verification.after:
@@ -182,8 +182,7 @@ def _remarks(verification: Any) -> Iterator[str]:
     if scope.cases:
         yield CASES_OF_FILES if claimed.word else SEVERAL_CASES
     yield "other releases of the same people, and an adversary who knows the method"
-    if scope.beside or scope.unrequired:
-        columns = dict.fromkeys((*scope.beside, *scope.unrequired))
+    if columns := dict.fromkeys((*verification.beside, *scope.unrequired)):
         yield f"columns that no requirement is about: {', '.join(map(visible, columns))}"
     if scope.unprotected:
         yield f"values without a limit: {_listed(scope.unprotected)}"
@@ -201,8 +200,7 @@ def _remarks(verification: Any) -> Iterator[str]:
     for name in verification.unchanged:
         yield f"{visible(name)}: it is the certified file by its digest, and its words are not read"
     for name in verification.not_judged:
-        if name not in verification.unchanged:
-            yield f"{visible(name)}, which lies beside the release"
+        yield f"{visible(name)}, which lies beside the release"
     if verification.to_keep:
         yield f"for the owner only, do not publish: {', '.join(verification.to_keep)}"
     yield from map(noted, rows_left_out(claimed.left_out or 0))

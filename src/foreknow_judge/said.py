@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from foreknow_judge.printed import quoted, visible
@@ -57,8 +58,7 @@ def how_far(verification: Any) -> tuple[str, str]:
     beyond = TOGETHER_OPEN if verification.has_earlier and not verification.after else ""
     if not verification.scope.cases:
         return (AS_FILES_SHOW, OF_OTHERS_CLAIMED + beyond) if owned else ("", beyond)
-    of_people = OF_PEOPLE_CLAIMED if owned else OF_PEOPLE_OPEN if verification.own_policy else ""
-    return OF_EACH_CASE, of_people + beyond
+    return OF_EACH_CASE, (OF_PEOPLE_CLAIMED if owned else OF_PEOPLE_OPEN) + beyond
 
 
 def unlimited(verification: Any, far: str = "") -> str:
@@ -76,19 +76,21 @@ def as_rounded(steps: Mapping[str, Any]) -> Iterator[str]:
 
 
 def without_limit(scope: Scope, has_joint: bool = False) -> str:
-    """The end of a headline if some values, or sensitive columns, have no limit.
+    """The end of a headline: columns that nobody may know, and values and columns without a limit.
 
     `has_joint`: a criterion limits values of a column together, so they lack only their own.
     """
+    secret_columns = dict.fromkeys(map(visible, chain(*scope.assumed.values())))
+    proviso = f", if nobody knows {' or '.join(secret_columns)}" if secret_columns else ""
     unlimited_names = [visible(name) for name in scope.unrequired]
     if n_values := len(scope.unprotected):
         unlimited_names.insert(0, some(n_values, "value", "values"))
     if not unlimited_names:
-        return ""
+        return proviso
     *first, last = unlimited_names
     sentence = f"{', '.join(first)} and {last}" if first else last
     verb = "have" if first or n_values > 1 else "has"
-    return f"; {sentence} {verb} no limit{' of their own' if has_joint else ''}"
+    return f"{proviso}; {sentence} {verb} no limit{' of their own' if has_joint else ''}"
 
 
 def about(kind: Any, look_alikes: str = "groups") -> str:
@@ -127,6 +129,6 @@ def judged_apart(scope: Scope, way: str = "") -> Iterator[str]:
         listed = [quoted(value) for value in scope.apart[: -1 if scope.more_apart else None]]
         ending = f" and {number(scope.more_apart + 1)} more" if scope.more_apart else ""
         yield (
-            "Values are judged one at a time: how likely it is that a person has one or another of "
+            "Values are judged one at a time: how sure anyone can be of one or another of "
             f"{', '.join(listed)}{ending} was not judged{way}."
         )

@@ -371,13 +371,21 @@ def test_cases_without_persons(tmp_path, capsys):
     first = OF_PEOPLE["require"][:1]
     by_case = {"schema": ROLES | {"identifiers": ["who"]}, "require": first}
     fk.publish(visits(), by_case, seed=1).write(tmp_path / "out")
-    page = page_of(fk.verify(tmp_path / "out"))
-    assert page.mood == "safe"
-    assert page.said(page.headline).endswith("every requirement on ill holds of each case")
+    found, audit = fk.verify(tmp_path / "out"), fk.audit(tmp_path / "out", by_case)
+    page, open_of_people = page_of(found), "of each case; of people it was not judged"
+    assert page.mood == page_of(audit).mood == ""
+    assert page.said(page.headline).endswith(f"every requirement on ill holds {open_of_people}")
+    headline = f"Safe: the requirement holds {open_of_people}"
+    assert audit.to_dict()["headline"] == headline
+    assert headline in audit.summary()
+    assert headline in Reader(audit._repr_html_()).text
+    assert repr(audit).endswith("safe of each case, 1 requirement; of people it was not judged)")
+    assert repr(found).endswith(f"what is required holds {open_of_people})")
     mine = fk.Policy.of({**OF_PEOPLE, "require": first})
     with pytest.raises(fk.InputError, match="only the owner of the table can judge people"):
         fk.verify(tmp_path / "out", mine)
     out = said_by_the_judge(tmp_path / "out", capsys)
+    assert out[0].endswith(f"every requirement holds {open_of_people}")
     assert f"- {SEVERAL_CASES}" in out
     assert any("a group's values to its cases that fits" in line for line in out)
 
@@ -506,6 +514,14 @@ def test_judge_alone_of_two_releases(tmp_path, capsys):
     fk.publish(table[:150], policy, seed=1).write(tmp_path / "january")
     made = fk.publish(table, policy, after=tmp_path / "january", seed=1)
     made.write(tmp_path / "march")
+    apart = "; together with the releases published before it was not judged here"
+    for folder, ending in (("march", apart), ("january", "")):
+        audit = fk.audit(tmp_path / folder, policy)
+        assert page_of(audit).headline == f"Safe: the requirement holds{ending}"
+        assert page_of(audit).mood == ("" if ending else "safe")
+        assert repr(audit).endswith(f"safe, 1 requirement{ending})")
+    together = fk.audit([tmp_path / "january", tmp_path / "march"], policy)
+    assert page_of(together).headline == "Safe: the requirement holds"
     lines = said_by_the_judge(tmp_path / "march", capsys, "--after", str(tmp_path / "january"))
     assert "- that nobody is in two of these releases: it is the publisher's word" in lines
     assert "- an adversary who knows when a person came" in lines
@@ -571,6 +587,25 @@ def test_headlines_say_what_is_free(tmp_path, capsys):
     assert "- columns that no requirement is about: ward" in out
     assert "- values without a limit: ill b, ill c" in out
     assert "- that ward is shuffled: it is the publisher's word" in out
+
+
+@pytest.mark.complete
+def test_headlines_say_who_knows_nothing(tmp_path, capsys):
+    rows = {**WARDS, "job": list("uvwxyz"), "town": list("uuuvvv")}
+    schema = {"quasi_identifiers": ["age"], "sensitive": "ill", "other": ["job", "town", "ward"]}
+    limits = {"facts": {}, "below": 0.9, "knowing": ["town"]}
+    made = fk.publish(pa.table(rows), {"schema": schema, "require": [limits]}, learned=False)
+    made.write(tmp_path / "out")
+    found, unknown = fk.verify(tmp_path / "out"), "holds, if nobody knows job or ward"
+    published = Reader((tmp_path / "out" / "report.html").read_text("utf-8")).text
+    evidence = Reader(page_of(fk.evidence_report(tmp_path / "out")).html()).text
+    for text in (page_of(made.audit).headline, made.audit.to_dict()["headline"], published):
+        assert f"Safe: the requirement {unknown}" in text
+    assert page_of(found).headline.endswith(f"every requirement on ill {unknown}")
+    assert f"afresh from the files: every requirement {unknown}." in evidence
+    assert said_by_the_judge(tmp_path / "out", capsys)[0].endswith(f"every requirement {unknown}")
+    assert repr(made.audit).endswith("safe, 1 requirement, if nobody knows job or ward)")
+    assert repr(found).endswith(f"; what is required {unknown})")
 
 
 @pytest.mark.complete

@@ -20,16 +20,20 @@ from foreknow.data.labels import Label
 from foreknow.data.release import Release
 from foreknow.data.utility import Utility, utility_of
 from foreknow.pages import page_of
+from foreknow.plugins import package_of
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.from_call import Arguments, hinted_with_keys, policy_of
 from foreknow.policy.policy import Policy
 from foreknow.result import Result
 from foreknow_judge.errors import InputError, memory_for
+from foreknow_judge.said import OF_EACH_CASE, OF_PEOPLE_OPEN, without_limit
 from foreknow_judge.scope import Scope
 from foreknow_judge.verdict import Verdict, neither
 
 if TYPE_CHECKING:
     from foreknow.methods.fulldomain.lattice import LatticeResult
+
+APART_OPEN = "; together with the releases published before it was not judged here"
 
 
 def _told(verdict: Verdict, requirement_counts: RequirementCounts) -> dict[str, Any]:
@@ -82,6 +86,8 @@ class Audit(Result):
     too_large : tuple of str
         The requirements with groups that are too large for the judge: an upper bound that it did
         not check decides.
+    has_earlier : bool
+        Whether its certificate says that it was published after others, which are not judged here.
     """
 
     format = "foreknow audit"
@@ -97,6 +103,7 @@ class Audit(Result):
     tried_together: bool = False
     counted: tuple[RequirementCounts, ...] = ()
     too_large: tuple[str, ...] = ()
+    has_earlier: bool = False
 
     def __bool__(self) -> bool:
         raise neither("an audit")
@@ -145,6 +152,21 @@ class Audit(Result):
         """True if the requirement of a verdict limits what is inferred of anybody, or any case."""
         asks = verdict.required.limits and not verdict.idle
         return asks and self.counted_of(verdict).limits_inference
+
+    @property
+    def provisos(self) -> tuple[str, str]:
+        """Two ends of a sentence that says safe: that it is so of cases only, and what is open.
+
+        Each is empty where there is nothing to add.
+        """
+        has_joint = any(
+            self.limits_people(verdict) and not package_of(type(verdict.judged))
+            for verdict in self.criteria
+        )
+        beyond = without_limit(self.scope, has_joint) + (APART_OPEN if self.has_earlier else "")
+        if not self.in_cases or self.scope.word:
+            return "", beyond
+        return OF_EACH_CASE, f"{beyond}{OF_PEOPLE_OPEN}"
 
     @property
     def in_cases(self) -> bool:
@@ -205,6 +227,7 @@ class Audit(Result):
         return {
             "release": self.name,
             "safe": self.safe,
+            "headline": page_of(self).said(page_of(self).headline),
             "nothing_judged": self.idle,
             "limits_inference": self.limits_inference,
             "unprotected": [str(value) for value in self.unprotected],
@@ -271,10 +294,11 @@ class Audit(Result):
         if self.idle:
             return f"Audit({self.name}: nothing was judged, {n_requirements} {noun} about nobody)"
         if self.safe:
-            word = "safe" if self.limits_inference else "holds, but nothing limits inference"
+            far, beyond = self.provisos if self.limits_inference else ("", "")
+            word = f"safe{far}" if self.limits_inference else "holds, but nothing limits inference"
             if self.limits_cases:
                 word = "holds of each case, but nothing limits inference of people"
-            return f"Audit({self.name}: {word}, {n_requirements} {noun})"
+            return f"Audit({self.name}: {word}, {n_requirements} {noun}{beyond})"
         failing = len({verdict.place for verdict in self.failures})
         return f"Audit({self.name}: UNSAFE in {failing} of {n_requirements} {noun})"
 
@@ -384,6 +408,7 @@ def _audit(
         trials=trials_beside(counts.sight, counts.policy) if learned else None,
         counted=counts.counted,
         too_large=too_large,
+        has_earlier=getattr(counts.release, "has_earlier", False),
     )
 
 

@@ -407,9 +407,11 @@ def _say_near(nearest: Iterable[tuple[str, str, str, int, int]], reader: Reader)
 
 def _say_assumed(assumed: Mapping[str, Sequence[str]], reader: Reader) -> Iterator[str]:
     for sensitive, columns in assumed.items():
+        counted = not reader.owner or sensitive in reader.scope.if_known
         yield (
             f"A requirement on {visible(sensitive)} assumes that nobody knows the "
-            f"{_listed(columns, 'or')} of anybody."
+            f"{_listed(columns, 'or')} of anybody"
+            f"{'.' if counted else '; how many would be over a limit otherwise was not counted.'}"
         )
 
 

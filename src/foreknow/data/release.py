@@ -94,6 +94,8 @@ class Release(ReleaseTables, Plain):
         Names in two of them that differ by hyphens and other marks alone.
     unsettled : Unsettled or None
         Why they cannot be judged as one; see `foreknow.together`.
+    has_earlier : bool
+        Whether its certificate says that it was published after others of the same people.
     linked : bool
         Whether the table shows which of several values are of one person. It is judged by the
         counts of its groups alone; published as it is, it would tell more.
@@ -115,6 +117,7 @@ class Release(ReleaseTables, Plain):
     written: Mapping[str, str] = MappingProxyType({})
     names_alike: tuple[tuple[str, str], ...] = ()
     unsettled: Any = None
+    has_earlier: bool = False
     owners: tuple[Any, IntArray] | None = None
     raw: Prepared | None = None  # the prepared raw table, where this release is one
 

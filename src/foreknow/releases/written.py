@@ -104,7 +104,7 @@ def open_published(
     )
     columns = certificate.groups, schema, certificate.unlinked, certificate.exact
     release = as_release(tables, certificate.form, *columns)
-    release = release.described(schema=schema_of(certificate))
+    release = release.described(schema=schema_of(certificate), has_earlier=bool(certificate.after))
     return Published(release, certificate, folder, tables)
 
 

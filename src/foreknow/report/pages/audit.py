@@ -102,7 +102,6 @@ from foreknow_judge.said import (
     ONCE_UNSEEN,
     as_rounded,
     unlimited,
-    without_limit,
 )
 from foreknow_judge.scope import Scope
 from foreknow_judge.verdict import Verdict
@@ -136,7 +135,8 @@ class AuditPage(Page[Audit]):
     def mood(self) -> Mood:
         """The mood of the page: whether all requirements hold."""
         audit = self.result
-        limits = audit.limits_inference and not audit.scope.foreign
+        is_open = audit.has_earlier or any(audit.provisos[0])
+        limits = audit.limits_inference and not (audit.scope.foreign or is_open)
         return mood_of(not audit.failures, limits)
 
     @property
@@ -150,8 +150,7 @@ class AuditPage(Page[Audit]):
         for verdicts, is_idle in zip(by_requirement(self.result), idle, strict=True):
             if not is_idle:
                 safe.append(all(verdict.safe for verdict in verdicts))
-        also = ", also against an adversary who knows the method" if self._foreseen else ""
-        also += by_word_of(self.result.scope)
+        also = by_word_of(self.result.scope)
         if self.result.too_large:
             names = listing(map(visible, self.result.too_large))
             also += f"; {names} by a bound that the judge did not check"
@@ -175,8 +174,9 @@ class AuditPage(Page[Audit]):
         if failing:
             return f"Not safe: {outcome}"
         if self.result.limits_inference:
-            has_joint = any(v.of_groups and limits_of(self.result, v) for v in self.result.verdicts)
-            return f"Safe: {outcome}{without_limit(self.result.scope, has_joint)}"
+            far, beyond = self.result.provisos
+            known = ", also against an adversary who knows the method" if self._foreseen else ""
+            return f"Safe: {outcome}{far}{known}{beyond}"
         return f"{outcome.capitalize()}{unlimited(self.result)}"
 
     def as_they_are(self) -> Iterable[str]:
