@@ -18,6 +18,9 @@ from tests.examples import NIGHTLY, examples
 from tests.oracle.sets import windows_of, worst_of_two
 
 import foreknow as fk
+from foreknow_judge.counting import Column, GroupBags
+from foreknow_judge.facts import worst_facts
+from foreknow_judge.windows import worst_near
 
 
 def policy(adversary, below="1/2", within=5000, **more):
@@ -55,6 +58,37 @@ def one_by_one(bags, adversary, every):
         plain = [["it" if x in united else x for x in bag] for bag in bags]
         found.append(adversary.disclosure(fk.GroupCounts.from_bags(plain), "it").exact)
     return max(found)
+
+
+def uneven(seed, many):
+    """Releases of small and large groups, with values that many have, and widths."""
+    r = random.Random(seed)
+    for _ in range(many):
+        often = r.sample(range(-4, 8), 2)
+        sizes = r.choices([1, 2, 3, 5, 20], k=r.randint(1, 6))
+        bags = [[r.choice([*often, r.randrange(-4, 8)]) for _ in range(size)] for size in sizes]
+        yield bags, r.choice([2, 4, 6, "1/2", "20%", "80%", "200%"])
+
+
+def held_of(bags):
+    """The counts of groups as the judge has them."""
+    groups = np.repeat(np.arange(len(bags)), list(map(len, bags)))
+    values = Column.of([str(value) for bag in bags for value in bag], np.arange(len(groups)))
+    labels = Column.of([f"{at:03}" for at in range(len(bags))], np.arange(len(bags)))
+    ones = np.ones(len(groups), np.int64)
+    return GroupBags([labels], values.texts, groups, values.codes, ones)
+
+
+def test_no_worse_window_is_left_out():
+    amounts = [*product(range(3), repeat=3)]
+    for at, (bags, within) in enumerate(uneven(1, 5000 if NIGHTLY else 150)):
+        held, asked = held_of(bags), amounts[at % len(amounts)]
+        merged = (
+            held.merged({str(value): "inside" for value in window})
+            for window in windows_of([value for bag in bags for value in bag], *width_of(within))
+        )
+        truth = max(worst_facts(one, {"inside"}, "single", *asked).chance for one in merged)
+        assert worst_near(held, str(within), *asked)[2] == truth, (bags, within, asked)
 
 
 def ends_of(name):
