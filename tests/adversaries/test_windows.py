@@ -79,7 +79,7 @@ def held_of(bags):
     return GroupBags([labels], values.texts, groups, values.codes, ones)
 
 
-def test_no_worse_window_is_left_out():
+def test_no_worse_window_left_out():
     amounts = [*product(range(3), repeat=3)]
     for at, (bags, within) in enumerate(uneven(1, 5000 if NIGHTLY else 150)):
         held, asked = held_of(bags), amounts[at % len(amounts)]
