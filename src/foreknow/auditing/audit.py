@@ -394,21 +394,21 @@ def _audit(
     people: Any = None,
     learned: bool = True,
 ) -> Audit:
-    """A release is prepared, counted as its policy asks, and judged."""
-    with counted_release(release, policy, group, people) as counts:
-        scope = scope_of(counts.release, counts.shown_policy)
-        verdicts, too_large = counts.verdicts(by_judge=by_judge)
+    """Prepare a release, count it as its policy asks, and let the judge judge it."""
+    with counted_release(release, policy, group, people) as release_counts:
+        scope = scope_of(release_counts.release, release_counts.shown_policy)
+        verdicts, too_large = release_counts.verdicts(by_judge=by_judge)
     return Audit(
-        counts.policy,
-        counts.counts,
+        release_counts.policy,
+        release_counts.counts,
         verdicts,
-        utility or utility_of(counts.counts),
-        name or counts.name,
-        scope=replace(scope, word=counts.word, open=counts.open),
-        trials=trials_beside(counts.sight, counts.policy) if learned else None,
-        counted=counts.counted,
+        utility or utility_of(release_counts.counts),
+        name or release_counts.name,
+        scope=replace(scope, word=release_counts.word, open=release_counts.open),
+        trials=trials_beside(release_counts.sight, release_counts.policy) if learned else None,
+        counted=release_counts.requirement_counts,
         too_large=too_large,
-        has_earlier=getattr(counts.release, "has_earlier", False),
+        has_earlier=getattr(release_counts.release, "has_earlier", False),
     )
 
 

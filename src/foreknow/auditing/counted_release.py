@@ -43,7 +43,7 @@ class CountedRelease:
     release: Release | GroupCounts
     policy: Policy
     counts: GroupCounts
-    counted: tuple[RequirementCounts, ...]
+    requirement_counts: tuple[RequirementCounts, ...]
     tables: Sequence[OwnersTable | None]  # of requirements that only the owner can judge
     shown_policy: Policy  # what the release shows of the policy
     sight: Release | Sight | None = None  # by an adversary who learns from it
@@ -66,17 +66,17 @@ class CountedRelease:
         too_large: list[str] = []
         verdicts: list[Verdict] = []
         by_judge = by_judge or self.policy.owned
-        for place, (requirement_counts, table) in enumerate(
-            zip(self.counted, self.tables, strict=True)
+        for place, (of_requirement, table) in enumerate(
+            zip(self.requirement_counts, self.tables, strict=True)
         ):
-            explanations = requirement_counts.explanations(findings, place)
+            explanations = of_requirement.explanations(findings, place)
             if self.cases:
                 explanations = [*map(_of_cases, explanations)]
             if not by_judge:
                 # which `publish` replaces by verdicts on the files, before anybody sees them
                 verdicts += cast("list[Verdict]", explanations)
                 continue
-            what_is_judged = self.release, self.policy, requirement_counts, explanations
+            what_is_judged = self.release, self.policy, of_requirement, explanations
             verdicts += judged(*what_is_judged, table, memo, too_large)
         return tuple(verdicts), tuple(too_large)
 
@@ -85,14 +85,14 @@ class CountedRelease:
 def counted_release(
     release: Any, policy: Policy, group: str | None = None, people: Any = None
 ) -> Iterator[CountedRelease]:
-    """A release is prepared, and counted as its policy asks; see `audit`."""
+    """Prepare a release, and count it as its policy asks; see `audit`."""
     prepared, policy = prepare(release, policy, group)
     counting: Any = _counting if isinstance(prepared, Release) else _counts_at_hand
-    with counting(prepared, policy, people) as counts:
-        counts_of_columns = counts.release.by_column()  # as judged, and not read once more
+    with counting(prepared, policy, people) as release_counts:
+        counts_of_columns = release_counts.release.by_column()  # as judged, and not read once more
         values = {name: held_by(counts) for name, counts in counts_of_columns.items()}
-        refuse_misspelt(values, counts.shown_policy.requirements)
-        yield counts
+        refuse_misspelt(values, release_counts.shown_policy.requirements)
+        yield release_counts
 
 
 @contextmanager

@@ -31,13 +31,13 @@ def of_counts(counts: GroupCounts, secret: str, *, of_people: bool = False) -> C
         {"people": None, "sensitive": None},
         semantics=counts.semantics,
         parts={secret: "sensitive"},
-        rows=_CountedRows(counts, groups, secret),
+        rows=_CountsReader(counts, groups, secret),
     )
 
 
 @dataclass(frozen=True, eq=False)
-class _CountedRows:
-    """Rows of a table of people and of one of (group, value, count), from counts."""
+class _CountsReader:
+    """Reads counts as a table of people and one of (group, value, count)."""
 
     counts: GroupCounts
     groups: Sequence[str]

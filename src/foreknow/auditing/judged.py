@@ -1,4 +1,4 @@
-"""Judged: what one requirement asks of a release, by the judge, beside its explanation."""
+"""Judged: the judge's verdicts on one requirement, compared with its explanations."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def findings_of(
     owners: OwnersTable | None = None,
     memo: dict[Any, Any] | None = None,
 ) -> list[Verdict]:
-    """The judge's verdicts on one requirement, the position in a policy; nothing explains them."""
+    """The judge's verdicts on the requirement at this place of a policy, without explanations."""
     counted_rows, values, layout = _written(release, policy, requirement, owners)
     columns = counted_rows.exact or counted_rows.groups
     counted_rows = replace(counted_rows, populations=_populations(requirement, columns))

@@ -34,7 +34,7 @@ Rows: TypeAlias = "tuple[list[Column], IntArray]"
 def verdicts_on(
     release: Counted, table: Mapping[str, Any], kinds: Kinds, place: int = 0
 ) -> list[Verdict]:
-    """The judge's verdicts on what one ``[[require]]`` table asks, the position in a policy."""
+    """The judge's verdicts on one ``[[require]]`` table, which has this place in its policy."""
     return verdicts(release, [encodable(table)], kinds.judges, kinds.gauges, place)
 
 
@@ -78,14 +78,14 @@ def of_release(
         anything = free_name(_ANYTHING, {*tables.table.columns})
         secret = anything if of_people and tables.missing != "error" else secret
         parts = dict.fromkeys((*release.sensitives, secret), "release")
-        rows: Any = _TableRows(cast("ValuesRows", sight.tables), anything)
+        rows: Any = _TableReader(cast("ValuesRows", sight.tables), anything)
         names, semantics, beside = ["release"], "single", release.other
     else:
         number: dict[int, str] = {}
         for name in release.sensitives:
             number.setdefault(id(release.table_of(name)), f"sensitive{len(number) + 1}")
         parts = {name: number[id(release.table_of(name))] for name in release.sensitives}
-        rows = _TallyRows(release, {part: name for name, part in parts.items()})
+        rows = _TallyReader(release, {part: name for name, part in parts.items()})
         names, semantics = ["people", *number.values()], release.semantics
         beside = release.people_columns
     return Counted(
@@ -106,7 +106,7 @@ def of_release(
 
 def of_held(sight: ReleaseTables) -> Counted:
     """A table of which people may have several values, for one sight of it."""
-    rows = _HeldRows(cast("HeldRows", sight.tables))
+    rows = _HeldReader(cast("HeldRows", sight.tables))
     return Counted(
         "generalized",
         sight.group_columns,
@@ -120,7 +120,7 @@ def of_held(sight: ReleaseTables) -> Counted:
 
 def share_rows(release: Counted, memo: dict[Any, Any]) -> None:
     """Take what was counted for other requirements of equal rows, and keep what is counted."""
-    if isinstance(rows := release.rows, (_TableRows, _HeldRows)):
+    if isinstance(rows := release.rows, (_TableReader, _HeldReader)):
         # The rows are kept, too, so that no other table gets their id.
         shared, _ = memo.setdefault(rows.key, (release.memory, rows))
         release.memory.counted, release.memory.held = shared.counted, shared.held
@@ -140,8 +140,8 @@ _ANYTHING = "anything"
 
 
 @dataclass(frozen=True, eq=False)
-class _TableRows:
-    """Rows of a table with one row for each person; people without a value are left out."""
+class _TableReader:
+    """Reads a table with one row for each person; people without a value are left out."""
 
     sight: ValuesRows
     anything: str
@@ -171,8 +171,8 @@ class _TableRows:
 
 
 @dataclass(frozen=True, eq=False)
-class _HeldRows:
-    """Rows of the people of a table, and of how often each value occurs in each group."""
+class _HeldReader:
+    """Reads the people of a table, and how often each value occurs in each group."""
 
     sight: HeldRows
 
@@ -205,8 +205,8 @@ class _HeldRows:
 
 
 @dataclass(frozen=True, eq=False)
-class _TallyRows:
-    """Rows of a table of people, and of those of (group, value, count)."""
+class _TallyReader:
+    """Reads a table of people, and those of (group, value, count)."""
 
     release: ReleaseTables
     column_of: Mapping[str, str]
@@ -312,7 +312,7 @@ def of_owner(
         beside=other_columns,
         rules=rules if by is None else Rules(),
         shuffled={*schema.sensitives} - {*linked},
-        rows=_OwnersRows(people, groups, group, unit, by, len(schema.impossible)),
+        rows=_OwnersReader(people, groups, group, unit, by, len(schema.impossible)),
         person=person,
     )
 
@@ -334,8 +334,8 @@ def _by_class(schema: Schema) -> list[dict[str, Any]]:
 
 
 @dataclass(frozen=True, eq=False)
-class _OwnersRows:
-    """Rows of the owner's table, with the group of each; of a unit, such as a household, one."""
+class _OwnersReader:
+    """Reads the owner's table, with the group of each row; of a unit, such as a household, once."""
 
     people: OwnersColumns
     groups: IntArray

@@ -40,7 +40,7 @@ from foreknow.data.engines.spelled import is_untyped
 from foreknow.data.engines.table import Snapshot, Table, require
 from foreknow.data.engines.typed import read_as
 from foreknow.data.engines.units import look_beside, shared
-from foreknow.data.fired_rules import Fired, about_of, fired, refuse_unfit
+from foreknow.data.fired_rules import OTHER, Fired, about_of, fired, refuse_unfit
 from foreknow.data.grids import Grid, ends_of, grid_of, words_of
 from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals, Ordered, Tree
 from foreknow.data.joint_labels import Bags, JointLabels
@@ -60,9 +60,6 @@ from foreknow.pages import page_of
 from foreknow_judge.errors import DataError, UnsupportedError
 
 Order: TypeAlias = Literal["ordered", "nominal"]
-
-# What stands for values that few people have, in labels that list values.
-OTHER = "other"
 
 
 @dataclass(frozen=True, eq=False)

@@ -64,11 +64,11 @@ class ReleaseTables:
         return release
 
     def table_of(self, sensitive: str) -> Any:
-        """The same for the table of one sensitive column."""
+        """The table of one sensitive column."""
         return self._apart.get(sensitive, self.tables)
 
     def recognizing(self, columns: Sequence[str]) -> Self:
-        """The same where people are recognized by those of some columns that it publishes of them.
+        """The release with people recognized by those of some columns that it publishes of them.
 
         Only where groups have ids: else everybody is recognized by what makes the groups.
         """
@@ -127,7 +127,7 @@ class ReleaseTables:
     def people_seen(
         self, sensitive: str | None = None, knowing: Sequence[str] | None = None
     ) -> Self:
-        """The same where it is asked how many people groups have, whatever their values.
+        """The release for counting the people of groups, whatever their values.
 
         In one table, known columns then divide groups also where the sensitive one is shuffled.
         """
@@ -182,8 +182,8 @@ class ReleaseTables:
     def seen_by(self, columns: Iterable[str], sensitive: str | None = None) -> Self:
         """The release as somebody sees it who knows some columns, of which some may be unpublished.
 
-        Those that stand in one row with the sensitive one divide its groups, whether or not they
-        were said to.
+        Those that stand in one row with the sensitive one divide its groups, even if they have no
+        role.
         """
         main = sensitive or self.sensitive
         in_rows = {*self.layout.linked} if main in self.layout.linked else set()

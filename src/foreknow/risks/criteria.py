@@ -32,11 +32,12 @@ from foreknow.criteria.risk import Figure, Limits
 from foreknow.criteria.size import Anybody
 from foreknow.data.arrays import BoolArray, IntArray, combine
 from foreknow.data.counts import GroupCounts
+from foreknow.data.fired_rules import OTHER
 from foreknow.data.generalization import exact_labels
 from foreknow.data.hierarchy import Mask, Ordered, Tree
 from foreknow.data.labels import GroupLabels
 from foreknow.data.meaning import Values
-from foreknow.data.microdata import OTHER, Microdata
+from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
 from foreknow.needs import Need, Needs
 from foreknow.numbers import whole_number

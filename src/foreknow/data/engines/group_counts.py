@@ -235,7 +235,9 @@ class HeldTable(ValuesTable, HeldRows):
 
     def _count_held(self) -> GroupCounts:
         values = self.values_of_people()
-        of_person, labels = joined(self.groups, values.groups, as_tuples=self.null_groups)
+        of_person, labels = groups_from_columns(
+            self.groups, values.groups, as_tuples=self.null_groups
+        )
         codes, distinct = ranked(values.codes, values.distinct)
         return GroupCounts.from_pairs(
             of_person[values.holders],
@@ -397,10 +399,10 @@ def group_codes(
 ) -> tuple[NDArray[Any], Sequence[Label]]:
     """Code and label of each row's group."""
     encoded = [codes_of(rows.column(column)) for column in groups]
-    return joined(groups, encoded, as_tuples=as_tuples)
+    return groups_from_columns(groups, encoded, as_tuples=as_tuples)
 
 
-def joined(
+def groups_from_columns(
     groups: Sequence[str],
     encoded: Sequence[tuple[NDArray[Any], pa.Array]],
     *,

@@ -1,4 +1,4 @@
-"""Person rows: a table as one row per person, of whom some columns may have several values."""
+"""Person rows: a table as one row per person, who may have several values of a column."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class PersonRows(Table):
 
     @classmethod
     def of_texts(cls, table: Table, person: str | None, name: str, semantics: str) -> PersonRows:
-        """A table in which all that a person has is one text; of one such column where not said."""
+        """A table in which all values that a person has of a column are one text."""
         if isinstance(table, PersonRows):
             return cls(table._table, table._person, table._several, "")
         return cls(table, person, {name: semantics}, "")

@@ -1,4 +1,4 @@
-"""Repeated: who stands in two rows of a table whose rows are to be people."""
+"""Repeated: people who stand in two rows of a table whose rows are to be people."""
 
 from __future__ import annotations
 

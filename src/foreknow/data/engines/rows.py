@@ -58,7 +58,7 @@ class PeopleRows:
 
     @property
     def needed(self) -> Sequence[str]:
-        """Columns: without a value of any, people are left out; nobody is, where there are none."""
+        """The columns: who has no value of any is left out; empty where all people count."""
         return ()
 
     @property
@@ -123,7 +123,7 @@ class ValuesRows(PeopleRows):
         return [*self.groups, self.sensitive, *self.or_else]
 
     def of_texts(self) -> ValuesRows:
-        """The same with all that a person has as one value."""
+        """The same table: a person has one value."""
         return self
 
     def read_at_once(self, columns: Iterable[str]) -> bool:
@@ -144,7 +144,7 @@ class ValuesRows(PeopleRows):
         return read or tallied(self.table, columns, self.groups)
 
     def prepared(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray | None]:
-        """The same without people who are left out, and with a label for what is missing."""
+        """Equal rows without people who are left out, and with a label for what is missing."""
         rows, weights = self.rows_of(list(dict.fromkeys([*columns, *self.needed])))
         if not self.or_else and self.sensitive not in rows.column_names:
             return rows, weights
@@ -152,11 +152,11 @@ class ValuesRows(PeopleRows):
         return rows, weights if kept_rows is None or weights is None else weights[kept_rows]
 
     def of_anybody(self, sensitives: Sequence[str]) -> Self:
-        """The same, counting people with a value in any of these columns."""
+        """The table with people counted who have a value in any of these columns."""
         return replace(self, or_else=[name for name in sensitives if name != self.sensitive])
 
     def seen_as(self, sensitive: str, known_columns: Sequence[str]) -> Self:
-        """The same for one sensitive column, in groups that known columns divide."""
+        """The table for one sensitive column, in groups that known columns divide."""
         groups, nulls = [*self.groups, *known_columns], self.null_groups or bool(known_columns)
         return replace(self, groups=groups, null_groups=nulls, sensitive=sensitive)
 
@@ -190,7 +190,7 @@ class TallyRows:
         return self.people
 
     def of_texts(self) -> TallyRows:
-        """The same: nobody knows who has what."""
+        """The same table: nobody knows who has what."""
         return self
 
     @property
@@ -199,7 +199,7 @@ class TallyRows:
         return list(dict.fromkeys([*self.groups, self.sensitive, self.amount]))
 
     def seen_as(self, sensitive: str, known_columns: Sequence[str]) -> Self:
-        """The same for one sensitive column, in groups that known columns divide."""
+        """The table for one sensitive column, in groups that known columns divide."""
         if not known_columns:
             return replace(self, sensitive=sensitive)
         groups = [*self.groups, *known_columns]
