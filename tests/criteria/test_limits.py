@@ -206,7 +206,8 @@ def test_every_command_says_it(tmp_path):
             assert "safe" not in f"{found.summary()} {found!r}".lower()
     said = (
         "Safe: every requirement holds at that limit. Values and columns without a requirement, "
-        "and other releases, are not covered: see the audit of the release that you make."
+        "columns that the policy takes nobody to know, and other releases, are not covered: see "
+        "the audit of the release that you make."
     )
     assert said in " ".join(found.summary().split())
     page = found.to_html()
@@ -527,6 +528,23 @@ def test_judge_alone_of_two_releases(tmp_path, capsys):
     assert "- an adversary who knows when a person came" in lines
 
 
+@pytest.mark.complete
+def test_rounding_is_assumed_unknown(tmp_path, capsys):
+    rows = {"age": [20 + i % 40 for i in range(200)], "pay": [1000 + 37 * i for i in range(200)]}
+    near = {"within": "10%", "facts": {}, "below": 0.9}
+    options = {"schema": {**SCHEMA, "sensitive": "pay"}, "publish": {"round": {"pay": 100}}}
+    made = fk.publish(pa.table(rows), {**options, "require": [near]}, learned=False)
+    made.write(tmp_path / "out")
+    said = "Nobody knows the pay of anybody more exactly than it is published, in multiples of 100."
+    found = fk.verify(tmp_path / "out")
+    for result in (made.audit, found):
+        assert said in result.to_dict()["assumed"]
+        assert said in Reader(result._repr_html_()).text
+    assert said in Reader((tmp_path / "out" / "report.html").read_text("utf-8")).text
+    assert said in Reader(page_of(fk.evidence_report(tmp_path / "out")).html()).text
+    assert f"- {said}" in said_by_the_judge(tmp_path / "out", capsys)
+
+
 # ---- the explorer -----------------------------------------------------------------------------
 
 
@@ -577,7 +595,7 @@ def test_headlines_say_what_is_free(tmp_path, capsys):
     free = "2 values and ward have no limit"
     found = fk.verify(tmp_path / "out")
     assert page_of(made.audit).headline == f"Safe: the requirement holds; {free}"
-    assert page_of(found).headline.endswith(f"every requirement on ill and ward holds; {free}")
+    assert page_of(found).headline.endswith(f"every requirement on ill holds; {free}")
     assert (
         f"afresh from the files: every requirement holds; {free}."
         in Reader(page_of(fk.evidence_report(tmp_path / "out")).html()).text

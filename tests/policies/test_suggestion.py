@@ -24,7 +24,7 @@ from foreknow.data.engines.profile import Profile
 from foreknow.explore.session import Session
 
 ILL = ["Flu", "Cold", "HIV", "Gout", "Flu", "Asthma"]
-AS_IT_IS = "can be published as it is"
+AS_IT_IS = "can be run as it is"
 
 
 def people(many=120, seed=1, **more):

@@ -24,7 +24,7 @@ from foreknow.trials import learned as attack
 from foreknow.trials.learned import learned_trial, learnings
 from foreknow_judge.errors import DataError, PolicyError, UnsupportedError
 
-NOTE = "an attacker who learns from the release by code was tried, and stopped nothing"
+NOTE = "an attacker who learns from the release by code was tried: a trial, and no verdict"
 SCHEMA = fk.Schema(quasi_identifiers=["code", "age"], sensitive="ill")
 ILLS = [f"ill {i}" for i in range(6)]
 
@@ -332,6 +332,12 @@ def test_excluded_values_are_stated(judged):
         assert values + start in text
         assert OTHERS in text
         assert "sure of a person's diagnosis" not in text
+    # It is the first note where it is above a limit of the policy, and the last where it is not.
+    for limit, place in ((Fraction(1, 100), 0), (Fraction(1), -1)):
+        shown = replace(judged, trials=(replace(trial, required=limit),))
+        assert "A trial, and no verdict" in shown.notes[place], limit
+    assert "more than 90% sure about" in said
+    assert "sure about" not in " ".join(trial_sentences(replace(trial, limit=1.0)))
     guess, sure = trial_sentences(replace(trial, about=("HIV",)))
     assert sure.startswith("Of HIV, the value that a requirement is about, the attacker is")
     assert "guesses at least" in guess

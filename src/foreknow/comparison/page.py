@@ -46,7 +46,9 @@ class ComparisonPage(Page[Comparison]):
         if not self.result.limits_inference:
             verb = "meets" if safe == 1 else "meet"
             return f"{number(safe)} of {n_candidates} releases tried {verb} the policy{UNLIMITED}"
-        return f"{some(safe, 'safe release', 'safe releases')} of {n_candidates} tried"
+        n_held = sum(bool(candidate.holds_as_given) for candidate in self.result.safe)
+        held = f", {number(n_held)} by the policy as it is" if n_held < safe else ""
+        return f"{some(safe, 'safe release', 'safe releases')} of {n_candidates} tried{held}"
 
     def blocks(self) -> Iterator[Block]:
         """The frontier, every run, and why some made no release."""
@@ -214,8 +216,8 @@ _CAPTION = (
 
 
 _NOT_LOOKED_AT = (
-    "Values and columns without a requirement, and other releases, are not covered: see the "
-    "audit of the release that you make."
+    "Values and columns without a requirement, columns that the policy takes nobody to know, and "
+    "other releases, are not covered: see the audit of the release that you make."
 )
 
 

@@ -73,6 +73,7 @@ from foreknow_judge.said import (
     ONCE_CLAIMED,
     SEVERAL_CASES,
     about,
+    as_rounded,
     how_far,
     noted,
     unlimited,
@@ -425,6 +426,7 @@ class EvidencePage(Page[EvidenceReport]):
             "or as likely as the stated priors make it.",
             "An adversary's knowledge is true, and at most of the required amounts; which facts "
             "they know does not matter, since the figures are for the worst ones.",
+            *as_rounded(self.result.verification.rounded),
             *[ONCE_CLAIMED] * (not audit.scope.cases),
         ]
         kinds: dict[str, None] = {}

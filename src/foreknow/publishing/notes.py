@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 NOT_MINIMAL = (
-    "safe, but perhaps not minimal: where people have several sensitive values, or some cannot "
+    "perhaps not minimal: where people have several sensitive values, or some cannot "
     "have each, merging groups can help the adversary, so groups may be larger than necessary"
 )
 
 OF_LISTS = (
-    "safe, but perhaps not minimal: of k_anonymity of chosen columns, the search asks for k people "
+    "perhaps not minimal: of k_anonymity of chosen columns, the search asks for k people "
     "in each group, so groups may be larger than necessary"
 )
 
 PERHAPS_LARGER = (
-    "safe, but perhaps not minimal: where links are about values to within a width, the search is "
+    "perhaps not minimal: where links are about values to within a width, the search is "
     "on the safe side, so groups may be larger than necessary"
 )
 

@@ -896,8 +896,10 @@ def _refuse_laid_conditions(policy: Policy) -> None:
 
 
 # What a certificate notes of a trial: its figures would let anybody test guesses of columns.
-TRIED = "an attacker who learns from the release by {} was tried, and stopped nothing"
-ESTIMATED = "the risk to be found in the population was estimated by weights, and stopped nothing"
+TRIED = "an attacker who learns from the release by {} was tried: a trial, and no verdict"
+ESTIMATED = (
+    "the risk to be found in the population was estimated by weights: an estimate, and no verdict"
+)
 
 
 def _is_beyond_search(verdict: Verdict) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from foreknow.auditing.trial import LEAST_GROUPS, Share, Trial
@@ -60,11 +61,12 @@ def trial_sentences(trial: Trial) -> list[str]:
         ]
     guessed = f"{who} guesses at least {right} of people's values right{near}; "
     guessed += "by the groups alone, "
-    surer = f"and more than {limit} sure about {_rightly(trial)}."
+    # Nobody is surer than 100%, so a count of those says nothing.
+    surer = f", and more than {limit} sure about {_rightly(trial)}" if trial.limit < 1 else ""
     if trial.about is None:
-        sure = f"The attacker is {certainty} of a person's {noun}{near}, {surer}"
+        sure = f"The attacker is {certainty} of a person's {noun}{near}{surer}."
         return [f"{guessed}{by_groups}.", f"{sure}{_surest(trial)}"]
-    sure = f"{_of_those(trial)} the attacker is {certainty}, {surer} {_OF_OTHERS}"
+    sure = f"{_of_those(trial)} the attacker is {certainty}{surer}. {_OF_OTHERS}"
     return [f"{guessed}{by_groups}.", f"{sure}{_surest(trial)}"]
 
 
@@ -77,10 +79,15 @@ def _surest(trial: Trial) -> str:
         surest = f"up to {percentage(surest_tried.surest, 0, 'down')} sure"
         attacker = f"{surest_tried.attacker}, by {columns}"
         sentence = f" The surest of those that were tried {are} {surest}: {attacker}."
-    highest = trial.surest if surest_tried is None else surest_tried.surest
-    if trial.required is not None and highest > trial.required:
-        sentence += f" {_NO_CONTRADICTION.format(limit_text(trial.required))}"
+    if (limit := limit_passed(trial)) is not None:
+        sentence += f" {_NO_CONTRADICTION.format(limit_text(limit))}"
     return sentence
+
+
+def limit_passed(trial: Trial) -> Fraction | None:
+    """The least limit of the policy, if an attacker becomes surer than that."""
+    highest = trial.surest if trial.surest_tried is None else trial.surest_tried.surest
+    return trial.required if trial.required is not None and highest > trial.required else None
 
 
 def _of_those(trial: Trial) -> str:

@@ -46,7 +46,7 @@ def lines_of(suggestion: PolicySuggestion, folder: Path) -> Iterator[str]:
         yield f"# Nothing is published as long as rows are not people: {one_line(odd)} repeats."
         yield "# Say what a row is. Read the rest: roles are guesses from names and counts."
     else:
-        begin = "# It can be published as it is. Read it first: "
+        begin = "# It can be run as it is. Read it first: "
         yield f"{begin}roles are guesses from names and counts."
     remarks = (*suggestion.notes, *suggestion.costs)
     decide = len(suggestion.questions) + sum(note.startswith(DECIDE) for note in remarks)

@@ -74,7 +74,7 @@ from foreknow.report.scope import (
     sentences,
     spread_limits,
 )
-from foreknow.report.trial import trials_beside
+from foreknow.report.trial import limit_passed, trials_beside
 from foreknow.report.words import (
     average_text,
     group_text,
@@ -120,8 +120,8 @@ class AuditPage(Page[Audit]):
     serves = Audit
     eyebrow = "Privacy audit of"
     promise = (
-        "Verdicts are exact: safe means strictly below the limit, or not above it where the policy "
-        "says “at most”."
+        "Verdicts are decided in fractions: safe means strictly below the limit, or not above it "
+        "where the policy says “at most”. A worst case “at most” a figure is a bound."
     )
     heading = HEADING
 
@@ -210,7 +210,10 @@ class AuditPage(Page[Audit]):
             scope = for_readers(scope, schema)
         attack = "" if self.published else self.attack
         notes = beside_audit(audit, nouns, scope, attack, owner=not self.published)
-        notes = [*tried, *notes] if audit.trials and not self.published else [*notes, *tried]
+        above = not self.published and any(
+            limit_passed(trial) is not None for trial in audit.trials or ()
+        )
+        notes = [*tried, *notes] if above else [*notes, *tried]
         notes = [*map(_beyond_the_judge, audit.too_large), *notes]
         chosen = all(requirement.name != BY_DEFAULT for requirement in audit.policy.requirements)
         return notes if chosen else [_UNCHOSEN, *notes]

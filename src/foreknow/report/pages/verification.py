@@ -64,7 +64,8 @@ class VerificationPage(Page[Verification]):
         groups = some(result.n_groups, "group", "groups")
         by = ", ".join(map(visible, result.groups))
         whose = "of your policy " if result.own_policy else ""
-        columns = _full_listing(result.sensitives)
+        required = [name for name in result.sensitives if name not in result.scope.unrequired]
+        columns = _full_listing(required)
         far, beyond = how_far(result)
         if result.limits_inference:
             ends = f"{far}{result.no_limit}{by_word_of(result.scope)}"
