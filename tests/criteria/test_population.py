@@ -10,13 +10,21 @@ import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+from tests.examples import examples
+from tests.oracle.risks import chosen, presence_in_worlds
 from tests.refusals import refused
 
 import foreknow as fk
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.kinds import PopulationSettings
 from foreknow_judge.population import Population, _LabelReader, count_matches
+from foreknow_judge.verdicts import verdicts as verify
 from foreknow_judge.written import Written
+
+BOXES = st.tuples(st.integers(0, 5), st.integers(0, 3), st.sampled_from(["m", "f", "*"]))
+CROWD = st.lists(st.tuples(st.integers(0, 8), st.sampled_from("mf")), min_size=1, max_size=7)
 
 
 def covers(box, person):
@@ -52,6 +60,74 @@ def placed_by_the_verifier(groups, people):
 def table_of(people):
     ages, sexes = zip(*people, strict=True)
     return pa.table({"sex": sexes, "age": ages, "town": ["Rome"] * len(ages)})
+
+
+@st.composite
+def publications(draw):
+    """A population, and groups of some of its people, by distinct labels."""
+    people = draw(CROWD)
+    found = {}
+    for box in draw(st.lists(BOXES, min_size=1, max_size=3, unique=True)):
+        inside = sum(covers(box, person) for person in people)
+        if inside:
+            found[box] = draw(st.integers(1, min(inside, 3)))
+    assume(found)
+    return people, list(found.items())
+
+
+LITTLE = Fraction(1, 1000)
+
+
+def is_safe(groups, criterion):
+    """Whether a release is safe: by the criterion, and by the judge of its files."""
+    release = release_of(groups)
+    (verdict,) = fk.audit(release, fk.Policy([fk.Requirement(criterion)])).criteria
+    failing = criterion.fails(release.counts).any() or criterion.beyond_groups(release)
+    everybody = criterion.population
+    files = {"release": rows_of(groups)}, {everybody.digest(): everybody.written()}
+    held = Written("generalized", ["age", "sex"], "ill", files[0], populations=files[1])
+    (finding,) = verify(held, [criterion.published()])
+    assert finding.safe == verdict.safe == criterion.holds(release) == (not failing)
+    return finding.safe
+
+
+# Somebody may be in either of two groups.
+CROSSED = [(0, "m"), (1, "m"), (2, "m")], [((0, 1, "m"), 1), ((1, 1, "m"), 1)]
+
+
+@examples(600, daily=15, deadline=None)
+@example(CROSSED)
+@given(publications())
+def test_measures_by_all_worlds(publication):
+    people, groups = publication
+    cover = [[i for i, person in enumerate(people) if covers(box, person)] for box, _ in groups]
+    sizes = [size for _, size in groups]
+    if next(chosen(cover, sizes), None) is None:
+        return  # no register of these people: refused, as far as counting tells
+    release, table = release_of(groups), table_of(people)
+    fewest = min(map(len, cover))
+    assert fk.KMap(1, table).measure(release) == fewest
+    assert is_safe(groups, fk.KMap(fewest, table))
+    assert not is_safe(groups, fk.KMap(fewest + 1, table))
+    n_unique = sum(size for size, own in zip(sizes, cover, strict=True) if len(own) == 1)
+    share = Fraction(n_unique, sum(sizes))
+    assert is_safe(groups, fk.PopulationRisk(uniqueness=share, population=table))
+    if share:
+        lower = max(share - LITTLE, 0)
+        assert not is_safe(groups, fk.PopulationRisk(uniqueness=lower, population=table))
+    many = {label(box): len(own) for (box, _), own in zip(groups, cover, strict=True)}
+    outside = len(people) - len({i for own in cover for i in own})
+    overlap = any(set(a) & set(b) for i, a in enumerate(cover) for b in cover[:i])
+    assert placed_by_the_verifier(groups, people) == (many, outside, overlap)
+    found = [Fraction(0), Fraction(1)]  # where somebody may be in two groups, nothing is claimed
+    if not overlap:
+        found = presence_in_worlds(len(people), cover, sizes)
+    low, high = min(found), max(found)
+    assert fk.DeltaPresence(low, high, table).presence(release) == (low, high)
+    assert is_safe(groups, fk.DeltaPresence(low, high, table))
+    if low < high:
+        assert not is_safe(groups, fk.DeltaPresence(low, high - LITTLE, table))
+        assert not is_safe(groups, fk.DeltaPresence(low + LITTLE, high, table))
 
 
 def test_populations_of_other_people():

@@ -5,14 +5,43 @@ import math
 import random
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.criteria.definitions import truth
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.criteria.definitions import ORDER, truth
+from tests.examples import examples
 
 import foreknow as fk
 from foreknow_judge.errors import UnsupportedError
+
+SHARES = st.fractions(min_value="1/6", max_value=1, max_denominator=6)
+TIMES = st.fractions(min_value="1/6", max_value=4, max_denominator=6)
+TREES = [
+    [[int(leaf), *above] for leaf, *above in map(str.split, rows.split(","))]
+    for rows in (
+        "1 a x,2 a x,3 b x,4 c y,5 c y,9 d y",
+        "1 odd *,3 odd *,5 odd *,2 even *,4 even *",
+        "1 1 low,2 2 low,3 2 low,4 3 low,5 4 high",
+    )
+]
+CLOSE = partial(st.builds, fk.TCloseness, SHARES)
+DIVERSE = partial(st.builds, fk.LDiversity)
+CRITERIA = st.one_of(
+    CLOSE(),
+    CLOSE(st.just("ordered")),
+    CLOSE(st.just("ordered"), st.just(ORDER)),
+    CLOSE(st.just("hierarchical"), tree=st.sampled_from(TREES)),
+    st.builds(fk.BetaLikeness, TIMES, st.booleans()),
+    st.builds(fk.DeltaDisclosure, TIMES),
+    DIVERSE(st.integers(1, 5)),
+    DIVERSE(TIMES.map(lambda x: max(x, 1)), st.just("entropy")),
+    DIVERSE(st.integers(2, 4), st.just("recursive"), TIMES),
+    st.builds(fk.AlphaK, SHARES, st.integers(1, 6)),
+)
 
 
 def assert_worst(criterion, measured, amounts):
@@ -23,6 +52,24 @@ def assert_worst(criterion, measured, amounts):
         assert -Decimal("1e-20") <= worst - Decimal(float(measured)) <= Decimal("1.1e-6")
     else:
         assert measured == worst
+
+
+@examples(4000, daily=60, deadline=None)
+@given(
+    CRITERIA, st.lists(st.lists(st.integers(1, 5), min_size=1, max_size=7), min_size=1, max_size=5)
+)
+def test_measures_by_definition(criterion, groups):
+    everybody = [value for bag in groups for value in bag]
+    found = [truth(criterion, bag, everybody) for bag in groups]
+    counts = fk.GroupCounts.from_bags(groups)
+    measured = criterion.measure(counts)
+    assert_worst(criterion, measured, [amount for amount, _ in found])
+    holds = all(kept for _, kept in found)
+    assert criterion.holds(counts) == holds
+    assert criterion.ledger(whole=counts.totals).admits(None, counts) == holds
+    (verdict,) = fk.audit(counts, fk.Policy([fk.Requirement(criterion)])).criteria
+    assert verdict.safe == holds
+    assert str(measured) in (str(verdict.reached), "inf")
 
 
 def test_uneven_shapes_at_the_limit():

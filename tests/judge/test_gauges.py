@@ -133,6 +133,7 @@ TREE = [["a", "x", "all"], ["b", "x", "all"], ["c", "y", "all"], ["d", "y", "all
             "2/3",
         ),
         ({"delta_disclosure": {"delta": 1}}, [{"a": 1, "b": 9}, {"a": 9, "b": 9}], "25/7"),
+        ({"delta_disclosure": {"delta": "2/5"}}, [{"a": 1, "b": 1}, {"a": 1, "b": 3}], "3/2"),
     ],
 )
 def test_a_limit_just_missed_fails(required, groups, attained):

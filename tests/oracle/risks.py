@@ -1,5 +1,6 @@
 """Risks by counting rows and people, one by one."""
 
+from collections import Counter
 from fractions import Fraction
 from functools import cache
 from itertools import chain, combinations
@@ -311,3 +312,12 @@ def chosen(cover, sizes, taken=frozenset()):
     free = [person for person in cover[0] if person not in taken]
     for members in combinations(free, sizes[0]):
         yield from chosen(cover[1:], sizes[1:], taken | set(members))
+
+
+def presence_in_worlds(people, cover, sizes):
+    """How likely each of so many people is in the table, where all ways are equally likely."""
+    found, ways = Counter(), 0
+    for inside in chosen(cover, sizes):
+        ways += 1
+        found.update(inside)
+    return [Fraction(found[person], ways) for person in range(people)]
