@@ -408,7 +408,7 @@ def _audit(
         trials=trials_beside(release_counts.sight, release_counts.policy) if learned else None,
         counted=release_counts.requirement_counts,
         too_large=too_large,
-        has_earlier=getattr(release_counts.release, "has_earlier", False),
+        has_earlier=release_counts.has_earlier,
     )
 
 

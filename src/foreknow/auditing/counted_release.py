@@ -50,6 +50,7 @@ class CountedRelease:
     name: str = "release"
     word: tuple[str, ...] = ()
     open: tuple[str, ...] = ()
+    has_earlier: bool = False
 
     @property
     def cases(self) -> bool:
@@ -134,7 +135,8 @@ def _counting(release: Release, policy: Policy, people: Any) -> Iterator[Counted
         )
         tables = [by_owner and by_owner.table for by_owner in owned]
         what_is_counted = table, policy, counts, requirement_counts, tables, shown_policy
-        yield CountedRelease(*what_is_counted, sight, table.name, word, tuple(left_open))
+        how = sight, table.name, word, tuple(left_open), table.has_earlier
+        yield CountedRelease(*what_is_counted, *how)
 
 
 @contextmanager

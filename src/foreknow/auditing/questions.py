@@ -49,7 +49,7 @@ def printed_column(codes: Any, labels: Sequence[Any]) -> Column:
 
 
 def encodable(content: Any) -> Any:
-    """The same texts with half characters written out, which no file can hold."""
+    """Texts as files can hold them: half characters are written out."""
     if isinstance(content, str):
         return content.encode("utf-8", "backslashreplace").decode()
     if isinstance(content, Mapping):

@@ -112,7 +112,7 @@ def _refuse_values(condition: Condition, name: str, texts: Collection[str]) -> N
 def _refuse_of_nobody(
     condition: Condition, wording: str, name: str, texts: Collection[str]
 ) -> None:
-    """Refuse a condition that nobody meets who has one of some values or labels."""
+    """Refuse a condition that nobody meets, whichever of these values or labels they have."""
     if all(decided(condition, text) is False for text in texts):
         raise SchemaError(
             f"impossible: nobody has {name!r} {wording}, but such as "
@@ -130,7 +130,7 @@ class Fired:
     surely: BoolArray
 
     def united(self, values_of_rules: Iterable[BoolArray]) -> Fired:
-        """The same with classes as one that cannot have the same values, by whatever rules."""
+        """Merge the classes that cannot have the same values, by whatever rules."""
         kinds = np.unique(np.concatenate([*values_of_rules], axis=1), axis=1)
         cannot = [(fires[:, :, None] & kinds).any(axis=1) for fires in (self.perhaps, self.surely)]
         _, first, merged_class = np.unique(

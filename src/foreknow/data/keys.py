@@ -68,7 +68,7 @@ class Keys:
         self._place: NDArray[Any] | None = None  # of each row, among what was counted, if not
 
     def beside(self, column: NDArray[Any], size: int) -> Keys:
-        """The same with one more column, which is the last."""
+        """The keys of the rows with one more column, which is the last."""
         return Keys([*self._columns, column], [*self._sizes, size])
 
     def of(self, rows: slice | None = None) -> NDArray[Any]:

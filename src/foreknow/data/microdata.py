@@ -23,7 +23,6 @@ from foreknow.data.engines.column_advice import described, doubts, refuse_dates,
 from foreknow.data.engines.columns import (
     Codes,
     Column,
-    Kind,
     Missing,
     codes_of,
     dictionary_of,
@@ -58,6 +57,7 @@ from foreknow.errors import InternalError, SchemaError
 from foreknow.figures import days_of
 from foreknow.pages import page_of
 from foreknow_judge.errors import DataError, UnsupportedError
+from foreknow_judge.grammar import Kind
 
 Order: TypeAlias = Literal["ordered", "nominal"]
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.engines.columns import Kind, Relabel, UnreadColumn, alike_texts, fetch
+from foreknow.data.engines.columns import Relabel, UnreadColumn, alike_texts, fetch
 from foreknow.data.engines.households import Shared, ShownOnce
 from foreknow.data.engines.missing import Shown
 from foreknow.data.engines.persons import refuse_repeats, require_person
@@ -32,6 +32,7 @@ from foreknow.data.engines.table import (
 from foreknow.data.reading import BLANKS, Reading
 from foreknow.data.schema import Schema
 from foreknow.errors import SchemaError
+from foreknow_judge.grammar import Kind
 
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 # What the name of a column ends with that was shuffled within each group: a reader must know.

@@ -9,7 +9,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Any, cast, get_args
 
-from foreknow.data.engines.columns import Kind, Missing, Relabel, as_missing, refuse_missing
+from foreknow.data.engines.columns import Missing, Relabel, as_missing, refuse_missing
 from foreknow.data.engines.households import Shared
 from foreknow.data.hierarchy import Hierarchy, hierarchy_from
 from foreknow.data.impossible import Rule
@@ -18,7 +18,7 @@ from foreknow.data.reading import Reading
 from foreknow.errors import SchemaError, did_you_mean
 from foreknow.hints import hints
 from foreknow.pages import page_of
-from foreknow_judge.grammar import SchemaTable, Semantics, Unit
+from foreknow_judge.grammar import Kind, SchemaTable, Semantics, Unit
 from foreknow_judge.layout import multivalued_columns
 
 # Of what is published, whose labels are counted as they stand, these say who is counted.

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from foreknow.auditing.remarks import (
-    ATTACK as ATTACK,
-)
-from foreknow.auditing.remarks import (
     CASES_OF_PEOPLE,
     OTHER_RELEASES,
     REMARKS,

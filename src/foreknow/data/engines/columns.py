@@ -23,7 +23,7 @@ from foreknow.data.labels import text_of
 from foreknow.data.reading import Reading
 from foreknow.errors import SchemaError
 from foreknow_judge.errors import DataError
-from foreknow_judge.grammar import Kind as Kind
+from foreknow_judge.grammar import Kind
 from foreknow_judge.grammar import as_missing as read_missing
 
 

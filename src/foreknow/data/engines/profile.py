@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from foreknow.data.arrays import IntArray
 from foreknow.data.engines.column_advice import described
-from foreknow.data.engines.columns import Kind, codes_of, encode, plain
+from foreknow.data.engines.columns import codes_of, encode, plain
 from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.spelled import is_untyped
 from foreknow.data.engines.table import Table
@@ -24,6 +24,7 @@ from foreknow.data.engines.ways_to_read import (
 )
 from foreknow.data.reading import Reading
 from foreknow_judge.errors import DataError
+from foreknow_judge.grammar import Kind
 
 # Columns that are held at once: so many are read in one pass.
 _AT_ONCE = 64

@@ -11,20 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from foreknow.data.engines.columns import (
-    Kind,
-    as_plain_texts,
-    codes_of,
-    is_zoned,
-    plain,
-    plainly_written,
-)
+from foreknow.data.engines.columns import as_plain_texts, codes_of, is_zoned, plain, plainly_written
 from foreknow.data.engines.households import ELSEWHERE
 from foreknow.data.engines.table import Derived, Table, is_listed, is_text
 from foreknow.data.labels import text_of
 from foreknow.data.reading import Reading
 from foreknow.numbers import nearest_multiple
 from foreknow_judge.errors import DataError
+from foreknow_judge.grammar import Kind
 from foreknow_judge.numbers import read_number
 
 _MOST_OF_INTEGERS, _MOST_OF_FLOATS = 2**63, 10**308

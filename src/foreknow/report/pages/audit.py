@@ -11,7 +11,7 @@ from typing import Any
 from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.audit import Audit
 from foreknow.auditing.exposed import Exposed
-from foreknow.auditing.remarks import Reader
+from foreknow.auditing.remarks import ATTACK, Reader
 from foreknow.auditing.scope import for_readers
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines.columns import Relabel
@@ -65,7 +65,6 @@ from foreknow.report.knowledge import (
 )
 from foreknow.report.page import Page
 from foreknow.report.scope import (
-    ATTACK,
     HEADING,
     NEAREST,
     RELATIVE,

@@ -181,7 +181,6 @@ def _caption(result: LatticeResult) -> str:
 
 # Where nothing that is asked limits inference, nothing is green.
 _GREEN, _HELD = "#2f9150", "#6b5b95"
-_ALSO = "with people suppressed"
 # kind, name, name of what limits no inference, color, symbol, size: told apart in grey, too.
 _KINDS = (
     ("unknown", "never asked about", "never asked about", "#7a8290", "circle", 0.6),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from foreknow.auditing.remarks import FURTHER_RELEASES, OTHER_RELEASES, Reader
+from foreknow.auditing.remarks import ATTACK, FURTHER_RELEASES, OTHER_RELEASES, Reader
 from foreknow.criteria import registry as criteria
 from foreknow.figures import significant
 from foreknow.policy.tables import Secret
@@ -16,7 +16,6 @@ from foreknow.report.blocks import Block, Heading, Items, Mood, Sentence
 from foreknow.report.knowledge import NOUN, Terms
 from foreknow.report.page import Page
 from foreknow.report.scope import (
-    ATTACK,
     HEADING,
     NEAREST,
     RELATIVE,
