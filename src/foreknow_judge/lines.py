@@ -161,10 +161,11 @@ def _finding(finding: Verdict) -> str:
                 else ", ".join(map(str, named_values))
             )
             words += f", {about_what} {named_values}"
-    value = "nobody has a value" if finding.value is None else finding.value
+    if finding.value is None:
+        return one_line(f"{words}: asks nothing, since nobody has a value")
     limit = "at most" if finding.required.inclusive else "below"
     reached = exact_text(finding.reached or Fraction(0))
-    return one_line(f"{words}: at most {reached} ({value}), {limit} {finding.limit}")
+    return one_line(f"{words}: at most {reached} ({finding.value}), {limit} {finding.limit}")
 
 
 def _settings(settings: Any) -> str:

@@ -528,6 +528,22 @@ def test_judge_alone_of_two_releases(tmp_path, capsys):
     assert "- an adversary who knows when a person came" in lines
 
 
+def test_asking_nothing_has_no_figure(tmp_path, capsys):
+    never = {"facts": {}, "below": 0.5, "values": ["zzz"]}
+    made, found = published(tmp_path / "out", never, {"k_anonymity": 3})
+    (table,) = texts_of(page_of(made.audit), Table)
+    ((word, _, _, worst, limit, where),) = table.rows
+    assert [str(cell) for cell in (word, worst, limit, where)] == [
+        "– asks nothing",
+        "–",
+        "50%",
+        "–",
+    ]
+    nothing = ", about zzz: asks nothing, since nobody has a value"
+    assert nothing in " ".join(found.summary().split())
+    assert any(line.endswith(nothing) for line in said_by_the_judge(tmp_path / "out", capsys))
+
+
 @pytest.mark.complete
 def test_rounding_is_assumed_unknown(tmp_path, capsys):
     rows = {"age": [20 + i % 40 for i in range(200)], "pay": [1000 + 37 * i for i in range(200)]}

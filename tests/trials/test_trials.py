@@ -333,7 +333,7 @@ def test_excluded_values_are_stated(judged):
         assert OTHERS in text
         assert "sure of a person's diagnosis" not in text
     # It is the first note where it is above a limit of the policy, and the last where it is not.
-    for limit, place in ((Fraction(1, 100), 0), (Fraction(1), -1)):
+    for limit, place in ((Fraction(1, 100), 0), (None, 0), (Fraction(1), -1)):
         shown = replace(judged, trials=(replace(trial, required=limit),))
         assert "A trial, and no verdict" in shown.notes[place], limit
     assert "more than 90% sure about" in said

@@ -100,7 +100,7 @@ class Folder:
             file_names.CODE_BOOK: "what the columns hold, for other programs",
             file_names.REPORT: "explains the release",
             file_names.MEMBERS: "who is in which group, for foreknow ask and attack",
-            file_names.LATTICE: "which generalizations are safe, and which not",
+            file_names.LATTICE: "which generalizations hold the policy, and which not",
             file_names.OWNER: "the key of the source's digest",
             file_names.PRIORS: "the priors that were learned; verify asks for them",
             **dict.fromkeys(

@@ -210,7 +210,7 @@ class AuditPage(Page[Audit]):
         attack = "" if self.published else self.attack
         notes = beside_audit(audit, nouns, scope, attack, owner=not self.published)
         above = not self.published and any(
-            limit_passed(trial) is not None for trial in audit.trials or ()
+            trial.required is None or limit_passed(trial) for trial in audit.trials or ()
         )
         notes = [*tried, *notes] if above else [*notes, *tried]
         notes = [*map(_beyond_the_judge, audit.too_large), *notes]
@@ -284,11 +284,14 @@ class AuditPage(Page[Audit]):
             link=anchor,
         )
         limits = limits_of(self.result, verdict)
-        where, worst = Cell("–"), Cell("kept with the owner", mood_of(verdict.safe, limits))
+        where = worst = Cell("–")
         limit = required_text(verdict.required)
-        if self._withheld(verdict) is None:
+        if self._withheld(verdict) is not None:
+            worst = Cell("kept with the owner", mood_of(verdict.safe, limits))
+        else:
             disclosure = verdict.found
-            worst = worst_cell(disclosure, verdict.required, limits)
+            if not _is_idle(verdict):
+                worst = worst_cell(disclosure, verdict.required, limits)
             limit = limit_of(disclosure, verdict.required)
             if disclosure.value is not None:
                 where = Cell(visible(disclosure.value), below=_in_group(verdict))

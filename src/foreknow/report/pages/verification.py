@@ -199,12 +199,13 @@ def _finding(finding: Verdict) -> str:
         limit = f"{_above(limit)}, {required.amount} times the prior. {RELATIVE}"
     limit = f"{'not above' if required.inclusive else 'below'} {limit}"
     knowledge = f" and the {_full_listing(finding.known)} of everybody" if finding.known else ""
-    whose = "nobody has a value" if finding.value is None else named(finding.value)
     secret = _secret(finding.requirement)
     whom = "" if secret == Secret() else f", about {secret_words(secret, most=20)}"
     worst = f"{NEAREST}:" if required.relative else "at most"
     adversary = f"{of_column}against {key} {_amounts(setting)}{knowledge}{whom}"
-    return f"{adversary}: {worst} {reached} ({whose}), {limit}"
+    if finding.value is None:
+        return f"{adversary}: asks nothing, since nobody has a value"
+    return f"{adversary}: {worst} {reached} ({named(finding.value)}), {limit}"
 
 
 def _above(limit: Fraction) -> str:
