@@ -92,13 +92,6 @@ class Shown:
         )
         return Possible(release, self.schema).counts("ill", [])
 
-    def searched(self):
-        """The same as a search counts a table."""
-        people = fk.Microdata(self.table, self.schema)
-        policy = fk.Policy([fk.Requirement(fk.Facts(), below=1)], people.schema)
-        joint = policy.combined(people.merged)
-        return joint.counts(joint.attributes[0].codes.astype(np.int64)).seen("ill")
-
     def figures(self, asked):
         """What the judge says of (facts, values) each."""
         rules = Rules(self.schema.to_dict().get("impossible", []))
@@ -109,6 +102,22 @@ class Shown:
             for amounts, about in asked
         ]
         return [verdict.reached for verdict in verify(held, required)]
+
+
+def test_facts_are_those_of_worlds():
+    """By the search and by the judge: of values of one kind exact, and of others a bound."""
+    for seed in FAMILIES[::2]:
+        rng = random.Random(seed)
+        groups, rules = family(rng)
+        counts, shown = counted(groups, rules), Shown(groups, rules)
+        for value in counts.values:
+            asked = AMOUNTS if NIGHTLY else rng.sample(AMOUNTS, 4)
+            worst = worst_cases(asked_of(groups), value, MOST)
+            judged = shown.figures([(amounts, {"values": [value]}) for amounts in asked])
+            for amounts, reached in zip(asked, judged, strict=True):
+                figure = fk.Facts(*amounts).disclosure(counts, value)
+                assert reached == figure.exact >= worst[amounts], (groups, rules, value, amounts)
+                assert figure.bounded or reached == worst[amounts]
 
 
 def test_negations_and_sets_match_worlds():
