@@ -16,6 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 from tests.cli.conftest import desk as desk
+from tests.crossings.worlds import Facts, Member, added_up, sure_of
+from tests.examples import NIGHTLY
 from tests.support import RULES
 from tests.toys import EvenGroups
 
@@ -26,6 +28,7 @@ from foreknow.data.person_names import bare_name, refuse_two_spellings
 from foreknow.errors import SchemaError
 from foreknow_judge.cases import chances_by_facts, worst_sum
 from foreknow_judge.errors import PolicyError
+from foreknow_judge.facts import worst_facts
 from foreknow_judge.written import Written
 
 ROLES = {"person": "who", "unit": "row", "quasi_identifiers": ["ward"], "sensitive": "ill"}
@@ -218,6 +221,47 @@ def test_barred_persons_are_added_up():
         (verdict,) = fk.audit(table, policy, learned=False).verdicts
         assert verdict.found.probability == 0.5  # twice one of the four cases of men
         assert not verdict.safe
+
+
+def test_sums_of_cases_by_enumeration():
+    """Facts, links and negations; in half of the tables, x is impossible for one person."""
+    equal, seeds = 0, range(2000 if NIGHTLY else 90)
+    for seed in seeds:
+        rng = random.Random(f"cases {seed}")
+        drawn = [(rng.choice("ABC"), rng.choice([0, 0, 1]), rng.choice("xyz")) for _ in range(6)]
+        barred = {"B"} & {who for who, *_ in drawn} if seed % 2 else set()
+        cases = [(who, at, rng.choice("yz") if who in barred else ill) for who, at, ill in drawn]
+        if not any(ill == "x" for *_, ill in cases):
+            continue
+        groups = [
+            [
+                Member(who, (ill,), frozenset("x" if who in barred else ""))
+                for who, g, ill in cases
+                if g == at
+            ]
+            for at in {g for _, g, _ in cases}
+        ]
+        amounts = tuple(rng.randint(0, 2) for _ in range(3))
+        knowledge, splits = {"facts": dict(zip("lkm", amounts, strict=True))}, [amounts]
+        if seed % 3 == 0:
+            many = amounts[0]
+            knowledge = {"negations": {"k": many}}
+            splits = [(n, many - n if barred else 0, 0) for n in range(many + 1)]
+        sure = [sure_of(groups, frozenset("x"), Facts(*split)) for split in splits]
+        truth = max(added_up(groups, of_split) for of_split in sure)
+        table = table_of(cases).append_column("sex", [["mf"[who in barred] for who, *_ in cases]])
+        rules = {"impossible": [{"values": ["x"], "where": {"sex": ["f"]}}]} if barred else {}
+        require = {**knowledge, "below": 1, "values": ["x"], "knowing": []}
+        (verdict,) = fk.audit(table, asked(require, other=["sex"], **rules), learned=False).verdicts
+        above = verdict.found.probability - float(truth)
+        assert above > -1e-12, (cases, amounts, knowledge)
+        equal += above < 1e-12
+        if not barred and "facts" in knowledge:
+            held = Written("generalized", ["ward"], "ill", {"release": table.drop(["sex"])})
+            cells = chances_by_facts(held.held, {"x"}, *amounts)
+            by_judge = worst_sum(held.held, held.groups_of("who", ()), *cells)[1]
+            assert max(by_judge, *sure[0][0], *sure[0][-1]) == truth, (cases, amounts)
+    assert equal > len(seeds) * 0.6
 
 
 # ---- two spellings of a name ---------------------------------------------------------------------
@@ -639,3 +683,16 @@ def test_cases_of_one_group_add():
     held = Written("generalized", ["ward"], "ill", {"release": table})
     cells = chances_by_facts(held.held, {"x"}, 0, 0, 0)
     assert worst_sum(held.held, held.groups_of("who", ()), *cells) == ("x", Fraction(2, 3))
+
+
+def test_the_likeliest_case_is_worst():
+    """Of cases as of people: known beside the target, and linked in another group, or the same."""
+    rng = random.Random(5)
+    for _ in range(400):
+        bags = [rng.choices("xyyyzz", k=rng.randint(1, 12)) for _ in range(rng.randint(1, 3))]
+        table = table_of([("A", g, value) for g, bag in enumerate(bags) for value in bag])
+        held = Written("generalized", ["ward"], "ill", {"release": table}).held
+        amounts = [rng.randint(0, 4) for _ in range(3)]
+        chances = chances_by_facts(held, {"x"}, *amounts)[1]
+        worst = worst_facts(held, {"x"}, "single", *amounts).chance
+        assert max(chances, default=0) == worst, (bags, amounts)
