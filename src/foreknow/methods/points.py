@@ -52,8 +52,8 @@ class Points:
 
     @property
     def are_people(self) -> bool:
-        """True if each is one person, with one value."""
-        return bool((self.weights == 1).all() and (self.cells == 1).all())
+        """True if each is one person, with one value, once."""
+        return all(bool((of == 1).all()) for of in (self.weights, self.cells, self.times))
 
     def __len__(self) -> int:
         return len(self.weights)
