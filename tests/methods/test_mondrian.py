@@ -161,6 +161,32 @@ def test_many_codes_stay_sparse(codes):
     assert fk.Facts(l=1, k=2, m=1).disclosure(counts).below("1/2")
 
 
+@pytest.mark.parametrize("seed", range(200 if NIGHTLY else 20))
+def test_asking_ahead(seed, monkeypatch):
+    """Several turns at once, as far ahead as can be, or one after the other: the same groups."""
+    random = np.random.default_rng(seed)
+    n, sizes = int(random.integers(20, 250)), random.integers(2, 12, int(random.integers(1, 5)))
+    columns = {f"q{i}": random.integers(0, size, n) for i, size in enumerate(sizes)}
+    columns["disease"] = [f"d{code}" for code in np.minimum(random.geometric(0.4, n), 6)]
+    levels_of = {name: fk.Intervals([2, 4]) for name in list(columns)[: int(random.integers(2))]}
+    schema = fk.Schema(
+        quasi_identifiers=[*columns][:-1], sensitive="disease", hierarchies=levels_of
+    )
+    asked = [
+        fk.Requirement(fk.Facts(ruled_out, *random.integers(0, 2, 2).tolist()), chance)
+        for ruled_out, chance in enumerate(("2/3", "5/6")[: 1 + seed % 2])
+    ]
+    asked += [fk.Requirement(fk.KAnonymity(2)), fk.Requirement(fk.TCloseness("0.6"))][: seed % 3]
+    data, policy, divided = fk.Microdata(pa.table(columns), schema), fk.Policy(asked), []
+    for points in (0, 1 << 9, 1 << 15):
+        monkeypatch.setattr(levels, "_AHEAD", points)
+        try:
+            divided.append(fk.Mondrian().partition(data, policy).tolist())
+        except fk.NoSafeRelease:
+            divided.append(None)
+    assert divided[0] == divided[1] == divided[2]
+
+
 # ---- where everybody in one group is unsafe but smaller groups are safe -------------------------
 
 

@@ -246,9 +246,13 @@ class MinLedger:
         joined = added
         if first < last:
             joined = self._cells.detail.take(slice(first, last)).join(added)
-        content = joined.content()
+        return self.below(joined)
+
+    def below(self, detail: Any) -> bool:
+        """True if some cells of one key, and no others, stay below the limit, by fractions."""
+        content = detail.content()
         if content not in self._verdicts:
-            self._verdicts[content] = self.measure.exact(joined) < self.threshold
+            self._verdicts[content] = self.measure.exact(detail) < self.threshold
         return self._verdicts[content]
 
     def unsafe(self) -> int:
@@ -403,11 +407,16 @@ class MinEvaluation:
         if ledger.falling:
             possible: BoolArray = self._possible & (not ledger.unsafe())
             possible[owner[~safe & ~close]] = False
-            ends = np.append(starts[1:], len(self._cells.key))
+            ends, detail = np.append(starts[1:], len(self._cells.key)), self._cells.detail
             for pair in np.flatnonzero(close & possible[owner]):
                 if possible[owner[pair]]:
-                    detail = self._cells.detail.take(slice(starts[pair], ends[pair]))
-                    possible[owner[pair]] = ledger.settles(int(key[pair]), detail)
+                    cells = slice(starts[pair], ends[pair])
+                    # The worst by itself is soon found unsafe, and more cells lower no risk.
+                    odds = ledger.measure.odds(self._cells.ratios[:, cells])
+                    worst = detail.take(starts[pair] + np.argmin(odds, keepdims=True))
+                    possible[owner[pair]] = ledger.below(worst) and ledger.settles(
+                        int(key[pair]), detail.take(cells)
+                    )
             return possible
         unsafe = ~ledger.safe(ledger.standing())[0]
         mended = np.bincount(owner[safe], unsafe[key[safe]], minlength=self._n_proposals)

@@ -25,6 +25,7 @@ from foreknow.policy.ledger import PolicyEvaluation, PolicyLedger
 _log = logging.getLogger(__name__)
 _BLOCK = 1 << 17  # points, or values
 _CELLS = 1 << 16  # of counts weighed at once
+_AHEAD = 1 << 15  # points that are asked about for several turns at once
 
 
 class Choice(NamedTuple):
@@ -235,9 +236,12 @@ class Level:
         ranking = self._ranking(waiting)
         next_rows = [self.rows.part(slice(0), slice(0))]
         sizes, divisible = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=bool)]
+        refused, n_asked = np.zeros(ranking.gain.shape, dtype=bool), 1
         for turn in range(ranking.turns):
             waiting = waiting[ranking.has(turn)[waiting]]
-            for run in self._runs(waiting):
+            if turn == n_asked and len(waiting) and not ledger.looks_back:
+                n_asked += self._look_ahead(ledger, ranking, turn, waiting, refused)
+            for run in self._runs(waiting[~refused[waiting, turn]]):
                 children = self.children(ranking, turn, run)
                 accepted, further = self._settle(ledger, children)
                 divided[run[accepted]] = True
@@ -252,6 +256,31 @@ class Level:
             self.n_final += len(run_undivided)
         self._arrange(self.rows.joined(next_rows), np.concatenate(sizes), np.concatenate(divisible))
         _log.info("level done: %d groups final, %d divided further", self.n_final, self.n_groups)
+
+    def _look_ahead(
+        self,
+        ledger: PolicyLedger,
+        ranking: Ranking,
+        turn: int,
+        groups: IntArray,
+        refused: NDArray[np.bool_],
+    ) -> int:
+        """Note which candidates of some groups are refused in the next turns; how many turns.
+
+        What is refused by itself stays refused, so it need not be asked about in its turn.
+        """
+        n_points = int((self.starts[groups + 1] - self.starts[groups]).sum())
+        n_turns = min(_AHEAD // n_points, ranking.turns - turn)
+        if n_turns < 2:
+            return 1
+        turns = np.repeat(np.arange(turn, turn + n_turns), len(groups))
+        proposing = np.tile(groups, n_turns)
+        has_cut = np.isfinite(ranking.gain[proposing, turns])
+        turns, proposing = turns[has_cut], proposing[has_cut]
+        weighed = self._weighed(ledger, self.children(ranking, turns, proposing))
+        safe = np.concatenate([w.safe_each() for w, _ in weighed])
+        refused[proposing, turns] = ~safe
+        return n_turns
 
     def divide_one(self, ledger: PolicyLedger) -> tuple[bool, float] | None:
         """Divide one group, so that the release is safe, or as near to it as one cut leads."""
@@ -299,8 +328,8 @@ class Level:
             parts.append(Ranking.of(candidates))
         return Ranking.joined(parts, groups, self.n_groups)
 
-    def children(self, ranking: Ranking, turn: int, groups: IntArray) -> Children:
-        """Divide some groups, each by its candidate of this rank."""
+    def children(self, ranking: Ranking, turn: int | IntArray, groups: IntArray) -> Children:
+        """Divide some groups, each by its candidate of this rank; perhaps each several times."""
         rows, group = self._rows_of(groups)
         which, cut_code = ranking.choice(turn, groups)
         n_points, side = np.diff(self.starts)[groups], np.empty(len(group), dtype=np.int64)
@@ -383,7 +412,7 @@ class Level:
 
 def _run(starts: IntArray, groups: IntArray) -> IntArray | slice:
     """The rows of some groups, as a slice where the groups are adjacent."""
-    if len(groups) and groups[-1] - groups[0] + 1 == len(groups):
+    if len(groups) and (np.diff(groups) == 1).all():
         return slice(int(starts[groups[0]]), int(starts[groups[-1] + 1]))
     return ranges(starts[groups], starts[groups + 1])[0]
 
@@ -442,6 +471,6 @@ class Ranking(NamedTuple):
         """True for each group that has a candidate of this rank."""
         return np.isfinite(self.gain[:, turn])
 
-    def choice(self, turn: int, groups: IntArray) -> tuple[NDArray[Any], IntArray]:
+    def choice(self, turn: int | IntArray, groups: IntArray) -> tuple[NDArray[Any], IntArray]:
         """Attribute and place of the candidate of this rank of some groups."""
         return self.attribute[groups, turn], self.cut_code[groups, turn]

@@ -167,6 +167,10 @@ class _Refusals(Level):
             self.kept += len(refused)
         return accepted, divisible
 
+    def _look_ahead(self, *_: Any) -> int:
+        """Ask about one turn: a refused cut that is not proposed again would not be kept."""
+        return 1
+
     def across(self, point_of: IntArray) -> list[tuple[Any, ...]]:
         """Refused cuts across final groups: people, children, the cut of each, and its moment."""
         members = np.argsort(point_of, kind="stable")
