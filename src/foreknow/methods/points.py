@@ -53,7 +53,7 @@ class Points:
     @property
     def are_people(self) -> bool:
         """True if each is one person, with one value, once."""
-        return all(bool((of == 1).all()) for of in (self.weights, self.cells, self.times))
+        return all(bool((amounts == 1).all()) for amounts in (self.weights, self.cells, self.times))
 
     def __len__(self) -> int:
         return len(self.weights)
