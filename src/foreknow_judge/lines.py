@@ -80,18 +80,13 @@ def _parser() -> argparse.ArgumentParser:
 def _verify(options: argparse.Namespace) -> tuple[int, list[str]]:
     """The exit code, and the lines to print."""
     # Imported here, so that --help and a mistake in the options answer at once.
-    from foreknow_judge.verify import certificate_path, judge, judge_after, load_certificate
+    from foreknow_judge.verify import certificate_path, judge, load_certificate
 
     path = certificate_path(options.folder)
     certificate, _ = load_certificate(path)
     release = path.parent if options.folder.is_dir() or options.folder == path else options.folder
-    paths = options.priors, options.population
-    verification, problems = judge(certificate, release, None, *paths, alone=options.after is None)
-    if verification is not None and options.after is not None:
-        verification, further_problems = judge_after(
-            certificate, path.parent, verification, options.after
-        )
-        problems += further_problems
+    paths = options.priors, options.population, options.after
+    verification, problems = judge(certificate, release, None, *paths)
     verified = verification is not None and not problems
     if options.json:
         result = {} if verification is None else verification.to_dict()

@@ -232,13 +232,7 @@ def verify(
     """
     path = certificate_path(folder)
     certificate, _ = load_certificate(path)
-    has_none_before = after is None
-    verification, problems = judge(
-        certificate, path.parent, None, priors, population, alone=has_none_before
-    )
-    if verification is not None and after is not None:
-        verification, further_problems = judge_after(certificate, path.parent, verification, after)
-        problems += further_problems
+    verification, problems = judge(certificate, path.parent, None, priors, population, after)
     if verification is None or problems:
         raise CertificateError("not-as-certified", "; ".join(problems))
     return verification
@@ -266,6 +260,7 @@ def judge(
     own_policy: OwnPolicy | None = None,
     priors: str | Path | None = None,
     population: Places | None = None,
+    after: Places | None = None,
     *,
     alone: bool = True,
     kinds: Kinds = OURS,
@@ -273,7 +268,8 @@ def judge(
 ) -> tuple[Verification | None, list[Problem]]:
     """Judge a written release; return what was found, and what is wrong.
 
-    If nobody has a value that requirements name, that is a problem only with `alone`.
+    With `after`, the earlier releases are verified, and all are judged as one. If nobody has a
+    value that requirements name, that is a problem only with `alone`.
     """
     if not certificate.files or not certificate.findings:
         raise CertificateError("nothing-certified")
@@ -302,19 +298,23 @@ def judge(
         verification, problems = _judge_files(
             certificate, place, own_policy, requirements, kinds, further
         )
-    if alone and verification is not None and verification.idle and not problems:
-        before = "; name the releases before it, which may have one (after, --after)"
-        idle = [f"{NOTHING_JUDGED}{before if certificate.after else ''}"]
-        problems = [*Problem.each("nothing-judged", idle)]
+    if verification is not None and after is not None:
+        verification, further_problems = judge_after(certificate, place, verification, after, kinds)
+        problems += further_problems
+    elif alone and verification is not None and verification.idle and not problems:
+        idle = NOTHING_JUDGED
+        if certificate.after:
+            idle += "; name the releases before it, which may have one (after, --after)"
+        problems += Problem.each("nothing-judged", [idle])
     return verification, problems
 
 
 def judge_after(
     last_certificate: Certificate,
-    folder: Path,
+    place: _ReleaseFiles,
     verification: Verification,
     after: Places,
-    kinds: Kinds = OURS,
+    kinds: Kinds,
 ) -> tuple[Verification, list[Problem]]:
     """Verify the earlier releases, and judge all as one by the requirements of the last."""
     before = paths_of(after)
@@ -339,13 +339,14 @@ def judge_after(
         (name, certificate.people) for name, (certificate, _) in releases.items()
     )
     everybody = last_certificate.people + sum(people for _, people in people_of_releases)
-    releases[_THIS] = last_certificate, folder
+    releases[_THIS] = last_certificate, place.given
     for name, (certificate, _) in releases.items():
         if any(entry["certificate"] not in people_by_digest for entry in certificate.after):
             raise CertificateError("unnamed-release", name)
     if any(has_kept_priors(table) for table in verification.requirements):
         raise CertificateError("not-together", "the priors that the owner keeps")
     paths = {name: certificate.paths(path) for name, (certificate, path) in releases.items()}
+    paths[_THIS] = place.paths
     all_paths = chain(*(chain(*paths_of_tables.values()) for paths_of_tables in paths.values()))
     with opened_once([*all_paths]) as opened_paths:
         written_releases = {}
@@ -379,7 +380,7 @@ class _ReleaseFiles(NamedTuple):
 
     given: Path
     folder: Path
-    paths: Mapping[str, list[Path]]  # of each table
+    paths: dict[str, list[Path]]  # of each table
     others: Sequence[str]
     opened: Mapping[Path, Path]  # for each file, a path that stays the opened file
 
@@ -488,9 +489,10 @@ def _judge_files(
         messages = [failure_message(finding, certificate.groups) for finding in unsafe]
         problems += Problem.each("not-safe", messages)
         if own_policy is None:
-            unjudged = requirements.unjudged
             certified = [
-                then for then in certificate.findings if then["requirement"] not in unjudged
+                then
+                for then in certificate.findings
+                if then["requirement"] not in requirements.unjudged
             ]
             differing = [*differences(certificate, findings, certified, requirements.kept)]
             if (people, n_groups) != (certificate.people, certificate.n_groups):

@@ -197,7 +197,7 @@ def _verify(
 
     from foreknow.pages import page_of
     from foreknow.publishing.signature import check_signature
-    from foreknow.publishing.verification import judge, judge_after, load_signed
+    from foreknow.publishing.verification import judge, load_signed
     from foreknow_judge.file_names import CERTIFICATE
 
     if certificate.is_dir():
@@ -212,14 +212,7 @@ def _verify(
     rules = None if policy is None else policy_at(policy)
     with progress("Judging the release afresh", quiet):
         place = release or certificate.parent
-        verification, problems = judge(
-            signed_certificate, place, rules, **options, alone=after is None
-        )
-        if verification is not None and after is not None:
-            verification, later_problems = judge_after(
-                signed_certificate, certificate.parent, verification, after
-            )
-            problems += later_problems
+        verification, problems = judge(signed_certificate, place, rules, **options, after=after)
     for problem in problems:
         _say_line(Console(stderr=True), problem, "bold red")
     if verification is not None and not problems and not quiet:

@@ -52,7 +52,7 @@ from foreknow_judge.verdicts import verdicts
 from foreknow_judge.verify import OwnPolicy, certificate_path
 from foreknow_judge.written import Written
 
-__all__ = ["Verification", "findings_of", "judge", "judge_after", "load_signed", "verify"]
+__all__ = ["Verification", "findings_of", "judge", "load_signed", "verify"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -139,13 +139,7 @@ def verify(
         policy = Policy.load(policy)
     elif policy is not None and not isinstance(policy, Policy):
         raise InputError(f"expected a Policy or its path, not {type(policy).__name__}")
-    is_alone = after is None
-    verification, problems = judge(
-        certificate, path.parent, policy, priors, population, alone=is_alone
-    )
-    if verification is not None and after is not None:
-        verification, further_problems = judge_after(certificate, path.parent, verification, after)
-        problems += further_problems
+    verification, problems = judge(certificate, path.parent, policy, priors, population, after)
     if verification is None or problems:
         raise CertificateError("; ".join(problems))
     return verification
@@ -184,12 +178,11 @@ def judge(
     policy: Policy | None = None,
     priors: str | Path | None = None,
     population: str | Path | Sequence[str | Path] | None = None,
-    *,
-    alone: bool = True,
+    after: str | Path | Sequence[str | Path] | None = None,
 ) -> tuple[Verification | None, list[Problem]]:
     """Judge a written release; return what was found, and what is wrong.
 
-    Where it is not judged `alone`, those before it may have the values that requirements name.
+    With `after`, the earlier releases are verified, and all are judged as one.
     """
     own_policy = None if policy is None else _own_policy(certificate, policy)
     required = certificate.policy["require"] if own_policy is None else own_policy.tables["require"]
@@ -199,31 +192,14 @@ def judge(
         own_policy,
         priors,
         population,
-        alone=alone,
-        kinds=_kinds_of(required),
+        after,
+        kinds=_kinds_of(required) if after is None else registered_kinds(),
         further=_further,
     )
-    return None if verification is None else _as_result(verification), problems
-
-
-def judge_after(
-    certificate: Certificate,
-    folder: Path,
-    verification: Verification,
-    after: str | Path | Sequence[str | Path],
-) -> tuple[Verification, list[Problem]]:
-    """Verify the releases before one, and judge all as one, by what is required of the last."""
-    kinds = registered_kinds()
-    joint_verification, problems = judges.judge_after(
-        certificate, folder, verification, after, kinds
-    )
-    return _as_result(joint_verification), problems
-
-
-def _as_result(verification: judges.Verification) -> Verification:
-    return Verification(
-        **{field.name: getattr(verification, field.name) for field in fields(verification)}
-    )
+    if verification is None:
+        return None, problems
+    values = {field.name: getattr(verification, field.name) for field in fields(verification)}
+    return Verification(**values), problems
 
 
 def findings_of(written_release: Written, required: Sequence[Mapping[str, Any]]) -> list[Verdict]:
