@@ -94,6 +94,10 @@ def test_figures_match_publishing_alone(found):
         assert each.seconds > 0
     assert statuses >= {"safe", "refused"}
     assert {each.over == 0 for each in found.safe} == {True, False}
+    n_held = sum(each.holds_as_given for each in found.safe)
+    assert 0 < n_held < len(found.safe)
+    for said in (repr(found), found.summary()):
+        assert f", {n_held} by the policy as it is" in said
 
 
 def test_amounts_cross_limits():

@@ -539,6 +539,8 @@ def test_asking_nothing_has_no_figure(tmp_path, capsys):
         "50%",
         "–",
     ]
+    assert repr(made.audit).endswith("2 requirements, 1 about nobody)")
+    assert page_of(found).headline.endswith("; 1 asks nothing of this table")
     nothing = ", about zzz: asks nothing, since nobody has a value"
     assert nothing in " ".join(found.summary().split())
     assert any(line.endswith(nothing) for line in said_by_the_judge(tmp_path / "out", capsys))

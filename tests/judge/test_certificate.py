@@ -122,9 +122,9 @@ def test_what_a_certificate_says(published):
     assert (table["release"]["people"], table["release"]["n_groups"]) == (7, 3)
     assert (table["findings"][0]["exact"], table["findings"][0]["group"]) == ("2/3", "3")
     assert {"foreknow", "python", "duckdb", "numpy", "pyarrow"} <= set(table["versions"])
-    assert repr(load(published)) == "Certificate(safe: 7 people in 3 groups)"
+    assert repr(load(published)) == "Certificate(says what is required holds: 7 people in 3 groups)"
     unsafe = forged(published, safe=False, findings__0__safe=False)
-    assert repr(unsafe) == "Certificate(UNSAFE: 7 people in 3 groups)"
+    assert repr(unsafe) == "Certificate(says UNSAFE: 7 people in 3 groups)"
 
 
 SAYS = b'{"format": "foreknow certificate", "version": '

@@ -298,7 +298,9 @@ class Audit(Result):
             word = f"safe{far}" if self.limits_inference else "holds, but nothing limits inference"
             if self.limits_cases:
                 word = "holds of each case, but nothing limits inference of people"
-            return f"Audit({self.name}: {word}, {n_requirements} {noun}{beyond})"
+            asking = len({verdict.place for verdict in self.verdicts if not verdict.idle})
+            idle = f", {n_requirements - asking} about nobody" if asking < n_requirements else ""
+            return f"Audit({self.name}: {word}, {n_requirements} {noun}{idle}{beyond})"
         failing = len({verdict.place for verdict in self.failures})
         return f"Audit({self.name}: UNSAFE in {failing} of {n_requirements} {noun})"
 

@@ -218,8 +218,10 @@ class Comparison(Result):
         n_candidates, safe = len(self.candidates), len(self.safe)
         stopped = "" if self.complete else ", stopped before its end"
         word = "safe" if self.limits_inference else "hold"
+        n_held = sum(bool(candidate.holds_as_given) for candidate in self.safe)
+        by_policy = f", {n_held} by the policy as it is" if n_held < safe else ""
         frontier = f"{len(self.frontier)} on the frontier{stopped}"
-        return f"Comparison({safe} of {n_candidates} {word}, {frontier})"
+        return f"Comparison({safe} of {n_candidates} {word}{by_policy}, {frontier})"
 
 
 @dataclass(frozen=True)

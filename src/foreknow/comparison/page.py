@@ -47,8 +47,8 @@ class ComparisonPage(Page[Comparison]):
             verb = "meets" if safe == 1 else "meet"
             return f"{number(safe)} of {n_candidates} releases tried {verb} the policy{UNLIMITED}"
         n_held = sum(bool(candidate.holds_as_given) for candidate in self.result.safe)
-        held = f", {number(n_held)} by the policy as it is" if n_held < safe else ""
-        return f"{some(safe, 'safe release', 'safe releases')} of {n_candidates} tried{held}"
+        by_policy = f", {number(n_held)} by the policy as it is" if n_held < safe else ""
+        return f"{some(safe, 'safe release', 'safe releases')} of {n_candidates} tried{by_policy}"
 
     def blocks(self) -> Iterator[Block]:
         """The frontier, every run, and why some made no release."""

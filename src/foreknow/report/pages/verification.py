@@ -72,8 +72,12 @@ class VerificationPage(Page[Verification]):
         else:
             ends = f"{unlimited(result, far)}{by_word_of(result.scope)}"
             what = f"every requirement {whose}holds{ends}"
+        asking = len({finding.place for finding in result.findings if not finding.idle})
+        n_idle = len({finding.place for finding in result.findings}) - asking
+        verb = "asks" if n_idle == 1 else "ask"
+        idle = f"; {n_idle} {verb} nothing of this table" if n_idle else ""
         of_cases = unit_counted(result.scope.cases).of_all
-        return f"Verified{of_cases}: {people} in {groups} by {by}; {what}{beyond}"
+        return f"Verified{of_cases}: {people} in {groups} by {by}; {what}{beyond}{idle}"
 
     @property
     def mood(self) -> Mood:
