@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from foreknow_judge.counting import Group, GroupBags, Ints, distinct
+from foreknow_judge.errors import CertificateError
 
 Ratio: TypeAlias = tuple[int, int]
 # The numbers that Theorem 2 needs of one group and one value: the people, the holders of the value
@@ -348,12 +349,14 @@ def odds_by_implications(
     frequent = [groups.count_at_rank(place) for place in range(k + 2)]
     first_groups, shape = distinct(groups.people, *frequent)
     counts = np.stack([groups.people, *frequent])[:, first_groups]
+    if k > (highest := int(np.cbrt(2**24 / len(first_groups)))):
+        raise CertificateError("too-large", f"k above {highest}")
     elsewhere = _chances_elsewhere(_Groups(counts), k)
     shape_of = shape[groups.of_group[asked_cells]]
     cells, cell = distinct(shape_of, groups.counts[asked_cells])
     holders = groups.counts[asked_cells][cells].astype(object)
     odds = zip(*_Groups(counts[:, shape_of[cells]]).odds(holders, elsewhere), strict=True)
-    return asked_cells, list(odds), cell
+    return asked_cells, [*odds], cell
 
 
 def _chances_elsewhere(buckets: _Groups, k: int) -> list[Fraction]:

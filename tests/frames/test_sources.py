@@ -175,6 +175,13 @@ ROLES = {"gid": [1, 2], "d": ["Flu", "AIDS"]}
 HALF = "a\ud800"
 NO_TABLES = [None, 5, ["gid"], {"gid": [1]}, np.zeros((2, 2)), pd.Series([1]), b"a.csv"]
 ZONED = ["TIME '10:00:00'::TIMETZ", "INTERVAL 1 DAY"]
+
+
+def coded(columns):
+    """A table of codes for texts."""
+    return pa.table({name: pa.array(own).dictionary_encode() for name, own in columns.items()})
+
+
 REFUSED = [
     *((thing, f"{type(thing).__name__} is not a table") for thing in (*NO_TABLES, pl.Series([1]))),
     (pd.DataFrame([[1, 2, 3]], columns=["gid", "d", "d"]), r"two.*'d'"),
@@ -191,6 +198,8 @@ REFUSED = [
       for hold in (pl.DataFrame, pl.LazyFrame) for name in ("^g.*$", "*")),
     *dates_far_away(),
     *((objects(**{**ROLES, role: [HALF, "b"]}), "pandas frame holds half a") for role in ROLES),
+    *((hold({**ROLES, role: ["a", "b\0c"]}), f"column {role!r} holds a null character")
+      for hold in (pa.table, pd.DataFrame, pl.DataFrame, coded) for role in ROLES),
     (pd.DataFrame([["1", "Flu"]], columns=pd.Index(["gid", HALF], dtype=object)),
      "the name of column 2 holds half a character"),
     *((duckdb.sql(f"SELECT {own} AS gid, {own} AS d"), "column '.*' is of type .*; cast it to text")

@@ -175,6 +175,21 @@ def test_implications_reach_everywhere(bags, k):
     assert worst_implications(held, set(), k) == worst_implications(held, {"x"}, k) == Worst()
 
 
+def test_too_many_implications():
+    """These ran for over a minute without a word; the k that the refusal names is judged."""
+    many = "".join(map(chr, range(0x400, 0x400 + 300)))
+    held = written("generalized", [many[:9], many[:2]]).held
+    with mock.patch.object(np, "cbrt", return_value=6.9):
+        with pytest.raises(CertificateError, match=r"^k above 6 is too large"):
+            worst_implications(held, {many[0]}, 7)
+        assert worst_implications(held, {many[0]}, 6).chance == 1
+    with pytest.raises(CertificateError, match=r"^k above 256 is too large to be verified exactly"):
+        worst_implications(written("generalized", [many]).held, {many[0]}, 300)
+    held = written("generalized", [many[:n] for n in range(2, 302)]).held
+    with pytest.raises(CertificateError, match=r"^k above 38 is too large"):
+        worst_implications(held, {many[0]}, 39)
+
+
 @examples(60, deadline=None)
 @given(bags=MANY, point=st.tuples(*[st.integers(0, 4)] * 3), room=st.sampled_from([0, 8]))
 def test_dominated_cells_decide_nothing(bags, point, room):

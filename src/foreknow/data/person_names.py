@@ -11,6 +11,9 @@ from typing import Any
 from foreknow.errors import SchemaError, did_you_mean
 
 _DIGIT = re.compile(r"\d")
+# Numbers with an exponent or with marks between thousands; and all that may be numbers.
+MARKED = r"^\s*\d+([.,]\d+)?[eE]\d\d?\s*$|^\s*\d{1,3}([., '’]\d{3})+\s*$"
+NUMBERS = r"^\s*[\d.,'’ ]+([eE]\+?\d+)?\s*$"
 
 
 def bare_name(name: str) -> str:
@@ -49,14 +52,29 @@ def like_name(name: str, names: Sequence[str]) -> str:
     return same_name(name, names) or near
 
 
+def _as_number(name: str) -> str:
+    """The digits of a number that is written with an exponent, or with marks between thousands.
+
+    >>> _as_number("1e3"), _as_number("1.000"), _as_number("7")
+    ('1000', '1000', '7')
+    """
+    if not re.match(MARKED, name, re.ASCII):
+        return bare_name(name)
+    text = name.strip().lower().replace(",", ".")
+    return f"{Decimal(text):f}" if "e" in text else re.sub(r"\D", "", text)
+
+
 def refuse_two_spellings(names: Iterable[Any], column: str) -> None:
-    """Refuse names of which two are one but for how they are written: they would count as two."""
-    first: dict[str, str] = {}
-    for name in names:
-        if not isinstance(name, str):
-            continue
-        if (earlier := first.setdefault(bare_name(name), name)) != name:
-            raise SchemaError(
-                f"{name!r} and {earlier!r} of {column} look like one, and would be "
-                "counted as two: write them in one way; if they are two, number them"
-            )
+    """Refuse names of which two are one but for how they are written: they would count as two.
+
+    Where all names are numbers, 1e3 and 1.000 are 1000; 1e3 may be a code beside 1f3.
+    """
+    texts, first = [name for name in names if isinstance(name, str)], dict[str, str]()
+    are_numbers = all(re.match(NUMBERS, text, re.ASCII) for text in texts)
+    for name in texts:
+        for bare in (bare_name(name), *([_as_number(name)] if are_numbers else [])):
+            if (earlier := first.setdefault(bare, name)) != name:
+                raise SchemaError(
+                    f"{name!r} and {earlier!r} of {column} look like one, and would be "
+                    "counted as two: write them in one way; if they are two, number them"
+                )

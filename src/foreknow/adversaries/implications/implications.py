@@ -28,6 +28,7 @@ from foreknow.adversaries.implications.minima import (
     atoms_and_odds,
     exact_atoms,
     exact_target,
+    most_atoms,
     ratio,
     spread,
 )
@@ -194,8 +195,7 @@ class Implications:
         return counts
 
     def _most(self, counts: GroupCounts) -> int:
-        """The most implications that add anything: no group has more values than there are."""
-        return min(self.k, counts.n_values)
+        return most_atoms(self.k, counts.n_values)
 
     def _attained(self, counts: GroupCounts) -> Attained:
         """The minima for at least k atoms, worked out once."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from itertools import accumulate
 from typing import Any
 
@@ -25,7 +25,18 @@ from foreknow.adversaries.remembered import remembered
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.needs import Need, require
+from foreknow_judge.errors import CertificateError
 from foreknow_judge.numbers import CLOSE
+
+# More implications take minutes, also on small tables.
+_MOST_ATOMS = 100
+
+
+def most_atoms(k: int, n_values: int) -> int:
+    """The most of k implications that add anything: no group has more values than there are."""
+    if (n_atoms := min(k, n_values)) > _MOST_ATOMS:
+        raise CertificateError("too-large", f"k above {_MOST_ATOMS}")
+    return n_atoms
 
 
 class Buckets:
@@ -106,7 +117,7 @@ class Buckets:
 
 def exact_atoms(n: int, counts: Sequence[int], k: int) -> tuple[Fraction, list[int]]:
     """The least chance that k atoms about a bucket all fail, and how many each person has then."""
-    chances = _ExactChances(n, counts)
+    chances = _exact_chances(n, tuple(counts))
     return chances.rest(0, k, k), chances.sizes(0, k, k)
 
 
@@ -114,9 +125,15 @@ def exact_target(
     n: int, counts: Sequence[int], holders: int, k: int
 ) -> tuple[Fraction, int, list[int]]:
     """`Buckets.target_value` of one cell: odds, atoms about the target, and about each other."""
-    chances = _ExactChances(n, counts)
+    chances = _exact_chances(n, tuple(counts))
     odds, n_about_target, cap = _odds(chances, holders, k)
     return odds, n_about_target, chances.sizes(1, cap, k - n_about_target)
+
+
+@lru_cache(maxsize=16)
+def _exact_chances(n: int, counts: tuple[int, ...]) -> _ExactChances:
+    """The recursion for one bucket, which is asked for one number of atoms after another."""
+    return _ExactChances(n, counts)
 
 
 def _odds(chances: _ExactChances, holders: int, k: int) -> tuple[Fraction, int, int]:
@@ -259,8 +276,8 @@ class ImplicationsMeasure(Measure):
         self.wanted = None if is_wanted is None or np.all(is_wanted) else np.asarray(is_wanted)
 
     def bind(self, n_values: int) -> int:
-        """The number of keys: one. More atoms than there are values add nothing."""
-        self.k = min(self.k, n_values)
+        """The number of keys: one."""
+        self.k = most_atoms(self.k, n_values)
         return 1
 
     @property

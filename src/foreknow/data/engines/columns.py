@@ -70,13 +70,15 @@ def plain(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
         if not array.num_chunks:
             return array.cast(kind.value_type)
         entries = array.chunk(0).dictionary
+        _refuse_null_characters(name, entries)
         simple = pa.types.is_string(entries.type) or pa.types.is_integer(entries.type)
         if simple and not entries.null_count and len(pc.unique(entries)) == len(entries):
             return array
         return plain(name, array.cast(kind.value_type))
     _refuse_nested(name, kind)
     if pa.types.is_null(kind) or pa.types.is_string_view(kind):
-        return array.cast(pa.string())
+        array = array.cast(pa.string())
+    _refuse_null_characters(name, array)
     if pa.types.is_float16(kind):
         array, kind = array.cast(pa.float32()), pa.float32()
     if pa.types.is_timestamp(kind) or pa.types.is_time64(kind):
@@ -175,6 +177,15 @@ def _refuse_broken(name: str, array: pa.ChunkedArray) -> None:
         array.validate(full=True)
     except pa.ArrowInvalid as error:
         raise DataError(f"the column {name!r} is broken: {error}") from None
+
+
+def _refuse_null_characters(name: str, texts: pa.Array | pa.ChunkedArray) -> None:
+    """Some readers of CSV cut a text off at a null character, so that two may look like one."""
+    if is_text(texts.type) and pc.any(pc.match_substring(texts, "\0")).as_py():
+        raise DataError(
+            f"the column {name!r} holds a null character, at which some readers cut a text off; "
+            "replace it, such as by a space"
+        )
 
 
 _KINDS = pa.types

@@ -21,7 +21,7 @@ from foreknow.data.engines.number_names import (
 from foreknow.data.engines.persons import first_rows
 from foreknow.data.engines.sources import counted_where_it_lives
 from foreknow.data.engines.table import Snapshot, Table, is_text
-from foreknow.data.person_names import bare_name, refuse_two_spellings
+from foreknow.data.person_names import MARKED, NUMBERS, bare_name, refuse_two_spellings
 from foreknow_judge.errors import DataError
 from foreknow_judge.text import number
 
@@ -96,8 +96,14 @@ def refuse_spelt_twice(table: Table, schema: Schema) -> None:
         names = [n for n in names if is_number_of_person(n) or is_of_rows(n)]
     for name in {*names}.intersection(table.columns) - _unique(table):
         distinct = known_values(fetch(table, [name]).column(name))[1]
-        if is_text(distinct.type) and _is_spelt_twice(distinct):
+        if is_text(distinct.type) and (_is_spelt_twice(distinct) or _are_marked(distinct)):
             refuse_two_spellings(distinct.to_pylist(), repr(name))
+
+
+def _are_marked(names: pa.Array) -> bool:
+    """True if all names may be numbers, some of them with an exponent or marks."""
+    some_marked = pc.any(pc.match_substring_regex(names, MARKED)).as_py()
+    return bool(some_marked and pc.all(pc.match_substring_regex(names, NUMBERS)).as_py())
 
 
 def _is_spelt_twice(names: pa.Array) -> bool:
