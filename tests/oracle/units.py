@@ -1,24 +1,26 @@
-"""Cases, households and several releases, by listing worlds."""
+"""Households and several releases, by listing worlds."""
 
 from collections import Counter
 from fractions import Fraction
-from functools import cache
 from itertools import combinations, permutations, product
-
-# ---- case worlds ---------------------------------------------------------------------------------
-
-# Cases of which a person may have several: every way to give the bag of a group to its cases.
-
-
-@cache
-def worlds(bag):
-    """Every different way to give the values of a group to its cases, in their order."""
-    return sorted(set(permutations(bag)))
-
 
 # ---- household worlds ----------------------------------------------------------------------------
 
 # Households that share a value, shown once: every way to give a group's values to those shown.
+
+
+def worlds_of_households(shown):
+    """Every way to give each group's values to the households that are shown there.
+
+    `shown` are of (household, group, value), one for each household.
+    """
+    groups = sorted({group for _, group, _ in shown})
+    each = []
+    for group in groups:
+        homes = [home for home, own, _ in shown if own == group]
+        bag = [value for _, own, value in shown if own == group]
+        each.append([tuple(zip(homes, way, strict=True)) for way in sorted(set(permutations(bag)))])
+    return [dict(pair for way in chosen for pair in way) for chosen in product(*each)]
 
 
 def surest(found, values, ruled, known):

@@ -10,6 +10,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.csv as csv
 import pytest
+from tests.examples import NIGHTLY
+from tests.oracle.units import surest, worlds_of_households
 
 import foreknow as fk
 from foreknow.errors import SchemaError
@@ -43,6 +45,30 @@ def asked(*require, schema=ROLES, **more):
 
 def audited(table, policy):
     return fk.audit(table, policy, learned=False).verdicts[0]
+
+
+def few_homes(rng):
+    """Rows of (household, group), and the value of each household."""
+    homes = "ABCD"[: rng.randint(2, 4)]
+    rows = [(home, rng.randint(0, 1)) for home in homes for _ in range(rng.randint(1, 2))]
+    rng.shuffle(rows)
+    return rows, {home: rng.choice(["1", "2", "3"]) for home in homes}
+
+
+def test_shared_requirements_count_households():
+    for seed in range(20_000 if NIGHTLY else 20):
+        rng = random.Random(seed)
+        rows, value = few_homes(rng)
+        first = {}
+        for home, group in rows:
+            first.setdefault(home, group)
+        shown = [(home, group, value[home]) for home, group in first.items()]
+        ruled, known = rng.randint(0, 1), rng.randint(0, 2)
+        truth = surest(worlds_of_households(shown), sorted({*value.values()}), ruled, known)
+        facts = {"facts": {"l": ruled, "k": known}, "sensitive": "income", "knowing": []}
+        policy = asked({**facts, "below": str(truth)})
+        verdict = audited(fk.Microdata(table_of(rows, value), policy.schema), policy)
+        assert (verdict.reached, verdict.safe) == (truth, False), (rows, value, facts)
 
 
 def town(rng, homes=120):
