@@ -713,15 +713,17 @@ def test_objects_of_two_zones():
 
 
 def test_hours_that_come_twice():
-    """A clock that is put back shows two hours that Python takes for one."""
+    """A clock that is put back shows two hours, which newer libraries take for one."""
     hours = pd.Series(pd.to_datetime(["2024-10-27 00:00", "2024-10-27 01:00"] * 2, utc=True))
     frame = pd.DataFrame({"x": hours.dt.tz_convert("Europe/Berlin"), "d": list("abba")})
-    if len({*pa.array(frame["x"]).to_pylist()}) > 1:
-        pytest.skip("these versions of the libraries tell the two hours apart")
     asked = fk.Schema(quasi_identifiers=["d"], sensitive="x")
     policy = fk.Policy(fk.Requirement(fk.Facts(), below=1), asked)
-    with pytest.raises(fk.InputError, match=r"02:00:00.*twice; give times in UTC, by .dt.tz_conv"):
-        fk.audit(frame, policy)
+    if len({*pa.array(frame["x"]).to_pylist()}) > 1:
+        assert fk.audit(frame, policy).verdicts[0].reached == Fraction(1, 2)
+    else:
+        said = r"02:00:00.*twice; give times in UTC, by .dt.tz_conv"
+        with pytest.raises(fk.InputError, match=said):
+            fk.audit(frame, policy)
     frame["x"] = frame["x"].dt.tz_convert("UTC")
     assert fk.audit(frame, policy).verdicts[0].reached == Fraction(1, 2)
 
