@@ -1,7 +1,6 @@
 """The faults that tests must notice: each would call something safe that is not, or say it wrongly.
 
-Of each, `faults.txt` has the name and what it would make wrong; the place, and the files of tests
-below ``tests/`` that should notice it; what stands there, and what stands there in the fault.
+`faults.txt` has them, and says how they are written.
 """
 
 from pathlib import Path
@@ -31,14 +30,18 @@ class Fault(NamedTuple):
 def read(path):
     """The faults of a file, by name."""
     lines = [line for line in path.read_text("utf-8").splitlines() if not line.startswith("#")]
-    found = {}
-    for head, place, text, instead in zip(*[iter(lines)] * 4, strict=True):
-        name, wrong = head.split(": ", 1)
-        place, among = place.strip().split(" | ")
-        if name in found or (text[:5], instead[:5]) != ("    -", "    +"):
+    faults = {}
+    for start in range(0, len(lines), 4):
+        try:
+            head, place, text, instead = lines[start : start + 4]
+            name, wrong = head.split(": ", 1)
+            place, among = place.strip().split(" | ")
+        except ValueError:
+            raise FaultError(f"not written as the others: {lines[start]}") from None
+        if name in faults or (text[:5], instead[:5]) != ("    -", "    +"):
             raise FaultError(f"{name} stands twice, or is not written as the others")
-        found[name] = Fault(name, place, text[6:], instead[6:], wrong, among)
-    return found
+        faults[name] = Fault(name, place, text[6:], instead[6:], wrong, among)
+    return faults
 
 
 FAULTS = read(Path(__file__).with_name("faults.txt"))
