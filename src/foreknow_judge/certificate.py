@@ -303,8 +303,8 @@ def certificate_table() -> type[Settings]:
     """The model of a whole certificate file."""
     types = get_type_hints(Certificate, include_extras=True)
     release = _model("Release", types, IN_RELEASE)
-    names = [part.name for part in fields(Certificate) if part.name not in IN_RELEASE]
-    other_keys = {name: name for name in names}
+    names = [part.name for part in fields(Certificate)]
+    other_keys = {name: name for name in names if name not in IN_RELEASE}
     head = {"format": (str, ...), "version": (int, ...), "safe": (bool, ...)}
     return _model("Certificate", types, other_keys, **head, release=(release, ...))
 
@@ -557,7 +557,6 @@ def _published_otherwise(certificate: Any) -> str | None:
     for key in ("labels", "round"):
         if not isinstance(publish.get(key, {}), dict):
             return f"policy.publish.{key} is no table"
-    labels = publish.get("labels", {})
     escaped = publish.get("escape_formulas", False) is True and release.format == "csv"
     for key, expected, actual in (
         ("form", publish.get("form", release.form), release.form),
@@ -569,8 +568,9 @@ def _published_otherwise(certificate: Any) -> str | None:
             return f"{key} is {expected!r} by policy.publish, and {actual!r} by the release"
     if certificate.commas and publish.get("decimal") != ",":
         return "decimals have a comma, and policy.publish does not say so"
-    if exact := [column for column in certificate.grids if labels.get(column) == "exact"]:
-        return f"labels of {exact[0]!r} are exact by policy.publish, and on a grid by the release"
+    for column in certificate.grids:
+        if publish.get("labels", {}).get(column) == "exact":
+            return f"labels of {column!r} are exact by policy.publish, and on a grid by the release"
     return None
 
 

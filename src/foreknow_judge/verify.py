@@ -462,9 +462,8 @@ def _judge_files(
     stamp = Stamp([*place.opened.values()])  # what is digested is what is judged
     problems = [*Problem.each("uncertified-file", uncertified(place.folder, place.others))]
     changed = changed_files(certificate, place.paths, place.opened, place.given)
-    problems += Problem.each("digest-differs", changed)
     companions = wrong_companions(certificate, place.given, place.folder, place.others)
-    problems += Problem.each("digest-differs", companions)
+    problems += Problem.each("digest-differs", chain(changed, companions))
     unchanged = [REPORT] if certificate.report and REPORT in place.others else []
     as_written = certificate
     if own_policy is not None:
