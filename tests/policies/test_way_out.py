@@ -122,6 +122,16 @@ def test_requirements_without_a_way():
         fk.publish(table(["flu", "flu"]), asking({"facts": {}, "below": 1}))
 
 
+def test_facts_of_priors():
+    """The facts of priors are no line of a policy: typed beside the priors, it was refused."""
+    chances = pa.table({"age": [20, 20], "value": ["flu", "cold"], "probability": [0.5, 0.5]})
+    known = fk.Priors(chances, facts=fk.Facts(3, 3, 3))
+    policy = fk.Policy([fk.Requirement(known, at_most="3/4")], fk.Schema(**HEAD))
+    with pytest.raises(fk.NoSafeRelease, match="no single line is enough") as caught:
+        fk.publish(table(["flu", "cold"] * 5), policy, method="mondrian")
+    assert not ways(caught.value)
+
+
 def test_small_tables_at_random():
     random, named = np.random.default_rng(19), 0
     for _ in range(30 if NIGHTLY else 10):

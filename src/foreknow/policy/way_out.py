@@ -64,7 +64,7 @@ def ways_out(policy: Policy, everyone: HasCounts) -> list[Way]:
     """Policy lines that each make a requirement hold which a single group of everybody fails."""
     ways: list[Way] = []
     for place, requirement in enumerate(policy.requirements):
-        if not requirement.failures(everyone):
+        if _stands_in(requirement) or not requirement.failures(everyone):
             continue
         for changed, because in _allowed(_changes(requirement, everyone)):
             with suppress(InputError):
@@ -78,6 +78,11 @@ def ways_out(policy: Policy, everyone: HasCounts) -> list[Way]:
                     ways.append(way)
         ways += _unknown(policy, requirement, everyone)
     return ways
+
+
+def _stands_in(requirement: Requirement) -> bool:
+    """True for the facts of priors, as a search asks for them: a policy has no line for these."""
+    return any(getattr(point.adversary, "of_priors", False) for point in requirement.points)
 
 
 def _allowed(changes: Iterator[tuple[Requirement, str]]) -> Iterator[tuple[Requirement, str]]:

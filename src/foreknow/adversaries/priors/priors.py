@@ -397,6 +397,7 @@ class _Searched(Facts):
 
     # What a method shows to somebody with priors is not proved: Decoy refuses it.
     speaks = None  # type: ignore[assignment]
+    of_priors = True
     __eq__, __hash__ = object.__eq__, object.__hash__
 
     def __repr__(self) -> str:
