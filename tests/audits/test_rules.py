@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from tests.audits.folders import forge, settings_of, written
 from tests.examples import NIGHTLY
-from tests.oracle.rules import worst_cases
+from tests.oracle.rules import worst_cases, worst_negations
 from tests.refusals import refused
 
 import foreknow as fk
@@ -450,6 +450,19 @@ def test_figures_are_never_below_worlds(form):
             seen["inner" if 0 < least < 1 else "trivial", verdict.reached == least] += 1
     assert seen["inner", True] > 5 * seen["inner", False]
     assert seen["inner", True] > len(FAMILIES) / 8
+
+
+def test_negations_are_never_below_worlds():
+    inner = 0
+    for seed in FAMILIES[::3]:
+        drawn = Drawn(seed, 4)
+        for value in drawn.values:
+            asked = [{"negations": {"k": k}, "values": [value]} for k in range(3)]
+            for k, verdict in enumerate(drawn.judged(asked)):
+                cases = [worst_negations([g], value, k, lambda pair: pair[0]) for g in drawn.worlds]
+                assert verdict.reached >= max(cases), (seed, drawn.groups, drawn.rules, value, k)
+                inner += 0 < max(cases) < 1
+    assert inner > len(FAMILIES) / 6
 
 
 @pytest.mark.parametrize("hidden", [False, True])

@@ -3,7 +3,8 @@
 import hashlib
 import json
 import random
-from datetime import date
+from datetime import date, time
+from decimal import Decimal
 from itertools import product
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ import pytest
 from tests.examples import NIGHTLY
 from tests.oracle.label_ends import DAYS as DAY_ENDS
 from tests.oracle.label_ends import NUMBERS as NUMBER_ENDS
-from tests.oracle.label_ends import tells_no_end_apart
+from tests.oracle.label_ends import covered, tells_no_end_apart
 from tests.oracle.labels import NUMBERS, codes_of, keeps_top, numbers_of, whole
 
 import foreknow as fk
@@ -168,6 +169,48 @@ def policy_of(limits, beside=(), hierarchies=MASK | {"town": {"rows": TREE}}, **
     return fk.Policy(rules, schema, fk.PublishOptions(**more))
 
 
+@pytest.mark.parametrize(
+    "method",
+    [
+        *(fk.Mondrian(), fk.Mondrian(suppression=0.1), fk.FullDomain()),
+        *(fk.FullDomain(suppression=0.1), fk.Decoy(), fk.Streamliner(l=2)),
+    ],
+    ids=str,
+)
+def test_every_method_keeps_levels(method, tmp_path):
+    draw = random.Random(str(method))
+    for place in range(300 if NIGHTLY else 2):
+        top, level = draw.randint(75, 95), draw.randint(1, 2)
+        own = {"zip": MASK["zip"], "town": {"rows": TREE}}
+        exactly, table = bool(place % 2), drawn(draw)
+        if exactly:
+            ages = pa.array([draw.randint(70, 99) for _ in table["age"]])
+            table = table.set_column(0, "age", ages)
+        else:
+            own["age"] = {"intervals": [2, 10, 40]}
+        limits = {"age": {"top": top}, "zip": {"at_least": level}, "town": {"at_least": 1}}
+        labels = {"labels": {"age": "exact"}} if exactly else {}
+        policy = policy_of(limits, hierarchies=own, **labels)
+        facts = fk.Requirement(fk.Facts(), 0.95)
+        policy = fk.Policy([*policy.requirements, facts], policy.schema, policy.options)
+        made = fk.publish(table, policy, method=method)
+        for rows in made.to_arrow().to_pylist():
+            assert rows["age"] is None or keeps_top(str(rows["age"]), top), rows
+            assert whole(codes_of(rows["zip"], ZIPS), {c: c[: 3 - level] for c in ZIPS}), rows
+            assert rows["town"] in {
+                *("Bern (level 1)", "west", "Bünden", "west (level 2)", "east", "*")
+            }
+        assert made.audit.criteria[0].safe
+        out = tmp_path / str(place)
+        made.write(out)
+        assert all(found.safe for found in fk.verify(out).findings)
+        assert fk.audit(out, policy).criteria[0].safe
+        plain = fk.Policy(policy.requirements[:1], policy.schema)
+        assert fk.audit(made.to_arrow(), plain).criteria[0].safe
+        assert len(fk.read_release(out)) == len(table)
+        fk.draw(out, seed=1)
+
+
 def test_labels_hold_their_people():
     def covers(label, value):
         if value is None or label is None:
@@ -191,6 +234,42 @@ def test_labels_hold_their_people():
         for row, own in zip(table.to_pylist(), members, strict=True):
             assert covers(own["age"], row["age"]), (own, row)
             assert row["zip"] in codes_of(own["zip"], ZIPS)
+
+
+QUARTERS = [Decimal(n) / 4 for n in range(48)]
+DAYS = [date(2024, 1, 1 + n // 3) for n in range(48)]
+# W is a node below for a value that nobody has.
+ONE_BELOW = {"rows": [[*"aNW*"], [*"bNW*"], [*"dMW*"], [*"xWV*"]]}
+LIKE_OTHERS = {"rows": [["a", "A or missing", "*"], ["b", "90 or more", "*"]]}
+
+
+@pytest.mark.parametrize(
+    ("values", "hierarchy", "own", "method"),
+    [
+        (range(60, 108), {"intervals": [5, 10, 20]}, {"top": 90, "at_least": 2}, "streamliner"),
+        (QUARTERS, {"intervals": ["0.5", 2, 4]}, {"top": 8, "at_least": 2}, "mondrian"),
+        ([n // 3 for n in range(48)], {"intervals": [1, 5]}, {"at_least": 1}, "streamliner"),
+        (DAYS, {"dates": ["day", "month"]}, {"at_least": 1}, "mondrian"),
+        ([date.max, *DAYS[1:]], {"dates": ["month", "decade"]}, {"at_least": 1}, "mondrian"),
+        ([date.max] * 24 + DAYS[24:], {"dates": ["month"]}, {"at_least": 1}, "mondrian"),
+        (
+            [time(n // 3, 7) for n in range(48)],
+            {"dates": ["hour", "day"]},
+            {"at_least": 1},
+            "streamliner",
+        ),
+        ([*"abd"] * 16, ONE_BELOW, {"at_least": 2}, "mondrian"),
+        ([*"ab"] * 24, LIKE_OTHERS, {"at_least": 1}, "streamliner"),
+    ],
+)
+def test_publications_are_read_alike(tmp_path, values, hierarchy, own, method):
+    schema = fk.Schema(quasi_identifiers=["c"], sensitive="ill", hierarchies={"c": hierarchy})
+    rules = [fk.Requirement(fk.KAnonymity(2)), fk.Requirement(fk.Levels({"c": own}))]
+    table = pa.table({"c": [*values], "ill": [*"abcd"] * 12})
+    fk.publish(table, fk.Policy(rules, schema), method=method).write(tmp_path / "out")
+    found = fk.verify(tmp_path / "out")
+    assert all(finding.safe for finding in found.findings)
+    assert found.people == 48
 
 
 # ---- certificates --------------------------------------------------------------------------------
@@ -366,7 +445,7 @@ def test_levels_refused(make, said):
 # ---- top and bottom: the highest and the lowest numbers or days are one value in every label -----
 
 
-TIME_ENDS = 20_000 if NIGHTLY else 400
+TIME_ENDS, PUBLISHED = (20_000, 200) if NIGHTLY else (400, 5)
 
 
 def number_label_of_ends(draw):
@@ -440,6 +519,42 @@ def drawn_of_ends(draw):
     born = [draw.choice([*DAY_ENDS[::20], None]) for _ in range(size)]
     ill = draw.choices("abcd", k=size)
     return pa.table({"age": pa.array(ages, pa.int64()), "born": born, "ill": ill})
+
+
+def test_published_labels_cover_everybody(tmp_path):
+    for seed in range(PUBLISHED):
+        draw = random.Random(f"published {seed}")
+        table = drawn_of_ends(draw)
+        limits = {"age": ends_of(draw, range(90)), "born": ends_of(draw, DAY_ENDS[800:-800])}
+        if draw.random() < 0.3:
+            del limits[draw.choice(["age", "born"])]
+        hierarchies = draw.choice([{}, {"age": {"intervals": [5, 10, 20]}}])
+        exact = [name for name in ("age", "born") if draw.random() < 0.3 and not hierarchies]
+        policy = {
+            "schema": {
+                "quasi_identifiers": ["age", "born"],
+                "sensitive": "ill",
+                "hierarchies": hierarchies,
+            },
+            "require": [{"levels": limits}, {"facts": {}, "below": 0.9}],
+            "publish": {"labels": dict.fromkeys(exact, "exact")},
+        }
+        method = draw.choice([fk.Mondrian(), fk.Mondrian(suppression=0.1), fk.Decoy()])
+        made = fk.publish(table, policy, method=method, seed=seed)
+        members = pa.concat_tables(made.placed.members()).to_pylist()
+        for row, labels in zip(table.to_pylist(), members, strict=True):
+            for column, universe in (("age", NUMBER_ENDS), ("born", DAY_ENDS)):
+                label, value = labels[column], row[column]
+                if value is None:
+                    assert label is None or label[0] == "*" or label.endswith("missing")
+                    continue
+                assert value in covered(str(label), universe), (row, labels)
+                assert tells_no_end_apart(str(label), universe, **limits.get(column, {})), labels
+        folder = tmp_path / str(seed)
+        made.write(folder)
+        assert all(verdict.safe for verdict in fk.verify(folder).findings)
+        assert fk.audit(folder, policy).safe
+        assert len(fk.read_release(folder)) == len(fk.draw(folder, seed=1)) == len(table)
 
 
 def test_a_certificate_cannot_claim_more(tmp_path):

@@ -1,11 +1,13 @@
 """Sets of values and windows, by listing worlds."""
 
+from collections import Counter
 from fractions import Fraction
-from itertools import combinations, pairwise, product
+from itertools import combinations, pairwise, permutations, product
 
 from tests.oracle.many_worlds import members as many_members
 from tests.oracle.many_worlds import worlds as many_worlds
 from tests.oracle.priors import binary, joint
+from tests.oracle.worlds import members, worlds
 
 # ---- sets ----------------------------------------------------------------------------------------
 
@@ -15,6 +17,53 @@ from tests.oracle.priors import binary, joint
 # adversary rules out single values of the target, of the set or not; knows the values of other
 # people, each by itself; and knows links: if another person has one of the set, whichever, so has
 # the target. Nothing here knows the library or its formulas.
+
+
+def worst_of_set(bags, united, most):
+    """Highest posterior that somebody has one of `united`, for every amount up to `most`.
+
+    >>> worst_of_set(["xyz"], {"x", "y"}, (1, 0, 0))[1, 0, 0]
+    Fraction(1, 1)
+    """
+    everybody, every = worlds(bags), sorted({value for bag in bags for value in bag})
+    best = dict.fromkeys(product(*(range(amount + 1) for amount in most)), Fraction(0))
+    groups = members(bags)
+    people = [person for group in groups for person in group]
+    for home in groups:
+        target = home[0]
+        others = [person for person in people if person != target]
+        for n in range(most[0] + 1):
+            for excluded in combinations(every, n):
+                left = [world for world in everybody if world[target] not in excluded]
+                for amounts, kept in _told(left, others, target, united, most):
+                    hits = sum(world[target] in united for world in kept)
+                    found = Fraction(hits, len(kept))
+                    for at in best:
+                        enough = all(a >= b for a, b in zip(at, (n, *amounts), strict=True))
+                        if enough and found > best[at]:
+                            best[at] = found
+    return best
+
+
+def _told(left, others, target, united, most):
+    """What is left for every choice of known people and links, with how many there are of each."""
+    if not left:
+        return
+    if not others:
+        yield (0, 0), left
+        return
+    person, *rest = others
+    yield from _told(left, rest, target, united, most)
+    _, k, m = most
+    if k:
+        for value in sorted({world[person] for world in left}):
+            known = [world for world in left if world[person] == value]
+            for (a, b), kept in _told(known, rest, target, united, (0, k - 1, m)):
+                yield (a + 1, b), kept
+    if m:
+        linked = [w for w in left if w[person] not in united or w[target] in united]
+        for (a, b), kept in _told(linked, rest, target, united, (0, k, m - 1)):
+            yield (a, b + 1), kept
 
 
 def worst_of_set_of_many(groups, united, most, semantics):
@@ -99,6 +148,29 @@ def worst_of_set_by_priors(groups, united, reading):
             highest = max(highest, chance)
             by_prior = max(by_prior, chance / prior if prior else Fraction(0))
     return highest, by_prior
+
+
+def meant(given, values):
+    """The values that a list means, where ``B20*`` means all that begin so, or a range of numbers.
+
+    >>> sorted(meant(["B20*", "Z9"], {"B20", "B20.1", "B2", "Z"})), meant({"to": 2}, {"2.0", "3"})
+    (['B20', 'B20.1'], {'2.0'})
+    """
+    if isinstance(given, dict):
+        found = set()
+        for value in values:
+            if value.replace(".", "").replace("-", "").isdecimal():
+                above = "from" not in given or Fraction(value) >= Fraction(str(given["from"]))
+                below = "to" not in given or Fraction(value) <= Fraction(str(given["to"]))
+                found |= {value} if above and below else set()
+        return found
+    found = set()
+    for text in given:
+        for value in values:
+            begins = value[: len(text) - 1] == text[:-1]
+            if value == text or (text[-1] == "*" and begins):
+                found.add(value)
+    return found
 
 
 def of_tenths(bags):
@@ -210,3 +282,101 @@ def _linked(ways, window, every, wide, link):
         yield [(mine, theirs) for mine, theirs in ways if abs(mine - theirs) <= wide]
     for of in {"same": [window], "any": every}.get(link, []):
         yield [(mine, theirs) for mine, theirs in ways if theirs not in of or mine in window]
+
+
+# ---- sights --------------------------------------------------------------------------------------
+
+# Worlds of rows with several columns, dealt to people who are known by some of them.
+#
+# Slow, and plain: every order of the rows of a group is dealt to its people, and those orders
+# stay in which everybody has what is known of them. A column that is published apart is dealt by
+# itself. Nothing here knows the library or its formulas.
+
+
+def joint_worlds(groups, secret, known, apart=()):
+    """How often each world of the secret column comes up, over all deals of the rows.
+
+    Parameters
+    ----------
+    groups : list of lists of dicts
+        The rows of each group; row i is in truth person i's.
+    secret : str
+    known : collection of str
+        Columns whose true values the adversary knows of everybody.
+    apart : collection of str
+        Columns that are shuffled within their group.
+
+    >>> rows = [{"job": "cook", "ill": "flu"}, {"job": "nurse", "ill": "hiv"}]
+    >>> joint_worlds([rows], "ill", ["job"])
+    Counter({('flu', 'hiv'): 1})
+    >>> len(joint_worlds([rows], "ill", []))
+    2
+    """
+    found = Counter()
+    for deals in product(*(list(_deals(rows, secret, known, apart)) for rows in groups)):
+        found[sum(deals, ())] += 1
+    return found
+
+
+def _deals(rows, secret, known, apart):
+    together = [name for name in known if name not in apart]
+    for order in permutations(rows):
+        pairs = list(zip(order, rows, strict=True))
+        fits = all(row[name] == own[name] for row, own in pairs for name in together)
+        if fits or secret in apart:  # what is shuffled may stand in anybody's row
+            yield tuple(row[secret] for row in order)
+
+
+def joint_bags(groups, secret, known, semantics):
+    """The same where a person may have several values of the secret column, or none.
+
+    The secret of a row is a list. Each occurrence goes to anybody of its group of whom the same is
+    known; under ``set`` nobody gets a value twice. A world is of the sets of values people have.
+
+    >>> rows = [{"job": "cook", "ill": ["flu", "hiv"]}, {"job": "nurse", "ill": []}]
+    >>> len(joint_bags([rows], "ill", ["job"], "set")), len(joint_bags([rows], "ill", [], "set"))
+    (1, 4)
+    """
+    found = Counter()
+    for deals in product(*(list(_bag_deals(rows, secret, known, semantics)) for rows in groups)):
+        found[sum(deals, ())] += 1
+    return found
+
+
+def _bag_deals(rows, secret, known, semantics):
+    occurrences = [(value, row) for row in rows for value in row[secret]]
+    able = [
+        [i for i, row in enumerate(rows) if all(row[name] == own[name] for name in known)]
+        for _, own in occurrences
+    ]
+    for holders in product(*able):
+        pairs = [(i, value) for i, (value, _) in zip(holders, occurrences, strict=True)]
+        if semantics == "multiset" or len(set(pairs)) == len(pairs):
+            yield tuple(frozenset(v for i, v in pairs if i == who) for who in range(len(rows)))
+
+
+def worst_over_worlds(worlds, value, most):
+    """The highest posterior of a value over all people and facts, for every amount up to `most`."""
+    every = [world for world, times in worlds.items() for _ in range(times)]
+    people, values = range(len(every[0])), sorted({x for world in every for x in world})
+    best = dict.fromkeys(product(*(range(amount + 1) for amount in most)), Fraction(0))
+    for target in people:
+        others = [person for person in people if person != target]
+        for n, left in _ruled_out(every, target, values, most[0]):
+            for amounts, kept in _told(left, others, target, {value}, most):
+                found = Fraction(sum(w[target] == value for w in kept), len(kept))
+                for at in best:
+                    if all(a >= b for a, b in zip(at, (n, *amounts), strict=True)):
+                        best[at] = max(best[at], found)
+    return best
+
+
+def _ruled_out(every, target, values, most):
+    """What is left if some values of the target are ruled out, and how many these are."""
+    chosen = [()]
+    for place in range(most + 1):
+        for excluded in chosen:
+            left = [world for world in every if world[target] not in excluded]
+            if left:
+                yield place, left
+        chosen = [(*old, x) for old in chosen for x in values if not old or x > old[-1]]

@@ -7,6 +7,7 @@ import random
 import sqlite3
 import tomllib
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -17,14 +18,18 @@ from hypothesis import strategies as st
 from tests.cli.conftest import desk as desk
 from tests.cli.desk import POLICY
 from tests.examples import examples
-from tests.oracle.sets import of_tenths
+from tests.oracle.sets import meant, of_tenths, worst_of_set
 
 import foreknow as fk
+from foreknow.data.generalization import meant_by_sets
+from foreknow.data.ranges import Range
+from foreknow.data.sights import placed
 from foreknow_judge.errors import CertificateError, PolicyError, UnsupportedError
 from foreknow_judge.lines import main
 
 CODES = ["B20", "B20.1", "B2", "B", "Z21", "Z21*", "Flu"]
 TEXTS = [*CODES, "B20*", "B*", "Z*", "C34", "F*", "Q*", "cough"]
+NUMBERS = ["0", "5", "5.0", "7.5", "10", "-3", "unknown"]
 SCHEMA = fk.Schema(quasi_identifiers=["age", "sex"], sensitive="ill")
 
 
@@ -53,6 +58,101 @@ def bags_of(*bags):
 lists = st.lists(st.sampled_from(TEXTS), min_size=1, max_size=3, unique=True)
 ends = st.one_of(st.none(), st.sampled_from([0, 5, "5", 7, "7.5", 10.0, -3, "1e1"]))
 ranges = st.tuples(ends, ends).filter(lambda two: two != (None, None))
+
+
+def bags_from(pool):
+    return st.lists(st.lists(st.sampled_from(pool), min_size=1, max_size=3), min_size=1).map(
+        lambda bags: bags[:1] if sum(map(len, bags)) > 5 else bags
+    )
+
+
+@examples(600, daily=40)
+@given(bags_from(CODES), lists)
+def test_lists_match_plain_reading(bags, own):
+    there = {value for bag in bags for value in bag}
+    counts, members = bags_of(*bags), meant(own, there)
+    asked = policy(fk.Facts(1, 1, 1), any_of=own)
+    if members == there:
+        with pytest.raises(PolicyError, match="every sensitive value"):
+            fk.audit(counts, asked)
+        return
+    audit = fk.audit(counts, asked)
+    truth = worst_of_set(bags, members, (1, 1, 1))[1, 1, 1]
+    assert audit.verdicts[0].disclosure.exact == truth
+    assert asked.ledger(counts.values).admits(None, counts) == (truth < Fraction(3, 4))
+    assert (audit.scope.idle == ()) == bool(members)
+    assert {text for text, _ in audit.scope.absent} == {t for t in own if not meant([t], there)}
+    spelt = {text for text in own if text in there}
+    open_ = spelt | meant([text for text in own if text not in spelt], there)
+    for about, wanted in (({"values": own}, members), ({"excluded": own}, there - open_)):
+        codes = fk.Requirement(fk.Facts(), below=1, **about).meant(counts.values).about.nonzero()[0]
+        assert {counts.values[code] for code in codes} == wanted
+
+
+def as_range(two):
+    return {key: end for key, end in zip(("from", "to"), two, strict=True) if end is not None}
+
+
+@examples(600, daily=40)
+@given(bags_from(NUMBERS), ranges)
+def test_ranges_match_plain_reading(bags, two):
+    there, own = {value for bag in bags for value in bag}, as_range(two)
+    if len(own) == 2 and float(own["from"]) > float(own["to"]):
+        with pytest.raises(PolicyError, match="from the lower end up"):
+            policy(any_of={"some": own})
+        return
+    asked = policy(fk.Facts(1, 1, 1), any_of={"some": own})
+    plain = {key: {"1e1": "10", 10.0: 10}.get(end, end) for key, end in own.items()}
+    counts, members = bags_of(*bags), meant(plain, there)
+    if members == there:
+        with pytest.raises(PolicyError, match="'some'"):
+            fk.audit(counts, asked)
+        return
+    audit = fk.audit(counts, asked)
+    assert audit.verdicts[0].disclosure.exact == worst_of_set(bags, members, (1, 1, 1))[1, 1, 1]
+    assert audit.scope.idle == (() if members else ("some",))
+    assert audit.scope.no_numbers == (("unknown",) if "unknown" in there else ())
+    assert fk.Policy.from_dict(asked.to_dict()).requirements == asked.requirements
+
+
+KNOWN = [fk.Facts(), fk.Facts(1, 1, 0), fk.Facts(0, 1, 1), fk.Implications(1), fk.Negations(1)]
+
+
+@st.composite
+def cases(draw):
+    """A table, a policy of lists, sets or ranges, and a form."""
+    numbers = draw(st.booleans())
+    values = draw(st.lists(st.sampled_from(NUMBERS if numbers else CODES), min_size=6, max_size=40))
+    rising = ranges.map(as_range).filter(lambda r: len(r) < 2 or float(r["from"]) <= float(r["to"]))
+    sets = st.dictionaries(st.sampled_from(["x", "B20"]), rising if numbers else lists, min_size=1)
+    key, own = "any_of", draw(sets)
+    if not numbers and draw(st.booleans()):
+        key, own = draw(st.sampled_from(["any_of", "values", "excluded"])), draw(lists)
+    form = draw(st.sampled_from(["generalized", "bucketized"]))
+    return values, draw(st.sampled_from(KNOWN)), {key: own}, form
+
+
+@examples(2000, daily=8, deadline=None)
+@given(cases())
+def test_second_reading_verifies_publication(tmp_path_factory, case):
+    values, adversary, about, form = case
+    folder = tmp_path_factory.mktemp("made") / "out"
+    rules = policy(adversary, "9/10", **about)
+    try:
+        made = written(values, rules, folder, options=fk.PublishOptions(form=form))
+    except fk.NoSafeRelease:
+        return
+    except PolicyError:  # everybody has one of these
+        members = rules.requirements[0].any_of
+        sets = members.values() if isinstance(members, dict) else [members]
+        plain = [own.to_dict() if isinstance(own, Range) else own for own in sets]
+        everybody = [meant(own, {*values}) == {*values} for own in plain]
+        assert any(everybody)
+        return
+    found = fk.verify(folder, rules)
+    assert fk.verify(folder).findings[0].reached == made.audit.verdicts[0].disclosure.exact
+    for key in ("absent", "idle", "begin_alike", "no_numbers"):
+        assert getattr(found.scope, key) == getattr(made.audit.scope, key)
 
 
 @pytest.mark.parametrize(
@@ -395,6 +495,40 @@ def test_rare_values_merge_everywhere(tmp_path):
     )
     assert "other" in jobs
     assert not jobs & RARE
+
+
+def test_others_are_what_they_mean(tmp_path):
+    """The share of the other values that a label covers, counted over all pairs of values."""
+    rows = people()
+    made = fk.publish(rows, policy_labels(HALF), seed=3)
+    jobs = sorted({*rows["job"].to_pylist()})
+    of_label = {"other": RARE, "*": {*jobs}}
+    labels = made.to_arrow()["job"].to_pylist()
+    sets = [set().union(*(of_label.get(p, {p}) for p in label.split(" | "))) for label in labels]
+    wanted = pytest.approx(sum((len(own) - 1) / (len(jobs) - 1) for own in sets) / len(rows))
+    assert made.utility.ncp["job"] == wanted
+    microdata = fk.Microdata(rows, policy_labels().schema)
+    made.write(tmp_path / "out")
+    for release in (made, tmp_path / "out"):
+        assert fk.utility_report(release, microdata, queries=50).utility.ncp["job"] == wanted
+    # Who is in which group is found by these labels.
+    assert fk.Learned(by=["age"]).disclosures(made.release)
+    groups = placed(made.release, microdata).tolist()
+    for job, group in zip(rows["job"].to_pylist(), groups, strict=True):
+        label = made.release.counts.groups[group][0]
+        assert label == "*" or ("other" if job in RARE else job) in label.split(" | ")
+    # And queries know what others may mean.
+    one = policy_labels(columns=["job"])
+    made, microdata = (
+        fk.publish(rows, one, labels={"job": "set"}, seed=1),
+        fk.Microdata(rows, one.schema),
+    )
+    (attribute,) = microdata.attributes
+    labels = sorted({*made.to_arrow()["job"].to_pylist()} - {"*"})
+    for label, codes in meant_by_sets(attribute, labels).items():
+        wanted = set().union(*(of_label.get(part, {part}) for part in label.split(" | ")))
+        assert {attribute.domain[code] for code in codes} == wanted
+    fk.query_error(made, microdata, queries=20)
 
 
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain", "anatomy"])
