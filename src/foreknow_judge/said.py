@@ -98,7 +98,7 @@ def about(kind: Any, look_alikes: str = "groups") -> str:
     if kind.of_labels:
         return "this is about labels"
     if kind.of_people:
-        return f"this is about {look_alikes}, and not about what anyone can infer of a person"
+        return f"this is about {look_alikes}, and not about what anyone can infer"
     return (
         "this is about how values are spread within groups; what somebody who knows more can infer "
         "was not judged"

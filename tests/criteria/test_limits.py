@@ -222,7 +222,7 @@ def test_what_a_criterion_is_about(tmp_path):
     close = {"t_closeness": 0.5}
     made, found = published(tmp_path / "out", {"k_anonymity": 5}, close)
     first, second = VerificationPage(found).shown()[1].texts
-    assert first.endswith("this is about groups, and not about what anyone can infer of a person")
+    assert first.endswith("this is about groups, and not about what anyone can infer")
     about = "his is about how values are spread within groups; what somebody"
     assert f"t{about} who knows more can infer was not judged" in second
     page = fk.evidence_report(tmp_path / "out").to_html()
@@ -479,7 +479,7 @@ def test_the_judge_alone(cases, tmp_path, capsys):
     )
     out = said_by_the_judge(tmp_path / "out", capsys)
     (sizes,) = (line for line in out if line.startswith("- k_anonymity"))
-    assert sizes.endswith("; this is about groups, and not about what anyone can infer of a person")
+    assert sizes.endswith("; this is about groups, and not about what anyone can infer")
     assert any(", about hiv: at most" in line for line in out)
     assert f"The smallest group has {found.scope.smallest_group} people." in out
     out = said_by_the_judge(cases[2], capsys)
