@@ -10,18 +10,26 @@ from typing import Any, ClassVar
 
 
 class Plain:
-    """A class with `to_dict`: all its fields, or what `_told` names, as ``key=attribute.of.it``.
+    """A class with `to_dict`: all its public fields, or the entries that `_json_fields` lists.
 
-    ``*`` stands for all public fields; a key that ends with ``?`` is left out where it is empty,
-    False or 0, but not where it is the fraction 0. Fractions are texts, or what `_fraction` makes.
+    The list is a text of words, an entry each, in the order of the JSON object:
+
+    - ``people`` writes the attribute `people` under the key "people";
+    - ``table=name`` writes the attribute `name` under the key "table"; a path is allowed, too, as
+      in ``files=certificate.files``;
+    - ``group?`` leaves the entry out where it is empty, False or 0, but not where it is the
+      fraction 0; ``knowing?=scope.known`` joins both;
+    - ``*`` writes all public fields of the dataclass.
+
+    Fractions become texts, or what `_fraction` makes of them.
     """
 
-    _told: ClassVar[str] = "*"
+    _json_fields: ClassVar[str] = "*"
     _fraction: ClassVar[Callable[[Fraction], Any]] = str
 
     def _content(self) -> dict[str, Any]:
         content: dict[str, Any] = {}
-        for word in self._told.split():
+        for word in self._json_fields.split():
             if word == "*":
                 record: Any = self
                 names = [

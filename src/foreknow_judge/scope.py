@@ -233,7 +233,7 @@ class Grounds:
 class Scope(Claimed, Sizes, Values, Sights, Grounds, Plain):
     """The limits of the verdicts: everything they do not cover; None or empty if not known."""
 
-    _told = (
+    _json_fields = (
         "left_out smallest_group groups_of_one without_value unprotected beside suppressed "
         "exact? method unrequired? shuffled? known? identifiers? assumed? if_known? lacking? "
         "without? people_suppressed? linked? tallied? values_and_people? crowded? alike? apart? "

@@ -108,7 +108,7 @@ class Verification(Plain):
 
     format: ClassVar[str] = "foreknow verification"
     version: ClassVar[int] = 1
-    _told = "* limits_inference assumed"
+    _json_fields = "* limits_inference assumed"
 
     files: Texts
     people: int

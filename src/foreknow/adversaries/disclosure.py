@@ -53,7 +53,7 @@ class Disclosure(Plain):
         to that.
     """
 
-    _told = "value probability exact estimated? bounded? prior? witness"
+    _json_fields = "value probability exact estimated? bounded? prior? witness"
 
     value: Label
     probability: float

@@ -36,7 +36,7 @@ _UNKNOWN = 0.999
 class PersonBelief(Plain):
     """The posterior of one value for people whom the adversary cannot tell apart."""
 
-    _told = "rows value probability exact interval? group=share limit"
+    _json_fields = "rows value probability exact interval? group=share limit"
 
     rows: tuple[int, ...]  # their rows in the table, from 1
     value: Label
@@ -85,7 +85,7 @@ class Attack(Result):
     """
 
     format = "foreknow attack"
-    _told = (
+    _json_fields = (
         "table=_microdata.name method people=n_people groups=n_groups found exact how highest "
         "kept? proof? seen=what worlds=n_worlds_text parts runs settled=n_settled beyond? "
         "proved_not_certain=n_not_certain undecided certain certain_by_release left_out unsettled "

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 APART_OPEN = "; together with the releases published before it was not judged here"
 
 
-def _told(verdict: Verdict, requirement_counts: RequirementCounts) -> dict[str, Any]:
+def _verdict_content(verdict: Verdict, requirement_counts: RequirementCounts) -> dict[str, Any]:
     """A verdict for JSON: what was asked in full, and what is reached with its witness."""
     requirement = verdict.requirement
     sets = {}
@@ -46,7 +46,7 @@ def _told(verdict: Verdict, requirement_counts: RequirementCounts) -> dict[str, 
         }
     return {
         "requirement": requirement.name,
-        **requirement.told(verdict.known),
+        **requirement.secret_and_sight(verdict.known),
         **sets,
         "judged": verdict.judged.to_dict(),
         **verdict.required.to_dict(),
@@ -237,7 +237,9 @@ class Audit(Result):
             **({"too_large": list(self.too_large)} if self.too_large else {}),
             "trials": [trial.to_dict() for trial in self.trials or ()],
             "policy": self.policy.to_dict(),
-            "verdicts": [_told(verdict, self.counted_of(verdict)) for verdict in self.verdicts],
+            "verdicts": [
+                _verdict_content(verdict, self.counted_of(verdict)) for verdict in self.verdicts
+            ],
             "exposed": [exposed.to_dict() for exposed in self.exposed],
             "utility": self.utility.to_dict(),
         }

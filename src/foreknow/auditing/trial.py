@@ -157,7 +157,7 @@ class Trial(Result):
     """
 
     format = "foreknow trial"
-    _told = (
+    _json_fields = (
         "kind release=name sensitive by attacker right baseline surest limit sure sure_and_right "
         "measured people whole about claim shares tried near? required?"
     )

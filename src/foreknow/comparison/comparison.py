@@ -99,7 +99,7 @@ class Candidate(Plain):
         Of a release that shows exact columns of everybody: what can be learned from it.
     """
 
-    _told = "* safe"
+    _json_fields = "* safe"
 
     method: str
     limit: Fraction | None
@@ -157,7 +157,7 @@ class Comparison(Result):
     """
 
     format = "foreknow comparison"
-    _told = (
+    _json_fields = (
         "table=name policy limits_inference limit queries seed seconds processes complete "
         "candidates"
     )

@@ -31,7 +31,7 @@ from foreknow_judge.numbers import Number, as_fraction
 class Attained(Plain):
     """The amount of a criterion that a release attains."""
 
-    _told = "exact words group"
+    _json_fields = "exact words group"
     value: ClassVar[None] = None
     prior: ClassVar[None] = None
 

@@ -108,7 +108,7 @@ class Release(ReleaseTables, Plain):
     GroupCounts(2 groups, 3 people, 2 values, single)
     """
 
-    _told = (
+    _json_fields = (
         "name group_columns people=counts.n_people groups=counts.n_groups semantics "
         "values=counts.n_values"
     )
@@ -668,7 +668,7 @@ class Release(ReleaseTables, Plain):
                 table.forget_rows()
 
     @property
-    def sight_told(self) -> dict[str, Any]:
+    def sight_entry(self) -> dict[str, Any]:
         """The known columns, as a policy file states them; empty if there are none."""
         return {"knowing": list(self.knows)} if self.knows else {}
 

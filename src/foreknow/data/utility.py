@@ -42,7 +42,7 @@ class Utility(Plain):
         What each quasi-identifier counts in `average_ncp`, beside 1; see `PublishOptions`.
     """
 
-    _told = (
+    _json_fields = (
         "people groups average_group_size smallest_group largest_group discernibility ncp "
         "grids weights? average_ncp"
     )

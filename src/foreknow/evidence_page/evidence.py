@@ -56,7 +56,9 @@ class EvidenceReport(Result):
     """
 
     format = "foreknow evidence"
-    _told = "release=name certificate=digest files=certificate.files signed utility same_source"
+    _json_fields = (
+        "release=name certificate=digest files=certificate.files signed utility same_source"
+    )
 
     name: str
     certificate: Certificate

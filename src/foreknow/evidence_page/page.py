@@ -147,7 +147,7 @@ _BEFORE = "Before and after"
 class Answer(Plain):
     """A question of a guidance: what was measured of it, and what its reader must add."""
 
-    _told = "question measured to_fill_in=to_fill"
+    _json_fields = "question measured to_fill_in=to_fill"
 
     question: str
     measured: tuple[str, ...] = ()

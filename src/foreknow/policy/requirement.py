@@ -647,7 +647,7 @@ class Requirement:
                 messages[-1] += f" ({have} of {counts.n_people} people have {what})"
         return messages
 
-    def told(self, known_columns: Sequence[str]) -> dict[str, Any]:
+    def secret_and_sight(self, known_columns: Sequence[str]) -> dict[str, Any]:
         """Its secret and sight for a result, with the columns known of everybody."""
         table = self.to_dict()
         return {

@@ -46,7 +46,7 @@ class IndividualRisk(Plain):
         The risk of each row of the table, in its order.
     """
 
-    _told = "weights population highest average expected above"
+    _json_fields = "weights population highest average expected above"
 
     weights: str
     population: float

@@ -39,7 +39,7 @@ ASSUMED: dict[Model, str] = {
 class UniquesEstimate(Plain):
     """One model's estimate about a population; never a verdict."""
 
-    _told = "* assumption"
+    _json_fields = "* assumption"
 
     model: Model  # "pitman", "zayatz" or "snb"
     # people of the population who are unique in it; None where the model has no answer

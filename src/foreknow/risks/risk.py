@@ -91,7 +91,9 @@ class Marketer(_WithFloats):
 class PopulationUniques(_WithFloats):
     """How many people are unique in the population that the table is drawn from."""
 
-    _told = "people sampling_fraction=fraction exact uniques in_table estimates chosen=_model"
+    _json_fields = (
+        "people sampling_fraction=fraction exact uniques in_table estimates chosen=_model"
+    )
 
     people: int  # of the population
     fraction: Fraction  # the share of them that is in the table
@@ -173,7 +175,7 @@ class RiskReport(_WithFloats, Result):
     """
 
     format = "foreknow risk"
-    _told = (
+    _json_fields = (
         "table=name columns by_values people classes class_sizes=_class_sizes threshold uniques "
         "unique_share prosecutor journalist marketer population sets contributions suda beside "
         "individual? household?"

@@ -38,7 +38,7 @@ class SpecialUnique:
 class SpecialUniques(Plain):
     """Everybody whom up to `size` values single out, and what columns add to it."""
 
-    _told = (
+    _json_fields = (
         "size people=n_people people_by_size=people minimal_uniques=minimal contributions dis "
         "worst=_worst"
     )

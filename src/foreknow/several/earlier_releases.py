@@ -179,7 +179,7 @@ class CohortChanges(Plain):
         marks.
     """
 
-    _told = (
+    _json_fields = (
         "releases column new stay changed changed_columns? left alike later_rows? beside_published?"
     )
 

@@ -71,7 +71,7 @@ class Unsettled(Plain):
         Those of them whose value is then certain.
     """
 
-    _told = "releases people crossing settled certain"
+    _json_fields = "releases people crossing settled certain"
 
     releases: tuple[str, ...]
     people: int

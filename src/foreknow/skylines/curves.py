@@ -45,7 +45,7 @@ class DisclosureCurves(Result):
     """
 
     format = "foreknow curves"
-    _told = (
+    _json_fields = (
         "release=name sensitive knowing?=scope.known value people=counts.n_people "
         "groups=counts.n_groups points"
     )

@@ -48,7 +48,7 @@ class NamedWitness(Plain):
         may be that fewer people have the value, each more often.
     """
 
-    _told = "target value probability exact semantics statements untrue"
+    _json_fields = "target value probability exact semantics statements untrue"
 
     target: Label
     value: Label

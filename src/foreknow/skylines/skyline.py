@@ -87,7 +87,9 @@ class SkylineReport(Result):
     """
 
     format = "foreknow skylines"
-    _told = "release=name sensitive knowing?=scope.known semantics=counts.semantics confidence"
+    _json_fields = (
+        "release=name sensitive knowing?=scope.known semantics=counts.semantics confidence"
+    )
 
     counts: GroupCounts
     confidence: Fraction
@@ -157,10 +159,10 @@ class SkylineReport(Result):
 
     def _content(self) -> dict[str, Any]:
         by_class = self.by_class
-        entries = {"values": list(map(self._told_of, self.values))}
+        entries = {"values": list(map(self._value_content, self.values))}
         return super()._content() | (entries if by_class is None else _of_classes(by_class))
 
-    def _told_of(self, value: Label) -> dict[str, Any]:
+    def _value_content(self, value: Label) -> dict[str, Any]:
         return {
             "value": value,
             "occurrences": self.occurrences(value),

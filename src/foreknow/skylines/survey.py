@@ -98,7 +98,7 @@ class LatticeSurvey(Result):
     """
 
     format = "foreknow survey"
-    _told = "table=name sensitive people attributes tops kind knowledge nodes"
+    _json_fields = "table=name sensitive people attributes tops kind knowledge nodes"
 
     attributes: tuple[str, ...]
     tops: Node

@@ -151,7 +151,7 @@ def _table(
         "version": FORMAT_VERSION,
         "foreknow": __version__,
         "release": release.name,
-        **release.sight_told,
+        **release.sight_entry,
         **known_statements.to_dict(),
         "answers": [answer.to_dict() for answer in answers],
     }

@@ -33,7 +33,7 @@ class Posterior(Plain):
         What the release alone says.
     """
 
-    _told = "person value probability exact before"
+    _json_fields = "person value probability exact before"
 
     person: Label
     value: Label

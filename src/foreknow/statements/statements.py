@@ -272,7 +272,7 @@ def fewest(
 class StatementsWitness(Plain):
     """The person and the value with the highest posterior; `to_dict` names their group only."""
 
-    _told = "group"  # which names nobody
+    _json_fields = "group"  # which names nobody
 
     person: Label
     value: Label

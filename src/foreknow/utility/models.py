@@ -62,7 +62,7 @@ class Estimate(Plain):
         defined, such as the coefficient of a column that a release suppresses.
     """
 
-    _told = "of group? raw middles drawn"
+    _json_fields = "of group? raw middles drawn"
 
     of: str
     raw: float | None

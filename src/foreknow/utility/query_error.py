@@ -62,7 +62,7 @@ class QueryError(Plain):
         nothing else but the range of each column. An error beside theirs says what a release adds.
     """
 
-    _told = (
+    _json_fields = (
         "queries=exact.size people form attributes predicates selectivity ranges delta seed "
         "average quantiles"
     )

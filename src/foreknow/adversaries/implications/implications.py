@@ -348,7 +348,7 @@ class Negations:
 class Implication(Plain):
     """If someone has a value, then the target has the target's value."""
 
-    _told = "group person value"
+    _json_fields = "group person value"
 
     group: Label  # of the person it begins with
     person: int  # tells people of a group apart; 0 is the target, others begin with 1
@@ -364,7 +364,7 @@ class ImplicationsWitness(Plain):
     that the target does not have that other value.
     """
 
-    _told = "target_group implications"
+    _json_fields = "target_group implications"
 
     value: Label  # what the adversary infers
     target_group: Label

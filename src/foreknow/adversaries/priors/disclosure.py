@@ -59,7 +59,7 @@ class PriorsWitness(Plain):
 class Gain(Plain):
     """How many times as likely a value became through a release."""
 
-    _told = "ratio exact posterior"
+    _json_fields = "ratio exact posterior"
 
     posterior: Disclosure  # the highest relative to its prior
 

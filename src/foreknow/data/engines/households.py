@@ -39,7 +39,7 @@ ELSEWHERE, HERE = SHOWN_ELSEWHERE, "here"
 class Shared(Plain):
     """Which sensitive columns all rows of a household share, and the column that numbers these."""
 
-    _told = "by values"
+    _json_fields = "by values"
     by: str
     values: tuple[str, ...]
 

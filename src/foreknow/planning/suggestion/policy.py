@@ -69,7 +69,7 @@ class PolicySuggestion(Plain):
         What is read as a missing value by its looks; and numbers that may stand for one.
     """
 
-    _told = "table=name rows columns policy notes repeated? costs? spellings? codes?"
+    _json_fields = "table=name rows columns policy notes repeated? costs? spellings? codes?"
 
     name: str
     rows: int
