@@ -7,7 +7,7 @@ from collections import Counter
 from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
-from itertools import permutations
+from itertools import combinations, permutations, product
 from random import Random
 
 import numpy as np
@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.releases_priors import priors_table, random_scene
 from tests.examples import NIGHTLY, examples
+from tests.oracle.facts import surest
 from tests.oracle.priors import joint
 from tests.refusals import refused
 
@@ -214,12 +215,50 @@ def test_unasked_values_are_left_out():
 # ---- links on top of priors ----------------------------------------------------------------
 
 
-def linked(rows, bag, people, m, wanted="a", whole=False):
-    """The bound for one group: rows of priors by job, its values and its people, and m links."""
-    values = list("abc")[: len(rows[0][1])]
+def bound(rows, bag, people, amounts, wanted="a", whole=False):
+    """The bound for one group: rows of priors by job, its values, its people, and facts on top."""
+    values = list("abcde")[: len(rows[0][1])]
     chances = Chances({"attributes": ["job"], "values": values, "rows": rows})
     held, people = {("1",): (sum(bag.values()), bag)}, {("1",): people}
-    return worst_priors(held, people, {*wanted}, chances, "joint", whole, None, (0, 0, m))
+    return worst_priors(held, people, {*wanted}, chances, "joint", whole, None, amounts)
+
+
+def linked(rows, bag, people, m, wanted="a", whole=False):
+    """The bound for one group and m links."""
+    return bound(rows, bag, people, (0, 0, m), wanted, whole)
+
+
+@pytest.mark.parametrize("amounts", [(1, 1, 0), (1, 2, 0), (2, 1, 0)], ids=str)
+def test_ruled_out_and_known_together(amounts):
+    """As worlds say where people are alike; never below them where they are not."""
+    draw, uncertain = Random(str(amounts)), Counter()
+    for case in range(6):
+        bag = draw.choice(["abbcde", "abccde", "abcdde"])
+        rows = [[draw.randint(1, 5) for _ in "abcde"] for _ in range(1 + case % 2)]
+        who = [case % 2 and draw.randrange(2) for _ in bag]
+        kinds = [{x: Fraction(n, 25) for x, n in zip("abcde", row, strict=True)} for row in rows]
+        truth = surest([([kinds[i] for i in who], bag)], "a", amounts)
+        texts = [[[str(i)], [f"{n}/25" for n in row]] for i, row in enumerate(rows)]
+        found = bound(texts, Counter(bag), {(str(i),): who.count(i) for i in {*who}}, amounts)[2]
+        assert found >= truth if case % 2 else found == truth, (bag, rows, who)
+        uncertain[case % 2] += found < 1
+    assert min(uncertain[0], uncertain[1]) > 1
+
+
+def test_least_sums_by_enumeration():
+    """Every choice of the values that are ruled out, and of whose holders are known."""
+    draw = Random(3)
+    for _ in range(40):
+        ruled_out, n_known, n_values = draw.randint(0, 3), draw.randint(0, 3), draw.randint(1, 4)
+        weights = [[draw.randint(0, 20) for _ in range(n_values)] for _ in range(n_known + 1)]
+        sums = [
+            sum(weights[n][y] for y, n in enumerate(known) if y not in out)
+            for known in product(range(n_known + 1), repeat=n_values)
+            for out in combinations(range(n_values), min(ruled_out, n_values))
+            if sum(known) <= n_known
+        ]
+        arrays = [np.array([[row]]) for row in weights]
+        assert exchanges._least(arrays, ruled_out)[0, 0] == min(sums), (weights, ruled_out)
 
 
 def test_barred_people_hide_nobody():
