@@ -6,6 +6,7 @@ python -m tests.faults drawn --covered COVERED ... [--seed 1] [--count 20] [PLAC
     plant so many faults in files or folders of src, or at a line (FILE:LINE)
 python -m tests.faults drawn --covered COVERED ... --without TEST ...
     only where these tests come: of the faults that they notice, does anybody else notice each?
+    Tests that draw their cases at random (crossings, fuzz, Hypothesis) are nobody else
 
 A fork has what the tests import, with the fault in the code of a function. Processes that a test
 begins run without it, and so does what runs while a module is imported.
@@ -32,6 +33,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from hypothesis import is_hypothesis_test
 from tests.faults.runner import ROOT
 
 _PAIRS = ["Lt LtE", "Gt GtE", "Eq NotEq", "In NotIn", "Is IsNot", "And Or", "Add Sub"]
@@ -40,6 +42,7 @@ TURNED = dict([*_NODES, *[pair[::-1] for pair in _NODES]])
 OTHER_CALL = {"min": "max", "max": "min", "any": "all", "all": "any"}
 ENDLESS, STUCK = 20, 60  # seconds: of the processor, when a test has failed; until a fork ends
 CASES_AT_A_TIME = 4  # of one function, before those of the next
+BY_CHANCE = ("tests/crossings/", "tests/fuzz/")  # and all tests of Hypothesis
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -233,7 +236,7 @@ class Trials:
         without, by = tuple(self.asked.without), None
         for goes in (True, False) if without else (False,):
             began, left_out, self.failed = time.process_time(), 0, None
-            ordered = self.ordered([own for own in tests if own.nodeid.startswith(without) is goes])
+            ordered = self.ordered([own for own in tests if is_asked(own, goes, without)])
             word = "only by them" if goes else "noticed"
             for item, following in itertools.pairwise([*ordered, None]):
                 if time.process_time() - began > self.asked.seconds:
@@ -276,6 +279,18 @@ class Trials:
 
 def too_long(*_):
     raise TimeoutError("a fault made this endless")
+
+
+def is_asked(item, goes, without):
+    """Whether a test is one that may go, or one of the others which has the same cases each time.
+
+    What is met by chance today need not be met tomorrow, so it takes nobody's place.
+    """
+    if not without:
+        return True
+    may_go = item.nodeid.startswith(without)
+    by_chance = item.nodeid.startswith(BY_CHANCE) or is_hypothesis_test(getattr(item, "obj", None))
+    return may_go if goes else not (may_go or by_chance)
 
 
 def ended(child, path):
