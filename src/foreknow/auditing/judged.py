@@ -179,7 +179,7 @@ def _written(
         by_owner = of_owner(
             people,
             groups,
-            schema,
+            schema.to_dict(),
             requirement.sensitive or schema.sensitive,
             requirement.known,
             linked=layout.linked,

@@ -19,7 +19,6 @@ from foreknow.data.engines.rows import TallyRows, ValuesRows, no_signatures, tal
 from foreknow.data.engines.table import Table, free_name
 from foreknow.data.engines.tally import amounts_of
 from foreknow.data.release_tables import COUNT, ReleaseTables
-from foreknow.data.schema import Schema
 from foreknow_judge.counted import Counted
 from foreknow_judge.counting import Column
 from foreknow_judge.impossible import Rules
@@ -264,7 +263,7 @@ class OwnersColumns(Protocol):
 def of_owner(
     people: OwnersColumns,
     groups: IntArray,
-    schema: Schema,
+    schema: Mapping[str, Any],
     secret: str,
     known_columns: Sequence[str],
     *,
@@ -279,8 +278,8 @@ def of_owner(
     people : OwnersColumns
     groups : int64 array
         The group of each row in the release.
-    schema : Schema
-        What the columns are by the policy.
+    schema : mapping
+        What the columns are, as the ``[schema]`` table of the policy says it.
     secret : str
         The sensitive column.
     known_columns : sequence of str
@@ -294,25 +293,23 @@ def of_owner(
     """
     column_names = {*people.source.columns}
     group, unit = free_name(_GROUP, column_names), free_name(_UNIT, column_names)
-    schema_settings = schema.to_dict()
-    rules = Rules.of(
-        schema_settings
-        if people.times is None
-        else {**schema_settings, "impossible": _by_class(schema)}
-    )
-    nodes = people.nodes if people.times is None else ()
+    rules, nodes = Rules.of(schema), people.nodes if people.times is None else ()
+    if people.times is not None:
+        rules = rules._replace(tables=_by_class(rules))
     rules = rules._replace(nodes=nodes, opaque=nodes)
-    other_columns = (*schema.quasi_identifiers, *schema.other, *known_columns, *rules.columns())
+    sensitive = schema["sensitive"]
+    sensitives = [sensitive] if isinstance(sensitive, str) else sensitive
+    other_columns = (*schema["quasi_identifiers"], *schema.get("other", ()), *known_columns)
     return Counted(
         "generalized",
         [group],
         secret if by is None else unit,
         {"release": None},
-        parts=dict.fromkeys(schema.sensitives if by is None else (unit,), "release"),
-        beside=other_columns,
+        parts=dict.fromkeys(sensitives if by is None else (unit,), "release"),
+        beside=(*other_columns, *rules.columns()),
         rules=rules if by is None else Rules(),
-        shuffled={*schema.sensitives} - {*linked},
-        rows=_OwnersReader(people, groups, group, unit, by, len(schema.impossible)),
+        shuffled={*sensitives} - {*linked},
+        rows=_OwnersReader(people, groups, group, unit, by, len(rules.tables)),
         person=person,
     )
 
@@ -321,15 +318,10 @@ def _rule_name(place: int) -> str:
     return f"rule {place}"
 
 
-def _by_class(schema: Schema) -> list[dict[str, Any]]:
+def _by_class(rules: Rules) -> list[dict[str, Any]]:
     """Rules of equal rows that were counted, of which it is kept which rules are about them."""
     return [
-        {
-            "values": [*rule.values],
-            "where": {_rule_name(place): ["yes"]},
-            "sensitive": rule.sensitive,
-        }
-        for place, rule in enumerate(schema.impossible)
+        {**table, "where": {_rule_name(place): ["yes"]}} for place, table in enumerate(rules.tables)
     ]
 
 

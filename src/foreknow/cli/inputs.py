@@ -261,7 +261,8 @@ class Columns(Files):
         from foreknow.data.engines.sources import open_table
         from foreknow.data.engines.table import require
         from foreknow.data.release import Release
-        from foreknow.data.schema import Schema, check_semantics
+        from foreknow.data.schema import Schema
+        from foreknow.data.semantics import check_semantics
 
         missing = self.sensitive is None or (with_people and self.person is None)
         if missing or (self.group is None) == (self.quasi_identifiers is None):

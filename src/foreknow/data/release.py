@@ -38,7 +38,8 @@ from foreknow.data.people import Members, Signatures
 from foreknow.data.prepare import Prepared, header_of_shuffled, prepare
 from foreknow.data.reading import Reading
 from foreknow.data.release_tables import COUNT, ReleaseTables
-from foreknow.data.schema import Schema, check_semantics
+from foreknow.data.schema import Schema
+from foreknow.data.semantics import check_semantics
 from foreknow.errors import SchemaError, did_you_mean
 from foreknow.hints import Plain, hinted
 from foreknow_judge.errors import UnsupportedError, nearest

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from foreknow.data.engines.rows import TallyRows, ValuesRows
 from foreknow.data.layout import Layout, RowLayout
-from foreknow.data.schema import Schema, semantics_of_each
+from foreknow.data.semantics import semantics_of_each
 from foreknow.errors import SchemaError, did_you_mean
+
+if TYPE_CHECKING:
+    from foreknow.data.schema import Schema
 
 COUNT = "count"  # of each value in each group: a column of what is bucketized
 

@@ -15,6 +15,7 @@ from foreknow.data.hierarchy import Hierarchy, hierarchy_from
 from foreknow.data.impossible import Rule
 from foreknow.data.level_limits import Level
 from foreknow.data.reading import Reading
+from foreknow.data.semantics import semantics_of_each
 from foreknow.errors import SchemaError, did_you_mean
 from foreknow.hints import hints
 from foreknow.pages import page_of
@@ -412,30 +413,6 @@ class Schema:
             for column, h in self.hierarchies.items()
         }
         object.__setattr__(self, "hierarchies", hierarchies)
-
-
-def semantics_of_each(semantics: Any, sensitives: Sequence[str]) -> Any:
-    """The one semantics of all columns; where there are several and not all single, of each."""
-    if isinstance(semantics, Mapping):
-        for name in semantics:
-            if name not in sensitives:
-                hint = did_you_mean(str(name), sensitives)
-                raise SchemaError(f"semantics: {name!r} is no sensitive column{hint}")
-        semantics_of_column = {
-            name: check_semantics(semantics.get(name, "single")) for name in sensitives
-        }
-    else:
-        semantics_of_column = dict.fromkeys(sensitives, check_semantics(semantics))
-    differ = len(semantics_of_column) > 1 and {*semantics_of_column.values()} != {"single"}
-    return semantics_of_column if differ else next(iter(semantics_of_column.values()))
-
-
-def check_semantics(semantics: str) -> Semantics:
-    """Return "single", "set" or "multiset"; anything else is a `SchemaError`."""
-    if semantics not in get_args(Semantics):
-        hint = did_you_mean(str(semantics), get_args(Semantics))
-        raise SchemaError(f"semantics {semantics!r} is unknown{hint}")
-    return cast("Semantics", semantics)
 
 
 def _written(table: Mapping[str, Any]) -> dict[str, Any]:
