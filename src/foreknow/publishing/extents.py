@@ -167,8 +167,14 @@ class Extents:
                 # A period ends where the next one begins, a moment right after itself.
                 period = not end % _UNITS[1]
                 periods[text] = start, end if period else end - _INSTANT, period
-        moments = [*chain(*((start, end) for start, end, _ in periods.values()))]
-        self.step = next(unit for unit in _UNITS if not any(moment % unit for moment in moments))
+        moments = []
+        for start, end, _ in periods.values():
+            moments += [start, end]
+
+        def divides_all(unit: timedelta) -> bool:
+            return not any(moment % unit for moment in moments)
+
+        self.step = next(filter(divides_all, _UNITS))
         extents = {}
         for text, meaning in meanings.items():
             if text not in periods:
@@ -190,7 +196,8 @@ class Extents:
     ) -> dict[str | None, Extent]:
         all_texts = [None, *(order or ()), *(row[0] for row in tree or ())]
         values = Values(all_texts, "", tree, order) if all_texts[1:] else None
-        quoted = any(m.quoted and m.members for text in texts if text for m in meanings_of(text))
+        all_ways = chain.from_iterable(map(meanings_of, filter(None, texts)))
+        quoted = any(way.quoted and way.members for way in all_ways)
 
         def extent(text: str | None) -> Extent:
             ways = () if text is None else meanings_of(text)

@@ -85,14 +85,15 @@ class Csv(Parquet):
 
     def write(self, certificate: Certificate, parts: Iterable[pa.Table], path: Path) -> list[Path]:
         """Write a table in one file."""
+        with_commas = []
+        for name in certificate.commas:
+            with_commas += [name, header_of_shuffled(name)]
         write_csv(
             iter(parts),
             path,
             escape_formulas=certificate.escaped,
             delimiter=certificate.delimiter,
-            commas=[
-                header for name in certificate.commas for header in (name, header_of_shuffled(name))
-            ],
+            commas=with_commas,
             bom=bool(self.options.bom),
         )
         return [path]

@@ -283,7 +283,8 @@ def _never_proved(certificate: CertificateRead) -> Iterator[str]:
     name = str(settings.pop("name", None))
     if claim == NOT_JUDGED:  # as of most releases: then no method is imported
         return
-    kinds = {kind.__name__: kind for kind in (kind_of(key) for key, _ in METHODS)}
+    every_kind = [kind_of(key) for key, _ in METHODS]
+    kinds = {kind.__name__: kind for kind in every_kind}
     if name not in kinds:  # of others' methods nothing is known
         return
     try:

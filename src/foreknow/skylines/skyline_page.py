@@ -421,9 +421,12 @@ def skyline_heat(report: SkylineReport, value: Label) -> HeatMap:
         inside = report.withstands(value, point)
         return Square(f"l={l}, k={k}, m={m}: {sure}", disclosures[point].probability, inside, point)
 
+    def row(l: int, m: int) -> list[Square]:
+        return [square((l, k, m)) for k in ks]
+
     panels = []
     for m in ms:
-        rows = [[square((l, k, m)) for k in ks] for l in ls]
+        rows = [row(l, m) for l in ls]
         panels.append(Panel(amount_of(m, terms.things[2]), rows))
     return HeatMap(
         f"{terms.axes[1]} →", terms.axes[0], [*map(number, ks)], [*map(number, ls)], panels

@@ -32,7 +32,7 @@ class TrialPage(Page[Trial]):
     @property
     def headline(self) -> str:
         """Say by which columns."""
-        columns = listing([visible(name) for name in self.result.by], n_shown=8)
+        columns = listing(map(visible, self.result.by), n_shown=8)
         ends = "at least this" if self.result.measured else "what an attacker would claim"
         return f"What can be learned from the release by {columns}: {ends}"
 
@@ -52,7 +52,7 @@ class TrialPage(Page[Trial]):
         rows = [
             (
                 attempt.attacker,
-                listing([visible(name) for name in attempt.by], n_shown=8),
+                listing(map(visible, attempt.by), n_shown=8),
                 bar_cell(percentage(attempt.right, 1), attempt.right),
                 percentage(attempt.surest, 1, "down"),
             )

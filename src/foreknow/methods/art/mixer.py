@@ -304,10 +304,7 @@ class _Growth:
             sizes = np.array([len(bag) for bag in self._bags])
             full = sizes >= np.array(largest)
             likely = np.flatnonzero(growing & able & (worst < hopeful) & (sizes >= problem.least))
-            keys = [
-                sorted(s * problem.n_values + x for s, x in self._bags[target]) for target in likely
-            ]
-            safe = safe_bags(problem, list(map(tuple, keys)))
+            safe = safe_bags(problem, list(map(self._keys_of_bag, likely.tolist())))
             for target, fine in zip(likely.tolist(), safe, strict=True):
                 recipe = Counter(sorted(self._bags[target]))
                 if fine and self._mixer.times(recipe):
@@ -322,6 +319,11 @@ class _Growth:
                     growing[target] = False
             self._restart(stuck[growing[stuck]])
         return recipes
+
+    def _keys_of_bag(self, target: int) -> tuple[int, ...]:
+        """The profile and the value of each person in a bag, as one number each, ascending."""
+        n_values = self._mixer.problem.n_values
+        return tuple(sorted(profile * n_values + value for profile, value in self._bags[target]))
 
     def _restart(self, targets: IntArray) -> None:
         """Begin anew, with the target alone."""
@@ -353,8 +355,7 @@ class _Growth:
         """The worst posterior and the cost after adding a person, by target and person."""
         n, problem = len(growing), self._mixer.problem
         able = growing[:, None] & self._there
-        at_home = [sum(s == bag[0][0] for s, _ in bag) for bag in self._bags]
-        able[:, 0] &= np.array(at_home) < self._own
+        able[:, 0] &= np.array(list(map(_n_of_first_profile, self._bags))) < self._own
         options = able[:, :, None] & (np.take_along_axis(self._rows, self._values, axis=2) > 0)
         options[:, 1:] &= self._changes[:, 1:] <= 0  # others whom their profiles can spare
         if self._way.wanted.unique:
@@ -375,6 +376,11 @@ class _Growth:
             worst + self._cost[:, :, None] + pressure * np.clip(self._changes, -min_size, min_size)
         )
         return worst.reshape(n, -1), cost.reshape(n, -1)
+
+
+def _n_of_first_profile(bag: Sequence[Pair]) -> int:
+    """How many people of a bag have the profile of its first one, the target."""
+    return sum(profile == bag[0][0] for profile, _ in bag)
 
 
 def _shares(needed: int, thrift: float) -> list[int]:

@@ -337,7 +337,10 @@ def colour_edges(left_ends: list[int], right: list[int], n_colours: int) -> list
     ends = (left_ends, right)
     full = (1 << n_colours) - 1
     free = [[full] * (max(side, default=-1) + 1) for side in ends]  # colours, as bits
-    edge_of: list[list[dict[int, int]]] = [[{} for _ in masks] for masks in free]  # colour -> edge
+    edge_of: tuple[list[dict[int, int]], ...] = (  # by side and vertex: colour -> edge
+        [{} for _ in free[0]],
+        [{} for _ in free[1]],
+    )
     colour_of = [-1] * len(left_ends)
 
     def give(edge: int, colour: int) -> None:
