@@ -8,8 +8,8 @@ import numpy as np
 
 import foreknow as fk
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.protocol import counts_of
-from foreknow.criteria.protocol import Attained, EachGroup, OfGroups
+from foreknow.adversaries.release_counts import counts_of
+from foreknow.criteria.group_criterion import Attained, EachGroup, OfGroups
 from foreknow.needs import Need
 from foreknow_judge.criteria import Gauge
 from foreknow_judge.knowledge import Judge

@@ -16,7 +16,7 @@ from tests.oracle.rules import worst_cases, worst_negations
 from tests.refusals import refused
 
 import foreknow as fk
-from foreknow.adversaries.protocol import counts_of
+from foreknow.adversaries.release_counts import counts_of
 from foreknow.cli import main
 from foreknow.data.windows import Width, Windows
 from foreknow.explore.release import asked as asked_in_explorer

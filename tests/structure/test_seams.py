@@ -13,7 +13,7 @@ from tests.toys import EvenGroups, Friends
 
 import foreknow as fk
 from foreknow.adversaries import registry as adversaries
-from foreknow.adversaries.protocol import counts_of
+from foreknow.adversaries.release_counts import counts_of
 from foreknow.attacks.results import limits_of
 from foreknow.criteria import registry as criteria
 from foreknow.methods import registry as methods

@@ -19,7 +19,7 @@ import numpy as np
 
 from foreknow.adversaries.adversary import HasCounts
 from foreknow.adversaries.disclosure import Disclosure, worst
-from foreknow.adversaries.protocol import asked_of, counts_of, signatures_of
+from foreknow.adversaries.release_counts import asked_of, counts_of, signatures_of
 from foreknow.adversaries.remembered import remembered
 from foreknow.attacks.exact import NoWorldError, Posteriors, enumerated, proved
 from foreknow.attacks.method_runner import Runs, name_of, said_once, settings_of

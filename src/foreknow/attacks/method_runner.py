@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from foreknow.attacks.observation import Observation, Reader, numbered, read_returned
 from foreknow.attacks.worlds import ATTACK, Codes
-from foreknow.criteria.protocol import OfGroups
+from foreknow.criteria.group_criterion import OfGroups
 from foreknow.data.arrays import IntArray
 from foreknow.data.engines.arrow_table import with_column_from
 from foreknow.data.labels import text_of

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from foreknow.adversaries.protocol import counts_of
+from foreknow.adversaries.release_counts import counts_of
 from foreknow.auditing.audit_input import (
     OwnersTable,
     has_owner,

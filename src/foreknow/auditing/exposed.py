@@ -21,8 +21,8 @@ import numpy as np
 from foreknow.adversaries.adversary import HasCounts
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.protocol import counts_of
-from foreknow.criteria.protocol import classes_of
+from foreknow.adversaries.release_counts import counts_of
+from foreknow.criteria.group_criterion import classes_of
 from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label

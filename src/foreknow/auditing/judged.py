@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from foreknow.adversaries.protocol import counts_of
+from foreknow.adversaries.release_counts import counts_of
 from foreknow.auditing.audit_input import OwnersTable
 from foreknow.auditing.counts_at_hand import of_counts
 from foreknow.auditing.questions import (

@@ -13,7 +13,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
 
-from foreknow.adversaries.protocol import counts_of
+from foreknow.adversaries.release_counts import counts_of
 from foreknow.auditing.exposed import exposed_by
 from foreknow.auditing.named_values import held_by, near_values
 from foreknow.data.counts import GroupCounts

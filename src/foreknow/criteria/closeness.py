@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.adversary import HasCounts, KnowledgeReach, Ledger
-from foreknow.criteria.protocol import (
+from foreknow.criteria.group_criterion import (
     Attained,
     OfGroups,
     as_setting,

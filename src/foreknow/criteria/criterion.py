@@ -12,7 +12,7 @@ from foreknow.needs import Need, Needs, check_members
 from foreknow_judge.errors import InputError, PolicyError
 
 if TYPE_CHECKING:
-    from foreknow.criteria.protocol import Attained
+    from foreknow.criteria.group_criterion import Attained
     from foreknow.data.arrays import BoolArray
     from foreknow.data.counts import GroupCounts
     from foreknow_judge.grammar import Semantics

@@ -19,8 +19,8 @@ from typing import Any, ClassVar, get_args
 import numpy as np
 
 from foreknow.adversaries.adversary import HasCounts, KnowledgeReach, whole_amount
-from foreknow.adversaries.protocol import counts_of
-from foreknow.criteria.protocol import (
+from foreknow.adversaries.release_counts import counts_of
+from foreknow.criteria.group_criterion import (
     Attained,
     OfGroups,
     classes_of,

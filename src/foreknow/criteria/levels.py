@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from foreknow.adversaries.adversary import HasCounts, KnowledgeReach
-from foreknow.criteria.protocol import Attained, OfGroups, as_setting, classes_of
+from foreknow.criteria.group_criterion import Attained, OfGroups, as_setting, classes_of
 from foreknow.criteria.size import Anybody
 from foreknow.data.arrays import BoolArray
 from foreknow.data.counts import GroupCounts

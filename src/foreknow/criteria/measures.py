@@ -7,10 +7,10 @@ from fractions import Fraction
 from math import log
 from typing import Any
 
-from foreknow.adversaries.protocol import counts_of
+from foreknow.adversaries.release_counts import counts_of
 from foreknow.criteria.closeness import BetaLikeness, DeltaDisclosure, TCloseness
 from foreknow.criteria.diversity import LDiversity
-from foreknow.criteria.protocol import classes_of
+from foreknow.criteria.group_criterion import classes_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.group_counts import combinations_of
 from foreknow.data.engines.sources import open_table

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from foreknow.adversaries.adversary import HasCounts, KnowledgeReach, Ledger
-from foreknow.criteria.protocol import (
+from foreknow.criteria.group_criterion import (
     Attained,
     OfGroups,
     SumLedger,

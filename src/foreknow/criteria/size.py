@@ -13,7 +13,7 @@ from pydantic import Field
 
 from foreknow import numbers
 from foreknow.adversaries.adversary import HasCounts, KnowledgeReach
-from foreknow.criteria.protocol import (
+from foreknow.criteria.group_criterion import (
     Attained,
     OfGroups,
     classes_of,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from foreknow.adversaries.facts.facts import Facts
-from foreknow.adversaries.protocol import counts_of
+from foreknow.adversaries.release_counts import counts_of
 from foreknow.auditing.audit import audit
 from foreknow.auditing.exposed import Exposed, exposed_by
 from foreknow.data.engines.sources import open_table

@@ -18,8 +18,8 @@ import numpy as np
 
 from foreknow.adversaries.adversary import HasCounts, Ledger, Searchable, Summing
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.protocol import counts_of
-from foreknow.criteria.protocol import EachGroup
+from foreknow.adversaries.release_counts import counts_of
+from foreknow.criteria.group_criterion import EachGroup
 from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics, UnitCounts
 from foreknow.data.joint_labels import JointLabels

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.adversary import Evaluation, HasCounts, Ledger
-from foreknow.adversaries.protocol import counts_of
+from foreknow.adversaries.release_counts import counts_of
 from foreknow.data.arrays import BoolArray, FloatArray
 from foreknow.data.counts import GroupCounts
 

@@ -19,8 +19,8 @@ import numpy as np
 from foreknow.adversaries.adversary import HasCounts, Ledger
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.protocol import counts_of
-from foreknow.criteria.protocol import EachGroup
+from foreknow.adversaries.release_counts import counts_of
+from foreknow.criteria.group_criterion import EachGroup
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray, ranges
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 
 from foreknow.adversaries.adversary import Adversary, Gaining, HasCounts, check_adversary
 from foreknow.adversaries.disclosure import Disclosure, worst, worst_by_prior
-from foreknow.adversaries.protocol import counts_of
+from foreknow.adversaries.release_counts import counts_of
 from foreknow.criteria.criterion import Criterion, check_criterion, refuse_cases
 from foreknow.data.counts import Semantics
 from foreknow.data.engines.households import ELSEWHERE, Shared

@@ -22,7 +22,7 @@ import numpy as np
 
 from foreknow.adversaries.adversary import HasCounts
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.protocol import counts_of
+from foreknow.adversaries.release_counts import counts_of
 from foreknow.data.labels import is_pattern, matching
 from foreknow.errors import NoSafeRelease
 from foreknow.figures import significant

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.adversary import HasCounts
-from foreknow.criteria.protocol import (
+from foreknow.criteria.group_criterion import (
     Attained,
     OfGroups,
     classes_of,

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from foreknow.adversaries.protocol import counts_of
+from foreknow.adversaries.release_counts import counts_of
 from foreknow.auditing.audit_input import release_of
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts, RowCounts

@@ -10,7 +10,7 @@ from typing import Any
 from foreknow.adversaries.adversary import whole_amount
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.implications.implications import Implications, Negations
-from foreknow.adversaries.protocol import counts_of
+from foreknow.adversaries.release_counts import counts_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
 from foreknow.hints import hinted

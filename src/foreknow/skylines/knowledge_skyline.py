@@ -25,7 +25,7 @@ from foreknow.adversaries.facts.profiles import (
     formulas_of,
 )
 from foreknow.adversaries.facts.windows import worst_window
-from foreknow.adversaries.protocol import asked_of
+from foreknow.adversaries.release_counts import asked_of
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray, order_of, ranges
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from foreknow.adversaries.protocol import counts_of
+from foreknow.adversaries.release_counts import counts_of
 from foreknow.auditing.audit_input import release_of
 from foreknow.auditing.scope import scope_of
 from foreknow.data.counts import GroupCounts

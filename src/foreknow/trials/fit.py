@@ -24,7 +24,7 @@ import numpy as np
 
 from foreknow.adversaries.priors.signature_groups import SignatureGroups
 from foreknow.adversaries.priors.table import PriorTable
-from foreknow.adversaries.protocol import counts_of
+from foreknow.adversaries.release_counts import counts_of
 from foreknow.data.arrays import FloatArray, IntArray, combine, count_pairs
 from foreknow.data.people import Signature, Signatures
 from foreknow.data.sights import seen_with

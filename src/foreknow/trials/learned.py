@@ -18,7 +18,7 @@ from pydantic import Field
 
 from foreknow.adversaries.adversary import HasCounts
 from foreknow.adversaries.disclosure import Disclosure, of_value
-from foreknow.adversaries.protocol import counts_of, signatures_of
+from foreknow.adversaries.release_counts import counts_of, signatures_of
 from foreknow.adversaries.remembered import remembered
 from foreknow.auditing.trial import LEAST_GROUPS, Claim, Share, Trial
 from foreknow.data.arrays import FloatArray, IntArray, ranges

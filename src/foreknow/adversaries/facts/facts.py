@@ -34,7 +34,7 @@ from foreknow.adversaries.facts.profiles import (
 from foreknow.adversaries.facts.settings import FactsSettings
 from foreknow.adversaries.facts.windows import WindowsMeasure, worst_window
 from foreknow.adversaries.ledger import MinLedger
-from foreknow.adversaries.protocol import asked_of, code_of
+from foreknow.adversaries.release_counts import asked_of, code_of
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label

@@ -33,7 +33,7 @@ from foreknow.adversaries.implications.minima import (
     spread,
 )
 from foreknow.adversaries.ledger import MinLedger
-from foreknow.adversaries.protocol import asked_of, code_of
+from foreknow.adversaries.release_counts import asked_of, code_of
 from foreknow.data.arrays import BoolArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, in_order

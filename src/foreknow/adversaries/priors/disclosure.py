@@ -27,7 +27,7 @@ from foreknow.adversaries.priors.signature_groups import (
     ValueMode,
 )
 from foreknow.adversaries.priors.table import PriorTable
-from foreknow.adversaries.protocol import asked_of, signatures_of
+from foreknow.adversaries.release_counts import asked_of, signatures_of
 from foreknow.adversaries.remembered import remembered
 from foreknow.data.arrays import FloatArray, IntArray, order_of
 from foreknow.data.counts import GroupCounts

@@ -22,7 +22,7 @@ from foreknow.adversaries.priors.exchanges import Amounts
 from foreknow.adversaries.priors.settings import PriorsSettings
 from foreknow.adversaries.priors.signature_groups import ValueMode
 from foreknow.adversaries.priors.table import PriorTable
-from foreknow.adversaries.protocol import counts_of, signatures_of
+from foreknow.adversaries.release_counts import counts_of, signatures_of
 from foreknow.data.counts import Semantics
 from foreknow.data.labels import Label
 from foreknow.errors import did_you_mean

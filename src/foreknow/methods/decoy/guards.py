@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.adversary import Evaluation, KnowledgeReach, Ledger
-from foreknow.adversaries.protocol import counts_of
+from foreknow.adversaries.release_counts import counts_of
 from foreknow.criteria.criterion import Criterion
-from foreknow.criteria.protocol import EachGroup
+from foreknow.criteria.group_criterion import EachGroup
 from foreknow.data.arrays import BoolArray, IntArray, combine
 from foreknow.data.counts import GroupCounts
 from foreknow.data.joint_labels import JointLabels

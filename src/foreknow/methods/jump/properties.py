@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 from foreknow import numbers
 from foreknow.criteria.diversity import at_least
-from foreknow.criteria.protocol import OfGroups
+from foreknow.criteria.group_criterion import OfGroups
 from foreknow.criteria.size import GroupSize, KAnonymity
 from foreknow_judge.errors import InputError
 from foreknow_judge.frozen import set_fields

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
-from foreknow.adversaries.protocol import counts_of
+from foreknow.adversaries.release_counts import counts_of
 from foreknow.auditing.audit import Audit
 from foreknow.auditing.exposed import Exposed
 from foreknow.auditing.remarks import ATTACK, Reader

@@ -1,4 +1,4 @@
-"""Counts that an adversary asks for: of a release, or of counts themselves."""
+"""The counts and columns of a release, as adversaries and criteria ask for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What criteria share: what a release attains, answers for single groups, counts and messages."""
+"""The base class of criteria of groups, the amount that a release attains, and their ledgers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.adversary import HasCounts, Ledger
-from foreknow.adversaries.protocol import asked_of
+from foreknow.adversaries.release_counts import asked_of
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
