@@ -122,9 +122,8 @@ class Prepared:
 
     def read_once(self, columns: Sequence[str]) -> Prepared:
         """The same, of which some columns are read once where reads may differ."""
-        if self.source.settled:
-            return self
-        return replace(self, source=settled(self.source, columns), _checked=set())
+        source = settled(self.source, columns)
+        return self if source is self.source else replace(self, source=source, _checked=set())
 
     def holding(self, columns: Sequence[str]) -> Prepared:
         """The same with some columns, for another process, which can open nothing."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -26,6 +26,22 @@ from foreknow_judge.layout import multivalued_columns
 OF_PEOPLE = ("unit", "person", "shared", "impossible")
 # Of people who are given beside a release these do, whatever else is known of them.
 _OF_THE_COUNTED = ("semantics", "group", "missing", "reading", "types")
+# What cannot be said of the same rows, and what to do.
+_ONE_ROW_EACH = (
+    "shared is for rows that are people with one value each: leave out unit and semantics, or "
+    "publish a table with one row for each household"
+)
+_APART = {
+    ("cases of people", "several values"): 'unit = "row" says that each row is a case of '
+    "{schema.person!r} with one sensitive value, and semantics is {schema.semantics!r}: leave one "
+    "of them out",
+    ("households", "several values"): _ONE_ROW_EACH,
+    ("households", "cases"): _ONE_ROW_EACH,
+    ("rules", "several values"): "impossible is for one value per person: where a person may have "
+    "several, it is not known how likely the others are. Leave impossible out",
+    ("rules on households",): "impossible is about people, and shared about households: who of a "
+    "household cannot have what all of it have is not known. Leave one of them out",
+}
 # Columns whose order says nothing.
 _IN_ANY_ORDER = ("identifiers", "quasi_identifiers", "other")
 
@@ -174,29 +190,26 @@ class Schema:
         if self.unit not in get_args(Unit):
             hint = did_you_mean(str(self.unit), get_args(Unit))
             raise SchemaError(f"unit is {self.unit!r}, and not {' or '.join(get_args(Unit))}{hint}")
-        if self.counts_people and self.several:
-            raise SchemaError(
-                f'unit = "row" says that each row is a case of {self.person!r} with one sensitive '
-                f"value, and semantics is {self.semantics!r}: leave one of them out"
-            )
-        if shared is not None and (self.several or self.unit == "row"):
-            raise SchemaError(
-                "shared is for rows that are people with one value each: leave out unit and "
-                "semantics, or publish a table with one row for each household"
-            )
         self._check_hierarchies()
         rules = [Rule.of(rule, i, self.sensitives) for i, rule in enumerate(self.impossible)]
         object.__setattr__(self, "impossible", tuple(rules))
-        if rules and self.several:
-            raise SchemaError(
-                "impossible is for one value per person: where a person may have several, it is "
-                "not known how likely the others are. Leave impossible out"
-            )
-        if any(rule.sensitive in self.shared_values for rule in rules):
-            raise SchemaError(
-                "impossible is about people, and shared about households: who of a household "
-                "cannot have what all of it have is not known. Leave one of them out"
-            )
+        self._refuse_together()
+
+    def _refuse_together(self) -> None:
+        """Refuse what cannot be said of the same rows."""
+        rows_of = {
+            "cases of people": self.case_persons,
+            "cases": self.unit == "row",
+            "several values": self.several,
+            "households": self.shared,
+            "rules": self.impossible,
+            "rules on households": {rule.sensitive for rule in self.impossible}.intersection(
+                self.shared_values
+            ),
+        }
+        for kinds, problem in _APART.items():
+            if all(rows_of[kind] for kind in kinds):
+                raise SchemaError(problem.format(schema=self))
 
     def refuse_other(
         self, read_schema: Schema, *, published: bool = False, people: bool = False
@@ -207,7 +220,9 @@ class Schema:
         some columns are not there, and a policy may be stricter; of `people` beside a release other
         columns may be known.
         """
-        further_keys = () if published else _OF_THE_COUNTED if people else SchemaTable.model_fields
+        further_keys: Iterable[str] = _OF_THE_COUNTED if people else SchemaTable.model_fields
+        if published:
+            further_keys = ("semantics",)
         for key in (*OF_PEOPLE, *further_keys):
             name = "sensitives" if key == "sensitive" else key
             setting, read_setting = getattr(self, name), getattr(read_schema, name)
@@ -284,12 +299,12 @@ class Schema:
     @property
     def counts_people(self) -> bool:
         """True if rows are cases, and a column says whose they are."""
-        return self.unit == "row" and self.person is not None
+        return bool(self.case_persons)
 
     @property
     def case_persons(self) -> list[str]:
         """The column of the persons that are counted in place of their cases, if they are."""
-        return self.persons if self.counts_people else []
+        return self.persons if self.unit == "row" else []
 
     @property
     def shared_values(self) -> tuple[str, ...]:

@@ -102,7 +102,7 @@ class CaseOwners:
 
         This is the highest sum over one person's cases, or the worst of a single case.
         """
-        disclosures = _of_single_cases(point, release)
+        disclosures = list(point.adversary.disclosures(release).values())
         people, _ = self._several
         if not len(people):
             return disclosures
@@ -140,22 +140,6 @@ def _chances(adversary: Any, release: HasCounts) -> Chances:
     return chances
 
 
-def refuse_no_sum(name: str = "", *, within: bool, relative: bool) -> None:
-    """Refuse secrets and limits for which the sum over a person's cases proves nothing."""
-    if within or relative:
-        raise UnsupportedError(
-            f"{name}{'within' if within else 'at_most_times'} is unsupported where rows are cases "
-            "and people are counted: the sum over a person's cases is no limit of that kind; "
-            "leave person out of the schema, and limits are about cases"
-        )
-
-
-def _of_single_cases(point: Point, release: HasCounts) -> list[Disclosure]:
-    """The worst disclosure of a single case, for each value."""
-    refuse_no_sum(within=isinstance(release, Windows), relative=point.relative)
-    return list(point.adversary.disclosures(release).values())
-
-
 def of_most_cases(point: Point, release: HasCounts, most_cases: int) -> list[Disclosure]:
     """Upper bounds for people, not knowing whose cases are where: `most_cases` times a case's."""
 
@@ -173,7 +157,7 @@ def of_most_cases(point: Point, release: HasCounts, most_cases: int) -> list[Dis
             _bound=exact,
         )
 
-    disclosures = _of_single_cases(point, release)
+    disclosures = list(point.adversary.disclosures(release).values())
     return disclosures if most_cases == 1 else list(map(times, disclosures))
 
 

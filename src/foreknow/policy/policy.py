@@ -457,8 +457,8 @@ class Policy:
             else self._with_requirements(self.requirements, microdata.schema)
         )
         columns = mine.looked_at
-        for requirement in self.requirements:
-            if requirement.known and (microdata.schema.several or not self.layout.of_people):
+        if microdata.schema.several or not self.layout.of_people:
+            for requirement in self.requirements:
                 _refuse_unpublished(requirement, microdata.schema)
         is_single = columns == (microdata.schema.sensitive,)
         if (
@@ -543,15 +543,11 @@ class Policy:
     @property
     def filed(self) -> Policy:
         """The policy that files are judged by; rules of a column are left out if files hide one."""
-        if not self.owned:
-            return self
-        policy, schema = self.shown, self.needed_schema
-        hidden_rules = chain(*map(self._hidden_rules, self.requirements))
+        policy, hidden_rules = self.shown, chain(*map(self._hidden_rules, self.requirements))
         if columns := {rule.sensitive for rule in hidden_rules}:
+            schema = policy.needed_schema
             rules = [rule for rule in schema.impossible if rule.sensitive not in columns]
-            return policy._with_requirements(
-                policy.requirements, replace(policy.needed_schema, impossible=rules)
-            )
+            return policy._with_requirements(policy.requirements, replace(schema, impossible=rules))
         return policy
 
     def _with_requirements(self, requirements: Sequence[Requirement], schema: Schema) -> Policy:
@@ -710,10 +706,9 @@ class Policy:
 
 def _refuse_unpublished(requirement: Requirement, schema: Schema) -> None:
     """Refuse a known, unpublished column if the rows of people do not show their values."""
-    for name in requirement.owned(schema):
-        if name != requirement.unit:
-            raise UnsupportedError(
-                f"{requirement.name}: knowing: {name!r} is not published, and only of the "
-                "generalized form with one value per person can it be judged as if it were; "
-                'publish with form = "generalized", or leave it out of knowing'
-            )
+    for name in requirement.subject.unpublished(schema):
+        raise UnsupportedError(
+            f"{requirement.name}: knowing: {name!r} is not published, and only of the "
+            "generalized form with one value per person can it be judged as if it were; "
+            'publish with form = "generalized", or leave it out of knowing'
+        )

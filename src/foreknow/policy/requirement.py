@@ -31,10 +31,9 @@ from foreknow.needs import Need, require
 from foreknow.pages import page_of
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.kinds import keys_of_kinds, kind_of
-from foreknow.policy.people import refuse_no_sum
 from foreknow.policy.subjects import Values, subject_of
 from foreknow.policy.tables import SECRET, PolicyTable, Secret, Sets
-from foreknow.policy.targets import EachValue, TargetValues, target_of
+from foreknow.policy.targets import NO_SUM, EachValue, TargetValues, target_of
 from foreknow.settings import read
 from foreknow.toml import toml_value
 from foreknow_judge.errors import InputError, PolicyError, UnsupportedError
@@ -356,7 +355,7 @@ class Requirement:
     def limits_inference(self) -> bool:
         """True if it limits how sure an adversary may become, or which values a group may have."""
         if self.criterion is not None:
-            return not self.of_people and self.criterion.limits_values()
+            return self.criterion.limits_values()
         return any(point.limit.limits for point in self.points)
 
     def searched(self, exact: bool) -> Requirement:
@@ -433,11 +432,7 @@ class Requirement:
 
     def knowing_all(self, layout: Layout) -> Requirement | None:
         """The requirement if the assumed columns were known, too; None if there are none."""
-        of_exact = layout.people is not None and getattr(self.criterion, "of_groups", None)
-        if self.of_people or self.has_priors or of_exact:
-            return None
-        sight = self.sight(layout)
-        return self.by([*sight.known, *sight.assumed]) if sight.assumed else None
+        return self.subject.knowing_all(layout)
 
     def at(self, points: Iterable[Point]) -> Requirement:
         """The same with other adversaries and limits."""
@@ -461,15 +456,10 @@ class Requirement:
         persons = "".join(schema.case_persons)
         if self.hierarchy is not hierarchy or self.persons != persons:
             return replace(self, hierarchy=hierarchy, persons=persons).under(schema)
-        if persons:
-            relative = any(point.relative for point in self.points)
-            refuse_no_sum(f"{self.name}: ", within=self.of_windows, relative=relative)
+        self.target.check_schema(schema)
+        if persons and any(point.relative for point in self.points):
+            raise UnsupportedError(f"{self.name}: at_most_times is unsupported {NO_SUM}")
         if schema.rules_about(*self.columns):
-            if self.of_windows:
-                raise PolicyError(
-                    f"{self.name}: within is unsupported where the schema says what some people "
-                    "cannot have (impossible); leave one of them out"
-                )
             for kind in self.judged:
                 require(kind, impossible=True, subject=self.name, error=PolicyError)
         if schema.shared is not None and self.columns:
@@ -493,11 +483,6 @@ class Requirement:
 
     def _of_households(self, shared: Shared, column: str) -> Requirement:
         """The same for a value shown once per household, where the row that shows it is known."""
-        if self.of_windows:
-            raise PolicyError(
-                f"{self.name}: within is unsupported of {column!r}, which is shown once for each "
-                "household; give ranges as secrets by any_of"
-            )
         if self.criterion is not None or self.has_priors:
             raise PolicyError(
                 f"{self.name}: {self.judged[0]} compares groups, or people, with all of a table, "
@@ -580,13 +565,10 @@ class Requirement:
 
     def by_owner(self, schema: Schema, rules: Sequence[Rule]) -> str:
         """The part that only the owner can judge, in words; `rules` bear on its column."""
-        points = [f"{point.adversary} {point.limit.key} {point.below}" for point in self.points]
-        words = "; ".join(points) or str(self.criterion)
-        if self.unit is not None:
-            words = f"each group has at least {self.judged[0].least} different {self.unit}"
+        words = self.subject.words
         if self.sums_cases:
             words += f", added up over all cases of each {self.persons}"
-        if hidden := [name for name in self.owned(schema) if name != self.unit]:
+        if hidden := self.subject.unpublished(schema):
             words += f", with {' and '.join(hidden)} known of everybody"
         cannot: dict[str, list[str]] = {}
         for rule in rules:
@@ -600,10 +582,7 @@ class Requirement:
         if not (hidden := self.owned(schema)):
             return self
         known_columns = None if self.knowing is None else [n for n in self.known if n not in hidden]
-        sizes: Any = self.adversary
-        return replace(
-            self, knowing=known_columns, adversary=replace(sizes, of=None) if self.unit else sizes
-        )
+        return replace(self, knowing=known_columns, adversary=self.subject.filed)
 
     def sight(self, layout: Layout) -> Seen:
         """The adversary's sight, if columns are published in this layout."""
@@ -621,9 +600,7 @@ class Requirement:
     @property
     def searched_exactly(self) -> bool:
         """True if a search in which merging cannot hurt never refuses groups that hold."""
-        # In windows, target and linked people are assumed to have values near each other.
-        reaches = [kind.speaks for kind in self.judged]
-        return not self.of_windows or not any(reach is None or reach.groups for reach in reaches)
+        return self.target.searched_exactly
 
     def failures(self, release: HasCounts) -> list[str]:
         """Messages that say what fails, and by how much."""

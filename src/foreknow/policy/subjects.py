@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from foreknow.criteria.criterion import by_other_columns
@@ -43,9 +43,11 @@ class Values:
         return self.required.knowing
 
     @property
-    def of_classes(self) -> bool:
-        """True if it asks about people who look alike instead of groups."""
-        return False
+    def words(self) -> str:
+        """The knowledge with its limits, or the criterion, in words."""
+        points = self.required.points
+        limits = [f"{point.adversary} {point.limit.key} {point.below}" for point in points]
+        return "; ".join(limits) or str(self.required.criterion)
 
     def sight(self, layout: Layout) -> Seen:
         """The adversary's sight beside the secret."""
@@ -77,6 +79,15 @@ class Values:
                 "it"
             )
 
+    def knowing_all(self, layout: Layout) -> Requirement | None:
+        """The requirement if the assumed columns were known, too; None if there are none."""
+        required = self.required
+        of_exact = layout.people is not None and getattr(required.criterion, "of_groups", None)
+        if required.has_priors or of_exact:
+            return None
+        sight = self.sight(layout)
+        return required.by([*sight.known, *sight.assumed]) if sight.assumed else None
+
     def groups(self, release: Release, possible: Possible | None) -> Release | GroupCounts:
         """The groups of a release in this sight, and who of them can have which values."""
         required = self.required
@@ -92,10 +103,19 @@ class Values:
         """The ``[[require]]`` table that the judge reads."""
         return self.required.published(values, schema, layout)
 
-    def owned(self, schema: Schema) -> tuple[str, ...]:
-        """The columns that it looks at but a release does not show; only the owner has them."""
+    def unpublished(self, schema: Schema) -> tuple[str, ...]:
+        """The columns that are known of everybody, and that a release does not show."""
         published = {*schema.quasi_identifiers, *schema.sensitives, *schema.other}
         return tuple(name for name in self.required.known if name not in published)
+
+    def owned(self, schema: Schema) -> tuple[str, ...]:
+        """The columns that it looks at but a release does not show; only the owner has them."""
+        return self.unpublished(schema)
+
+    @property
+    def filed(self) -> Any:
+        """The adversaries, or the criterion, that files are judged by."""
+        return self.required.adversary
 
     def tell_sight(self, table: dict[str, Any], layout: Layout, schema: Schema) -> None:
         """Say in the table of a certificate what is seen."""
@@ -105,7 +125,7 @@ class Values:
 
 @dataclass(frozen=True)
 class People(Values):
-    """A criterion about numbers of people, whatever their values."""
+    """A criterion about numbers of people in groups, whatever their values."""
 
     criterion: Any
     of_people: ClassVar[bool] = True
@@ -123,20 +143,13 @@ class People(Values):
         chosen = getattr(self.criterion, "columns", None)  # if given, only these tell people apart
         return None if by_other_columns(self.criterion) and not chosen else ()
 
-    @property
-    def of_classes(self) -> bool:
-        """True if it asks about people who look alike instead of groups."""
-        return self.criterion.of_groups is not None
+    def knowing_all(self, layout: Layout) -> Requirement | None:
+        """None: it asks of everybody by all columns, or by those that it names."""
+        return None
 
     def groups(self, release: Release, possible: Possible | None) -> Release | GroupCounts:
-        """The groups of people; those who look alike by exact columns, where these are shown."""
-        required = self.required
-        if not (self.of_classes and release.recognized):
-            return self.rows(release)
-        known_columns = required.known
-        if self.taken is None:
-            known_columns = self.sight(release.layout).known
-        return release.alike(known_columns)
+        """The groups of people."""
+        return self.rows(release)
 
     def rows(self, release: Release) -> Release:
         """The release in this sight, by its own tables."""
@@ -150,19 +163,7 @@ class People(Values):
 
     def sight(self, layout: Layout) -> Seen:
         """The adversary's sight of everybody."""
-        required, stated_columns = self.required, self.taken
-        columns = layout.others if stated_columns is None else stated_columns
-        if self.of_classes and layout.people is not None:
-            known_columns = tuple(name for name in layout.people if name in columns)
-            return Seen(required.sensitive or layout.main, known_columns)
-        apart = [name for name in layout.others_apart if name in columns]
-        if self.of_classes and apart:
-            raise UnsupportedError(
-                f"{required.name}: {' and '.join(apart)} would be published of everybody, apart "
-                "from values that have tables of their own, and how many look alike by that is not "
-                "counted there: say knowing = [], if nobody knows it, or make it a quasi-identifier"
-            )
-        return layout.people_seen(required.sensitive, stated_columns)
+        return layout.people_seen(self.required.sensitive, self.taken)
 
     def tell_sight(self, table: dict[str, Any], layout: Layout, schema: Schema) -> None:
         """Say in the table of a certificate what is seen."""
@@ -175,6 +176,34 @@ class People(Values):
 
 
 @dataclass(frozen=True)
+class LookAlikes(People):
+    """A criterion about numbers of people who look alike, whichever groups they are in."""
+
+    def groups(self, release: Release, possible: Possible | None) -> Release | GroupCounts:
+        """The groups of people; those who look alike by exact columns, where these are shown."""
+        if not release.recognized:
+            return self.rows(release)
+        known_columns = self.required.known
+        if self.taken is None:
+            known_columns = self.sight(release.layout).known
+        return release.alike(known_columns)
+
+    def sight(self, layout: Layout) -> Seen:
+        """The adversary's sight of everybody."""
+        required, columns = self.required, layout.others if self.taken is None else self.taken
+        if layout.people is not None:
+            known_columns = tuple(name for name in layout.people if name in columns)
+            return Seen(required.sensitive or layout.main, known_columns)
+        if unlinked := [name for name in layout.others_apart if name in columns]:
+            raise UnsupportedError(
+                f"{required.name}: {' and '.join(unlinked)} would be published of everybody, apart "
+                "from values that have tables of their own, and how many look alike by that is not "
+                "counted there: say knowing = [], if nobody knows it, or make it a quasi-identifier"
+            )
+        return super().sight(layout)
+
+
+@dataclass(frozen=True)
 class Units(People):
     """A criterion about numbers of units, such as households, by the column that numbers them."""
 
@@ -182,6 +211,11 @@ class Units(People):
     def unit(self) -> str:
         """The column that numbers the units."""
         return str(self.criterion.unit)
+
+    @property
+    def words(self) -> str:
+        """The criterion in words."""
+        return f"each group has at least {self.criterion.least} different {self.unit}"
 
     def asked(self, values: Any, schema: Schema | None, layout: Layout) -> dict[str, Any]:
         """The ``[[require]]`` table that the judge reads of rows that are units."""
@@ -200,7 +234,12 @@ class Units(People):
 
     def owned(self, schema: Schema) -> tuple[str, ...]:
         """The column of units, and those that are known but not shown."""
-        return tuple(dict.fromkeys((self.unit, *super().owned(schema))))
+        return tuple(dict.fromkeys((self.unit, *self.unpublished(schema))))
+
+    @property
+    def filed(self) -> Any:
+        """The criterion that files are judged by, which show rows alone."""
+        return replace(self.criterion, of=None)
 
 
 def subject_of(required: Requirement) -> Values:
@@ -208,5 +247,6 @@ def subject_of(required: Requirement) -> Values:
     criterion = required.criterion
     if criterion is None or not criterion.of_people:
         return Values(required)
-    kind = People if getattr(criterion, "unit", None) is None else Units
-    return kind(required, criterion)
+    if getattr(criterion, "unit", None) is not None:
+        return Units(required, criterion)
+    return (People if criterion.of_groups is None else LookAlikes)(required, criterion)

@@ -29,8 +29,16 @@ from foreknow_judge.grammar import Secret
 from foreknow_judge.json_values import plain
 
 if TYPE_CHECKING:
+    from foreknow.data.schema import Schema
     from foreknow.policy.counted import RequirementCounts
     from foreknow.policy.requirement import Point, Requirement
+
+
+# Where the sum over a person's cases proves nothing, and what to do.
+NO_SUM = (
+    "where rows are cases and people are counted: the sum over a person's cases is no limit of "
+    "that kind; leave person out of the schema, and limits are about cases"
+)
 
 
 class TargetValues(NamedTuple):
@@ -94,6 +102,14 @@ class EachValue:
         """The values of a table that it is about."""
         required = self.required
         return TargetValues(chosen(values, required.values, required.excluded), values)
+
+    def check_schema(self, schema: Schema) -> None:
+        """Refuse a schema by whose rows its values cannot be counted so."""
+
+    @property
+    def searched_exactly(self) -> bool:
+        """True if a search in which merging cannot hurt never refuses groups that hold."""
+        return True
 
     # ---- in counts --------------------------------------------------------------------------
 
@@ -161,6 +177,26 @@ class NearValues(EachValue):
         """The same requirement about windows of a part of the width, where there are such."""
         width = self.required.within.part(part)
         return replace(self.required, within=width) if width else None
+
+    def check_schema(self, schema: Schema) -> None:
+        """Refuse cases of people, households, and people who cannot have some values."""
+        column = self.required.sensitive or schema.sensitive
+        unsupported = {
+            NO_SUM: schema.case_persons,
+            "where the schema says what some people cannot have (impossible); leave one of them "
+            "out": schema.rules_about(column),
+            f"of {column!r}, which is shown once for each household; give ranges as secrets by "
+            "any_of": column in schema.shared_values,
+        }
+        for where, is_so in unsupported.items():
+            if is_so:
+                raise PolicyError(f"{self.required.name}: within is unsupported {where}")
+
+    @property
+    def searched_exactly(self) -> bool:
+        """False where target and linked people are assumed to have values near each other."""
+        reaches = [kind.speaks for kind in self.required.judged]
+        return not any(reach is None or reach.groups for reach in reaches)
 
     def as_counted(self, secret: RequirementCounts, groups: Any) -> Windows:
         """The groups with their windows."""

@@ -33,7 +33,6 @@ from foreknow_judge.errors import CertificateError, InputError
 from foreknow_judge.file_names import CERTIFICATE
 from foreknow_judge.folder import strange_parts
 from foreknow_judge.impossible import is_opaque
-from foreknow_judge.layout import multivalued_columns
 
 
 @dataclass(frozen=True, repr=False)
@@ -204,11 +203,6 @@ def refuse_other_schema(certificate: Certificate, schema: Schema) -> None:
         )
     schema.refuse_other(schema_of(certificate), published=True)
     _refuse_unread_labels(certificate, schema)
-    if multivalued_columns(certificate.semantics, certificate.sensitives) != schema.several:
-        raise SchemaError(
-            f"the certificate is for semantics {certificate.semantics!r}, the policy for "
-            f"{schema.semantics!r}"
-        )
 
 
 def _refuse_unread_labels(certificate: Certificate, schema: Schema) -> None:

@@ -730,10 +730,9 @@ def _by_kind(
     The former are of the kind of the value at hand, if not everybody there can have that; values
     of other kinds that not everybody can have are in neither.
     """
-    bag, codes, able = counts.bag(group), counts.values.codes, counts.able
+    bag, codes = counts.bag(group), counts.values.codes
+    able: Any = counts.able
     bag.pop(counts.values[code], None)
-    if able is None:
-        return {}, bag
     cannot, kind = able.members[group] < counts.sizes[group], able.kind[code]
     of_kind: dict[Label, int] = {}
     of_anybody: dict[Label, int] = {}
