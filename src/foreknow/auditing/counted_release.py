@@ -99,8 +99,7 @@ def counted_release(
 @contextmanager
 def _counting(release: Release, policy: Policy, people: Any) -> Iterator[CountedRelease]:
     """Count a release, or what its owner has, as each requirement asks; with one reading."""
-    exact = people.owners[0] if isinstance(people, Sight) else people
-    schema = part_of(exact, "schema", Schema)
+    schema = part_of(people, "schema", Schema)
     if schema is not None:
         of_people = policy.under(schema, people=True)
         if of_people is not policy:

@@ -296,7 +296,7 @@ class KAnonymity(GroupSize):
             return lists, np.tile(counts.sizes, (len(lists), 1))
         lists = self.lists
         if isinstance(self.of, int):
-            columns_of_people = [name for name in labels.columns if name != labels.cohort]
+            columns_of_people = [name for name in labels.columns if name not in labels.cohorts]
             lists = _combinations(columns_of_people, self.of)
         for name in self.columns:
             if name not in labels.columns:
@@ -305,9 +305,8 @@ class KAnonymity(GroupSize):
                     f"{self}: {name!r} is no column by which groups differ: name "
                     f"quasi-identifiers, or columns that are also in knowing{hint}"
                 )
-        apart = [labels.cohort] if labels.cohort in labels.columns else []
         for columns in lists:
-            places = list(map(labels.columns.index, (*apart, *columns)))
+            places = list(map(labels.columns.index, (*labels.cohorts, *columns)))
             numbers: dict[Any, int] = {}  # of what groups show in these columns
             shown_number = np.empty(len(labels), dtype=np.int64)
             for group, label in enumerate(labels):

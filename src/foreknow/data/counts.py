@@ -299,12 +299,14 @@ class GroupCounts:
             self.memory[("parts", *key[1:])] = part
             n_groups = self.n_groups if origin is None else len(origin)
             codes, times, semantics = of_cell[self.codes], self.counts, self.semantics
-            sizes, able = None, None
-            if self.values.classes is not None:
-                ruled_columns = self.values.ruled_beside(sensitive, known)
+            sizes, ruled_columns = None, self.values.ruled_beside(sensitive, known)
+            of_rows = sensitive, part, self.codes, times, n_groups
+            if ruled_columns:
                 codes_beside = {name: columns[name][0][self.codes] for name in ruled_columns}
-                joint = JointCells(part, codes, codes_beside, times) if codes_beside else None
-                able = self.values.classes.able(sensitive, part, self.codes, times, n_groups, joint)
+                joint = JointCells(part, codes, codes_beside, times)
+                able: PossibleMembers | None = self.values.classes.beside(*of_rows, joint)
+            else:
+                able = self.values.classes.able(*of_rows)
             if sensitive in self.values.bags:  # a person has all that is in their bag
                 bags = self.values.bags[sensitive]
                 sizes = np.bincount(part, times, n_groups).astype(np.int64)

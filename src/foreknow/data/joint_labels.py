@@ -30,35 +30,31 @@ class JointLabels(Labels):
 
     >>> import numpy as np
     >>> rows = {"job": (np.array([0, 1]), Labels(["Cook", "Nurse"]))}
-    >>> JointLabels.of(rows).columns["job"][1]
+    >>> JointLabels.of(rows, Layout("job")).columns["job"][1]
     ('Cook', 'Nurse')
     """
 
     bags: Mapping[str, Bags]  # of columns of which a person may have several values
-    classes: Classes | None  # who cannot have which values, where somebody cannot
+    classes: Classes  # who cannot have which values
 
     @classmethod
     def of(
         cls,
         columns: Mapping[str, tuple[NDArray[Any], Labels]],
-        layout: Layout | None = None,
+        layout: Layout,
         bags: Mapping[str, Bags] = MappingProxyType({}),
         classes: Classes | None = None,
     ) -> JointLabels:
         """Take the codes of distinct combinations in each column."""
         first, _ = next(iter(columns.values()))
         joint_labels = cls(range(len(first)))
-        joint_labels.columns, joint_labels.bags, joint_labels.classes = (
-            dict(columns),
-            dict(bags),
-            classes,
-        )
-        joint_labels.layout = Layout(next(iter(columns))) if layout is None else layout
+        joint_labels.columns, joint_labels.bags = dict(columns), dict(bags)
+        joint_labels.layout, joint_labels.classes = layout, classes or Classes.none()
         return joint_labels
 
     def ruled_beside(self, sensitive: str, known_columns: Sequence[str]) -> list[str]:
         """The columns that stand beside one, are not known, and of which some cannot have each."""
-        ruled = self.classes.values_of_rules.keys() & self.columns.keys() if self.classes else ()
+        ruled = self.classes.values_of_rules.keys() & self.columns.keys()
         return self.layout.ruled_beside(sensitive, known_columns, ruled)
 
     def values_of(self, column: str | None) -> Labels:

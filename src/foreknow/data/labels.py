@@ -138,6 +138,11 @@ class GroupLabels(Sequence[Any]):
         return self._find()
 
     @property
+    def cohorts(self) -> list[str]:
+        """The column that says which release shows somebody; none where groups are of one."""
+        return [name for name in self.columns if name == self.cohort]
+
+    @property
     def _labels(self) -> list[Any]:
         if self._made is None:
             label_columns = (

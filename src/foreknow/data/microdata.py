@@ -704,7 +704,7 @@ class Microdata:
         return (self._read.sensitive, *self._read.further_sensitive)
 
     def combined(
-        self, columns: Sequence[str], layout: Layout | None = None, units: int | None = None
+        self, columns: Sequence[str], layout: Layout, units: int | None = None
     ) -> Microdata:
         """The same people, each with their combination of several columns as their one value.
 
@@ -714,7 +714,7 @@ class Microdata:
         ----------
         columns : sequence of str
             Sensitive and other columns; the first is what is counted by default.
-        layout : Layout, optional
+        layout : Layout
             How they are published.
         units : int, optional
             Persons, households and other units are told apart by so many numbers, which are fewer
@@ -757,7 +757,7 @@ class Microdata:
             classes = Classes(
                 rules_fired.codes[first], rules_fired.perhaps, rules_fired.surely, values_of_rules
             )
-        layout = layout and replace(layout, main=columns[0])
+        layout = replace(layout, main=columns[0])
         values = JointLabels.of(columns_of_joint, layout, bags, classes)
         codes = joint_of_person.astype(narrowest(len(values)), copy=False)
         joint = Column(" and ".join(columns), codes, list(values), "text")

@@ -184,28 +184,41 @@ class Classes:
     surely: BoolArray
     values_of_rules: Mapping[str, BoolArray]  # of each sensitive column, shape (rules, values)
 
+    @classmethod
+    def none(cls) -> Classes:
+        """No classes, where no rule is about anybody: everybody can have each value."""
+        nobody = np.zeros((0, 0), dtype=bool)
+        return cls(np.zeros(0, dtype=np.int64), nobody, nobody, {})
+
     def able(
+        self, column: str, part: IntArray, codes: NDArray[Any], times: Any, n: int
+    ) -> PossibleMembers | None:
+        """Who can have which values of a column, of so many groups; None where everybody can."""
+        if column not in self.values_of_rules:
+            return None
+        people = self._people(part, codes, times, n)
+        return PossibleMembers.of(people, self.fires, self.surely, self.values_of_rules[column])
+
+    def beside(
         self,
         column: str,
         part: IntArray,
         codes: NDArray[Any],
         times: Any,
         n: int,
-        joint: JointCells | None = None,
-    ) -> Any:
-        """Who can have which values of a column, of so many groups; None where everybody can.
-
-        `joint` has the columns with rules that stand beside it.
-        """
-        if column not in self.values_of_rules and joint is None:
-            return None
-        classes = len(self.fires)
-        key = part.astype(np.int64) * classes + self.codes[codes]
-        people = np.bincount(key, times, n * classes).astype(np.int64).reshape(n, classes)
-        if joint is None:
-            return PossibleMembers.of(people, self.fires, self.surely, self.values_of_rules[column])
+        joint: JointCells,
+    ) -> JointMembers:
+        """The same of a column beside which others with rules stand."""
         values_of_rules = np.zeros((self.fires.shape[1], len(joint.group)), dtype=bool)
         for name, cell_codes in {column: joint.value, **joint.codes_beside}.items():
             if name in self.values_of_rules:
                 values_of_rules |= self.values_of_rules[name][:, cell_codes]
-        return JointMembers.of_cells(people, (self.fires, self.surely, values_of_rules), joint)
+        rules = self.fires, self.surely, values_of_rules
+        return JointMembers.of_cells(self._people(part, codes, times, n), rules, joint)
+
+    def _people(self, part: IntArray, codes: NDArray[Any], times: Any, n: int) -> IntArray:
+        """How many people of each class each of so many groups has."""
+        classes = len(self.fires)
+        key = part.astype(np.int64) * classes + self.codes[codes]
+        people = np.bincount(key, times, n * classes).astype(np.int64)
+        return people.reshape(n, classes)

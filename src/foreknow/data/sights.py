@@ -78,9 +78,14 @@ class Sight:
         return self._microdata, self._groups
 
     @property
+    def schema(self) -> Schema:
+        """The schema of that table."""
+        return self._microdata.schema
+
+    @property
     def cases(self) -> bool:
         """True if rows are cases, of which a person may have several."""
-        return self._microdata.schema.unit == "row"
+        return self.schema.unit == "row"
 
     @property
     def sight(self) -> Sight:
@@ -475,9 +480,8 @@ def _with_able(
         values_of_rules[ruled_column] = np.pad(values_of_rules[ruled_column], ((0, 0), (0, 1)))
     classes = Classes(rules_fired.codes, rules_fired.perhaps, rules_fired.surely, values_of_rules)
     places = np.arange(len(rules_fired.codes))
-    able: PossibleMembers | None = classes.able(
-        column, groups, places, times, counts.n_groups, cells
-    )
+    of_rows = column, groups, places, times, counts.n_groups
+    able = classes.able(*of_rows) if cells is None else classes.beside(*of_rows, cells)
     if able is None:
         return counts
     _refuse_contradiction(counts, able, name)

@@ -25,7 +25,9 @@ from foreknow_judge.grammar import FileFormat, Form
 from foreknow_judge.json_values import plain
 from foreknow_judge.numbers import as_fraction, read_number
 
+# The settings of files that are for one format alone.
 _OF_CSV = "delimiter", "decimal", "bom"
+_OF_FORMAT: Mapping[str, Sequence[str]] = {"csv": _OF_CSV, "parquet": ("rows_per_part",)}
 
 
 @hints()
@@ -105,11 +107,14 @@ class PublishOptions:
                 raise PolicyError(f"publish.{name} is {value!r}{did_you_mean(str(value), choices)}")
         if self.rows_per_part is not None:
             whole_number(self.rows_per_part, "publish.rows_per_part", 1)
-            if self.format != "parquet":
-                raise PolicyError(
-                    'publish.rows_per_part is for format = "parquet"; others are one file'
-                )
         self._check_dialect()
+        for file_format, names in _OF_FORMAT.items():
+            for name in names if file_format != self.written_format else ():
+                if getattr(self, name) is not None:
+                    raise PolicyError(
+                        f'publish.{name} is for format = "{file_format}", and the format is '
+                        f"{self.written_format}"
+                    )
         for method, settings in self.settings.items():
             if method in PublishTable.model_fields or not isinstance(settings, Mapping):
                 raise PolicyError(
@@ -129,14 +134,10 @@ class PublishOptions:
             raise PolicyError(f'publish.decimal is {self.decimal!r}; it is "." or ","')
         if not isinstance(self.bom, bool | None):
             raise PolicyError(f"publish.bom is {self.bom!r}; it is true or false")
-        if self.format not in (None, "csv"):
-            for name in _OF_CSV:
-                if getattr(self, name) is not None:
-                    raise PolicyError(f"publish.{name} is for CSV, and the format is {self.format}")
 
     def as_came(self, dialect: Dialect) -> PublishOptions:
         """The options with defaults from the table's dialect; usual settings are left None."""
-        file_format = self.format or "csv"
+        file_format = self.written_format
         how: dict[str, Any] = {name: getattr(self, name) for name in _OF_CSV}
         if file_format == "csv":
             how = {n: getattr(dialect, n) if value is None else value for n, value in how.items()}
@@ -229,6 +230,11 @@ class PublishOptions:
     def written(self) -> Form:
         """The form, generalized where none is said; see `foreknow.methods.protocol.in_its_form`."""
         return self.form or "generalized"
+
+    @property
+    def written_format(self) -> FileFormat:
+        """The format of its files, CSV where none is said."""
+        return self.format or "csv"
 
     @property
     def labelled(self) -> bool:

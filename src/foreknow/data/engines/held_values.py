@@ -82,18 +82,15 @@ def read_held(
     groups: Sequence[str] = (),
 ) -> PersonValues:
     """Read people and their values under ``set`` or ``multiset``."""
-    names = list(dict.fromkeys([*columns, *([] if person is None else [person])]))
+    names = list(dict.fromkeys([*columns, *filter(None, [person])]))
     rows = fetch(table, [*names, sensitive], groups, lists=sensitive)
     column = rows.column(sensitive)
     if not is_listed(column.type):
         require_person(table, sensitive, person, semantics, listed=False)
     if not len(column):
         raise DataError(f"{table.name} has no rows")
-    if person is None:
-        people = People.of_rows(table.name, len(column))
-    else:
-        people = People.named(table.name, person, rows.column(person))
-        people.refuse_two_spellings()
+    people = People.of(table.name, person, rows)
+    people.refuse_two_spellings()
     reader = _lists if is_listed(column.type) else _long
     return PersonValues(people, rows, *reader(people, sensitive, column))
 

@@ -87,11 +87,9 @@ class PersonRows(Table):
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns, people in the order of their first rows."""
         single_columns = [name for name in columns if name not in self._several]
-        person = [] if self._person is None else [self._person]
-        rows = fetch(self._table, list(dict.fromkeys([*single_columns, *person])))
-        people = People.of_rows(self.name, len(rows))
-        for name in person:
-            people = People.named(self.name, name, rows.column(name))
+        names = dict.fromkeys([*single_columns, *filter(None, [self._person])])
+        rows = fetch(self._table, list(names))
+        people = People.of(self.name, self._person, rows)
         arrays: dict[str, Any] = {}
         for name in single_columns:
             codes, distinct = codes_of(rows.column(name))

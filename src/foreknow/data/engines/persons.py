@@ -32,6 +32,14 @@ class People:
     names: pa.Array | None = None
 
     @classmethod
+    def of(cls, table: str, column: str | None, rows: pa.Table) -> People:
+        """Tell people apart by a column of some rows; without one, each row is someone."""
+        if column is not None:
+            return cls.named(table, column, rows.column(column))
+        everybody = np.arange(len(rows))
+        return cls(table, everybody, everybody)
+
+    @classmethod
     def named(cls, table: str, column: str, names: pa.ChunkedArray) -> People:
         """Tell people apart by a column; a row that names nobody is an error."""
         codes, distinct = codes_of(names)
@@ -45,12 +53,6 @@ class People:
         place = np.empty(len(distinct), dtype=codes.dtype)
         place[order] = np.arange(len(distinct), dtype=codes.dtype)
         return cls(table, place[codes], first[order], column, distinct.take(pa.array(order)))
-
-    @classmethod
-    def of_rows(cls, table: str, rows: int) -> People:
-        """Take each row for someone."""
-        everybody = np.arange(rows)
-        return cls(table, everybody, everybody)
 
     def __len__(self) -> int:
         return len(self.first)
