@@ -149,9 +149,11 @@ def test_confused_persons_are_caught(monkeypatch):
     policy = requires(facts={}, below="9/10", schema=schema, knowing=[])
     (verdict,) = fk.audit(ROWS, policy, learned=False).verdicts
     assert verdict.found.settled == 1  # twice 1/2 of a flu
-    monkeypatch.setattr(
-        people.CaseOwners, "disclosures", lambda self, *given: people._of_single_cases(*given)
-    )
+
+    def of_single_cases(self, point, release):
+        return list(point.adversary.disclosures(release).values())
+
+    monkeypatch.setattr(people.CaseOwners, "disclosures", of_single_cases)
     with pytest.raises(InternalError, match="disagree"):
         fk.audit(ROWS, policy, learned=False)
 
