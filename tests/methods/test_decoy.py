@@ -99,10 +99,10 @@ def test_foreseen_cuts_happen():
         size, decoys = draw.randrange(6, len(values) - 5), draw.choice([3, 10])
         people, none = np.array([size, len(values) - size]), np.zeros(2, dtype=np.int64)
         chance = start._chances(
-            [(none, people)], draws.Strayed.of(bag), none[:1], np.array([decoys])
+            [(none, people)], draws.UnlikeParts.of(bag), none[:1], np.array([decoys])
         )
         owner = np.arange(many).repeat(2)
-        bags = draws.drawn(bag.repeat(many, axis=0), np.tile(people, many), owner, lot)
+        bags = draws.deal_bags(bag.repeat(many, axis=0), np.tile(people, many), owner, lot)
         found[float(chance[0, 0])].append(start.quiet(bags, owner).mean() ** (decoys + 1))
     least, most = found[0.0], found[search._CHANCES[-1]]
     assert min(len(least), len(most)) > 3

@@ -1,10 +1,23 @@
 """The 2k + 1 global minima that suffice to compute disclosure against k implications.
 
+A *bucket* is a group of ``n`` people. An *atom* says that one person has one value. The worst k
+implications all end in the target: "if atom 1, then the target", and so on. The target's odds are
+then lowest where the target and all k atoms are least likely to fail together.
+
 Buckets are independent, and to spend x + y atoms on one bucket is never worse for the adversary
 than to spend x and y on two like it. So which bucket is spent on may be forgotten: the least odds
 against a target are the least of ``W(x) M(h1) M(h2) ...`` with x + h1 + h2 + ... = k, where M(h) is
 the least chance over buckets that h atoms all fail, and W(x) the least odds against the target when
 x atoms are spent in its own bucket.
+
+Within a bucket, the atoms about a person are about the most frequent values, and the first person
+has the most atoms. ``tops[c]`` is how many people have one of the c most frequent values. If nobody
+before the i-th person (from 0) has a value they are asked about, ``n - i`` values are left, among
+them all of the ``tops[c]``. For example, M(3) is at most 1/6 * 2/5 for this bucket::
+
+    bag       a a a b b c        n = 6, tops = 0, 3, 5, 6
+    person 0  atoms a, b         chance that both fail: (6 - 0 - 5) / (6 - 0)
+    person 1  atom a             then that this fails:  (6 - 1 - 3) / (6 - 1)
 """
 
 from __future__ import annotations
@@ -40,7 +53,7 @@ def most_atoms(k: int, n_values: int) -> int:
 
 
 class Buckets:
-    """The least chances of many buckets of `n` people, for up to k atoms beside a target's."""
+    """The least chances that atoms fail, for many buckets of `n` people and up to k atoms each."""
 
     def __init__(self, n: IntArray, tops: IntArray) -> None:
         self.n = n
@@ -51,12 +64,12 @@ class Buckets:
         self._times: Callable[[FloatArray, FloatArray], FloatArray] = (
             safe_product if careful else np.multiply
         )
-        self._others = self._from_the_second()
+        self._after_first = self._chances_after_first()
 
     def atoms(self) -> FloatArray:
         """M1(b, h): least chance that h atoms all fail; shape (k + 1, buckets)."""
         lowest = np.ones((self.k + 1, len(self.n)))
-        shares = [self._share(0, top) for top in self.tops]
+        shares = [self._chance_of_none(0, top) for top in self.tops]
         for h in range(1, self.k + 1):
             for c in range(1, h + 1):
                 chance = self._times(shares[c], self._rest(c, h - c))
@@ -86,17 +99,17 @@ class Buckets:
                 np.minimum(odds[x], self._times(target_odds, rest_chances), out=odds[x])
         return odds
 
-    def _share(self, i: int, top: IntArray) -> FloatArray:
-        """Chance that the i-th person has none of some values, where those before have none."""
+    def _chance_of_none(self, i: int, top: IntArray) -> FloatArray:
+        """Chance that the i-th person has none of the top values, given that nobody before has."""
         free = self.n - i
         return np.asarray(np.maximum(free - top, 0) / np.maximum(free, 1))
 
     def _rest(self, cap: int, n_atoms: int) -> FloatArray:
-        """Least chance for people after the first: at most `n_atoms` atoms, `cap` about each."""
-        return self._others[min(cap, n_atoms), n_atoms]
+        """Least chance that atoms about people after the first fail, at most `cap` a person."""
+        return self._after_first[min(cap, n_atoms), n_atoms]
 
-    def _from_the_second(self) -> dict[tuple[int, int], FloatArray]:
-        """Least chances for people after the first, by (most atoms about each, atoms in all)."""
+    def _chances_after_first(self) -> dict[tuple[int, int], FloatArray]:
+        """The values of `_rest`, by (most atoms about a person, atoms in all)."""
         ones = np.ones(len(self.n))
         after: dict[tuple[int, int], FloatArray] = {(0, 0): ones}
         for i in range(self.k, 0, -1):
@@ -105,7 +118,7 @@ class Buckets:
                 (0, n_atoms): ones for n_atoms in range(most_atoms + 1)
             }
             for cap in range(1, most_atoms + 1):
-                share = self._share(i, self.tops[cap])
+                share = self._chance_of_none(i, self.tops[cap])
                 # The i - 1 people before have at least as many atoms each.
                 for n_atoms in range(cap, self.k - (i - 1) * cap + 1):
                     rest_chances = after[min(cap, n_atoms - cap), n_atoms - cap]
@@ -132,12 +145,12 @@ def exact_target(
 
 @lru_cache(maxsize=16)
 def _exact_chances(n: int, counts: tuple[int, ...]) -> _ExactChances:
-    """The recursion for one bucket, which is asked for one number of atoms after another."""
+    """The recursion for one bucket, kept for questions about other numbers of atoms."""
     return _ExactChances(n, counts)
 
 
 def _odds(chances: _ExactChances, holders: int, k: int) -> tuple[Fraction, int, int]:
-    """The least odds against a target, atoms about the target, and the most about another."""
+    """The least odds against a target, the atoms about the target, and the most about another."""
     n, tops, options = chances.n, chances.tops, []
     for a in range(min(k, len(tops) - 2) + 1):
         among = holders >= tops[a + 1] - tops[a]
@@ -155,10 +168,11 @@ class _ExactChances:
         self.rest = cache(self._rest)
 
     def _rest(self, i: int, cap: int, n_atoms: int) -> Fraction:
-        """Least chance for people from the i-th on, with at most `cap` of `n_atoms` atoms each."""
+        """Least chance that atoms about people from the i-th on fail, at most `cap` a person."""
         return min([Fraction(1), *(chance for chance, _ in self._options(i, cap, n_atoms))])
 
     def _options(self, i: int, cap: int, n_atoms: int) -> list[tuple[Fraction, int]]:
+        """The least chance for each number of atoms about the i-th person, and this number."""
         options = []
         for c in range(1, min(cap, n_atoms, len(self.tops) - 1) + 1):
             free = self.n - i
@@ -385,6 +399,7 @@ class Attained:
         return products, parts
 
     def _bucket(self, group: int) -> tuple[int, list[int]]:
+        """How many people a group has, and how often its values occur, the most frequent first."""
         cells = slice(self.counts.offsets[group], self.counts.offsets[group + 1])
         frequencies = sorted(self.counts.counts[cells].tolist(), reverse=True)
         return int(self.counts.sizes[group]), frequencies

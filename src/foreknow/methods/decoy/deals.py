@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import BoolArray, IntArray, order_of
-from foreknow.methods.decoy.draws import ranks, shuffled_runs
+from foreknow.methods.decoy.draws import shuffled_runs, value_ranks
 
 # Sizes of groups that are tried, smallest first; and how many more where the first does not hold.
 _SIZES = np.array([*range(2, 33), *range(34, 65, 3), 72, 80, 96, 128, 192])
@@ -47,7 +47,7 @@ def most_groups(
     waiting = np.flatnonzero(is_open & (people >= 2 * _SIZES[0]))
     if not len(waiting):
         return n_groups
-    starts = ranks(bags)[1]
+    starts = value_ranks(bags)[1]
     for size in _SIZES.tolist():
         waiting = waiting[people[waiting] >= 2 * size]
         if not len(waiting):
@@ -73,7 +73,7 @@ def bags_of_deals(bags: IntArray, n_groups: IntArray) -> tuple[NDArray[Any], Int
 
     From one group to the next, bags differ only where the seats of some value begin or end.
     """
-    starts = ranks(bags)[1]
+    starts = value_ranks(bags)[1]
     ends = np.column_stack([starts, bags.sum(axis=1)])
     n_checked = np.minimum(n_groups, ends.shape[1])  # all groups, where they are no more than ends
     owner = np.repeat(np.arange(len(bags)), n_checked)
@@ -130,7 +130,7 @@ class Deal:
         dtype: type = np.int32 if max(bags.size, len(group)) < 2**31 else np.int64
         key = (group_of * n_values + value[dealt]).astype(dtype)
         # The order: by group, there by the rank of the value, there at random.
-        key += (ranks(bags)[0] - np.arange(n_values)).astype(dtype).reshape(-1)[key]
+        key += (value_ranks(bags)[0] - np.arange(n_values)).astype(dtype).reshape(-1)[key]
         order = random.permutation(np.arange(len(dealt), dtype=dtype))
         order = order[order_of(key[order])]
         n_own = np.bincount(group_of, minlength=len(n_parts))

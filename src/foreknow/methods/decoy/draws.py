@@ -1,4 +1,7 @@
-"""Draws: bags of a group given to the parts of a cut at random."""
+"""Draws: the values of a group, dealt at random to the parts into which a cut divides it.
+
+A bag is a row of counts: how many people have each value.
+"""
 
 from __future__ import annotations
 
@@ -11,28 +14,28 @@ from numpy.typing import NDArray
 from foreknow.data.arrays import IntArray
 from foreknow.worlds import taken_at_random
 
-# Up to so many people for each value, they are shuffled; of more, values are counted out.
+# Up to so many people for each value, people are shuffled; above that, counts are drawn.
 _FEW = 2
 
 
-def drawn(
+def deal_bags(
     bags: IntArray, part_sizes: IntArray, bag_of_part: IntArray, random: np.random.Generator
 ) -> IntArray:
-    """Give every bag to parts of so many people, in any way at random: what each part has.
+    """Deal each bag to its parts at random, each way with equal probability; the parts' bags.
 
-    `bag_of_part` is ascending.
+    Part p has ``part_sizes[p]`` people of the bag ``bag_of_part[p]``, which is ascending.
     """
     part_bags = np.empty((len(part_sizes), bags.shape[1]), dtype=np.int64)
     is_small = bags.sum(axis=1) <= _FEW * bags.shape[1]
     parts = is_small[bag_of_part]
-    part_bags[parts] = _by_person(bags[is_small], part_sizes[parts], random)
+    part_bags[parts] = _deal_people(bags[is_small], part_sizes[parts], random)
     n_parts = np.bincount(bag_of_part, minlength=len(bags))[~is_small]
-    part_bags[~parts] = _by_value(bags[~is_small], part_sizes[~parts], n_parts, random)
+    part_bags[~parts] = _deal_counts(bags[~is_small], part_sizes[~parts], n_parts, random)
     return part_bags
 
 
-def rising(bags: NDArray[Any]) -> tuple[IntArray, IntArray]:
-    """The values of each bag, the rarest first, in order where as rare; how many have each."""
+def values_from_rarest(bags: NDArray[Any]) -> tuple[IntArray, IntArray]:
+    """The values of each bag, the rarest first (ties in order of value), and their counts."""
     n_values = bags.shape[1]
     keys = bags.astype(np.int64) * n_values + np.arange(n_values)
     keys.sort(axis=1)  # of different numbers, ten times as fast as to find an order of equal ones
@@ -40,9 +43,9 @@ def rising(bags: NDArray[Any]) -> tuple[IntArray, IntArray]:
     return keys - counts * n_values, counts
 
 
-def ranks(bags: NDArray[Any]) -> tuple[IntArray, IntArray]:
-    """The place of each value of each bag, the most frequent first; how many come before it."""
-    order, less = rising(-bags)
+def value_ranks(bags: NDArray[Any]) -> tuple[IntArray, IntArray]:
+    """The rank of each value of each bag, 0 for the most frequent, and the people before it."""
+    order, less = values_from_rarest(-bags)
     place, starts = np.empty((2, *bags.shape), dtype=np.int64)
     np.put_along_axis(place, order, np.arange(bags.shape[1])[None], axis=1)
     np.put_along_axis(starts, order, less - np.cumsum(less, axis=1), axis=1)
@@ -50,18 +53,18 @@ def ranks(bags: NDArray[Any]) -> tuple[IntArray, IntArray]:
 
 
 @dataclass(frozen=True, eq=False)
-class Strayed:
-    """The bags of groups, from which those of parts that are unlike them are made.
+class UnlikeParts:
+    """The bags of groups, and bags of parts that are as unlike their group as draws come.
 
     Attributes
     ----------
     people : int64 array, shape (groups,)
-        How many people each has.
+        How many people each group has.
     place : int64 array, shape (groups, values)
-        The place of each value, the most frequent first.
+        The rank of each value, 0 for the most frequent.
     share, spread : float32 arrays, shape (groups, values)
-        The share of the most frequent values, so many of them; its standard deviation, but for what
-        depends on the part.
+        At place i, the share of the i + 1 most frequent values together; and its standard deviation
+        in a part, without the factor that depends on the size of the part.
     """
 
     people: IntArray
@@ -70,24 +73,24 @@ class Strayed:
     spread: NDArray[np.float32]
 
     @classmethod
-    def of(cls, bags: IntArray) -> Strayed:
-        """Add up each bag from its most frequent value on, as shares of its people.
+    def of(cls, bags: IntArray) -> UnlikeParts:
+        """Add up the shares of each bag, from its most frequent value on.
 
         For the bag a, a, a, b, c: 3/5, 4/5, 1. The spread of a share p is the root of
         p (1 - p) / (people - 1), as where a part is drawn without replacement.
         """
         people = bags.sum(axis=1)
-        place, n_before = ranks(bags)
+        place, n_before = value_ranks(bags)
         share = np.empty(bags.shape)
         np.put_along_axis(share, place, (n_before + bags) / people[:, None], axis=1)
         spread = np.sqrt(share * (1 - share) / np.maximum(people - 1, 1)[:, None])
         return cls(people, place, share.astype(np.float32), spread.astype(np.float32))
 
     def bags(self, group: IntArray, size: IntArray, far: NDArray[np.float64]) -> NDArray[Any]:
-        """The bag of a part of so many people of each group, as unlike the group as draws come.
+        """A bag for a part of each group, with too many people of the most frequent values.
 
-        In place of what is drawn: the most frequent values, however many of them are added up, are
-        by so many standard deviations more than their share.
+        However many of these values are added up, the part has `far` standard deviations more of
+        them than their share in the group.
         """
         far = far * np.sqrt(size * (self.people[group] - size))
         upto = self.share[group]
@@ -99,8 +102,8 @@ class Strayed:
         return np.take_along_axis(counts, self.place[group], axis=1)
 
 
-def _by_person(bags: IntArray, part_sizes: IntArray, random: np.random.Generator) -> IntArray:
-    """Put the people of each bag in any order; parts take theirs one after the other."""
+def _deal_people(bags: IntArray, part_sizes: IntArray, random: np.random.Generator) -> IntArray:
+    """Deal bags by shuffling the people of each; its parts take theirs one after the other."""
     n_values = bags.shape[1]
     values = np.repeat(np.tile(np.arange(n_values), len(bags)), bags.reshape(-1))
     keys = np.repeat(np.arange(len(part_sizes)) * n_values, part_sizes)
@@ -110,7 +113,7 @@ def _by_person(bags: IntArray, part_sizes: IntArray, random: np.random.Generator
 
 
 def shuffled_runs(codes: IntArray, lengths: IntArray, random: np.random.Generator) -> IntArray:
-    """Put runs of so many codes, one after the other, in any order, each by itself."""
+    """Shuffle each of some consecutive runs of codes by itself."""
     shuffled = np.empty_like(codes)
     size = np.frexp(lengths)[1]
     for exponent in np.unique(size).tolist():  # those of about the same length side by side
@@ -124,10 +127,10 @@ def shuffled_runs(codes: IntArray, lengths: IntArray, random: np.random.Generato
     return shuffled
 
 
-def _by_value(
+def _deal_counts(
     bags: IntArray, part_sizes: IntArray, n_parts: IntArray, random: np.random.Generator
 ) -> IntArray:
-    """Draw how many people of each value each part has."""
+    """Deal bags by drawing how many people of each value each part has."""
     part_bags = np.empty((len(part_sizes), bags.shape[1]), dtype=np.int64)
     ends = np.cumsum(n_parts)
     remaining, part = bags, ends - n_parts

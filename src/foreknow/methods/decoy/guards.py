@@ -27,7 +27,7 @@ from foreknow.data.arrays import BoolArray, IntArray, combine
 from foreknow.data.counts import GroupCounts
 from foreknow.data.joint_labels import JointLabels
 from foreknow.data.windows import Windows
-from foreknow.methods.decoy.draws import rising
+from foreknow.methods.decoy.draws import values_from_rarest
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.ledger import PolicyEvaluation
 from foreknow.policy.policy import Policy
@@ -143,7 +143,7 @@ def _rank_values(counts: GroupCounts) -> GroupCounts:
 def _move_value(bags: IntArray, value: IntArray, n_moved: IntArray, is_kept: BoolArray) -> IntArray:
     """Give a value to so many more people of each bag, in place of the rarest values."""
     other_counts = np.where(is_kept, 0, bags)
-    order, rare = rising(other_counts)
+    order, rare = values_from_rarest(other_counts)
     removed = np.clip(n_moved[:, None] - (np.cumsum(rare, axis=1) - rare), 0, rare)
     np.put_along_axis(other_counts, order, rare - removed, axis=1)
     moved = np.where(is_kept, bags, other_counts)

@@ -20,7 +20,7 @@ from foreknow.data.arrays import BoolArray, IntArray, combine, starts_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.methods.decoy.deals import Deal, bags_of_deals, most_groups
-from foreknow.methods.decoy.draws import Strayed, drawn, ranks
+from foreknow.methods.decoy.draws import UnlikeParts, deal_bags, value_ranks
 from foreknow.methods.decoy.guards import AMOUNTS, COUPLED, Guards
 from foreknow.methods.mondrian.cuts import (
     Cuts,
@@ -301,7 +301,8 @@ class Search:
         part_index = parts[starts[cut_of][owner] + np.arange(len(owner)) - begin[owner]]
         cut_bags = np.zeros((len(which), cuts.bags.shape[1]), dtype=np.int64)
         np.add.at(cut_bags, cut_index, cuts.bags[parts])
-        return drawn(cut_bags[cut_of], cuts.people[part_index], owner, random), owner, which[cut_of]
+        decoy_bags = deal_bags(cut_bags[cut_of], cuts.people[part_index], owner, random)
+        return decoy_bags, owner, which[cut_of]
 
     def decoys(
         self,
@@ -356,7 +357,7 @@ class Search:
         # For each group, the cut that promises most so far, along which column, and its promise.
         best_cut, along = np.full((2, self.n_groups), -1)
         best_score = np.full(self.n_groups, -np.inf)
-        waiting, strayed = decoys > 0, Strayed.of(forms)
+        waiting, unlike_parts = decoys > 0, UnlikeParts.of(forms)
         points = np.arange(len(self.node))
         for cut in np.split(order, _TURNS, axis=1):  # (groups, turns): whose turn it is in each
             gain = np.take_along_axis(worth, cut, axis=1)
@@ -367,7 +368,7 @@ class Search:
             for is_asked, candidate in zip(ask.T, cut.T, strict=True):
                 points = points[is_asked[self.node[points]]]  # who is asked was asked before, too
                 parts_by_turn.append(self._parts(points, candidates, candidate)[1:])
-            chance = self._chances(parts_by_turn, strayed, kind, decoys)
+            chance = self._chances(parts_by_turn, unlike_parts, kind, decoys)
             good = ask & (chance >= min_chance[:, None])
             score = np.full(cut.shape, -np.inf)
             score[good] = gain[good] * chance[good]
@@ -423,7 +424,7 @@ class Search:
 
     def _room(self, bags: IntArray) -> NDArray[np.float64]:
         """How many times as frequent as in each group values may be in a part, more or less."""
-        odd = ranks(bags)[0] % 2 > 0
+        odd = value_ranks(bags)[0] % 2 > 0
         room, tilting = np.ones(len(bags)), np.arange(len(bags))
         for times in _TIMES:  # as if every other value were more frequent there, the rest less
             tilted = np.rint(bags[tilting] * np.where(odd[tilting], 8 / times, 8 * times))
@@ -479,7 +480,7 @@ class Search:
     def _chances(
         self,
         parts_by_turn: list[tuple[IntArray, IntArray]],
-        strayed: Strayed,
+        unlike_parts: UnlikeParts,
         kind: IntArray,
         decoys: IntArray,
     ) -> NDArray[np.float64]:
@@ -504,7 +505,7 @@ class Search:
             place[cells] = np.arange(len(cells))
             mine = np.flatnonzero(place[of_part] >= 0)
             cell, group = place[of_part[mine]], of_part[mine] % self.n_groups
-            bags = strayed.bags(kind[group], people[mine], far[decoys[group]])
+            bags = unlike_parts.bags(kind[group], people[mine], far[decoys[group]])
             cells = cells[self.quiet(bags, cell)]
             chances[cells] = chance
         return chances.reshape(len(parts_by_turn), -1).T
