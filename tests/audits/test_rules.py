@@ -19,7 +19,7 @@ import foreknow as fk
 from foreknow.adversaries.release_counts import counts_of
 from foreknow.cli import main
 from foreknow.data.windows import Width, Windows
-from foreknow.explore.release import asked as asked_in_explorer
+from foreknow.explore.release import ask as asked_in_explorer
 from foreknow.explore.session import Session
 from foreknow.releases.written import open_published
 from foreknow_judge.errors import CertificateError, PolicyError, UnsupportedError

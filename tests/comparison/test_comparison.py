@@ -20,7 +20,7 @@ from tests.signals import heeded
 import foreknow as fk
 from foreknow import sample
 from foreknow.atomic_files import as_json
-from foreknow.comparison.comparison import grown
+from foreknow.comparison.comparison import scaled_time
 from foreknow.comparison.page import ComparisonPage, method_text
 from foreknow.needs import Need
 from foreknow.pages import page_of
@@ -330,8 +330,10 @@ def test_times_grow_by_a_power():
     for power in chance.uniform(1, 4, 100):
         scale = 10 ** chance.uniform(0, 3)
         took = {part: scale * (1 / part) ** power for part in (16, 8)}
-        assert grown(took) == pytest.approx(scale, rel=1e-6)
-    assert grown({16: 1.0, 8: 0.5}) == pytest.approx(4.0)  # never less than so many times as long
+        assert scaled_time(took) == pytest.approx(scale, rel=1e-6)
+    assert scaled_time({16: 1.0, 8: 0.5}) == pytest.approx(
+        4.0
+    )  # never less than so many times as long
 
 
 # ---- the command ---------------------------------------------------------------------------

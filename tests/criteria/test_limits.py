@@ -568,19 +568,19 @@ def test_rounding_is_assumed_unknown(tmp_path, capsys):
 
 def looked_at(tmp_path, table, schema, *required):
     pytest.importorskip("starlette", reason="pip install .[explore]")
-    from foreknow.explore.session import Looked
+    from foreknow.explore.session import JudgedSource
 
-    return Looked("t", tmp_path / "t.csv", False, fk.Policy(required, schema), table)
+    return JudgedSource("t", tmp_path / "t.csv", False, fk.Policy(required, schema), table)
 
 
 def test_skylines_need_rows_of_people(tmp_path):
-    from foreknow.explore.release import judged, skyline
+    from foreknow.explore.release import judge, skyline
 
     rows = {"age": [30] * 3 + [40] * 3, "ill": list("abcabc"), "pid": list("aaabcd")}
     rows = pa.table(rows | {"job": [*"uvwuvw"]})
     limit = fk.Requirement(fk.Facts(), below="2/3")
     people = looked_at(tmp_path, rows, fk.Schema(**SCHEMA, unit="row", person="pid"), limit)
-    assert judged(people, {"value": "a"})["mood"] == "unsafe"
+    assert judge(people, {"value": "a"})["mood"] == "unsafe"
     rule = {"values": ["a"], "where": {"job": ["v", "w"]}}
     some = looked_at(tmp_path, rows, fk.Schema(**SCHEMA, impossible=[rule]), limit)
     homes = rows.append_column("home", pa.array([1, 1, 2, 3, 3, 3]))

@@ -33,7 +33,7 @@ from tests.crossings.worlds import sure_of
 
 import foreknow as fk
 from foreknow.explore import release as explored
-from foreknow.explore.session import Looked
+from foreknow.explore.session import JudgedSource
 
 SHARE_WITH_FILES = 0.1
 ATTEMPTS = 5
@@ -240,7 +240,7 @@ def bare_of(asked):
 def of_dials(log, own):
     """What the local page says where its dials are turned to other amounts and limits."""
     case, rng = own.case, own.rng
-    looked = Looked("table", own.folder, False, own.policy, case.table)
+    looked = JudgedSource("table", own.folder, False, own.policy, case.table)
     amounts = {name: rng.choice([0, 0, 1, 2]) for name in "lkm"}
     kinds = ("facts", "implications", "negations", "priors")
     asked = {name: given for name, given in case.asked.items() if name not in kinds}
@@ -251,7 +251,7 @@ def of_dials(log, own):
     if not 0 < limit <= 1:
         return
     given = {"requirement": "1", "limit": str(limit), **{k: str(n) for k, n in amounts.items()}}
-    said = explored.judged(looked, given)
+    said = explored.judge(looked, given)
     safe, mood = keeps(truth.worst, "below", limit), said["mood"]
     if (mood != "unsafe") != safe and (mood != "unsafe" or not truth.bound):
         wrong = "WRONG SAFE" if mood != "unsafe" else "differs"

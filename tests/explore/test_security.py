@@ -418,7 +418,7 @@ def test_nothing_of_table_is_logged(tmp_path, caplog, monkeypatch):
     def broken(*_):
         raise RuntimeError("Secretitis")
 
-    monkeypatch.setattr("foreknow.explore.release.judged", broken)
+    monkeypatch.setattr("foreknow.explore.release.judge", broken)
     assert browser.ask("/api/release").status == 200
     answer = browser.ask("/api/release/judged?value=Secretitis")
     assert answer.status == 500

@@ -68,7 +68,7 @@ def attack(
     symmetric: bool | None = None,
     **rules: Unpack[Arguments],
 ) -> Attack:
-    """Find out what an adversary who knows the method learns from what it makes of a table.
+    """Find out what an adversary who knows the method learns from its release of a table.
 
     The method is run on the table. The adversary knows everybody's quasi-identifiers, the method
     with its settings and the policy, and sees the release: who is in which group, the values of
@@ -229,7 +229,7 @@ def _infer_posteriors(
     seed: int | None,
     true: bool,
 ) -> Posteriors:
-    """The posteriors: proved, exact where there is time, else estimated."""
+    """The posteriors: by a proof, exact if there is time, else estimated."""
     if runs.proof is not None:
         return proved(worlds, runs)
     until = None if seconds is None else start + seconds
@@ -252,7 +252,7 @@ def _infer_posteriors(
 
 
 def _swap_lookalikes(worlds: Worlds) -> Iterator[Codes]:
-    """The true world, and some in which people of one cell changed places."""
+    """The true world, and some in which people of one cell exchanged their values."""
     yield worlds.codes
     random, worlds_of_cells = np.random.default_rng(0), replace(worlds, groups=worlds.cell_of)
     for _ in range(_SWAPPED if worlds.n_cells < worlds.n_people else 0):

@@ -1,4 +1,4 @@
-"""The command `attack`: what an adversary who knows the method learns from what it makes."""
+"""The command `attack`: what an adversary who knows the method learns from a release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of a method on possible worlds: what it makes of each, and whether that is the release."""
+"""Runs of a method on possible worlds, to see in which of them it makes the release."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ class Runs:
         self.seen = Observation(np.zeros(len(codes), dtype=np.int64), what="nothing")
 
     def make_again(self, groups: IntArray, codes: Codes) -> None:
-        """Observe groups of the true table that were made before, as they are published."""
+        """Observe groups of the true table that were made earlier, as published."""
         self.see(groups, codes)
         if self.proof is not None:
             return
@@ -203,7 +203,7 @@ class Runs:
             return None
 
     def weight(self, codes: Codes) -> Weight:
-        """How probable the release is, if a world is the true table."""
+        """The probability of the release if a world is the true table."""
         key = hashlib.blake2b(codes.tobytes(), digest_size=16).digest()
         weight = self._weights.get(key)
         if weight is None:
@@ -224,7 +224,7 @@ class Runs:
         return hits
 
     def _hits(self, codes: Codes) -> Weight:
-        """How probable the release is over the seeds, by runs."""
+        """The share of seeds with which the method makes the release of a world."""
         observations = [self.make(codes, seed) for seed in self.seeds]
         expected = None if self.seen.what == "nothing" else self.seen
         hits = observations.count(expected)
@@ -267,7 +267,7 @@ class Runs:
                 raise self._random_error()
 
     def check_symmetric(self, worlds: Iterable[Codes]) -> None:
-        """Try worlds in which people who are taken to be alike changed places."""
+        """Try worlds in which people who count as alike exchanged their values."""
         if not self.symmetric or self.proof is not None:
             return
         if _is_foreknows(self.method):
@@ -425,7 +425,7 @@ def _takes_seed(method: Any) -> bool:
 
 @contextmanager
 def said_once(method: Any) -> Iterator[None]:
-    """Let what a method logs through the logger of its module pass once, while this is open."""
+    """While this is open, pass each message of a method's module logger on only once."""
     messages: set[str] = set()
 
     def is_new(record: logging.LogRecord) -> bool:

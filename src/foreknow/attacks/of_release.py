@@ -65,7 +65,7 @@ class AttackedRelease:
         *,
         other_method: bool = False,
     ) -> AttackedRelease:
-        """The release with the table that it was made of, which is looked for where none is given.
+        """The release with its raw table, which is searched for if none is given.
 
         The options of the policy are those of the certificate, but for the method and its settings
         where those of another are said.
@@ -138,7 +138,7 @@ def source_of(folder: Path, owner: Path) -> Path:
 
 
 def can_be_attacked(folder: Path, policy: Policy | None, table: Path | None = None) -> bool:
-    """True if an attack knows all that a release is, and all that it takes is at hand."""
+    """True if an attack on a release is supported, and all files for it are at hand."""
     owner = owners_folder(folder)
     if not (owner / MEMBERS).is_file():
         return False
@@ -157,7 +157,7 @@ def can_be_attacked(folder: Path, policy: Policy | None, table: Path | None = No
 
 
 def certified_policy(certificate: Certificate) -> Policy:
-    """The policy that a release was made by, where its certificate says all of it."""
+    """The policy of a release, if its certificate holds all of it."""
     table_schema(None, certificate)  # which refuses what is in files
     try:
         if any(map(has_kept_priors, certificate.policy["require"])):

@@ -1,4 +1,4 @@
-"""Attack: what an adversary who knows the algorithm finds out; people by their rows."""
+"""The page of an attack by somebody who knows the method; people appear by their rows."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class AttackPage(Page[Attack]):
         return name
 
     def blocks(self) -> Iterator[Block]:
-        """How worlds were looked at, what was found, and the worst cases."""
+        """Sentences on method and findings, then a table of the worst cases."""
         yield from map(Sentence, _sentences(self.result))
         rows = [_row(case, self.names) for case in self.result.cases]
         if rows:
@@ -84,7 +84,7 @@ def _row(case: PersonBelief, names: Sequence[object] | None) -> tuple[str, str, 
     return who, visible(case.value), _chance_text(case), chance_text(case.share, 0), limit
 
 
-class _Words(NamedTuple):
+class _OutcomeWords(NamedTuple):
     """The sentences for an attack that found nothing; by default, not all worlds were listed."""
 
     mood: Mood = ""
@@ -95,7 +95,7 @@ class _Words(NamedTuple):
 
 
 _NEVER = "is certain because of the algorithm"
-_EXACTLY = _Words(
+_EXACTLY = _OutcomeWords(
     "safe",
     "",
     _NEVER,
@@ -103,20 +103,20 @@ _EXACTLY = _Words(
     "The algorithm reveals nothing beyond the release itself.",
 )
 _IN_PART = {
-    "parts": _Words(
+    "parts": _OutcomeWords(
         nobody=_NEVER,
         unreached="Nobody is certain because of the algorithm; by estimates, it reaches no limit",
     ),
-    "bound": _Words(unseen=""),
+    "bound": _OutcomeWords(unseen=""),
 }
 
 
-def _words_of(attack: Attack) -> _Words:
-    return _EXACTLY if attack.exact else _IN_PART.get(attack.how, _Words())
+def _words_of(attack: Attack) -> _OutcomeWords:
+    return _EXACTLY if attack.exact else _IN_PART.get(attack.how, _OutcomeWords())
 
 
 def _title(attack: Attack) -> str:
-    """Say the outcome in a few words."""
+    """Write the outcome as a title."""
     if attack.certain:
         return f"{_people(len(attack.certain))} certain to an adversary who knows the algorithm"
     if attack.breaches:
@@ -202,7 +202,7 @@ def _worlds_sentence(attack: Attack) -> str:
 
 
 def _parts_sentences(attack: Attack, worlds: str, led: str) -> str:
-    """Say what was looked at, part by part."""
+    """Say how the parts were examined."""
     text = (
         f"One run of the method says which of {worlds} {led}: those in which each of its decisions "
         f"goes as it did. The groups fall into {some(attack.parts, 'part', 'parts')} of which no "
@@ -226,7 +226,7 @@ def _parts_sentences(attack: Attack, worlds: str, led: str) -> str:
 
 
 def _sentences(attack: Attack) -> list[str]:
-    """How worlds were looked at, then what was found."""
+    """Say how worlds were examined, then what was found."""
     sentences = [_worlds_sentence(attack)]
     if attack.what != "groups":
         sentences.append(

@@ -1,4 +1,4 @@
-"""Parts: groups whose values bear on one another, each part looked at without the others.
+"""Parts: sets of groups whose values depend on each other, each attacked by itself.
 
 A run that says which of its decisions depend on who has what (a `replay`) divides the question.
 Worlds are possible just if each of these decisions goes as it did. One that goes so however the
@@ -68,7 +68,7 @@ def by_parts(
     random = np.random.default_rng(seed)
     clock = _Clock(until)
     _log.info("looking at the decisions of the run one by one")
-    all_decisions = [_Asked.of(decision, worlds) for decision in replay.decisions]
+    all_decisions = [_LinkedDecision.of(decision, worlds) for decision in replay.decisions]
     decisions = _telling(all_decisions, worlds, most_assignments, clock, random)
     worlds = replace(worlds, cell_of=_cells(worlds, decisions))
     parts = _parts_of(worlds, decisions)
@@ -150,21 +150,21 @@ class _Clock:
         return self.until is not None and time.monotonic() > self.until
 
     def part(self, share: float) -> _Clock:
-        """A clock for a share of the time that is left."""
+        """A clock that ends after a share of the remaining time."""
         now = time.monotonic()
         return _Clock(None if self.until is None else now + share * max(0, self.until - now))
 
 
 @dataclass(frozen=True, eq=False)
-class _Asked:
-    """A decision, and the groups whose values it looks at."""
+class _LinkedDecision:
+    """A decision of the method, and the groups on whose values it depends."""
 
     decision: Decision
     groups: list[int]
     n_children: int
 
     @classmethod
-    def of(cls, decision: Decision, worlds: Worlds) -> _Asked:
+    def of(cls, decision: Decision, worlds: Worlds) -> _LinkedDecision:
         groups = np.unique(worlds.groups[decision.people]).tolist()
         return cls(decision, groups, len(decision.fixed))
 
@@ -188,7 +188,7 @@ class _Asked:
         return holding
 
     def otherwise(self, worlds: Worlds, clock: _Clock) -> float:
-        """The most probable it is, over all worlds, that the decision goes otherwise.
+        """An upper bound of the chance, over all worlds, that the decision goes otherwise.
 
         It goes as it did if one part alone is reason enough. Of each group the part is looked at
         that most often is; what different groups have is independent.
@@ -230,14 +230,14 @@ class _Asked:
         return not self.holds(np.concatenate(tables, axis=1), *self._places(worlds)).all()
 
     def many(self, worlds: Worlds) -> float:
-        """About how many ways there are to divide the values that the decision looks at."""
+        """About how many ways there are to divide the values on which the decision depends."""
         ways: list[float] = []
         for bag, sizes, _ in self._halves(worlds):
             ways += [n_taken(bag, size) for size in sizes[:-1]]
         return math.prod(ways)
 
     def is_idle(self, worlds: Worlds, most_assignments: int) -> bool:
-        """True if the decision is seen to go as it did in every world."""
+        """True if every world was tried, and the decision went as it did in each."""
         values, sides = self._places(worlds)
         tables = np.zeros((1, 0, len(values)), dtype=np.int32)
         for bag, sizes, _ in self._halves(worlds):
@@ -269,7 +269,7 @@ class _Part:
     """Some groups, their cells, and the decisions that look at them."""
 
     groups: list[int]
-    decisions: list[_Asked]
+    decisions: list[_LinkedDecision]
     worlds: Worlds
     cells: IntArray  # (cells,): their numbers in `worlds`; below, cells are places in this
     of_group: list[IntArray]  # the cells of each group
@@ -279,7 +279,7 @@ class _Part:
     sides: list[IntArray]  # of each decision, (cells,): the child of each, or -1
 
     @classmethod
-    def of(cls, worlds: Worlds, groups: list[int], decisions: list[_Asked]) -> _Part:
+    def of(cls, worlds: Worlds, groups: list[int], decisions: list[_LinkedDecision]) -> _Part:
         people = np.concatenate([worlds.members[group] for group in groups])
         cells, place = np.unique(worlds.cell_of[people], return_inverse=True)
         place = place.reshape(-1)
@@ -312,7 +312,7 @@ class _Part:
         return bag
 
     def _decisions_on_one_group(self, position: int) -> list[int]:
-        """The decisions that look at one group alone."""
+        """The decisions that depend on one group alone."""
         groups = [self.groups[position]]
         return [place for place, asked in enumerate(self.decisions) if asked.groups == groups]
 
@@ -403,7 +403,7 @@ class _Part:
         return done, np.array(order)
 
     def _lacking(self, which: int, unplaced: set[int]) -> list[int]:
-        """The cells that are left in all children of a decision but the one with most."""
+        """The unplaced cells in all children of a decision except the child with most of them."""
         of_child: dict[int, list[int]] = {}
         for cell in sorted(unplaced):
             of_child.setdefault(int(self.sides[which][cell]), []).append(cell)
@@ -414,7 +414,7 @@ class _Part:
 
     @property
     def suspects(self) -> IntArray:
-        """Cells with one value in all possible assignments met, though their group has several."""
+        """Cells with one value in all possible assignments so far, in groups with several."""
         return np.flatnonzero(self.worlds.mixed[self.cells] & self.sample.one_valued)
 
     def exchange(self, clock: _Clock) -> None:
@@ -476,13 +476,13 @@ class _Part:
 
 
 def _telling(
-    decisions: list[_Asked],
+    decisions: list[_LinkedDecision],
     worlds: Worlds,
     most_assignments: int,
     clock: _Clock,
     random: np.random.Generator,
-) -> list[_Asked]:
-    """The decisions that may go otherwise in some world; small ones first."""
+) -> list[_LinkedDecision]:
+    """The decisions that may go otherwise in some world, the smallest first."""
     early, telling, candidates = clock.part(_IDLE), [], []
     for decision in sorted(decisions, key=lambda decision: len(decision.decision.people)):
         if decision.n_children > _HALVES and not decision.otherwise(worlds, early):
@@ -515,7 +515,7 @@ def _draw(
         done += n_draws
 
 
-def _cells(worlds: Worlds, decisions: list[_Asked]) -> IntArray:
+def _cells(worlds: Worlds, decisions: list[_LinkedDecision]) -> IntArray:
     """The cell of each person: people of one group, on one side of every decision."""
     cell_of = worlds.groups.copy()  # (people,): begins with groups, and is divided by decisions
     n_cells = worlds.n_groups
@@ -530,7 +530,7 @@ def _cells(worlds: Worlds, decisions: list[_Asked]) -> IntArray:
     return cells
 
 
-def _parts_of(worlds: Worlds, decisions: list[_Asked]) -> list[_Part]:
+def _parts_of(worlds: Worlds, decisions: list[_LinkedDecision]) -> list[_Part]:
     """The parts: groups that decisions link, with those decisions."""
     decisions_of_group: dict[int, list[int]] = {group: [] for group in range(worlds.n_groups)}
     for number, decision in enumerate(decisions):

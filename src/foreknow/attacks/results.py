@@ -1,4 +1,4 @@
-"""Attack: what an adversary who knows the algorithm finds out about the people of a release."""
+"""Attack results: the people about whom an adversary who knows the method becomes surer."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class Attack(Result):
 
     @property
     def proof(self) -> str:
-        """Why a proof or bound holds, in one clause, if the method says it."""
+        """The reason why a proof or bound holds, as one clause, if the method gives one."""
         return self._posteriors.proof
 
     @property
@@ -160,7 +160,7 @@ class Attack(Result):
 
     @property
     def beyond(self) -> int:
-        """How many people no time settles: their parts have more assignments than `worlds`."""
+        """People whose parts have more assignments than `worlds`: more time would not help."""
         return self._posteriors.beyond
 
     @cached_property
@@ -183,7 +183,7 @@ class Attack(Result):
 
     @property
     def n_worlds(self) -> int:
-        """How many worlds the release has, if nobody knew the algorithm."""
+        """How many worlds the release has for somebody who does not know the method."""
         return self._posteriors.worlds.n_worlds
 
     @property
@@ -193,12 +193,12 @@ class Attack(Result):
 
     @property
     def looked(self) -> int:
-        """How many worlds were looked at or drawn; none for a proof."""
+        """How many worlds were examined or drawn; 0 for a proof."""
         return self._posteriors.looked
 
     @property
     def consistent(self) -> int:
-        """How many of these worlds the release is possible in."""
+        """In how many of these worlds the method would make this release."""
         return self._posteriors.consistent
 
     @property
@@ -236,12 +236,12 @@ class Attack(Result):
 
     @property
     def worst(self) -> PersonBelief | None:
-        """The case of the highest posterior; None if nobody is found out any further."""
+        """The case with the highest posterior; None if there are no cases."""
         return next(iter(self.cases), None)
 
     @cached_property
     def certain(self) -> tuple[int, ...]:
-        """Rows, from 1, of people whose value is certain to the adversary; none of an estimate."""
+        """Rows, from 1, of people whose value is certain to the adversary; empty for estimates."""
         rows = set[int]()
         for case in self.cases:
             if case.certain and case.value in self._values:
@@ -305,7 +305,7 @@ class Attack(Result):
 
     @property
     def undecided(self) -> bool:
-        """True if it found nothing, but not everybody is settled."""
+        """True if nothing was found, but some posteriors are not settled."""
         return not self.found and bool(self.unsettled)
 
     def posterior(self, row: int, value: Label) -> Fraction | float:

@@ -1,4 +1,4 @@
-"""Worlds drawn at random: what people of each cell have in those that are possible."""
+"""Worlds drawn at random, and the values of each cell in those that are possible."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Sampled:
         self.met = self._total > 0  # in any possible world, drawn or not
 
     def meet(self, tables: NDArray[Any]) -> None:
-        """Note possible worlds that were not drawn."""
+        """Note possible worlds that were found in another way."""
         self.met |= (tables > 0).any(axis=0)
 
     def keep(self, tables: NDArray[Any], drawn: int) -> None:

@@ -1,4 +1,4 @@
-"""Every assignment of a release's bags to its members, as few as soundness allows."""
+"""The worlds of a release: assignments of its bags to members, without equivalent ones."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ class Worlds:
         return flat.reshape(n_rows, self.n_values)
 
     def representative(self, codes: Codes) -> Codes:
-        """The world that stands for all that differ within cells only: values ascend there."""
+        """The world that stands for all that differ only within cells: there values ascend."""
         world = np.empty_like(codes)
         world[self.order] = codes[np.lexsort((codes, self.cell_of, self.groups))]
         return world

@@ -107,7 +107,7 @@ class _Foreknow(click.Group):
         return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Take `help` and `version` for what they are as options."""
+        """Read the words `help` and `version` as the options --help and --version."""
         if args[:1] == ["help"]:
             args = [*args[1:2], "--help"]
         return super().parse_args(ctx, ["--version"] if args == ["version"] else args)
@@ -140,7 +140,7 @@ def _about_file(path: Path) -> str:
 
 
 def _is_policy_alone(words: list[str]) -> bool:
-    """True if a policy file is all that is named."""
+    """True if the command line names a policy file and nothing else."""
     return len(words) == 1 and words[0].lower().endswith(_TOML) and isfile(words[0])
 
 
@@ -220,7 +220,7 @@ def run(interrupts: Interrupts) -> int:
 
 
 def _call_command() -> int | None:
-    """Do what is asked; Click's own way to do so has words of its own for an interrupt."""
+    """Run the command without Click's main loop, which prints its own message on Ctrl-C."""
     completion = os.environ.get(COMPLETE)
     if completion:
         return shell_complete(app, {}, app.name or "", COMPLETE, completion)
@@ -286,6 +286,6 @@ def _report(error: BaseException) -> int:
 
 
 def _say(message: object, *, pointing: bool = False) -> None:
-    """Write a line to stderr; only a caret below a text may be in a line of its own."""
+    """Write a message to stderr in one line, but for a caret below a quoted text."""
     line = one_line(hidden(str(message), sys.argv), unescaped="\n" if pointing else "")
     print(f"foreknow: {line}", file=sys.stderr, flush=True)

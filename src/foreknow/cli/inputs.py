@@ -74,7 +74,7 @@ class Columns(Files):
         return replace(rules, schema=replace(rules.schema, reading=reading))
 
     def written(self, schema: Schema) -> Reading | None:
-        """How the values of a table are written, where the options say it of this very table."""
+        """How the values of a table are written, if options describe this table."""
         return cast("Reading", schema.reading) if self.reading.converts else None
 
     @cached_property
@@ -83,11 +83,11 @@ class Columns(Files):
         return listed(self.quasi_identifiers or "") or [""]
 
     def release(self, path: Path, needs: Needs = ONE_BY_ONE) -> Release:
-        """Open a release as an adversary sees it who asks for `sensitive` and knows `knowing`."""
+        """Open a release as an adversary sees it, who knows `knowing` and asks for `sensitive`."""
         return self._as_adversary_sees(self.whole(path), needs)
 
     def whole(self, path: Path, policy: Policy | None = None) -> Release:
-        """Open a release with all its sensitive columns, as if nobody knew the columns beside."""
+        """Open a release with all its sensitive columns; no other column counts as known."""
         from foreknow.data.release import Release
         from foreknow.releases.written import open_published
 
@@ -129,7 +129,7 @@ class Columns(Files):
         return joint
 
     def named(self, path: Path, members: Path | None) -> Release:
-        """Open a release whose people have names: by the policy's person or only identifier."""
+        """Open a release with the names of its people, from `person` or the only identifier."""
         from foreknow.data.release import Release
 
         policy = self.given
@@ -146,7 +146,7 @@ class Columns(Files):
         return self._as_adversary_sees(release)
 
     def own(self, path: Path, members: Path | None, table: Path | None = None) -> Release:
-        """Open what its owner published with the names of people; with TABLE, who has what."""
+        """Open a published folder with the names of its people; with TABLE, also their values."""
         from foreknow.data.microdata import Microdata
         from foreknow.releases.members import OwnRelease
 
@@ -233,7 +233,7 @@ class Columns(Files):
         return sight
 
     def _of_one(self, schema: Schema) -> Schema:
-        """A schema with the one of its sensitive columns that is asked about."""
+        """A schema in which only the sensitive column that is asked about is left."""
         columns = schema.sensitives
         if self.sensitive is None and len(columns) > 1:
             raise SchemaError(_which_column(columns))
@@ -257,7 +257,7 @@ class Columns(Files):
                 )
 
     def _table(self, path: Path, *, with_people: bool = False) -> Release:
-        """Open a table by its columns; with `with_people`, one of which names people."""
+        """Open a table by its columns; with `with_people`, one of them names people."""
         from foreknow.data.engines.sources import open_table
         from foreknow.data.engines.table import require
         from foreknow.data.release import Release
@@ -418,7 +418,7 @@ def say_index(release: Release) -> None:
 
 
 def policy_at(path: Path) -> Policy:
-    """A policy file, which names methods that there are, whether or not they are run."""
+    """Read a policy file; refuse names of methods that do not exist, even if none runs."""
     from foreknow.methods.registry import key_of
     from foreknow.policy.policy import Policy
 

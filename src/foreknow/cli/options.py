@@ -1,4 +1,4 @@
-"""Options: what commands take, made of signatures and docstrings; and where results go."""
+"""Options of commands, made from signatures and docstrings, and the files of results."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ class Command(click.Command):
             raise click.UsageError(message, error.ctx) from None
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write what it takes."""
+        """Write the help on arguments and options."""
         arguments = [argument for argument in self.params if isinstance(argument, Argument)]
         if arguments:
             with formatter.section("Arguments"):
@@ -212,7 +212,7 @@ class Command(click.Command):
 
 
 class Argument(click.Argument):
-    """An argument, and what it is."""
+    """An argument with a description."""
 
     def __init__(self, name: str, text: str, **settings: Any) -> None:
         super().__init__([name], **settings)
@@ -220,7 +220,7 @@ class Argument(click.Argument):
 
 
 def among(*words: str) -> More:
-    """Complete what is one of these."""
+    """Let the shell complete one of these words."""
     return _completed(lambda: words)
 
 
@@ -261,7 +261,7 @@ def _name_part(values: dict[str, Any], source: str, part: str) -> None:
 
 
 def _in_our_names(args: list[str], names: list[str]) -> list[str]:
-    """Words of the command line, with options by the names that they have here."""
+    """The words of a command line; names of options in other tools become ours."""
     renamed = [*args]
     for place, word in enumerate(args):
         if word == "--":
@@ -283,7 +283,7 @@ def _in_our_names(args: list[str], names: list[str]) -> list[str]:
 
 
 def _with_policy(words: list[str], names: list[str]) -> list[str]:
-    """Words of the command line; a policy file that is named without its option, with it."""
+    """The words of a command line; --policy is put before a policy file without it."""
     given = [word for word in words if word == "-p" or word.startswith("--policy")]
     if "policy" not in names or given or len(words) < 2:
         return words
@@ -304,7 +304,7 @@ def _in_a_policy(option: str) -> str | None:
 
 
 def _are_columns(args: list[str], place: int) -> bool:
-    """True if a word names columns: what is read was named before, and it is no option or file."""
+    """True if a word names columns: it is no option or file, and comes after the table."""
     word = args[place] if place < len(args) else "-"
     has_source = any(before[:1] != "-" for before in args[: place - 1])
     return has_source and word[:1] != "-" and not Path(word).exists()
@@ -313,7 +313,7 @@ def _are_columns(args: list[str], place: int) -> bool:
 def _policy_here(
     bundles: Iterable[tuple[Any, list[str]]], values: dict[str, Any], source: str
 ) -> Path | None:
-    """The policy of the folder, where one is needed, and nothing else says what columns are."""
+    """The policy.toml of the folder, if a command needs a policy and nothing else names columns."""
     kinds = [kind for kind, _ in bundles]
     needed = any(getattr(kind, "needs_policy", False) for kind in kinds)
     if isinstance(values[source], Path) and not values[source].is_dir():  # it has no certificate
@@ -327,7 +327,7 @@ def _policy_here(
 
 
 def _place(parameter: click.Parameter) -> tuple[bool, bool]:
-    """Help begins with what is required, and ends with how files are read."""
+    """The sort key of an option in the help: required ones first, those on reading files last."""
     return not parameter.required, parameter.name in Files.__annotations__
 
 
@@ -485,7 +485,7 @@ class Output:
     quiet: bool = False
 
     def refuse(self, *inputs: Path) -> None:
-        """No output may replace what is read, nor another output, nor lie in what is published."""
+        """Refuse an output that replaces an input or another output, or lies in a release."""
         from foreknow_judge.file_names import CERTIFICATE, NEWCOMERS, owners_folder
         from foreknow_judge.folder import FOR_THE_OWNER
 
@@ -524,7 +524,7 @@ class Output:
         return progress(message, self.quiet)
 
     def show(self, result: Result, instead: Any = None) -> None:
-        """Write the files of a result that are asked for, then print it, or what is shown of it."""
+        """Write the files that are asked for, then print the result, or `instead`."""
         if self.html is not None:
             with self.progress("Writing the page"):
                 result.to_html(self.html)
@@ -584,7 +584,7 @@ class Choice:
     rows_per_part: int | None = None
 
     def over(self, rules: Policy) -> Policy:
-        """The policy with what is said of method, form and files."""
+        """The policy with the method, form and files of the options."""
         from foreknow.methods.registry import key_of
 
         chosen = {

@@ -72,7 +72,7 @@ class Interrupts:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def farewell(self) -> int:
-        """Say so, once, and return the exit code."""
+        """Print that the run was interrupted, once, and return the exit code."""
         if not self._said:
             self._said = True
             with suppress(OSError, ValueError):
@@ -120,7 +120,7 @@ class Interrupts:
 
 
 def _deaf(frame: FrameType | None) -> bool:
-    """True if what is raised now could be lost: in the hook, or in modules that are imported.
+    """True if an exception raised now could be lost: in a hook, or during an import.
 
     Modules that are compiled swallow it, or end the process, where they import others themselves.
     """
@@ -204,7 +204,7 @@ class Stream:
 
 @contextmanager
 def streams() -> Iterator[tuple[Stream, Stream]]:
-    """Print through streams that never fail while the block runs."""
+    """While the block runs, print through streams that never fail."""
     _open_closed()
     stdout, stderr = sys.stdout, sys.stderr
     out, err = _stream_to(stdout), _stream_to(stderr)

@@ -25,7 +25,7 @@ class Source:
 
     @cached_property
     def _node(self) -> Any:
-        """The definition down to the end of its docstring, which is all that is parsed."""
+        """The syntax tree of the definition, parsed only to the end of its docstring."""
         module, _, name = self.place.partition(":")
         inside, _, last = name.rpartition(".")
         begun = rf'^{" +" if inside else ""}(?:def|class) {last}\b.*?""".*?"""'
@@ -82,7 +82,7 @@ def _text(module: str) -> str:
 
 
 def _value(default: ast.expr, module: str) -> Any:
-    """A default that is written out, or a constant of its module or of where that has it from."""
+    """The value of a default: a literal, or a constant, followed through imports."""
     if not isinstance(default, ast.Name):
         return ast.literal_eval(default)
     text, name = _text(module), default.id

@@ -193,9 +193,9 @@ class Comparison(Result):
     @property
     def frontier(self) -> tuple[Candidate, ...]:
         """The safe candidates that no other beats in both risk and query error, safest first."""
-        measured = [candidate for candidate in self.safe if None not in _measures(candidate)]
+        measured = [candidate for candidate in self.safe if None not in _risk_and_error(candidate)]
         unbeaten = [candidate for candidate in measured if not _is_beaten(candidate, measured)]
-        return tuple(sorted(unbeaten, key=_measures))
+        return tuple(sorted(unbeaten, key=_risk_and_error))
 
     def _content(self) -> dict[str, Any]:
         frontier = list(map(self.candidates.index, self.frontier))
@@ -241,7 +241,7 @@ class _Job:
 
 
 @dataclass(frozen=True)
-class _Shared:
+class _RunSettings:
     """The table, the policy and the settings that all runs share."""
 
     microdata: Microdata
@@ -251,15 +251,15 @@ class _Shared:
     models: bool | Sequence[str]
 
 
-def _measures(candidate: Candidate) -> tuple[Any, Any]:
+def _risk_and_error(candidate: Candidate) -> tuple[Any, Any]:
     """Risk and query error; None where it was not measured."""
     return candidate.risk, candidate.query_error
 
 
 def _is_beaten(candidate: Candidate, rivals: Iterable[Candidate]) -> bool:
     """True if a rival has no more risk and no larger error, and is not equal in both."""
-    risk, error = _measures(candidate)
-    for rival_risk, rival_error in map(_measures, rivals):
+    risk, error = _risk_and_error(candidate)
+    for rival_risk, rival_error in map(_risk_and_error, rivals):
         is_equal = rival_risk == risk and rival_error == error
         if rival_risk <= risk and rival_error <= error and not is_equal:
             return True
@@ -348,7 +348,7 @@ def compare(
         load("foreknow.utility.models:Question").of(microdata, None if models is True else models)
     lead = _lead(rules)
     jobs = list(_jobs(rules, lead, _methods(methods, rules), _limits(limits, lead), amounts))
-    shared = _Shared(microdata, rules, queries, seed, models)
+    shared = _RunSettings(microdata, rules, queries, seed, models)
     finished: dict[int, Candidate] = {}
     complete = True
     # What differs least from the policy comes first, for those who stop it.
@@ -383,23 +383,23 @@ def compare(
 
 
 def _run(
-    shared: _Shared, jobs: Sequence[_Job], n_processes: int, seconds: float | None
+    shared: _RunSettings, jobs: Sequence[_Job], n_processes: int, seconds: float | None
 ) -> Iterator[tuple[int, Any]]:
     if n_processes:
-        yield from side_by_side(measured, shared, jobs, n_processes, seconds)
+        yield from side_by_side(publish_and_measure, shared, jobs, n_processes, seconds)
     else:
         for place, job in enumerate(jobs):
-            yield place, measured(shared, job)
+            yield place, publish_and_measure(shared, job)
 
 
 def _estimate_times(
-    shared: _Shared,
+    shared: _RunSettings,
     jobs: Sequence[_Job],
     finished: Mapping[int, Candidate],
     n_processes: int,
     seconds: float,
 ) -> dict[int, Candidate]:
-    """The runs whose time was up, and what they would need, by what a part of the people takes."""
+    """Runs that ran out of time, with an estimate of it, from runs on parts of the people."""
     late = [place for place, candidate in finished.items() if candidate.status == "out of time"]
     first = {jobs[place].method: jobs[place] for place in reversed(late)}
     short = [replace(job, part=part) for job, part in product(first.values(), _PARTS)]
@@ -412,25 +412,27 @@ def _estimate_times(
     for place in late:
         times = took.get(jobs[place].method, {})
         if len(times) == len(_PARTS):
-            estimated[place] = _needing(finished[place], times, n, seconds)
+            estimated[place] = _with_needed_time(finished[place], times, n, seconds)
     return estimated
 
 
-def _needing(late: Candidate, took: Mapping[int, float], n: int, seconds: float) -> Candidate:
-    """A run whose time was up, with the sentence how long it would take."""
-    needs = max(grown(took), seconds)
+def _with_needed_time(
+    late: Candidate, took: Mapping[int, float], n: int, seconds: float
+) -> Candidate:
+    """A run that ran out of time, with a sentence how long it would take."""
+    needs = max(scaled_time(took), seconds)
     people = " and of ".join(f"{n // part:,}" for part in sorted(took, reverse=True))
     why = (
-        f"{late.why}; it needs about {rounded(needs)} seconds by itself, by what it took of "
+        f"{late.why}; it needs about {two_digits(needs)} seconds by itself, by what it took of "
         f"{people} people"
     )
     return replace(late, needs=needs, why=why)
 
 
-def grown(took: Mapping[int, float]) -> float:
-    """How long everybody takes, by what two parts of them took; between n and n to the fourth.
+def scaled_time(took: Mapping[int, float]) -> float:
+    """Extrapolate the seconds of a run from two parts of the people; linear to fourth power.
 
-    >>> grown({16: 1.0, 8: 2.0}), grown({16: 1.0, 8: 4.0})
+    >>> scaled_time({16: 1.0, 8: 2.0}), scaled_time({16: 1.0, 8: 4.0})
     (16.0, 256.0)
     """
     smaller_part, larger_part = sorted(took, reverse=True)
@@ -440,10 +442,10 @@ def grown(took: Mapping[int, float]) -> float:
     return float(took[larger_part] * larger_part ** min(max(power, 1.0), 4.0))
 
 
-def rounded(seconds: float) -> str:
+def two_digits(seconds: float) -> str:
     """A time with two digits.
 
-    >>> rounded(1234.0), rounded(7.31)
+    >>> two_digits(1234.0), two_digits(7.31)
     ('1,200', '7.3')
     """
     places = 1 - floor(log10(seconds))
@@ -459,8 +461,8 @@ def _candidate_of(job: _Job, outcome: Any, seconds: float | None) -> Candidate:
     return job.candidate(status="failed", why=outcome.why)
 
 
-def measured(shared: _Shared, job: _Job) -> Candidate:
-    """Publish and measure; whatever goes wrong is an answer."""
+def publish_and_measure(shared: _RunSettings, job: _Job) -> Candidate:
+    """Publish and measure a release; a failure becomes a candidate with the reason."""
     microdata, seed = shared.microdata, shared.seed
     if job.policy is None:
         return job.candidate(status="refused", why=job.why)
@@ -532,7 +534,7 @@ def _trial(publication: Publication, microdata: Microdata) -> Trial | None:
         return None
 
 
-def _judge_as_given(publication: Publication, shared: _Shared, job: _Job) -> Audit:
+def _judge_as_given(publication: Publication, shared: _RunSettings, job: _Job) -> Audit:
     """The release judged by the policy as it was given."""
     if job.as_given:
         return publication.audit
@@ -541,7 +543,7 @@ def _judge_as_given(publication: Publication, shared: _Shared, job: _Job) -> Aud
 
 
 def _people_over_limits(audit: Audit) -> tuple[int | None, bool]:
-    """People over the limits of a policy, of the requirement with the most; whether at most."""
+    """The most people over the limit of one requirement, and whether that is an upper bound."""
     highest, bound = 0, False
     for exposed in audit.exposed:
         if exposed.verdict.safe:
@@ -610,7 +612,7 @@ def _jobs(
 def _amounts(
     policy: Policy, wanted_amounts: Mapping[str, Sequence[int] | int] | None
 ) -> dict[str, list[int]]:
-    """The amounts to try by name, rising; refuses names that no adversary of the policy has."""
+    """The amounts to try, ascending, by name; refuse names that no adversary has."""
     amount_names = set[str]()
     for point in policy.points:
         amount_names.update(_known_amounts(point.adversary))
@@ -630,7 +632,7 @@ def _amounts(
 
 
 def _known_amounts(adversary: Any) -> dict[str, int]:
-    """Whole numbers that say how much an adversary knows."""
+    """The amounts of an adversary's knowledge, by name."""
     if not is_dataclass(adversary):
         return {}
     amounts: dict[str, int] = {}

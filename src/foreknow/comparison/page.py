@@ -126,7 +126,7 @@ class ComparisonPage(Page[Comparison]):
                 yield candidate
 
     def reasons(self) -> Table | None:
-        """Each sentence why there is no release, with the runs that it is about."""
+        """The reasons why there is no release, each with its runs."""
         runs: dict[tuple[str, str], list[Candidate]] = {}
         for candidate in self.result.candidates:
             if candidate.why:
@@ -249,7 +249,7 @@ def _explanation(comparison: Comparison) -> str:
 
 
 def _models_text(candidate: Candidate) -> tuple[str, str]:
-    """People in another cell, and how well the first regression predicts the raw people."""
+    """The cells of a candidate on models: misplaced people, and the fit of the first regression."""
     score = None if candidate.fit is None else candidate.fit.score.usual
     figure_text = load("foreknow.utility.page:figure_text")
     return share_or_none(candidate.misplaced), figure_text(score)
@@ -324,7 +324,7 @@ def method_text(candidate: Candidate, policy: Policy | None = None) -> str:
 
 
 def _is_beyond_bounds(requirement: Requirement) -> bool:
-    """True if a bound of chances proves nothing of a requirement."""
+    """True if chances of single people prove nothing about a requirement."""
     if requirement.of_people:
         return False
     return requirement.criterion is not None or any(point.relative for point in requirement.points)

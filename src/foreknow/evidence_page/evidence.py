@@ -91,7 +91,7 @@ class EvidenceReport(Result):
 
 
 def _plain(audit: Audit) -> dict[str, Any]:
-    """An audit as JSON, without what it shares with the other one."""
+    """An audit as JSON, without the entries that raw table and release share."""
     content = audit.to_dict()
     keys = ("safe", "limits_inference", "verdicts", "exposed", "scope", "utility")
     return {key: content[key] for key in keys}
@@ -208,7 +208,7 @@ def _with_path(setting: Any, paths: Mapping[str, Path]) -> Any:
 
 
 def _note_learned(filled: list[dict[str, Any]], required: Any) -> list[dict[str, Any]]:
-    """Note again which tables of priors were learned: what they disclose is not shown."""
+    """Mark tables of priors that were learned from the table, so that they are not shown."""
     noted: list[dict[str, Any]] = []
     for requirement, certified in zip(filled, required, strict=True):
         is_learned = has_kept_priors(certified)

@@ -145,7 +145,7 @@ _BEFORE = "Before and after"
 
 @dataclass(frozen=True)
 class Answer(Plain):
-    """A question of a guidance: what was measured of it, and what its reader must add."""
+    """A question of a guidance, the measurements that answer it, and what its reader must add."""
 
     _json_fields = "question measured to_fill_in=to_fill"
 
@@ -179,7 +179,7 @@ class EvidencePage(Page[EvidenceReport]):
 
     @property
     def mood(self) -> Mood:
-        """Safe: nothing else can be evidenced, but where nothing is limited, or more is claimed."""
+        """Safe; neutral if nothing is limited, or if more is claimed than was verified."""
         audit, (_, beyond) = self.result.audit, how_far(self.result.verification)
         return "" if audit.scope.foreign or beyond or not audit.limits_inference else "safe"
 
@@ -227,7 +227,7 @@ class EvidencePage(Page[EvidenceReport]):
         yield from [Sentence(text, "fill", whole=True) for text in _TO_SIGN]
 
     def _over_limits(self) -> Iterator[Block]:
-        """Who is over each limit, and by how sure somebody could be of them."""
+        """Tables of the people over each limit, and of how sure somebody could be of them."""
         exposed = self._exposed()
         yield from exposed_blocks(exposed)
         for place, (title, exposed_by_verdict) in enumerate(exposed, 1):
@@ -384,7 +384,7 @@ class EvidencePage(Page[EvidenceReport]):
 
     @property
     def _left_out(self) -> list[tuple[str, list[str]]]:
-        """The identifiers, which files without them do not show."""
+        """The identifiers of the policy, which the files do not contain."""
         schema = self.result.audit.policy.schema
         names = () if schema is None else schema.identifiers
         names_text = noted(listing(map(visible, names), n_shown=_ALL))

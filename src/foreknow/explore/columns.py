@@ -174,8 +174,8 @@ def _frequent(profile: Profile) -> list[Any]:
 # ---- changes ------------------------------------------------------------------------------------
 
 
-def settled(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Give a column a role, and a hierarchy or none; the policy then says so."""
+def set_role(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Write the role of a column, and its hierarchy or none, into the policy."""
     name, draft = session.table_of(inputs.get("of"), _PURPOSE)
     column, role = inputs.get("column"), inputs.get("role")
     if role not in ROLES:
@@ -207,8 +207,8 @@ def settled(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     return overview(session, name)
 
 
-def decided(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Take one of the ways out of what the policy leaves open."""
+def decide(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Carry out one of the ways to settle an open decision."""
     name, draft = session.table_of(inputs.get("of"), _PURPOSE)
     ways = chain.from_iterable(decision.ways for decision in _open(session, name, draft))
     chosen = [way for way in ways if way.key == inputs.get("way")]

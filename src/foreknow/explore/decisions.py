@@ -1,4 +1,4 @@
-"""Decisions: what a policy leaves open, with ways out of one click; its comments stay true."""
+"""Decisions that a policy leaves open, ways to settle them by a click, and its comments."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TO_READ = r"# (?:It can be run as it is\. Read it first|Say what a row is\. Rea
 
 @dataclass(frozen=True)
 class Way:
-    """A way out: what a button says, and which keys of the policy it changes, in this order."""
+    """A way to settle a decision: the text of a button, and the keys that it changes, in order."""
 
     key: str
     says: str
@@ -38,7 +38,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Decision:
-    """Something without which nothing is judged, and the ways out."""
+    """A decision that must be settled before anything is judged, and the ways to do so."""
 
     says: str
     ways: Sequence[Way]

@@ -38,7 +38,7 @@ def form() -> dict[str, Any]:
 
 
 def _kind(schema: Mapping[str, Any], tables: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a kind of knowledge or a criterion, and what it begins with.
+    """The fields of a kind of knowledge or a criterion, and its first values.
 
     Nothing comes out of a kind that no field can show: it stays as the file has it.
     """
@@ -59,7 +59,7 @@ def _kind(schema: Mapping[str, Any], tables: Mapping[str, Any]) -> dict[str, Any
 
 
 def _settings(schema: Mapping[str, Any], tables: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The keys of a table; none where its first sort is a plain value."""
+    """The keys of a table; none if it may also be a plain value."""
     properties: Mapping[str, Any] = next(iter(_sorts(schema, tables))).get("properties", {})
     return properties
 
@@ -77,7 +77,7 @@ def _sorts(schema: Mapping[str, Any], tables: Mapping[str, Any]) -> Iterator[dic
 
 
 def _fields(settings: Mapping[str, Any], tables: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """A field for each key that a line can say; others stay as the file has them."""
+    """A field for each key with a value of one line; other keys stay as in the file."""
     for key, schema in settings.items():
         sorts = [*_sorts(schema, tables)]
         is_list = any(map(_is_list, sorts))
@@ -104,7 +104,7 @@ def _is_list(sort: Mapping[str, Any]) -> bool:
 
 
 def _choices(sort: Mapping[str, Any]) -> list[tuple[Any, str]]:
-    """The values that a key can have, where these are few, with what they say."""
+    """The values of a key that has only a few, each with its label."""
     values = [False, True] if sort.get("type") == "boolean" else sort.get("enum", [])
     words = sort.get("enumDescriptions") or ["no", "yes"] * (values == [False, True]) or values
     return [*zip(values, words, strict=True)]

@@ -113,8 +113,8 @@ def _draft_to_change(session: Session, inputs: Mapping[str, Any]) -> tuple[str, 
     return name, draft
 
 
-def written(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Take the text as it was typed."""
+def write_text(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Replace the text of the policy by the one that was typed."""
     name, draft = _draft_to_change(session, inputs)
     text = inputs.get("text")
     if not isinstance(text, str) or len(text) > _MOST_TEXT:
@@ -123,8 +123,8 @@ def written(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     return overview(session, name)
 
 
-def settled(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Change one key, as the form does: a path to it, and what it is to say; None removes it."""
+def set_key(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Set the key at a path to a value, as the form asks; None removes it."""
     name, draft = _draft_to_change(session, inputs)
     if draft.is_broken:
         raise InputError("mend the text first: it is no TOML")
@@ -137,14 +137,14 @@ def settled(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     return overview(session, name)
 
 
-def undone(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Take the last change back."""
+def undo(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Undo the last change."""
     name, _ = _draft_to_change(session, inputs)
     session.undo(name)
     return overview(session, name)
 
 
-def taken(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
+def use_policy_file(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Judge a table by a policy file of the folder."""
     name, file = session.name_of(inputs.get("of")), inputs.get("file")
     if session.kind_of(name) != "table" or not isinstance(file, str):
@@ -154,14 +154,14 @@ def taken(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read(text: str) -> Any:
-    """A number, or a text such as 1/3."""
+    """Read a number; anything else, such as 1/3, stays a text."""
     text = text.strip()
     if not _NUMBER.fullmatch(text):
         return text
     return Decimal(text) if "." in text else int(text)
 
 
-def saved(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
+def save(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Write the policy: into its own file, or into a new one of the folder."""
     name, draft = _draft_to_change(session, inputs)
     file = inputs.get("file")

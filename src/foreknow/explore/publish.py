@@ -95,29 +95,29 @@ def _weights(draft: Draft) -> dict[str, float]:
 
 
 def _detail_kept(ncp: Mapping[str, float], weights: Mapping[str, Any]) -> float | None:
-    """How much of the detail of quasi-identifiers is left, as somebody weighs these."""
+    """The share of the detail of quasi-identifiers that is kept, by weights of columns."""
     weight_of = {name: float(weights.get(name, 1)) for name in ncp}
     total = sum(weight_of.values())
     return 1 - sum(weight_of[name] * ncp[name] for name in ncp) / total if total else None
 
 
-class _Notes(logging.Handler):
-    """Keeps what was said last where the page can read it."""
+class _ProgressNote(logging.Handler):
+    """A log handler that writes the last message into a file, which the page reads."""
 
     def __init__(self, place: Path) -> None:
         super().__init__(logging.INFO)
         self._place = place
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Say how far it is."""
+        """Write a message on progress."""
         write_whole(self._place, record.getMessage(), private=True)
 
 
 def _publish(order: _Order, job: str) -> KeptRelease:
-    """Publish, measure and write aside; that nothing is safe is an answer."""
+    """Publish, measure and write a release aside; a refusal becomes a reason for the page."""
     log = logging.getLogger("foreknow")
     log.setLevel(logging.INFO)
-    log.addHandler(_Notes(order.release_folder.parent / _NOTE))
+    log.addHandler(_ProgressNote(order.release_folder.parent / _NOTE))
     policy = Policy.from_dict(order.policy, order.policy_folder)
     try:
         microdata = policy.microdata(order.table)
@@ -284,7 +284,7 @@ class Press:
         }
 
     def state(self, asked_name: Any) -> dict[str, Any]:
-        """How far it is, and what was made."""
+        """The progress, and the releases made so far."""
         name, draft = self._session.table_of(asked_name, _PURPOSE)
         note = None if self._aside is None else self._aside[0] / CONTENT / _NOTE
         progress = note.read_text("utf-8") if note is not None and note.is_file() else ""
@@ -301,7 +301,7 @@ class Press:
         }
 
     def start(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Begin to publish, unless that is being done."""
+        """Begin to publish, unless a publication is running."""
         name, draft = self._session.table_of(inputs.get("of"), _PURPOSE)
         if not isinstance(inputs.get("method"), str):
             raise InputError("say by which method")
@@ -409,8 +409,8 @@ class Press:
                 return request
         raise InputError(f"there is no release {place!r}")
 
-    def compared(self, inputs: Mapping[str, str]) -> dict[str, Any]:
-        """Two releases of a table side by side; or one, and the table as it is."""
+    def compare(self, inputs: Mapping[str, str]) -> dict[str, Any]:
+        """Two releases of a table side by side, or one beside the table."""
         name, _ = self._session.table_of(inputs.get("of"), _PURPOSE)
         titles, columns, figures = [], [], []
         people: list[dict[str, Any] | None] = []

@@ -1,4 +1,4 @@
-"""The release view: verdicts, dials that answer at once, who is exposed, skylines, "what if"."""
+"""The release view: verdicts, dials to change limits, people over them, skylines, questions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from foreknow.auditing.exposed import Exposed, exposed_by
 from foreknow.data.engines.sources import open_table
 from foreknow.data.reading import Reading
 from foreknow.data.release import Release
-from foreknow.explore.session import Dial, Looked
+from foreknow.explore.session import Dial, JudgedSource
 from foreknow.leaves import load
 from foreknow.numbers import whole_number
 from foreknow.pages import page_of
@@ -55,7 +55,7 @@ _MOST_STATEMENTS = 200
 _MOST_ROWS = 20
 
 
-def overview(looked: Looked) -> dict[str, Any]:
+def overview(looked: JudgedSource) -> dict[str, Any]:
     """Everything the page shows of a release before a dial is turned."""
     audit = looked.audit
     page: Any = page_of(audit)
@@ -76,7 +76,7 @@ def overview(looked: Looked) -> dict[str, Any]:
     }
 
 
-def _dial(looked: Looked, dial: Dial) -> dict[str, Any]:
+def _dial(looked: JudgedSource, dial: Dial) -> dict[str, Any]:
     requirement, start = dial.requirement, dial.start
     noun = sensitive_noun(looked.policy, requirement)
     counts = counts_of(dial.requirement_counts.seen)
@@ -104,7 +104,7 @@ def _place_of(value: str) -> tuple[bool, Any, str]:
     return amount is None, amount or 0, value
 
 
-def rows(looked: Looked) -> list[dict[str, Any]]:
+def rows(looked: JudgedSource) -> list[dict[str, Any]]:
     """Some rows of each table, as they are in the files; for the owner's eyes."""
     if looked.published:
         tables = open_published(looked.path).rows()
@@ -127,7 +127,7 @@ def rows(looked: Looked) -> list[dict[str, Any]]:
 
 
 @dataclass(frozen=True)
-class Turned:
+class DialPositions:
     """The positions of the dials of a requirement: amounts, limit, value."""
 
     dial: Dial
@@ -137,12 +137,12 @@ class Turned:
 
     @property
     def counted(self) -> RequirementCounts:
-        """The counts that the dials stand for."""
+        """The counts of the requirement as the dials have it."""
         return self.dial.turned(self.amounts, self.limit, self.value)
 
     @classmethod
-    def of(cls, looked: Looked, inputs: Mapping[str, str]) -> Turned:
-        """Read the dials from an address; what it does not say stands as in the policy."""
+    def of(cls, looked: JudgedSource, inputs: Mapping[str, str]) -> DialPositions:
+        """Read the dials from a request; a missing one stands as in the policy."""
         dials = {str(dial.place): dial for dial in looked.dials}
         if not dials:
             raise InputError("no requirement of the policy is about what somebody could find out")
@@ -170,9 +170,9 @@ def _amount(inputs: Mapping[str, str], name: str, usual: int) -> int:
     return min(whole_number(int(text), name, 0), _MOST_AMOUNT)
 
 
-def judged(looked: Looked, inputs: Mapping[str, str]) -> dict[str, Any]:
-    """The verdict, who is over the limit and which groups are, wherever the dials stand."""
-    turned = Turned.of(looked, inputs)
+def judge(looked: JudgedSource, inputs: Mapping[str, str]) -> dict[str, Any]:
+    """The verdict at these dials, with the people and groups over the limit."""
+    turned = DialPositions.of(looked, inputs)
     dial = turned.dial
     policy = replace(looked.policy, requirements=[turned.counted.requirement])
     with looked.lock:
@@ -208,9 +208,9 @@ def _groups(exposed: Exposed) -> Table:
 # ---- skylines -----------------------------------------------------------------------------------
 
 
-def skyline(looked: Looked, inputs: Mapping[str, str]) -> dict[str, Any]:
+def skyline(looked: JudgedSource, inputs: Mapping[str, str]) -> dict[str, Any]:
     """The skyline of one value at the limit: its heat map, and what each point means."""
-    turned = Turned.of(looked, inputs)
+    turned = DialPositions.of(looked, inputs)
     noun = sensitive_noun(looked.policy, turned.dial.requirement)
     if not turned.value:
         raise InputError(
@@ -250,7 +250,7 @@ def _why_uncounted(requirement_counts: RequirementCounts) -> str:
 # ---- what if they knew ... ----------------------------------------------------------------------
 
 
-def _names_people(looked: Looked) -> bool:
+def _names_people(looked: JudgedSource) -> bool:
     """True if statements can name people; who they are is only looked up when one is asked."""
     try:
         _named_release(looked, look=False)
@@ -259,7 +259,7 @@ def _names_people(looked: Looked) -> bool:
     return True
 
 
-def _named_release(looked: Looked, *, look: bool = True) -> Release:
+def _named_release(looked: JudgedSource, *, look: bool = True) -> Release:
     """The release with the names of its people, which the owner's table or folder has."""
     if looked.published:
         owned_release = OwnRelease.open(looked.path, must_be_beside=True)
@@ -269,7 +269,7 @@ def _named_release(looked: Looked, *, look: bool = True) -> Release:
     return Release.from_schema(looked.path, named_schema, None, looked.policy.options.unlinked)
 
 
-def asked(looked: Looked, inputs: Mapping[str, Any]) -> dict[str, Any]:
+def ask(looked: JudgedSource, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """The posteriors of one person, given statements about people."""
     texts = inputs.get("statements")
     person = inputs.get("about")

@@ -256,7 +256,7 @@ class Guard:
 
 
 class _TooMuch(Exception):
-    """More was sent than is read."""
+    """A request is larger than the server reads."""
 
 
 class Strangers:
@@ -283,7 +283,7 @@ class Strangers:
             self._end(next(iter(self._open)))
 
     def known(self, client: Any) -> None:
-        """A request with a cookie came, or the connection ended."""
+        """Stop counting a connection: it sent a cookie, or ended."""
         connection = self._open.pop(tuple(client or ()), None)
         if connection is not None:
             connection[1].cancel()

@@ -59,7 +59,7 @@ _log = logging.getLogger(__name__)
 
 
 def application(session: Session, press: Press | None = None) -> Starlette:
-    """The page and what it asks, for one session."""
+    """The web application of one session."""
     press = press or Press(session)
     routes = [
         Route("/", _start(session)),
@@ -67,21 +67,21 @@ def application(session: Session, press: Press | None = None) -> Starlette:
         *(Route(f"/{key}", _view(key)) for key in VIEWS),
         _answers("/api/choices", lambda inputs: _choices(session, inputs.get("in"))),
         _answers("/api/columns", lambda inputs: columns.overview(session, inputs.get("of"))),
-        _changes("/api/columns/settled", lambda inputs: columns.settled(session, inputs)),
-        _changes("/api/columns/decided", lambda inputs: columns.decided(session, inputs)),
+        _changes("/api/columns/settled", lambda inputs: columns.set_role(session, inputs)),
+        _changes("/api/columns/decided", lambda inputs: columns.decide(session, inputs)),
         _changes("/api/columns/preview", lambda inputs: columns.preview(session, inputs)),
         _answers("/api/policy", lambda inputs: policy.overview(session, inputs.get("of"))),
-        _changes("/api/policy/written", lambda inputs: policy.written(session, inputs)),
-        _changes("/api/policy/settled", lambda inputs: policy.settled(session, inputs)),
-        _changes("/api/policy/saved", lambda inputs: policy.saved(session, inputs)),
-        _changes("/api/policy/undone", lambda inputs: policy.undone(session, inputs)),
-        _changes("/api/policy/taken", lambda inputs: policy.taken(session, inputs)),
+        _changes("/api/policy/written", lambda inputs: policy.write_text(session, inputs)),
+        _changes("/api/policy/settled", lambda inputs: policy.set_key(session, inputs)),
+        _changes("/api/policy/saved", lambda inputs: policy.save(session, inputs)),
+        _changes("/api/policy/undone", lambda inputs: policy.undo(session, inputs)),
+        _changes("/api/policy/taken", lambda inputs: policy.use_policy_file(session, inputs)),
         _answers("/api/trials", lambda inputs: trials.overview(session, inputs.get("of"))),
-        _changes("/api/trials/learned", lambda inputs: trials.learned(session, inputs)),
-        _changes("/api/trials/together", lambda inputs: trials.together(session, inputs)),
+        _changes("/api/trials/learned", lambda inputs: trials.run_learned(session, inputs)),
+        _changes("/api/trials/together", lambda inputs: trials.judge_together(session, inputs)),
         _answers("/api/publish", lambda inputs: press.overview(inputs.get("of"))),
         _answers("/api/publish/state", lambda inputs: press.state(inputs.get("of"))),
-        _answers("/api/publish/compared", press.compared),
+        _answers("/api/publish/compared", press.compare),
         _changes("/api/publish/start", press.start),
         _changes("/api/publish/cancel", press.cancel),
         _changes("/api/publish/write", press.write),
@@ -89,14 +89,14 @@ def application(session: Session, press: Press | None = None) -> Starlette:
         _answers("/api/release", lambda inputs: release.overview(_looked_at(session, inputs))),
         _answers(
             "/api/release/judged",
-            lambda inputs: release.judged(_looked_at(session, inputs), inputs),
+            lambda inputs: release.judge(_looked_at(session, inputs), inputs),
         ),
         _answers(
             "/api/release/skyline",
             lambda inputs: release.skyline(_looked_at(session, inputs), inputs),
         ),
         _changes(
-            "/api/release/asked", lambda inputs: release.asked(_looked_at(session, inputs), inputs)
+            "/api/release/asked", lambda inputs: release.ask(_looked_at(session, inputs), inputs)
         ),
     ]
     return Starlette(routes=routes)
@@ -122,7 +122,7 @@ def _choices(session: Session, database: str | None) -> dict[str, Any]:
 
 
 def _answers(path: str, answer: Callable[[Mapping[str, str]], Any]) -> Route:
-    """A route that says something and changes nothing."""
+    """A GET route, which changes nothing."""
 
     async def endpoint(request: Request) -> Response:
         return await _answered(answer, dict(request.query_params))
@@ -131,7 +131,7 @@ def _answers(path: str, answer: Callable[[Mapping[str, str]], Any]) -> Route:
 
 
 def _changes(path: str, change: Callable[[Mapping[str, Any]], Any]) -> Route:
-    """A route that takes JSON."""
+    """A POST route, which takes JSON."""
 
     async def endpoint(request: Request) -> Response:
         try:

@@ -44,7 +44,7 @@ _WITH_PARTS = (".xlsx", ".sqlite", ".duckdb")
 
 @dataclass(frozen=True)
 class Choice:
-    """Something in the folder that can be opened."""
+    """A file or folder that can be opened."""
 
     name: str
     kind: str  # table, tables, release or policy
@@ -70,7 +70,7 @@ class Draft:
         return self.check(table)
 
     def check(self, table: Mapping[str, Any]) -> Policy:
-        """The policy that some tables say, as if they were in this file."""
+        """Read a policy from tables, with paths as if it were in this file."""
         name = "policy" if self.name is None else Path(self.name).name
         self.check_paths(table)
         policy = Policy.from_dict(table, self.policy_folder, name)
@@ -176,7 +176,7 @@ class Dial:
 
 
 @dataclass(frozen=True, eq=False)
-class Looked:
+class JudgedSource:
     """A release or a table, judged by a policy."""
 
     name: str
@@ -214,7 +214,7 @@ class Session:
         self._reading = reading  # of tables for which a policy is suggested
         self.lock = threading.RLock()
         self._given: dict[str, Path] = {}
-        self._looked: OrderedDict[tuple[Any, ...], Looked] = OrderedDict()
+        self._looked: OrderedDict[tuple[Any, ...], JudgedSource] = OrderedDict()
         self._drafts: dict[str, Draft] = {}
         self._shared: Draft | None = None
         self._parts: dict[tuple[str, int, int], list[str]] = {}
@@ -263,7 +263,7 @@ class Session:
         return path.with_name(f"{path.name}?{key}={part}")
 
     def adopt(self, name: str, path: Path) -> str:
-        """Let something be opened by a name that nothing in the folder has."""
+        """Give a path a name by which it can be opened, unlike any in the folder."""
         with self.lock:
             while name in self._given or (self.folder / name).exists():
                 name += "'"
@@ -271,7 +271,7 @@ class Session:
             return name
 
     def drop(self, name: str) -> None:
-        """Forget such a name."""
+        """Forget a name that `adopt` gave."""
         with self.lock:
             self._given.pop(name, None)
 
@@ -317,7 +317,7 @@ class Session:
         return Draft(text, name, self.folder, path.parent)
 
     def draft(self, name: str) -> Draft | None:
-        """The policy that something is judged by; of a release None, if none was given."""
+        """The draft by which a source is judged; None for a release without a policy of its own."""
         with self.lock:
             if name not in self._drafts and self.kind_of(name) == "policy":
                 self._drafts[name] = self.load_policy(name)
@@ -352,7 +352,7 @@ class Session:
             return self._profiles[name]
 
     def set_policy(self, name: str, draft: Draft) -> None:
-        """Judge something by another policy; a mistake in it is said when it is judged."""
+        """Use another policy for a source; mistakes in it show when the source is judged."""
         with self.lock:
             before = self.draft(name)
             if before is not None and before.text != draft.text:
@@ -360,20 +360,20 @@ class Session:
             self._drafts[name] = draft
 
     def undo(self, name: str) -> None:
-        """Judge something by the policy before the last change."""
+        """Use the policy before the last change."""
         with self.lock:
             if not self.can_undo(name):
                 raise InputError("there is nothing to undo")
             self._drafts[name] = self._before[name].pop()
 
     def can_undo(self, name: str) -> bool:
-        """True if the policy of something was changed."""
+        """True if a policy was changed, so that `undo` can help."""
         return bool(self._before.get(name))
 
     # ---- what is looked at --------------------------------------------------------------------
 
     def name_of(self, asked_name: Any) -> str:
-        """The name that is given; where none is, what was opened first."""
+        """The name that is asked for; without one, the source that was opened first."""
         name = asked_name if isinstance(asked_name, str) and asked_name else self.first
         if name is None:
             raise InputError("nothing is opened yet; choose a table or a release")
@@ -399,7 +399,7 @@ class Session:
             raise InputError(f"{name!r} {problem}: open the table to {purpose}")
         return name, draft
 
-    def looked(self, asked_name: Any) -> Looked:
+    def looked(self, asked_name: Any) -> JudgedSource:
         """A release or table as its policy judges it; counted when it is asked for first."""
         name = self.name_of(asked_name)
         if self.kind_of(name) == "policy":
@@ -428,12 +428,12 @@ class Session:
                 states.append((file, now.st_ino, now.st_mtime_ns, now.st_size))
         return tuple(states)
 
-    def _open(self, name: str, draft: Draft | None) -> Looked:
+    def _open(self, name: str, draft: Draft | None) -> JudgedSource:
         path = self.path_of(name)
         # which files it names is looked at anew
         policy = self.policy_of(name) if draft is None else draft.saying(draft.text).policy
         release = release_of(path) if draft is None else release_of(path, policy)
-        looked = Looked(name, path, _kind(path) == "release", policy, release)
+        looked = JudgedSource(name, path, _kind(path) == "release", policy, release)
         looked.audit  # noqa: B018 - what cannot be judged is said here
         return looked
 
@@ -488,7 +488,7 @@ def path_keys() -> frozenset[str]:
 
 
 def _is_path(says: Mapping[str, Any]) -> bool:
-    """True if a text of a key is a path, or texts of a list are."""
+    """True if the texts of a key, or those in its lists, are paths."""
     return says.get("format") == "path" or any(
         map(_is_path, [*says.get("anyOf", ()), *filter(None, [says.get("items")])])
     )

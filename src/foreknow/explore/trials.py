@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from foreknow.auditing.audit import audit
-from foreknow.explore.session import Looked, Session
+from foreknow.explore.session import JudgedSource, Session
 from foreknow.leaves import load
 from foreknow.pages import page_of
 from foreknow.report.values import block_values
@@ -37,7 +37,7 @@ def overview(session: Session, asked_name: Any) -> dict[str, Any]:
     }
 
 
-def _source(looked: Looked, tables: Sequence[str]) -> str:
+def _source(looked: JudgedSource, tables: Sequence[str]) -> str:
     """The table that a release was made of, as its owner's file says, if it is in the folder."""
     with suppress(OSError, ValueError, AttributeError):
         owner = from_json((owners_folder(looked.path) / OWNER).read_text("utf-8"))
@@ -46,7 +46,7 @@ def _source(looked: Looked, tables: Sequence[str]) -> str:
     return ""
 
 
-def learned(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
+def run_learned(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Attack a release by learning from it; with the table that it was made of, count guesses."""
     looked = session.looked(inputs.get("of"))
     by, table = _names(inputs.get("by"), "by"), inputs.get("table")
@@ -69,7 +69,7 @@ def learned(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     return _trial_values(trial)
 
 
-def together(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
+def judge_together(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Judge several releases as one, by the policy of the last."""
     names = _names(inputs.get("releases"), "releases")
     if not 2 <= len(names) <= _MOST_RELEASES:

@@ -1,4 +1,4 @@
-"""Export: a release as a file that Excel, SPSS or Stata opens; no certificate covers it."""
+"""Export: a release as a file for Excel, SPSS or Stata, which no certificate covers."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def _refuse_too_large(table: pa.Table, file_name: str) -> None:
 
 
 def _refuse_merged(table: pa.Table, file_name: str, ignored: str = "") -> None:
-    """Refuse values that are one in such a file: of blanks at the end, or if empty or missing."""
+    """Refuse values that such a file cannot tell apart, as by blanks at the end."""
     for name, column in zip(table.column_names, simple(table), strict=True):
         if pa.types.is_string(column.type):
             values = pc.unique(column)

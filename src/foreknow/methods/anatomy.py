@@ -97,7 +97,7 @@ def _joins(height: int, level: int, rate: int, ends: IntArray) -> int:
 def _turns(
     high: int, level: int, gone: int, reaching: IntArray, ends: IntArray, n_turns: int
 ) -> Iterator[tuple[IntArray, IntArray]]:
-    """The buckets that have the next turns, and how high they are then; in whole levels."""
+    """The buckets that are drawn from next, turn by turn, and their heights then."""
     done, below = 0, 0
     while done < n_turns:
         last = max(int(np.searchsorted(ends, min(done + _BLOCK, n_turns))), below)

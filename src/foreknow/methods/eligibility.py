@@ -1,4 +1,4 @@
-"""Which l a table allows, and the smallest with which groups hold what a policy requires.
+"""The l that a table allows, and the smallest l whose groups hold the policy.
 
 What l is chosen may be known, for it follows from how often each value occurs, which groups that
 are published show, and from draws that do not depend on who has which value.
@@ -46,7 +46,7 @@ class WithL(Grouper):
     l: int | None
 
     def settled(self, microdata: Microdata, policy: Policy | None) -> Any:
-        """The method with an l, chosen as for this table."""
+        """The method with an l; without one, the l chosen for this table."""
         return self if self.l else self.grouping(microdata, policy, 0).method
 
     def _settle_l(self) -> None:
@@ -90,7 +90,7 @@ def settled_l(
     *,
     smallest: bool = True,
 ) -> tuple[Any, IntArray]:
-    """The method with its l, chosen where none is given, and everybody's group that it makes."""
+    """The method with an l, chosen if none is given, and the group of each person."""
     name = type(method).__name__
     if method.l is not None:
         require_eligible(name, method.l, microdata, sizes)
@@ -167,7 +167,7 @@ def by_value(codes: NDArray[Any], sizes: IntArray, random: np.random.Generator) 
 
 
 def shuffle_each(items: NDArray[Any], sizes: IntArray, random: np.random.Generator) -> None:
-    """Put runs of some sizes into random order, each by itself, in place."""
+    """Shuffle each of some consecutive runs by itself, in place."""
     for end, size in zip(np.cumsum(sizes).tolist(), sizes.tolist(), strict=True):
         if size > 1:
             random.shuffle(items[end - size : end])

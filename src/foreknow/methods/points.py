@@ -39,7 +39,7 @@ class Points:
 
     @classmethod
     def each(cls, microdata: Microdata) -> Points:
-        """A point for each person, where hardly any two are alike; else as `of` does."""
+        """A point for each person if nearly all differ; otherwise the same as `of`."""
         codes = [attribute.codes for attribute in microdata.attributes]
         if (
             microdata.semantics != "single"

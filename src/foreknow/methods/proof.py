@@ -1,4 +1,4 @@
-"""Proof: what is proved of a method against an adversary who knows it.
+"""Proofs about methods, against adversaries who know them.
 
 Whatever is said of this adversary, in reports, certificates, comparisons and attacks, is read here.
 """
@@ -113,7 +113,7 @@ def by_values_alone(l: int, equal: int | None) -> Proof:
 
 
 def _of_one_person(policy: Policy) -> bool:
-    """True if all limits are about one person's values, for those who know of nobody else's."""
+    """True if all limits are about adversaries who know nothing about other people's values."""
     for point in policy.points:
         reach = point.adversary.speaks
         if reach is None or reach._replace(alike=False) != KnowledgeReach(1):

@@ -1,4 +1,4 @@
-"""Method: what groups the rows of a table, and what it declares of itself."""
+"""The protocol of methods, which group the rows of a table, and the traits that they declare."""
 
 from __future__ import annotations
 
@@ -282,7 +282,7 @@ def asked_policy(method: Any, policy: Policy | None, microdata: Microdata) -> Po
 
 
 def nothing_safe(people: int, failures: Iterable[str]) -> str:
-    """The message that a table is not even safe as one group, and why."""
+    """The message that a table is unsafe even as one group, with the reasons."""
     return f"not even one group of {people_text(people, 'all')} is safe: {'; '.join(failures)}"
 
 
@@ -307,7 +307,7 @@ def traits_of(method: Any) -> Traits:
 
 
 def in_its_form(method: Any, policy: Policy) -> Policy:
-    """The policy with the form in which a method publishes, where the policy says none."""
+    """The policy with a form: its own, or else the one in which the method publishes."""
     form = policy.options.form or traits_of(method).form
     return replace(policy, options=replace(policy.options, form=form))
 

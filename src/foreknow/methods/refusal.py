@@ -1,4 +1,4 @@
-"""Refusal: a division that a run refused, as an adversary sees it who knows the method."""
+"""Refusals: divisions that a run refused, as seen by an adversary who knows the method."""
 
 from __future__ import annotations
 

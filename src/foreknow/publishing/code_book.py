@@ -216,7 +216,7 @@ def _type_of(texts: pa.Array, certificate: Certificate, bare: str) -> str:
 
 
 def lies_of(path: Path, certificate: Certificate, written_release: Written) -> Iterator[str]:
-    """Where a code book says something else than the files and the certificate."""
+    """The problems of a code book that contradicts the files or the certificate."""
     try:
         content = read_bytes(path, _MOST_BYTES, CertificateError, CODE_BOOK)
         claims = from_json(decode_utf8(content, CertificateError, CODE_BOOK))
@@ -243,7 +243,7 @@ def _untitled(claims: Any) -> Any:
 
 
 def _differences(claimed: Any, true: Any, place: str) -> Iterator[str]:
-    """The first place where one says something else."""
+    """The first place where two entries differ."""
     if type(claimed) is not type(true):
         pass
     elif isinstance(true, dict):

@@ -1,4 +1,4 @@
-"""Entries: publish a table by its equal rows and how often each occurs.
+"""Entries: the distinct rows of a table and how often each occurs, to publish it by.
 
 They are counted in memory, where the table fits, else by the engine in which it lies, and then its
 rows never come into memory. The method groups entries, the release is drawn from the counts of its
@@ -150,7 +150,7 @@ class Entries:
 
 @dataclass(frozen=True, eq=False)
 class CountedEntries(Entries):
-    """The same, counted by the engine in which the table lies: `rows` is where it has them."""
+    """Entries counted by the engine in which the table lies; `rows` is its table of them."""
 
     counted_table: pa.Table
     times: IntArray
@@ -195,7 +195,7 @@ class CountedEntries(Entries):
 
 
 class DuckEntries(CountedEntries):
-    """The same of a table that DuckDB reads, and reads again."""
+    """Entries of a table that DuckDB reads, and can read again."""
 
     def write_members(
         self,
@@ -236,7 +236,7 @@ def _note(files: Mapping[str, str]) -> str:
 
 
 def entries_of(microdata: Microdata, policy: Policy, method: Any, engine: str) -> Entries:
-    """Count equal rows; where the method, or what is required, looks at each, take them all."""
+    """Count equal rows; take every row if the method or a requirement needs each."""
     if engine not in ENGINES:
         raise InputError(f"engine is {engine!r}{did_you_mean(str(engine), ENGINES)}")
     by_row = _by_row(microdata, policy, method)
@@ -251,7 +251,7 @@ def entries_of(microdata: Microdata, policy: Policy, method: Any, engine: str) -
 
 
 def _by_engine(microdata: Microdata, policy: Policy, *, automatic: bool) -> Entries | str:
-    """Entries as an engine counts them, or why the table is to be read."""
+    """Entries as an engine counts them, or the reason to read the table."""
     source, names = _source(microdata, policy), microdata.counted_by
     if isinstance(source, str):
         return source
@@ -295,7 +295,7 @@ class Placed:
         return np.array(of_group, dtype=np.int64)[self.groups]
 
     def of_people(self, counts: GroupCounts) -> IntArray:
-        """The same of each person of the source, whose rows are at hand."""
+        """The position of each person's group in the counts; needs the rows in memory."""
         rows, among = self.entries.rows, self.among(counts)
         merged = self.entries.microdata is not rows
         of_row = rows.of_rows(among) if merged else rows.rows_of(among)
@@ -424,7 +424,7 @@ class Stored(Aside, Mapping[str, pa.Table]):
 
 
 def _by_row(microdata: Microdata, policy: Policy, method: Any) -> str | None:
-    """Why rows are to be looked at, and not how often each occurs."""
+    """The reason why every row is needed, and not only how often each occurs."""
     if not traits_of(method).counted:
         return f"{type(method).__name__} looks at each row"
     if microdata.schema.several:
@@ -435,7 +435,7 @@ def _by_row(microdata: Microdata, policy: Policy, method: Any) -> str | None:
 
 
 def _source(microdata: Microdata, policy: Policy) -> Source | str:
-    """The table where an engine can count it, or why it is to be read."""
+    """The table if an engine can count it, or the reason to read it."""
     if microdata.was_read:
         return "it was read already"
     source = counted_where_it_lives(microdata.source, microdata.counted_by)
@@ -447,7 +447,7 @@ def _source(microdata: Microdata, policy: Policy) -> Source | str:
 
 
 def _is_small(source: Source) -> bool:
-    """True if it fits in what memory is allowed: to read it is faster, and takes less beside."""
+    """True if a table fits into the allowed memory, so that reading it is faster."""
     limit = memory_limit()
     if limit is None:
         limit = machine_memory() // 4

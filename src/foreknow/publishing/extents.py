@@ -36,15 +36,15 @@ class Extent:
     Attributes
     ----------
     lower, upper : int, float, date or datetime, optional
-        Of numbers and dates, from one to the other.
+        The least and the greatest number or date.
     first, last : int
-        The same in steps of the column, of which the last is inside.
+        The same as steps of the column, both included.
     members : tuple of str
-        Of texts, all that it may be; empty where nothing tells.
+        The texts that it may be; empty if unknown.
     missing : bool
-        Whether a missing value is among them.
+        Whether it may be a missing value.
     everything : bool
-        Whether nothing is said.
+        Whether it may be any value.
     """
 
     lower: Any = None
@@ -57,12 +57,12 @@ class Extent:
 
     @property
     def size(self) -> int:
-        """How many values it may be, without a missing one; 0 where nothing tells."""
+        """How many values it may be, without a missing one; 0 if unknown."""
         return len(self.members) or self.last - self.first + 1
 
     @property
     def exact(self) -> bool:
-        """True if it is one value."""
+        """True if it stands for one value."""
         is_one = self.size + self.missing == 1 and self.lower == self.upper
         return is_one and not self.everything
 
@@ -225,7 +225,7 @@ class Extents:
 
 
 def _on_a_line(texts: Iterable[str | None], kind: str) -> dict[str | None, Meaning] | None:
-    """Each label by its meaning among numbers or moments, if all have one."""
+    """The meaning of each label as numbers or moments; None if a label has none."""
     kinds = (int, Decimal) if kind == "number" else (datetime,)
     meaning_of = {}
     for text in texts:

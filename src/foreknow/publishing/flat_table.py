@@ -303,7 +303,7 @@ class _Labels:
         return extra_columns
 
     def drawn(self, random: np.random.Generator) -> pa.Array:
-        """A value of each row, within its label."""
+        """Draw a value for each row, within its label."""
         if self.meant.about == "text":
             return self._drawn_texts(random)
         sized = [extent for extent in self.extents if extent.size]
@@ -380,7 +380,7 @@ def _width(extent: Extent) -> Any:
 
 @dataclass(frozen=True)
 class _Apart:
-    """Columns whose values are known of groups only; a person may have one several times."""
+    """Columns whose values are known by group only; a person may have a value several times."""
 
     values: pa.Table
     of_row: IntArray  # the group of each row
@@ -418,7 +418,7 @@ class _Apart:
     def _places(
         self, sizes: IntArray, copies: IntArray, random: np.random.Generator
     ) -> NDArray[Any]:
-        """Who of its group gets each copy of a value."""
+        """The member of its group who gets each copy of a value."""
         return random.integers(0, sizes[self.of_row[copies]])
 
     def _values_of_rows(self, copies: IntArray) -> dict[str, pa.Array]:
@@ -430,7 +430,7 @@ class _Apart:
 
 
 class _SetsApart(_Apart):
-    """The same for sets: nobody has a value twice."""
+    """Columns whose values are known by group only, where nobody has a value twice."""
 
     def _contradicts(self, sizes: IntArray) -> bool:
         return super()._contradicts(sizes) or bool((self.counts > sizes[self.of_row]).any())
@@ -444,7 +444,7 @@ class _SetsApart(_Apart):
 
 
 class _OneApart(_Apart):
-    """Values that are known of groups only, where each person has exactly one."""
+    """Columns whose values are known by group only, where each person has exactly one."""
 
     def _contradicts(self, sizes: IntArray) -> bool:
         if super()._contradicts(sizes):
@@ -485,7 +485,7 @@ class Coded:
 
 
 class Flat:
-    """The tables of a release as one, a row for each person; what stands apart is dealt out."""
+    """The tables of a release as one, a row for each person; separate values are dealt out."""
 
     def __init__(self, published: Published | Publication) -> None:
         self._known, parts = published.certificate, published.release.parts()
@@ -554,7 +554,7 @@ class Flat:
         return drawn_columns
 
     def _columns(self, random: np.random.Generator | None) -> dict[str, Any]:
-        """Each column; those apart are dealt out, or stay as the publisher has shuffled them."""
+        """The columns; separate ones are dealt out, or stay as the publisher shuffled them."""
         columns = {name: _plain(self._rows, name) for name in self._rows.column_names}
         if random is None and not self._in_rows:
             random = np.random.default_rng(0)
@@ -592,7 +592,7 @@ def _counts(counts: Sequence[Any]) -> IntArray:
 
 
 def _plain(table: pa.Table, name: str) -> pa.Array:
-    """A column in one piece, and no dictionary."""
+    """A column as one array without a dictionary."""
     column = table.column(name)
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)

@@ -1,4 +1,4 @@
-"""Learned priors, about the very people who are published: found, and kept with the owner."""
+"""Learned priors: tables of priors that describe the published people, kept with the owner."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _marked(requirement: Requirement, microdata: Microdata) -> Requirement:
 
 
 def _is_own(table: PriorTable, microdata: Microdata, sensitive: str | None = None) -> bool:
-    """True if a row of priors is how frequent values are in the microdata, or all nearly are."""
+    """True if a row of priors equals frequencies in the microdata, or all rows nearly do."""
     columns_of_people = [*microdata.schema.quasi_identifiers, *microdata.schema.other]
     if not set(table.attributes) <= set(columns_of_people):
         return False

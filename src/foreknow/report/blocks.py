@@ -19,7 +19,7 @@ SIGNS = {"safe": "✓", "unsafe": "✗"}
 
 @dataclass(frozen=True)
 class Block:
-    """A part of a page; one that is `whole` is for the whole page only, not for a glance at it."""
+    """A part of a page. A `whole` one is shown on the whole page, but not in its short form."""
 
     whole: bool = field(default=False, kw_only=True)
 
@@ -35,7 +35,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Heading(Block):
-    """The title of a section, or of a part of one (level 3), and in a word what came of it."""
+    """The title of a section (level 2) or of a part of one (level 3), perhaps with a verdict."""
 
     text: str
     id: str = ""
@@ -65,7 +65,7 @@ class Items(Block):
 
 @dataclass(frozen=True)
 class Pairs(Block):
-    """Names, and what is said of each, in one text or several."""
+    """A list of names, each with one text or several."""
 
     title: str
     rows: Sequence[tuple[str, str | Sequence[str]]]
@@ -73,9 +73,9 @@ class Pairs(Block):
 
 @dataclass(frozen=True)
 class Cell:
-    """A text of a table; `width` and `mark` of its bar are percents.
+    """A cell of a table: a text, perhaps with a bar, whose `width` and `mark` are percents.
 
-    `sign` is whether its mood has one; `above` and `below` are lines that only a page has.
+    `sign`: whether the sign of its mood is shown. Only a page shows the lines `above` and `below`.
     """
 
     text: str
@@ -119,10 +119,11 @@ def word_of(holds: bool, limits: bool = True, idle: bool = False) -> Cell:
 
 @dataclass(frozen=True)
 class Table(Block):
-    """A table; `left` are the columns of words, the others are of numbers.
+    """A table; the columns in `left` hold words, the others numbers.
 
-    A glance shows `brief` of its rows, without the columns of which only a page has room, with
-    bars if it is about them, and with its columns of words `joined` to one of that title.
+    Its short form, for a terminal or a notebook, has the first `brief` rows. It lacks the columns
+    in `roomy`, shows bars only if `bars` is set, and joins the columns of words into one, with the
+    title `joined`, if that is given.
     """
 
     head: Sequence[str]
@@ -145,7 +146,7 @@ class Table(Block):
         return replace(self, rows=self.rows[:limit], omitted=self.omitted + n_cut)
 
     def at_a_glance(self) -> Table:
-        """The rows that a glance shows of it."""
+        """The table with the rows of its short form."""
         return self.cut(self.brief)
 
     @property
@@ -183,21 +184,21 @@ class Folded(Block):
 
 @dataclass(frozen=True)
 class Later(Block):
-    """Blocks of the whole page that take a while: they are made when it is."""
+    """Blocks that take a while to make; only the whole page makes them."""
 
     make: Callable[[], Iterable[Block]]
     whole: bool = field(default=True, kw_only=True)
 
 
 def at_a_glance(blocks: Iterable[Block]) -> Iterator[Block]:
-    """The blocks that a terminal and a notebook show, shorter."""
+    """The short forms of blocks, as a terminal and a notebook show them."""
     for block in blocks:
         if not block.whole:
             yield block.at_a_glance()
 
 
 def all_made(blocks: Iterable[Block]) -> Iterator[Block]:
-    """The blocks, with those that take a while."""
+    """The blocks, with each `Later` replaced by the blocks that it makes."""
     for block in blocks:
         if isinstance(block, Later):
             yield from (replace(part, whole=True) for part in all_made(block.make()))

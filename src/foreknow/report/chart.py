@@ -45,12 +45,12 @@ class Axis:
     ticks: Sequence[tuple[float, str]] = ()
 
     def at(self, value: float) -> float:
-        """The place of a value on the axis, in percents of the way."""
+        """The place of a value on the axis, in percent of its length."""
         return 100 * (value - self.low) / (self.high - self.low)
 
 
 def amounts(title: str, most: float, least: float = 0, room: float = 0, above: float = 0) -> Axis:
-    """Make an axis of whole numbers, with room at both ends, and a share more above.
+    """Make an axis of whole numbers, with `room` at both ends, and a share `above` of it on top.
 
     >>> [text for _, text in amounts("people", 4).ticks]
     ['0', '1', '2', '3', '4']
@@ -126,7 +126,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure: axes, what is drawn, and the same numbers as a table if no other table has them."""
+    """A figure: axes, series and bars, and its numbers as a table where no other table has them."""
 
     x: Axis
     y: Axis

@@ -50,7 +50,7 @@ def progress(
 
 
 class _Line(logging.Handler):
-    """A handler that keeps one line up to date, and passes on what was passed on before."""
+    """A log handler that shows the last message in one line; warnings go where they went before."""
 
     def __init__(self, title: str, console: Console, level: int, propagate: bool) -> None:
         super().__init__(logging.DEBUG)
@@ -69,7 +69,7 @@ class _Line(logging.Handler):
                 self._status.start()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Show a message; warnings and the like go where they would have gone."""
+        """Show a message in the line; pass warnings on to the handlers above."""
         try:
             if record.levelno >= logging.INFO:
                 self._status.update(self._text(f"{self._title}: {visible(record.getMessage())}"))

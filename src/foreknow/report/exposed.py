@@ -99,7 +99,7 @@ def exposed_sentence(exposed: Exposed) -> str:
 
 
 def exposed_figure(exposed: Exposed, anchor: str, title: str = "") -> Iterator[Figure]:
-    """Draw how many people somebody could be how sure of, if that is known of anybody."""
+    """Draw how many people an adversary could be 0 to 10% sure of, 10% to 20%, and so on."""
     limit, people = exposed.verdict.required.at(None), exposed.by_chance
     if not any(people):
         return

@@ -33,7 +33,7 @@ from foreknow_judge.verdict import Limit, Verdict
 
 
 def size_bins(sizes: Sequence[int], n_bins: int = 40) -> tuple[list[int], list[int], int]:
-    """Count groups by size: the least size of each bin, its groups, and the bins' whole width."""
+    """Count groups by size: the least size of each bin, its number of groups, and the bin width."""
     smallest, largest = int(min(sizes)), int(max(sizes))
     needed = -(-(largest - smallest + 1) // n_bins)
     round_widths = (factor * 10**power for power, factor in product(range(19), (1, 2, 5)))
@@ -44,7 +44,7 @@ def size_bins(sizes: Sequence[int], n_bins: int = 40) -> tuple[list[int], list[i
 
 
 def worst_cell(disclosure: Disclosure, required: Limit, limits: bool = True) -> Cell:
-    """A probability beside its limit; `limits`: whether that limits any inference."""
+    """A probability beside its limit; `limits`: whether the requirement limits inference at all."""
     limit, safe = required.at(disclosure.prior), disclosure.keeps(required)
     chance = percent(disclosure, limit, 1, "up" if safe or disclosure.bounded else "nearest")
     chance = f"at most {chance}" if disclosure.bounded else chance
@@ -135,7 +135,7 @@ def _cloud(
 
 
 def _judged_before(counts: GroupCounts, verdict: Verdict) -> list[ReleasePosteriors | None]:
-    """The posteriors for each table of priors; none if the requirement is about sets."""
+    """The posteriors by each table of priors; none if the requirement is about sets."""
     priors = verdict.judged
     if not isinstance(priors, Priors) or verdict.requirement.about_sets:
         return []
@@ -147,7 +147,7 @@ _MORE, _MOST_CELLS = range(6), 100_000
 
 
 def more_known_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Iterator[Figure]:
-    """Draw how sure somebody becomes who knows more of each kind of facts on top of priors."""
+    """Draw how sure an adversary with priors becomes, by the number of facts of each kind."""
     priors, disclosure = verdict.judged, verdict.found
     judges = _judged_before(counts, verdict)
     all_posteriors = [judge for judge in judges if judge is not None]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def document(page: Page[Any], only: type[Block] = Block) -> str:
-    """Write one HTML page, or what is of one kind on it.
+    """Write one HTML page, or only its blocks of one kind.
 
     No script is admitted: nothing in a label could run even if it got past the escaping.
     """
@@ -43,7 +43,7 @@ def document(page: Page[Any], only: type[Block] = Block) -> str:
 
 
 def _sections(blocks: Iterable[Block]) -> list[list[Block]]:
-    """Blocks from heading to heading."""
+    """The blocks of each section, which begins with a heading."""
     sections: list[list[Block]] = [[]]
     for block in blocks:
         match block:

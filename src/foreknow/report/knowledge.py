@@ -1,4 +1,4 @@
-"""Knowledge in words: what an adversary may know, and which of it finds out whom."""
+"""Knowledge in words: what an adversary may know, and the facts of a worst case."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Terms:
         return " and ".join(parts)
 
     def people(self, k: int, named_before: bool = False) -> str:
-        """So many people, of the second kind of facts."""
+        """Write the second kind of facts (k): other people whose values are known."""
         if k == 1:
             return f"one other person's {self.noun}"
         return f"{number(k)} other people's {plural(self.noun)}"
@@ -101,7 +101,7 @@ class Terms:
         return listing([f"{named(value)} × {number(n)}" for value, n in values.items()], n_shown=8)
 
     def have(self, people: int) -> str:
-        """The verb of what is known of so many people."""
+        """The verb for so many known people: "has" or "have"."""
         return "has" if people == 1 else "have"
 
     # ---- amounts in a table or a figure ---------------------------------------------------
@@ -215,7 +215,7 @@ class Description:
 def describe(
     adversary: Any, witness: Any = None, noun: str = NOUN, semantics: Semantics = "single"
 ) -> Description:
-    """Put knowledge into words: what is used by a witness, or else what is allowed at most."""
+    """Put knowledge into words: the facts of a witness, or without one the most that is allowed."""
     unused = witness is None
     match adversary, witness:
         case Facts(), FactsWitness():
@@ -252,12 +252,12 @@ def describe(
 
 
 def are_facts(adversary: Any) -> bool:
-    """True if it is put into the words of `Terms.legend`."""
+    """True if an adversary's knowledge is described in the words of `Terms.legend`."""
     return isinstance(adversary, (Facts, Negations))
 
 
 def is_learned(adversary: Any) -> bool:
-    """True if it knows priors that were learned from the table, and are kept with its owner."""
+    """True if the priors of an adversary were learned from the table, and stay with its owner."""
     return isinstance(adversary, Priors) and any(table.learned for table in adversary.tables)
 
 
@@ -315,7 +315,7 @@ def _implications_used(k: int, witness: ImplicationsWitness) -> Description:
 
 
 def implications_text(witness: ImplicationsWitness) -> str:
-    """Say what the implications of a witness come to, gathered by the people they begin with."""
+    """Write the implications of a witness, gathered by the people in their conditions."""
     begins: dict[tuple[int, int], list[Implication]] = {}
     for implication in witness.implications:
         begins.setdefault((implication.position, implication.person), []).append(implication)
@@ -355,7 +355,7 @@ def known_priors(priors: Priors, noun: str) -> str:
 
 
 def _on_top(priors: Priors, noun: str) -> str:
-    """The facts that are known beside the statistics, which come after; empty if there are none."""
+    """The facts on top of statistics, as the words before these; empty if there are none."""
     facts = Terms(noun).known(*priors.amounts)
     return f"up to {facts} and " if facts else ""
 
@@ -369,7 +369,7 @@ def short_priors(priors: Priors) -> str:
 
 
 def reader_of(priors: Any) -> str:
-    """Who has facts on top of priors, by the names of tables and amounts; empty of others.
+    """Name an adversary with facts on top of priors, by tables and amounts; else an empty text.
 
     >>> from foreknow.adversaries.priors.table import PriorTable
     >>> table = PriorTable(("sex",), ("Flu",), {("f",): (Fraction(1),)}, "by_sex.csv")

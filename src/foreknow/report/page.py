@@ -85,11 +85,11 @@ class Page(ABC, Generic[R]):
         return unit_counted(self.result.in_cases)  # type: ignore[attr-defined]
 
     def as_they_are(self) -> Iterable[str]:
-        """Texts in which people stay people: labels of the table, and what is said of persons."""
+        """Texts in which "people" is not replaced: labels of the table, sentences on persons."""
         yield self.name
 
     def said(self, content: Any) -> Any:
-        """A text, or blocks, of people or of cases."""
+        """A text or blocks, in which "people" becomes "cases" where cases are counted."""
         if self.unit is PEOPLE:
             return content
         return reworded(content, self._wording)
@@ -100,12 +100,12 @@ class Page(ABC, Generic[R]):
         return wording_of_cases(self.as_they_are())
 
     def shown(self) -> list[Block]:
-        """All its blocks, of people or of cases."""
+        """All its blocks, in words for what is counted, people or cases."""
         blocks: list[Block] = self.said(list(all_made(self.blocks())))
         return blocks
 
     def glance(self) -> list[Block]:
-        """The blocks for a look at it, of people or of cases."""
+        """The blocks of its short form, in words for what is counted."""
         blocks: list[Block] = self.said(list(at_a_glance(self.blocks())))
         return blocks
 

@@ -92,6 +92,6 @@ def _one_at_a_time(reader: Reader) -> Iterator[str]:
 
 
 def sight(scope: Scope) -> list[str]:
-    """Say what is taken to be known of everybody, what is not, and what was not looked at."""
+    """Say which columns an adversary knows, which not, and which were not judged."""
     remarks = [remark for remark in REMARKS if remark.field in _OF_SIGHT]
     return list(said_to(Reader(scope), remarks))

@@ -71,7 +71,7 @@ def trial_sentences(trial: Trial) -> list[str]:
 
 
 def _surest(trial: Trial) -> str:
-    """A sentence if another attacker that was tried is surer; and how that relates to the limit."""
+    """A sentence on the surest attacker, if it is another one, and on the limit."""
     sentence, surest_tried = "", trial.surest_tried
     if surest_tried is not None:
         columns = listing(map(visible, surest_tried.by), n_shown=8)
@@ -118,7 +118,7 @@ def _between(share: Share) -> str:
 
 
 def what_it_is(trial: Trial) -> str:
-    """Say that a trial is no verdict; and of what was counted, that it is at least that."""
+    """Say that a trial is no verdict: other attackers may find more."""
     return WHAT_IT_IS if trial.measured else _CLAIMED
 
 

@@ -139,7 +139,7 @@ class Population:
         return population
 
     def hold(self, microdata: Microdata) -> None:
-        """Refuse a population that lacks people of the table; keep which texts it has exactly."""
+        """Refuse a population that lacks people of the table; note the texts found exactly."""
         self._refuse_unverifiable()
         attributes = microdata.attributes
         points = self._points([attribute.name for attribute in attributes])
@@ -253,7 +253,7 @@ class Population:
         return placement
 
     def place(self, counts: GroupCounts) -> _Placed:
-        """Put everybody into every group whose labels cover their values."""
+        """Put each person of the population into every group whose labels cover their values."""
         groups = labels_of(counts)
         points, above = self._points(groups.columns), list[list[int]]()
         for place, (column, values) in enumerate(zip(groups.columns, points.values, strict=True)):
@@ -346,7 +346,7 @@ class OfPopulation(OfGroups):
 
     @classmethod
     def from_settings(cls, settings: Any, folder: Path) -> Any:
-        """Make it of its table in a policy file, or of what a certificate states."""
+        """Make it from its table in a policy file or in a certificate."""
         arguments = {k: value for k, value in settings if k not in PopulationSettings.model_fields}
         return cls(**arguments, population=_population_stated(settings, folder))  # type: ignore[call-arg]
 
@@ -373,14 +373,14 @@ class OfPopulation(OfGroups):
 
 
 def population_of(population: Any, folder: Path = Path()) -> Population:
-    """A population, read when it is needed; refuse what is none."""
+    """Make a population of a path or frame, to be read when it is needed; refuse all else."""
     if population is None or isinstance(population, (int, float, Mapping)):
         raise InputError(f"a population is a table, or the path of one, not {population!r}")
     return population if isinstance(population, Population) else Population(population, folder)
 
 
 def _population_stated(settings: Any, folder: Path) -> Population:
-    """The population of a policy file, or of what a certificate states of one."""
+    """The population that a policy file or a certificate names."""
     population = population_of(settings.population, folder)
     population.expected = settings.digest
     population.trees = {c: tuple(map(tuple, rows)) for c, rows in (settings.trees or {}).items()}

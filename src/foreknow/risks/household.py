@@ -1,4 +1,4 @@
-"""Household risk: how easily somebody of a household is found, and with them the others.
+"""Household risk: how easily at least one member of a household is recognized.
 
 Who finds one member of a household learns what is published of all of them. So the risk of a
 household is that at least one of its members is found: one less the product of their chances of

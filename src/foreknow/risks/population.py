@@ -149,7 +149,7 @@ def _zayatz(sample: Histogram) -> tuple[float, dict[str, float]]:
 
 
 def _drawn_once(sizes: IntArray, n_people: int, population: int) -> FloatArray:
-    """How likely exactly one person of a class of each size is drawn, without putting back."""
+    """The chance that exactly one person of a class is drawn without replacement, by size."""
     steps = np.arange(int(sizes[-1]) - 1, dtype=np.float64)
     missed = np.minimum((n_people - 1) / (population - 1 - steps), 1)
     with np.errstate(divide="ignore"):
@@ -312,7 +312,7 @@ def inverse_sizes(sizes: IntArray, fraction: Fraction) -> FloatArray:
 def _crossings(
     function: Callable[[float], float], places: list[float], *, falling: bool | None
 ) -> list[float]:
-    """The places where a function is 0, between some in order; if asked for, where it falls."""
+    """The zeros of a function between ascending places; if asked for, only where it falls."""
     values = list(map(function, places))
     roots = []
     for interval, (value, next_value) in enumerate(pairwise(values)):

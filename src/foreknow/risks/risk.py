@@ -1,4 +1,4 @@
-"""Risk: how easily people of a table are re-identified by columns that others may know.
+"""Risk: how easily people of a table are recognized by columns that others may know.
 
 Prosecutor, journalist and marketer risk are those of K. El Emam, "Guide to the De-Identification
 of Personal Health Information", 2013; distinction and separation those of R. Motwani and Y. Xu,
@@ -382,7 +382,7 @@ def _refuse_many(n_columns: int, size: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Classes:
-    """The classes of a table, whichever way it is given."""
+    """The classes of a table, from a release, a table or counts."""
 
     classes: Combinations
     by_values: bool
@@ -430,7 +430,7 @@ class _Classes:
         group: str | None,
         reading: Reading | None,
     ) -> _Classes:
-        """Open it, and count its classes."""
+        """Open a source, and count its classes."""
         if quasi_identifiers is not None:
             return cls._by_columns(source, policy, quasi_identifiers, group, reading)
         policy = None if policy is None else Policy.of(policy)

@@ -26,7 +26,7 @@ _LISTED = 10  # people of the highest scores, in JSON
 
 @dataclass(frozen=True)
 class SpecialUnique:
-    """Somebody whom few values single out."""
+    """A person with a minimal sample unique: few values single them out."""
 
     values: tuple[Any, ...]  # of each column
     score: int
@@ -36,7 +36,7 @@ class SpecialUnique:
 
 @dataclass(frozen=True, eq=False)
 class SpecialUniques(Plain):
-    """Everybody whom up to `size` values single out, and what columns add to it."""
+    """All people whom up to `size` values single out, and the contribution of columns."""
 
     _json_fields = (
         "size people=n_people people_by_size=people minimal_uniques=minimal contributions dis "
@@ -143,7 +143,7 @@ def special_uniques(
 def _dis(
     table: Combinations, scores: NDArray[Any], fraction: Fraction | None
 ) -> tuple[float | None, FloatArray | None]:
-    """How likely a unique match is right, and how likely for each score."""
+    """The chance that a unique match is right (DIS), over all and by score."""
     if fraction is None:
         return None, None
     unique, paired = int((table.people == 1).sum()), 2 * int((table.people == 2).sum())

@@ -16,7 +16,7 @@ from foreknow.data.labels import Label
 from foreknow.hints import hinted
 from foreknow.policy.policy import Policy
 from foreknow.result import Result
-from foreknow.skylines.skyline_input import opened
+from foreknow.skylines.skyline_input import open_release
 from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.scope import Scope
 
@@ -140,7 +140,9 @@ def disclosure_curves(
         raise InputError(
             f"upto is at most {_MOST}, not {max_pieces}: by then there is no more to know"
         )
-    release, description = opened(release, policy, quasi_identifiers, sensitive, knowing, name)
+    release, description = open_release(
+        release, policy, quasi_identifiers, sensitive, knowing, name
+    )
     if any_of is not None:
         if value is not None:
             raise InputError("give value or any_of, not both; any_of is one secret")

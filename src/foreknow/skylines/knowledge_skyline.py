@@ -45,7 +45,7 @@ _MOST_SPARE = 1 << 24
 
 @dataclass(frozen=True, eq=False)
 class Alike:
-    """The values that occur, by class: those of a class withstand the same at each (l, k, m)."""
+    """The values that occur, by class: a class has the same disclosure at each (l, k, m)."""
 
     codes: IntArray  # of the values, ascending
     number: IntArray  # the class of each
@@ -55,7 +55,7 @@ class Alike:
 
     @classmethod
     def of(cls, counts: GroupCounts) -> Alike:
-        """Values with the same kinds of cells, without kinds that another one dominates."""
+        """Put values with the same kinds of cells into a class; dominated kinds do not count."""
         kind = formulas_of(counts).kinds(counts)
         # Each kind once for each value.
         order = np.lexsort((kind, counts.codes))
@@ -82,11 +82,11 @@ class Alike:
         )
 
     def fronts(self, counts: GroupCounts, l: int) -> Iterator[Profiles]:
-        """Undominated profiles of all classes, in order, by example."""
+        """The undominated profiles of each class, in blocks, by its example."""
         return fronts.fronts_of(counts, l, self.cells, self.offsets)
 
     def surest(self, counts: GroupCounts, l: int, classes: IntArray) -> Iterator[Profiles]:
-        """The profiles of classes at which an adversary with l alone is surest, or nearly."""
+        """The profiles of classes at which an adversary with l alone is surest, or nearly so."""
         places, offsets = ranges(self.offsets[classes], self.offsets[classes + 1])
         for profiles in fronts.blocks_of(counts, l, self.cells[places], offsets):
             profiles = profiles.by_value()
@@ -97,7 +97,7 @@ class Alike:
 
 
 def _not_dominated(counts: GroupCounts, cells: IntArray, kind: IntArray) -> IntArray:
-    """Drop cells that another one of the same value is as bad as at each l; most of them."""
+    """Drop most of the cells that are dominated: another one is as bad at each l."""
     first = np.unique(kind, return_index=True)[1]  # a cell of each kind
     group, s = counts.cell_groups[first], counts.counts[first]
     n, steps, formulas = counts.sizes[group], _most_l(counts) + 1, formulas_of(counts)
@@ -133,7 +133,7 @@ def _not_dominated(counts: GroupCounts, cells: IntArray, kind: IntArray) -> IntA
 
 
 def worst_values(candidates: Profiles) -> Profiles:
-    """Drop values that another one is as bad as at each k and m; most of them."""
+    """Drop most of the values that are dominated: another one is as bad at each k and m."""
     alive, pivots = candidates, list[Profiles]()
     for _ in range(_ROUNDS):
         if not len(alive):
@@ -257,7 +257,7 @@ def _is_below(stairs: Skyline, point: tuple[int, int, int]) -> bool:
 
 
 def _last(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """The last of some numbers for which something holds, which holds for the first of them."""
+    """The last number up to `high` for which a falling condition holds; it holds at `low`."""
     step = 1
     while low + step <= high and holds(low + step):
         low, step = low + step, 2 * step
@@ -385,7 +385,7 @@ class Skylines(Mapping[Label, Skyline]):
 
 
 def _most_alone(counts: GroupCounts, partition: Alike, limit: Fraction) -> list[tuple[int, ...]]:
-    """The most of l, of k and of m that each class withstands where nothing else is known."""
+    """The most l alone, k alone and m alone that each class withstands."""
     least_odds, most_l = (1 - limit) / limit, _most_l(counts)
     amounts = np.full((len(partition.examples), 3), -1)
     alive = np.arange(len(amounts))
@@ -434,13 +434,13 @@ def _n_others(counts: GroupCounts) -> int:
 
 
 def _most_l(counts: GroupCounts) -> int:
-    """The largest l that adds anything: no group has more other values."""
+    """The largest useful l: no group has more other values."""
     return min(_n_others(counts), int(np.diff(counts.offsets).max(initial=0)))
 
 
 @dataclass(eq=False)
 class _Class:
-    """Values that had the same profiles up to some l: they withstand the same there."""
+    """Values with the same profiles up to some l, so with the same skyline up to there."""
 
     # what is withstood at this l: for each m from 0, the largest k, as long as some is
     stairs: IntArray
@@ -457,7 +457,7 @@ class _Class:
 
 
 def _skylines(counts: GroupCounts, codes: IntArray, limit: Fraction) -> list[Skyline]:
-    """The skylines of some values, ascending and each occurring; all of one l before the next."""
+    """The skylines of some values (ascending, all occurring), worked out l by l."""
     n_others, most_l = _n_others(counts), _most_l(counts)
     least_odds = (1 - limit) / limit
     skylines: dict[int, Skyline] = {}
@@ -482,7 +482,7 @@ def _skylines(counts: GroupCounts, codes: IntArray, limit: Fraction) -> list[Sky
 
 
 def _settle(skylines_of_values: dict[int, Skyline], codes: IntArray, classes: list[_Class]) -> None:
-    """Note the skylines of those values of which nothing is withstood any more."""
+    """Store the skylines of values that withstand nothing at this l: they are complete."""
     skylines: dict[int, Skyline] = {}
     for code, value_class in zip(codes.tolist(), classes, strict=True):
         if not len(value_class.stairs):
@@ -492,7 +492,7 @@ def _settle(skylines_of_values: dict[int, Skyline], codes: IntArray, classes: li
 
 
 def _fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterable[Profiles]:
-    """Return the profiles of each value that no other one is as bad as, for l values ruled out.
+    """The undominated profiles of each value, with l values ruled out.
 
     Of a release with few values, the front of all of them is worked out once and remembered.
     """
@@ -535,7 +535,7 @@ def _next_classes(
 
 
 def _corners(l: int, stairs: IntArray, above: IntArray) -> Skyline:
-    """The points at which one more relative, or one more of the l, costs a known person; sorted."""
+    """The corners of stairs at one l: with one more m, or one more l, fewer k are withstood."""
     corner = np.append(stairs[1:] < stairs[:-1], True) & (above < stairs)
     (m,) = np.nonzero(corner[::-1])
     m = len(stairs) - 1 - m
@@ -544,7 +544,7 @@ def _corners(l: int, stairs: IntArray, above: IntArray) -> Skyline:
 
 @dataclass(frozen=True)
 class _Slices:
-    """The skylines of values at one l: for each m from 0, the largest k, while there is one."""
+    """The stairs of values at one l: the largest k that is withstood, for each m from 0."""
 
     profiles: Profiles  # of one value after the other
     offsets: IntArray  # where those of each value begin, and the end
@@ -559,7 +559,7 @@ class _Slices:
         return len(self.offsets) - 1
 
     def alone(self) -> IntArray:
-        """The most k, and the most m, that each value withstands where nothing more is known."""
+        """The most k alone, and the most m alone, that each value withstands."""
         # An adversary who knows of as many people as a group has is certain.
         limits = np.minimum.reduceat(self.profiles.n, self.offsets[:-1]) - 1
         everyone = np.arange(len(limits))
@@ -568,7 +568,7 @@ class _Slices:
         return np.stack((most_k, most_m), axis=1)
 
     def stairs(self) -> list[IntArray]:
-        """Find the stairs of each value without knowing more."""
+        """Find the stairs of each value, from its most k and m alone."""
         bounds = [np.full(m + 1, k) for k, m in self.alone().tolist()]
         return [steps[steps >= 0] for steps in self.stairs_within(bounds)]
 

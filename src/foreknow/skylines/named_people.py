@@ -1,4 +1,4 @@
-"""Named people: a worst case with the names of its people, for the owner of the table only."""
+"""Named people: a worst case in which people have names, for the owner of the table only."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def name_people(release: Release, disclosure: Disclosure) -> NamedWitness:
 
 
 class _Crowd:
-    """The people of a release; each can be chosen once."""
+    """The people of a release, each of whom can be chosen once."""
 
     def __init__(self, release: Release) -> None:
         self._members, self._holdings = release.members, release.holdings

@@ -31,7 +31,7 @@ from foreknow.skylines.knowledge_skyline import (
     knowledge_skylines,
     near_skyline,
 )
-from foreknow.skylines.skyline_input import opened
+from foreknow.skylines.skyline_input import open_release
 from foreknow_judge.errors import DataError, InputError, memory_for
 from foreknow_judge.numbers import Number, as_threshold
 from foreknow_judge.scope import Scope
@@ -44,7 +44,7 @@ MOST_TOLD = 1_000
 
 @dataclass(frozen=True)
 class Corner:
-    """A point of a skyline: so much is withstood, and one fact more of any kind is not."""
+    """A point of a skyline: this much knowledge is withstood, one more fact of any kind is not."""
 
     point: Point  # (l, k, m)
     found: Disclosure  # what such an adversary reaches; below the confidence
@@ -296,7 +296,9 @@ def skyline_report(
     ((3, 0, 0), True)
     """
     policy = None if policy is None else Policy.of(policy)
-    release, description = opened(release, policy, quasi_identifiers, sensitive, knowing, name)
+    release, description = open_release(
+        release, policy, quasi_identifiers, sensitive, knowing, name
+    )
     counts, limit = counts_of(release), as_threshold(confidence)
     windows = None
     if within is not None:

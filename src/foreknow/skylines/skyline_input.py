@@ -1,4 +1,4 @@
-"""Skyline input: the release of which a skyline or a curve is drawn."""
+"""Skyline input: the release for a skyline or a curve, opened as an adversary sees it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from foreknow.policy.policy import Policy
 SKYLINE = Analysis("a skyline or curve", ONE_BY_ONE)
 
 
-def opened(
+def open_release(
     table: Any,
     policy: Any,
     quasi_identifiers: Sequence[str] | None,

@@ -311,7 +311,7 @@ def beyond_sentence(terms: Terms, corner: Corner, limit: Fraction) -> str:
 
 
 def least_sentence(report: SkylineReport, value: Label) -> str:
-    """Say which little knowledge is too much already."""
+    """Say the least knowledge that is too much."""
     terms, limit = terms_of(report, value), report.confidence
     point = report.least_beyond(value)
     disclosure = report.disclosure(value, point)
@@ -382,13 +382,13 @@ def _weakest_values(amounts: dict[Label, tuple[int, ...]]) -> list[Label]:
 
 
 def notable_points(corners: Sequence[Corner], max_points: int = _NOTABLE) -> list[Corner]:
-    """Choose the points that say most, in order: extremes, the balanced, and some between."""
+    """Choose some points, in order: the extremes, the most balanced, and some between."""
     chosen = notable_places([corner.point for corner in corners], max_points)
     return [corners[i] for i in chosen]
 
 
 def notable_places(all_points: Sequence[Point], max_points: int = _NOTABLE) -> list[int]:
-    """The places of the points that say most, in order."""
+    """The places of the points that `notable_points` chooses."""
     if len(all_points) <= max(max_points, _SHOWN):
         return list(range(len(all_points)))
     points = np.array(all_points, dtype=float)

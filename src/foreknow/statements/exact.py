@@ -50,7 +50,7 @@ class OutOfReach(Exception):
 
 
 def elimination_rank(variable_sets: Iterable[Iterable[int]]) -> dict[int, int]:
-    """In which order to assign variables: those with fewest neighbours, and every second, last."""
+    """The rank of each variable in the order of assignment; those with few neighbours come last."""
     near: dict[int, set[int]] = {}
     for variables in variable_sets:
         for v in variables:
@@ -83,7 +83,7 @@ def elimination_rank(variable_sets: Iterable[Iterable[int]]) -> dict[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class _Expansion:
-    """A variable that is assigned: the symbols that this concerns, and the terms that it leaves."""
+    """A plan that assigns a variable: the symbols in question, and a term for each option."""
 
     symbols: frozenset[int]
     terms: list[tuple[int, int, Node]]  # factor, monomial, formula
@@ -91,7 +91,7 @@ class _Expansion:
 
 @dataclass(frozen=True, slots=True)
 class _Product:
-    """Formulas that share no variable, and the symbols that several of them mention."""
+    """A plan that multiplies formulas without a common variable, and their shared symbols."""
 
     shared: frozenset[int]
     parts: list[Node]
@@ -131,7 +131,7 @@ class Exact:
         return Fraction(polynomial.get(0, 0), total)
 
     def _value(self, root: Key, new: dict[Key, Polynomial]) -> Polynomial:
-        """Evaluate a formula; with a stack of its own, so that depth is no limit."""
+        """Evaluate a formula without recursion, so that it may be of any depth."""
         memory = self._known
         stack: list[tuple[Key, list[Key] | None]] = [(root, None)]
         while stack:

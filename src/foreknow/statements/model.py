@@ -39,9 +39,10 @@ class Unknown(InputError):
 
 
 class Names:
-    """Labels by the text that they print as; `missing` is what to say before an unknown one.
+    """Labels by the text that they print as.
 
-    What is said after it, of the text and all others, is its `hint`.
+    The error about an unknown text begins with `missing`, and ends with what `hint` makes of the
+    text and all others, such as "did you mean".
     """
 
     def __init__(
@@ -119,7 +120,7 @@ class Nodes:
         return self._join("any", kids, FALSE, TRUE)
 
     def alike(self, kids: Sequence[Node]) -> Node:
-        """All kids hold or none does."""
+        """The node that holds where all kids hold, or none does."""
         return self.some_of((self.all_of(kids), self.all_of(map(self.negate, kids))))
 
     def negate(self, node: Node) -> Node:
@@ -194,7 +195,7 @@ class Nodes:
 
 
 class Symbol(NamedTuple):
-    """A variable of a monomial: the people of a pool about whom something is known."""
+    """A variable of monomials: its power counts people of a pool about whom something is known."""
 
     highest_power: int  # no higher power has a moment
     moment: Callable[[int], int]
@@ -204,7 +205,7 @@ class Symbol(NamedTuple):
 
 @dataclass(eq=False)
 class Pool:
-    """Assignments that are independent of all others; `code` is -1 for all values of the group."""
+    """Values that are assigned independently of all others; `code` is -1 for all of a group."""
 
     group: int
     code: int
@@ -284,7 +285,7 @@ class Model:
         return self._pools[key]
 
     def has(self, person: int, code: int) -> Node:
-        """The node of: this person has this value."""
+        """The node that says that a person has a value."""
         number = self.variable(person, code)
         if number is None:
             return FALSE

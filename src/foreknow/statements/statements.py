@@ -1,4 +1,4 @@
-"""Statements: an adversary who knows these very things about these very people."""
+"""Statements: an adversary who knows facts about people by name."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from foreknow_judge.numbers import CLOSE
 
 @dataclass(eq=False)
 class Part:
-    """Formulas about pools of their own; `answers` are those that were asked for so far."""
+    """A formula whose pools no other part mentions; `answers` keeps what was asked so far."""
 
     formula: Node
     exact: Exact
@@ -85,7 +85,7 @@ class StatementQuery:
         return answer
 
     def check(self) -> None:
-        """Refuse statements that cannot hold together, or are not known to."""
+        """Refuse statements that cannot hold together, or for which that is out of reach."""
         if any(part.exact.chance is None for part in self._parts.values()):
             raise self._out_of_reach("whether these statements can hold together")
 
@@ -247,7 +247,7 @@ class StatementQuery:
 def fewest(
     suspects: Sequence[int], possible: Callable[[list[int]], bool | None]
 ) -> tuple[list[int], bool]:
-    """Drop what is not needed to make the rest impossible; and whether no more can be dropped."""
+    """The statements that contradict each other; and whether it is certain that all are needed."""
     certain = True
     needed = list(suspects)
     # The first ones that cannot hold, so that the last of them is the one to blame.

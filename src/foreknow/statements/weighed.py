@@ -1,7 +1,7 @@
 """Statements on top of priors: worlds are as likely as the product of the priors of their values.
 
-Only the people whom statements name, or who are asked about, are told apart: of the others of a
-group the weight of all ways to give them what is left.
+Assignments are listed only for people whom statements name or who are asked about. For the other
+people of a group, one number weighs all ways to give them the values that are left.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class WeighedCase:
         return {}
 
     def _linked(self, group: int) -> list[said.Formula]:
-        """The statements that bear on a group, if only by way of others."""
+        """The statements about a group, and those linked to them by common groups."""
         groups: dict[int, set[int]] = {}
         for place, formula in enumerate(self._known.statements):
             people = map(self.model.people.of_text, _people(formula))

@@ -39,7 +39,7 @@ _BALANCED, _ROUNDS = 1e-7, 200
 
 
 class _Margins(NamedTuple):
-    """Cells of some cases, and how many people and occurrences their rows and columns have."""
+    """The cells of some cases, the people of each row, and the occurrences of each column."""
 
     cells: IntArray
     case: IntArray  # which of these cases each cell is of
@@ -51,7 +51,7 @@ class _Margins(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """Posteriors by cell, and the logarithm of the weight of all worlds by case, if asked for."""
+    """Posteriors by cell; by case the logarithm of the weight of all worlds, if `weighed`."""
 
     posteriors: FloatArray
     weights: FloatArray
@@ -59,7 +59,10 @@ class Expected(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CaseLayout:
-    """Groups that differ; case c has ``offsets[c]:offsets[c + 1]``, by signature and held value."""
+    """The distinct groups (cases); ``offsets[c]:offsets[c + 1]`` are the cells of case c.
+
+    A cell is a signature and a value that occur together in the group.
+    """
 
     cases: SignatureGroups
     times: FloatArray  # how many groups are like it
@@ -68,7 +71,7 @@ class CaseLayout:
 
     @classmethod
     def of(cls, groups: SignatureGroups, seconds: tuple[float, float] = JUDGING) -> CaseLayout:
-        """Lay out groups; exact posteriors may take so many seconds, and so many a person."""
+        """Lay out groups; `seconds` limit exact posteriors, in all and for each person."""
         first, case_of = groups.distinct()
         times = np.bincount(case_of, minlength=len(first)).astype(np.float64)
         return cls(groups.take(first), times, case_of, seconds)
@@ -114,7 +117,7 @@ class CaseLayout:
 
     @cached_property
     def _parts(self) -> tuple[IntArray, list[Batch], IntArray]:
-        """Cases whose members are all alike; those that are gone through; and the rest."""
+        """Cases of one signature; those that are counted exactly; and the rest."""
         cases, sizes = self.cases, self.cases.sizes
         is_uniform = (np.diff(cases.offsets) == 1) | (np.diff(cases.value_offsets) == 1)
         by_value = states_of(cases.counts, cases.value_offsets)
@@ -150,7 +153,7 @@ class CaseLayout:
         return mask
 
     def expected(self, chances: FloatArray, weighed: bool = True) -> Expected:
-        """Posteriors for a chance of each cell: how likely its people are to have its value.
+        """Posteriors, for given chances of cells: how likely its people are to have its value.
 
         Weights are not worked out where they are not asked for.
         """
@@ -200,7 +203,7 @@ class CaseLayout:
         rounds: int,
         weighed: bool,
     ) -> None:
-        """Fit the margins of some cases."""
+        """Scale chances until they have the margins of some cases (balanced tables)."""
         cells, rows, columns, people = margins.cells, margins.rows, margins.columns, margins.people
         positive = np.maximum(chances.take(cells), np.finfo(float).tiny)
         start = positive if rounds else self.alone[cells]
@@ -222,7 +225,7 @@ class CaseLayout:
 
 
 def _numbered(places: IntArray) -> IntArray:
-    """The number of each place, of those that occur, in order."""
+    """Number the distinct places in order; the number of each place."""
     occurs = np.zeros(int(places.max()) + 1, dtype=bool)
     occurs[places] = True
     return np.asarray((np.cumsum(occurs) - 1)[places])

@@ -81,7 +81,7 @@ class Kinds:
 
 
 def numbers_among(signatures: Signatures) -> list[str]:
-    """Columns of so many numbers that they can be cut into bins."""
+    """The columns with enough numbers to be cut into bins."""
     number_columns = []
     for place, name in enumerate(signatures.attributes):
         distinct = {label[place] for label in signatures.labels} - {None}
@@ -141,7 +141,7 @@ class Fit:
 
     @property
     def converged(self) -> bool:
-        """True if steps had come to an end."""
+        """True if the last step changed next to nothing."""
         return self.change <= TOLERANCE
 
     @property
@@ -151,11 +151,11 @@ class Fit:
 
     @cached_property
     def without_own(self) -> FloatArray:
-        """The chance that all other groups teach, by cell; a cell's own group is not counted."""
+        """The chance of each cell as learned from all groups but its own."""
         return self.taught_by_others(self.layout.expected(self.of_cells, weighed=False).posteriors)
 
     def taught_by_others(self, posteriors: FloatArray) -> FloatArray:
-        """The chance that all other groups teach, by cell, from the posteriors of cells."""
+        """The chance of each cell as learned from the posteriors of all groups but its own."""
         layout = self.layout
         others_amount = self.amounts[layout.signature, layout.value] - layout.people * posteriors
         n_others = np.maximum(self.people[layout.signature] - layout.people, 0)
@@ -166,7 +166,7 @@ class Fit:
 
     @cached_property
     def predicts(self) -> float:
-        """How likely the bags of the groups are, by what all others teach; its logarithm."""
+        """The log-likelihood of the bags of groups, each by chances learned from all others."""
         return float(self.layout.times @ self.layout.expected(self.without_own).weights)
 
     def __repr__(self) -> str:
@@ -233,7 +233,7 @@ class _Climb:
         return np.asarray(people, dtype=np.float64)
 
     def chances(self, amounts: FloatArray) -> FloatArray:
-        """The likeliest chances, if people have their values in these amounts."""
+        """The likeliest chances if this many people of each kind have each value."""
         amount_of = amounts + self.smoothing * self.overall
         total = (self.people + self.smoothing)[:, None]
         return np.asarray(
@@ -249,7 +249,7 @@ class _Climb:
         return self.chances(amounts), amounts, expected
 
     def likelihood(self, chances: FloatArray, expected: Expected) -> float:
-        """How likely chances are, by what is expected of them; its logarithm."""
+        """The log-likelihood of chances, from the expectation under them."""
         likelihood = float(self.layout.times @ expected.weights)
         if self.smoothing:
             had = self.overall > 0
@@ -259,7 +259,7 @@ class _Climb:
         return likelihood
 
     def climb(self) -> tuple[FloatArray, FloatArray, int, float]:
-        """Go on until nothing changes: chances, amounts, steps, and the last change."""
+        """Step until nothing changes; the chances, amounts, number of steps, and last change."""
         chances = self.chances(self.begun)
         steps = 0
         while True:
@@ -277,7 +277,7 @@ class _Climb:
 
 
 def _extrapolated(zero: FloatArray, once: FloatArray, twice: FloatArray) -> FloatArray:
-    """The chances that follow from two steps, if these go on as they do."""
+    """The chances to which two steps lead if they go on in the same way."""
     first, second = once - zero, twice - 2 * once + zero
     bend = float(np.sqrt((second**2).sum()))
     length = 1.0 if bend == 0 else max(1.0, float(np.sqrt((first**2).sum())) / bend)

@@ -148,7 +148,7 @@ class Learned:
         return max(learnings(sight, self.by), key=lambda learning: learning.predicts).disclosures()
 
     def chances(self, release: HasCounts) -> None:
-        """None: a trial says how many were guessed."""
+        """None: a trial counts guesses instead."""
 
     def monotone(self, semantics: Semantics = "single") -> bool:
         """Never true: what can be learned depends on all groups."""
@@ -189,7 +189,7 @@ class Learning:
 
     @cached_property
     def _row(self) -> IntArray:
-        """The row of each cell: people of one kind in one group share a row."""
+        """The row of each cell; a row is the people of one kind in one group."""
         case_kinds = self.layout.case * len(self.kinds.labels) + self.layout.signature
         return np.asarray(np.cumsum(np.diff(case_kinds, prepend=-1) != 0) - 1)
 
@@ -235,7 +235,7 @@ class Learning:
         )
 
     def trial(
-        self, release: Any, truth: _Truth | None, limit: float, value_codes: IntArray
+        self, release: Any, truth: _TrueValues | None, limit: float, value_codes: IntArray
     ) -> Trial:
         """The share of right guesses, and the people about whom it is surer than a limit.
 
@@ -288,7 +288,7 @@ class Learning:
             near=release.near,
         )
 
-    def _row_of(self, truth: _Truth) -> IntArray:
+    def _row_of(self, truth: _TrueValues) -> IntArray:
         """The row of people who are alike."""
         layout, n_kinds = self.layout, len(self.kinds.labels)
         keys = (layout.case * n_kinds + layout.signature)[self._first]
@@ -296,8 +296,8 @@ class Learning:
         return np.searchsorted(keys, layout.case_of[truth.group] * n_kinds + kind)
 
 
-class _Truth(NamedTuple):
-    """Group, signature and value of people who are alike, and how many they are."""
+class _TrueValues(NamedTuple):
+    """The true values: people by group, signature and value, and how many there are of each."""
 
     group: IntArray
     signature: IntArray
@@ -306,8 +306,8 @@ class _Truth(NamedTuple):
 
     @classmethod
     def of(
-        cls, held_signatures: Signatures, signatures: Sequence[Signature], sample: _Some
-    ) -> _Truth:
+        cls, held_signatures: Signatures, signatures: Sequence[Signature], sample: _GroupSample
+    ) -> _TrueValues:
         """Make it from signatures that end with the value."""
         place_of_signature = {label: i for i, label in enumerate(signatures)}
         code_of, counts = sample.code_of, sample.counts
@@ -331,7 +331,7 @@ def _constant(claim: Claim) -> Callable[[], Claim]:
 
 
 def _seen_by(release: Any, by: Sequence[str], sensitive: str | None = None) -> Any:
-    """A release whose groups are divided by what stands beside a value and is known of people."""
+    """A release whose groups are divided by known columns that stand beside the value."""
     divides = isinstance(release, (Release, Sight))
     return release.seen_by(by, sensitive) if divides else release
 
@@ -363,7 +363,7 @@ def learnings(release: HasCounts, by: Sequence[str], effort: Effort = "full") ->
     return [way.brief(smoothing) for way, smoothing in product(teaching or ways[-1:], smoothings)]
 
 
-def _ways_to_tell_apart(release: Any, counts: GroupCounts, by: Sequence[str]) -> list[_Way]:
+def _ways_to_tell_apart(release: Any, counts: GroupCounts, by: Sequence[str]) -> list[_Distinction]:
     """Return the ways to tell people apart: by exact values, and by bins if there are numbers."""
     find = signatures_of(Learned, release)
     if release.sensitive in by:
@@ -377,7 +377,7 @@ def _ways_to_tell_apart(release: Any, counts: GroupCounts, by: Sequence[str]) ->
         ways.append(("bins of numbers", Kinds.of(signatures, numbers)))
     bags = counts.offsets, counts.codes, counts.counts
     return [
-        _Way(
+        _Distinction(
             what,
             counts,
             kinds,
@@ -388,8 +388,8 @@ def _ways_to_tell_apart(release: Any, counts: GroupCounts, by: Sequence[str]) ->
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Way:
-    """A way to tell people apart, and what those attackers learned who do so."""
+class _Distinction:
+    """A way to tell people apart, and the posteriors of attackers who do so."""
 
     what: str
     counts: GroupCounts
@@ -431,7 +431,7 @@ class _Way:
 # ---- trees ----------------------------------------------------------------------------------
 
 
-def _learned_by_trees(way: _Way) -> list[Learning]:
+def _learned_by_trees(way: _Distinction) -> list[Learning]:
     """The posteriors of trees, where trees can be trained."""
     chances = _trees(way.layout, way.kinds, way.counts.n_values)
     if chances is None:
@@ -470,7 +470,7 @@ def _trees(layout: CaseLayout, kinds: Kinds, n_values: int) -> FloatArray | None
 
 
 def _classes(people: NDArray[Any]) -> tuple[IntArray, FloatArray]:
-    """The class of each value for trees, and its share of that: hardly anybody's are one."""
+    """The class of each value for trees, and its share of the class; rare values share one."""
     is_rare = people < _RARE
     n_frequent = int((~is_rare).sum())
     class_of = np.where(is_rare, n_frequent, np.cumsum(~is_rare) - 1)
@@ -490,7 +490,7 @@ def learned_trial(
     width: Width | None = None,
     effort: Effort = "full",
 ) -> Trial:
-    """Let every attacker learn by some columns, and say what the most successful one finds.
+    """Let every attacker learn by some columns, and return the most successful trial.
 
     Of these, the columns that stand in one row with the sensitive one divide groups beforehand:
     whoever knows them reads the rows that show them.
@@ -512,7 +512,7 @@ def learned_trial(
         How many attackers are tried; see `learnings`.
     """
     undivided, sight = (_seen_by(release, columns, sensitive) for columns in ((), by))
-    sample = _Some(sight, MOST_PEOPLE, undivided, width)
+    sample = _GroupSample(sight, MOST_PEOPLE, undivided, width)
     return _trial(sample, by, limit, secret_values, sample.held(by), effort)
 
 
@@ -538,7 +538,7 @@ def learned_beside(
     known_names = [name for name in columns if name in known_columns(release)][:_COLUMNS]
     if not known_names:
         return None
-    some_of = cache(lambda sight: _Some(sight, MOST_BESIDE, undivided, width))
+    some_of = cache(lambda sight: _GroupSample(sight, MOST_BESIDE, undivided, width))
     held_signatures = cache(lambda by: some_of(_seen_by(release, by, sensitive)).held(by))
 
     def tried(by: tuple[str, ...], effort: Effort) -> Trial:
@@ -562,7 +562,7 @@ def most_successful(trials: Sequence[Trial]) -> Trial:
 
 
 def _trial(
-    sample: _Some,
+    sample: _GroupSample,
     by: Sequence[str],
     limit: float,
     secret_values: Sequence[Label] | None,
@@ -579,7 +579,7 @@ def _trial(
     )
     attackers = learnings(sample, by, effort)
     signatures = attackers[0].kinds.signatures
-    truth = None if held_signatures is None else _Truth.of(held_signatures, signatures, sample)
+    truth = None if held_signatures is None else _TrueValues.of(held_signatures, signatures, sample)
     trials = [learning.trial(sample, truth, limit, codes) for learning in attackers]
     if truth is None:
         place = max(range(len(attackers)), key=lambda i: attackers[i].predicts)
@@ -600,10 +600,10 @@ def known_columns(release: Any) -> tuple[str, ...]:
     return ()
 
 
-class _Some:
-    """The groups of a release; of a large one some, drawn at random.
+class _GroupSample:
+    """The groups of a release, or a random sample of them if it is large.
 
-    Numbers or dates that lie within so much of each other are one value where a width says so.
+    With a width, numbers or dates within that width of each other count as one value.
     """
 
     def __init__(
@@ -635,7 +635,7 @@ class _Some:
         self.sight = getattr(release, "sight", None)
 
     def held(self, by: Sequence[str]) -> Signatures | None:
-        """How many people of each group have which columns and value, where that is known."""
+        """The people of each group by columns and true value; None without the owner's table."""
         return self._release.held(by) if isinstance(self._release, Sight) else None
 
     def signatures(self, attributes: Sequence[str]) -> Signatures:

@@ -112,7 +112,7 @@ def learned_report(
 def _as_attackers_see(
     release: Any, people: Any, policy: Any, members: Any, by: Sequence[str]
 ) -> Any:
-    """A release as attackers see it; a `Sight` of the owner's table, where that is given."""
+    """A release as attackers see it; with the owner's table, a `Sight` of that."""
     if people is None and members is None:
         opened_release = as_opened(release)
         opened_release = getattr(opened_release, "release", opened_release)
@@ -141,7 +141,7 @@ def _read(people: Any, schema: Schema) -> Microdata:
 
 
 def placed(release: Any, people: Any, policy: Any, members: Any) -> tuple[Release, Microdata, Any]:
-    """A release, its people, and the position of everybody's group in the counts."""
+    """A release, its people, and the group of each person as a position in the counts."""
     loaded = None if policy is None else Policy.of(policy)
     if isinstance(release, (str, Path)):
         own_release = OwnRelease.open(

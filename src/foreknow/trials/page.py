@@ -31,7 +31,7 @@ class TrialPage(Page[Trial]):
 
     @property
     def headline(self) -> str:
-        """Say by which columns."""
+        """Say which columns the attackers learn by."""
         columns = listing(map(visible, self.result.by), n_shown=8)
         ends = "at least this" if self.result.measured else "what an attacker would claim"
         return f"What can be learned from the release by {columns}: {ends}"
@@ -47,7 +47,7 @@ class TrialPage(Page[Trial]):
         yield Sentence(self._how(), "note")
 
     def _tried(self) -> Table:
-        """The attackers that came farthest."""
+        """A table of the most successful attackers."""
         tried = sorted(self.result.tried, key=lambda attempt: (-attempt.right, -attempt.surest))
         rows = [
             (

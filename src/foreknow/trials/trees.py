@@ -32,7 +32,7 @@ class Forest(NamedTuple):
 
     @classmethod
     def of(cls, features: FloatArray, amounts: FloatArray) -> Forest:
-        """Look at the square root of the number of columns where a tree divides."""
+        """Make it from rows of features; a division tries the square root of the columns."""
         return cls(features, amounts, max(int(features.shape[1] ** 0.5), 1))
 
     def shares(self, n_trees: int = TREES) -> FloatArray:
@@ -56,7 +56,7 @@ class Forest(NamedTuple):
     def _leaves(
         self, n_trees: int, random: np.random.Generator
     ) -> Iterator[tuple[IntArray, FloatArray]]:
-        """Members that are in leaves, and the shares there; a member is a kind in a tree."""
+        """The members of leaves (a member is a kind in a tree), and the shares of values there."""
         n_kinds = len(self.features)
         least = min(float(LEAF), float(self.amounts.sum()) / 2)
         members = np.arange(n_trees * n_kinds)

@@ -1,4 +1,4 @@
-"""Utility: what a release is still worth; as a function, `utility_report`."""
+"""Utility: how much of a table a release keeps; as a function, `utility_report`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models: whether what an analyst does with the raw table comes out the same with a release.
+"""Models: whether an analysis of the raw table comes out the same with a release.
 
 Means and shares by group, how columns go together, cross tables, regressions and trees: each of the
 raw table, of the middles of labels (`read_release`), and of tables drawn from them (`draw`).
@@ -229,7 +229,7 @@ def models_of(
     raw = _Table.of(raw_columns, variables, microdata.n_people)
     drawn = [_Table.of(table, variables, flat.n_rows) for table in tables]
     of_middles = [_with_middles(table, middles, variables) for table in drawn]
-    work = _Work(raw, of_middles, drawn, question)
+    work = _ComparedTables(raw, of_middles, drawn, question)
     fits, without = _fits(work, seed)
     return Models(
         targets=question.targets,
@@ -342,35 +342,35 @@ def _left_out(variables: Sequence[_Variable]) -> dict[str, str]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Data:
-    """A column of one table: the number and the cell of each value; -1 where nothing tells."""
+class _ColumnValues:
+    """The values of a column in one table: the number and cell of each; -1 if unknown."""
 
     numbers: FloatArray
     cells: IntArray
     who: IntArray | None = None  # whose each is, where a person may have several
 
-    def of(self, people: IntArray | None) -> _Data:
-        """The values of these people, in their order."""
-        return self if people is None else _Data(self.numbers[people], self.cells[people])
+    def of(self, people: IntArray | None) -> _ColumnValues:
+        """The values of some people, in their order."""
+        return self if people is None else _ColumnValues(self.numbers[people], self.cells[people])
 
 
 @dataclass(frozen=True, eq=False)
 class _Table:
     """Columns of one table."""
 
-    columns: Mapping[str, _Data]
+    columns: Mapping[str, _ColumnValues]
     n_rows: int
 
     @classmethod
     def of(
         cls, table: Mapping[str, Coded], variables: Mapping[str, _Variable], n_rows: int
     ) -> _Table:
-        """A table by the cells of the raw one."""
+        """Put a table into the cells of the raw one."""
         columns = {name: variable.data(table[name]) for name, variable in variables.items()}
         return cls(columns, n_rows)
 
     def figures(self, variable: _Variable, value: int | None) -> FloatArray:
-        """A number of each person, or whether they have a value; NaN where nothing tells."""
+        """The number of each person, or 1 if they have `value`, else 0; NaN if unknown."""
         data = self.columns[variable.name]
         if variable.numeric:
             return data.numbers
@@ -452,16 +452,18 @@ class _Variable:
             scale=scale,
         )
 
-    def data(self, column: Coded) -> _Data:
+    def data(self, column: Coded) -> _ColumnValues:
         """The data of a column of some table, in this variable's cells."""
         codes, values, who = column.codes, column.values, column.who
         if not self.numeric:
             cell_of_code = [self.cell_of.get(_key(value, self.reads), -1) for value in values]
-            return _Data(np.full(len(codes), np.nan), np.array(cell_of_code, np.int64)[codes], who)
+            return _ColumnValues(
+                np.full(len(codes), np.nan), np.array(cell_of_code, np.int64)[codes], who
+            )
         numbers = np.array(list(map(_number, values)), np.float64)
         unsaid = [self.cell_of.get(None, -1) if value is None else -1 for value in values]
         cells = np.where(np.isnan(numbers), np.array(unsaid, np.int64), self.bands(numbers))
-        return _Data(numbers[codes], cells[codes], who)
+        return _ColumnValues(numbers[codes], cells[codes], who)
 
     def bands(self, numbers: FloatArray) -> IntArray:
         """The band of each number."""
@@ -474,8 +476,8 @@ class _Variable:
             return [f"{self.name}, per {self.scale[1]:.3g}{' days' if self.dates else ''}"]
         return [f"{self.name} = {name}" for name in self.names[1:]]
 
-    def features(self, data: _Data) -> FloatArray:
-        """A column for each term; NaN where nothing tells."""
+    def features(self, data: _ColumnValues) -> FloatArray:
+        """A column for each term; NaN if unknown."""
         if self.numeric:
             mean, deviation = self.scale
             scaled: FloatArray = ((data.numbers - mean) / deviation)[:, None]
@@ -495,7 +497,7 @@ def _key(value: Any, reads: bool) -> Key:
 
 
 def _shown_codes(times: IntArray, keys: Sequence[Key], asked_keys: Sequence[Key]) -> list[int]:
-    """The values that stand for themselves: the commonest, and those that are named about."""
+    """The values with a cell of their own: the commonest, and those that are asked about."""
     order: list[int] = np.argsort(-times, kind="stable").tolist()
     if len(order) <= _LEVELS + 1:  # one by itself is no others
         return order
@@ -558,13 +560,13 @@ def _with_middles(
             before, missing = columns[variable.name].cells, variable.cell_of.get(None, -1)
             unsaid = np.isnan(data.numbers)
             cells = np.where(unsaid, np.where(before == missing, missing, -1), data.cells)
-            columns[variable.name] = _Data(data.numbers, cells)
+            columns[variable.name] = _ColumnValues(data.numbers, cells)
     return _Table(columns, drawn.n_rows)
 
 
 @dataclass(frozen=True, eq=False)
-class _Work:
-    """The tables that are compared."""
+class _ComparedTables:
+    """The raw table, and tables from its release, to be compared."""
 
     raw: _Table
     middles: Sequence[_Table]
@@ -578,13 +580,13 @@ class _Work:
     def estimate(
         self, name: str, figure: Callable[[_Table], float | None], group: str = ""
     ) -> Estimate:
-        """A figure of each."""
+        """Compute a figure from each table."""
         middles, drawn = _mean(map(figure, self.middles)), _mean(map(figure, self.drawn))
         return Estimate(name, _mean([figure(self.raw)]), middles, drawn, group)
 
 
 def _mean(figures: Any) -> float | None:
-    """The mean; None where one is not defined."""
+    """The mean; None if any figure is undefined."""
     values = np.array(list(figures), dtype=float)  # None is not a number
     return float(values.mean()) if np.isfinite(values).all() else None
 
@@ -592,7 +594,7 @@ def _mean(figures: Any) -> float | None:
 # ---- means and cross tables ----------------------------------------------------------------------
 
 
-def _by_group(work: _Work) -> Iterator[Estimate]:
+def _by_group(work: _ComparedTables) -> Iterator[Estimate]:
     """Means of numbers and shares of values, by group."""
     for target, value, by in work.question.explained():
         for column in by:
@@ -619,7 +621,7 @@ def _by_group(work: _Work) -> Iterator[Estimate]:
 
 
 def _place_of(target: _Variable, value: str | None) -> int:
-    """The cell of a value that was named; else of the commonest."""
+    """The cell of the value that was asked about, else of the commonest value."""
     if value is None:
         return int(target.cell_of.get(None) == 0 and len(target.names) > 1)
     if target.numeric:
@@ -630,7 +632,7 @@ def _place_of(target: _Variable, value: str | None) -> int:
     return target.cell_of[key]
 
 
-def _cross_tables(work: _Work) -> Iterator[CrossTable]:
+def _cross_tables(work: _ComparedTables) -> Iterator[CrossTable]:
     variables, targets = work.question.variables, work.question.targets
     for pair in sorted(combinations(variables, 2), key=lambda pair: pair[0] not in targets):
         a, b = variables[pair[0]], variables[pair[1]]
@@ -661,7 +663,7 @@ def _cross_tables(work: _Work) -> Iterator[CrossTable]:
 
 
 def _misplaced_share(raw: FloatArray, released: FloatArray) -> float | None:
-    """Half the sum of how far shares of cells are off; 0 exactly where none is."""
+    """Half the sum of differences of cell shares; exactly 0 where all are equal."""
     total, released_total = raw.sum(), released.sum()
     if not total or not released_total:
         return None
@@ -712,9 +714,9 @@ def _correlation(table: _Table, a: _Variable, b: _Variable) -> float | None:
 # ---- models --------------------------------------------------------------------------------------
 
 
-def _fits(work: _Work, seed: int | None) -> tuple[tuple[Fit, ...], str]:
+def _fits(work: _ComparedTables, seed: int | None) -> tuple[tuple[Fit, ...], str]:
     try:
-        learn = _Learn()
+        learn = _ScikitLearn()
     except ImportError:
         return (), NEEDED
     fits = []
@@ -738,7 +740,7 @@ class _Design:
     """The input of models from one table."""
 
     matrix: FloatArray
-    varies: NDArray[np.bool_]  # of each term: whether the table tells anything by it
+    varies: NDArray[np.bool_]  # of each term: whether it varies in the table
 
     @classmethod
     def of(cls, table: _Table, columns: Sequence[_Variable]) -> _Design:
@@ -752,8 +754,8 @@ class _Design:
         return cls(matrix, np.ptp(matrix, axis=0) > 0)
 
 
-class _Learn:
-    """The parts of scikit-learn in use."""
+class _ScikitLearn:
+    """The models of scikit-learn that are compared."""
 
     def __init__(self) -> None:
         linear, trees = import_module("sklearn.linear_model"), import_module("sklearn.tree")
@@ -766,7 +768,7 @@ class _Learn:
         }
 
     def fitted(self, kind: str, matrix: FloatArray, y: NDArray[Any], seed: int) -> Any:
-        """A model with the settings that it has by default; None where there is nothing to fit."""
+        """Fit a model with its default settings; None where there is nothing to fit."""
         if len(y) == 0 or (kind in ("logistic", "tree") and len(np.unique(y)) < 2):
             return None
         of_tree = {"max_depth": _DEPTH, "min_samples_leaf": _LEAF, "random_state": seed}
@@ -775,8 +777,8 @@ class _Learn:
 
 
 def _fit(
-    work: _Work,
-    learn: _Learn,
+    work: _ComparedTables,
+    learn: _ScikitLearn,
     designs: Mapping[int, _Design],
     target: _Variable,
     value: int | None,

@@ -52,7 +52,7 @@ class UtilityPage(Page[UtilityReport]):
 
     @property
     def measures(self) -> Table:
-        """Each measure; where quasi-identifiers are exact, that they are."""
+        """The measures, and a note if quasi-identifiers are exact."""
         exact = [("detail lost", measure_text(0), "quasi-identifiers are exact")]
         table = measures(self.result.utility)
         return table if self.result.utility.ncp else replace(table, rows=[*table.rows, *exact])
@@ -78,7 +78,7 @@ class UtilityPage(Page[UtilityReport]):
 
     @property
     def asked(self) -> str:
-        """Say what was asked, and what the errors are relative to."""
+        """Say which queries were asked, and what the errors are relative to."""
         first = self.result.errors[0]
         queries_text = some(len(first.exact), "query", "queries")
         return (

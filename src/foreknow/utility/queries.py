@@ -129,7 +129,7 @@ def draw_queries(
 
 
 def _asked_of(microdata: Microdata, drawn: Queries, like: Microdata) -> Queries:
-    """The queries in the codes of another schema of the same table."""
+    """Translate queries into the codes of another schema of the same table."""
     attribute_of = {attribute.name: attribute for attribute in microdata.attributes}
     asked_names = [attribute.name for attribute in drawn.attributes]
     if strange := [name for name in asked_names if name not in attribute_of]:
@@ -266,7 +266,7 @@ class Buckets:
 
 
 def true_answers(microdata: Microdata, queries: Queries) -> FloatArray:
-    """How many people are asked for; where they may have several values, how many of these."""
+    """The true count of each query: people, or values where people may have several."""
     holdings = microdata.holdings
     columns = [attribute.codes[holdings.people] for attribute in queries.attributes]
     asked_values = [*queries.asked_values, queries.values]
@@ -401,13 +401,13 @@ class ReleaseReader:
         return covers
 
 
-def opened(
+def release_and_table(
     release: Any,
     table: Any,
     policy: Policy | Mapping[str, Any] | str | Path | None,
     rules: Mapping[str, Any],
 ) -> tuple[Any, Microdata]:
-    """A release and the table that it was made of, of which either may not be read yet."""
+    """Open a release and the table that it was made of, unless they are open already."""
     is_read = isinstance(table, Microdata)
     if (
         not is_read
@@ -433,8 +433,8 @@ def opened(
     return Release.from_schema(release, microdata.schema), microdata
 
 
-def reading_of(release: Any, styles: Mapping[str, str] | None = None) -> ReleaseReader:
-    """Take a publication, a written one or a release; its labels by `styles` or certificate."""
+def release_reader(release: Any, styles: Mapping[str, str] | None = None) -> ReleaseReader:
+    """Make a reader of a release; `styles`, or else its certificate, say how labels read."""
     release = as_opened(release)
     table = getattr(release, "release", release)
     if not isinstance(table, Release):
@@ -458,7 +458,7 @@ def reading_of(release: Any, styles: Mapping[str, str] | None = None) -> Release
 
 
 def _same_values(counts: GroupCounts, microdata: Microdata) -> GroupCounts:
-    """The counts of a release by the sensitive codes of the table."""
+    """The counts of a release, with its values numbered as in the table."""
     coded_values = [*enumerate(microdata.values)]
     place = {printed(value): code for code, value in coded_values}
     place |= {str(value): code for code, value in coded_values}  # wins where both are alike

@@ -24,8 +24,8 @@ from foreknow.utility.queries import (
     Buckets,
     Queries,
     draw_queries,
-    opened,
-    reading_of,
+    release_and_table,
+    release_reader,
     shown_by_groups,
     true_answers,
 )
@@ -217,8 +217,8 @@ def query_error(
     >>> fk.query_error(made, microdata, attributes=["age", "sex"], queries=100)
     QueryError(100 queries, generalized: 4.04% on average, median 3.24%)
     """
-    release, microdata = opened(release, microdata, policy, rules)
-    reading = reading_of(release, labels)
+    release, microdata = release_and_table(release, microdata, policy, rules)
+    reading = release_reader(release, labels)
     workload = draw_queries(
         microdata,
         queries=queries,
@@ -296,7 +296,7 @@ def query_error_of_groups(
 
 
 def one_group(microdata: Microdata, attributes: Sequence[Attribute]) -> Boxes | Buckets:
-    """The view of everybody in one group: the overall counts, the range of each column."""
+    """A view of the table as one group: the counts of values, and the range of each column."""
     everybody = np.zeros(microdata.n_people, dtype=np.int64)
     return shown_by_groups(microdata, everybody, "generalized", attributes, {}, {})
 
@@ -307,7 +307,7 @@ def compared(
     microdata: Microdata,
     overall: Boxes | Buckets | None = None,
 ) -> QueryError:
-    """Compare what a release answers with what is true, and with what overall counts answer."""
+    """Compare the answers of a release with the true ones and with those of overall counts."""
     overall = overall or one_group(microdata, queries.attributes)
     return QueryError(
         exact=true_answers(microdata, queries),

@@ -16,7 +16,7 @@ from foreknow.policy.policy import Policy
 from foreknow.releases.written import as_opened
 from foreknow.result import Result
 from foreknow.utility.models import Models, models_of
-from foreknow.utility.queries import Boxes, draw_queries, opened, reading_of
+from foreknow.utility.queries import Boxes, draw_queries, release_and_table, release_reader
 from foreknow.utility.query_error import QueryError, compared, one_group
 from foreknow_judge.errors import InputError
 from foreknow_judge.grammar import Form
@@ -133,9 +133,9 @@ def utility_report(
     >>> [error.predicates for error in found.errors]
     [1, 3]
     """
-    release, microdata = opened(release, microdata, policy, rules)
+    release, microdata = release_and_table(release, microdata, policy, rules)
     release = as_opened(release)
-    reading = reading_of(release, labels)
+    reading = release_reader(release, labels)
     all_attributes = (like or microdata).attributes if attributes is None else attributes
     predicate_counts = _numbers(predicates, len(all_attributes))
     draw = partial(

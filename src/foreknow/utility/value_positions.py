@@ -1,4 +1,4 @@
-"""Value positions: where values and labels lie, and which share of them is asked for."""
+"""Value positions: the place of values and labels on a line, and their share in a query."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def date_steps(values: Sequence[Any], hierarchy: DateLevels | None = None) -> St
 
 
 def _microseconds(value: Any, *, clock: bool) -> int | None:
-    """A moment on a line; as the clock showed it, or as the instant that it was."""
+    """The microseconds of a moment: clock time, or with a time zone the instant."""
     if isinstance(value, str) and clock:
         value = read_moment(value)
     if not isinstance(value, (dt.date, dt.time)):
@@ -129,15 +129,15 @@ class ValuePositions:
 
     @property
     def everything(self) -> Stretches:
-        """From the first value to the last."""
+        """The stretch from the first value to the last."""
         return ((int(self.cells[0]), int(self.cells[-1]) + 1),)
 
     def between(self, low: int, high: int) -> tuple[int, int]:
-        """From a value to another, by their codes."""
+        """The stretch from one value to another, by their codes."""
         return int(self.cells[low]), int(self.cells[high]) + 1
 
     def of_values(self, codes: NDArray[Any]) -> Stretches:
-        """Just these values, by increasing codes; all values there are mean everything."""
+        """The stretches of some values, by ascending codes; all values make `everything`."""
         if len(codes) == len(self.cells):
             return self.everything
         cells = self.cells[codes]

@@ -231,8 +231,8 @@ class ART(Grouper):
 
 
 @dataclass(frozen=True)
-class _Own:
-    """One table of priors, for the people of the microdata."""
+class _AskedPriors:
+    """A table of priors that the policy asks about, in codes of the microdata, with its limits."""
 
     table: PriorTable
     reading: ValueMode
@@ -245,9 +245,9 @@ class _Own:
 
 def _tables_with_limits(
     asked: list[Limit], attributes: list[Attribute], values: list[str], people: IntArray
-) -> list[_Own]:
-    """Each table of priors once, with its tightest limits."""
-    tables: list[_Own] = []
+) -> list[_AskedPriors]:
+    """The distinct tables of priors, each with its tightest limits."""
+    tables: list[_AskedPriors] = []
     for limit in asked:
         for table in limit.priors.tables:
             reading, (l, k, m) = limit.priors.semantics, limit.priors.amounts
@@ -269,7 +269,7 @@ def _tables_with_limits(
             limits, *further_limits = limit.tables(matrix, values, people)
             for limit_table in further_limits:
                 limits = limits.tightest(limit_table)
-            tables.append(_Own(table, reading, codes, labels, matrix, limits, amounts))
+            tables.append(_AskedPriors(table, reading, codes, labels, matrix, limits, amounts))
     return tables
 
 
@@ -294,7 +294,7 @@ def _signatures(
 
 
 def _places(attributes: list[Attribute]) -> tuple[Any, Any]:
-    """Where everybody lies along each quasi-identifier, and what a further name costs."""
+    """The place of each person along each quasi-identifier, and the cost of one more label."""
     columns, steps = [], []
     for attribute in attributes:
         low, high = attribute.positions.min(), attribute.positions.max()

@@ -65,7 +65,7 @@ def _blocks(problem: ArtProblem, people: IntArray) -> list[IntArray]:
 
 
 def _halves(problem: ArtProblem, people: IntArray) -> list[IntArray] | None:
-    """Two sides of the median of the widest quasi-identifier along which both can be grouped."""
+    """Divide blocks at the median of the widest quasi-identifier for which both halves work."""
     n = len(people)
     if n <= _FEW * problem.least:
         return None
@@ -254,7 +254,7 @@ class _Queues:
         return np.array([self._next(*part) for part in parts])
 
     def _next(self, row: int, size: int, lows: IntArray, highs: IntArray) -> list[int]:
-        """The next along the curve: as many of each value as must be, then others who may."""
+        """Take the next people along the curve: first those that bounds require, then others."""
         chosen: list[int] = []
         optional: list[tuple[int, int]] = []
         low, high, starts = lows.tolist(), highs.tolist(), self._at[row]

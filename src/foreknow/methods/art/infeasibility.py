@@ -1,4 +1,4 @@
-"""Why no grouping keeps the limits, where that can be proved; and what else is in the way."""
+"""Reasons why no grouping keeps the limits, proved or only found in the way."""
 
 from __future__ import annotations
 

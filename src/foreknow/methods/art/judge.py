@@ -178,7 +178,7 @@ def _exact_posteriors(
 
 
 def guess_of_one(problem: ArtProblem, table: IntArray) -> float:
-    """Guess how near to its limit the worst posterior is, in one group by profile and value."""
+    """Guess the largest ratio of posterior to limit in one group, a table by profile and value."""
     worst = 0.0
     values = np.flatnonzero(table.sum(axis=0))
     for prior_table in problem.known:
@@ -192,7 +192,7 @@ def guess_of_one(problem: ArtProblem, table: IntArray) -> float:
 
 
 def guess_of_groups(problem: ArtProblem, groups: Sequence[IntArray]) -> FloatArray:
-    """Guess the same for each of many groups, given by their people."""
+    """Guess the largest ratio of posterior to limit in each of some groups of people."""
     people = np.concatenate(groups)
     group = np.repeat(np.arange(len(groups)), [len(members) for members in groups])
     worst = np.zeros(len(groups))
@@ -231,7 +231,7 @@ class Bag(NamedTuple):
 def guess_of_more(
     problem: ArtProblem, bags: Sequence[Bag], bag: IntArray, profiles: IntArray, values: IntArray
 ) -> FloatArray:
-    """Guess the same for bags with one person more: by option, whose bag, profile and value."""
+    """Guess this ratio for bags with one more person, by option: bag, profile and value."""
     worst = np.zeros(len(bag))
     grown, bag = np.unique(bag, return_inverse=True)  # bags that have grown far are not padded for
     bags = [bags[index] for index in grown.tolist()]
@@ -247,7 +247,7 @@ def guess_of_more(
 def _with_one(
     codes_of: Sequence[Sequence[int]], which: IntArray, new_code: IntArray
 ) -> tuple[IntArray, FloatArray]:
-    """Codes, and how often each occurs, with one more; the last is its own, where it is new."""
+    """Codes and their counts with one more code, in a column of its own if it is new."""
     counters = [Counter(codes) for codes in codes_of]
     width = max(map(len, counters)) + 1
     codes = np.full((len(codes_of), width), -1)

@@ -1,4 +1,4 @@
-"""Limits of posteriors: what is asked by whom, and as a table by signature and value."""
+"""Limits of posteriors: by adversary, and as a table by signature and value."""
 
 from __future__ import annotations
 

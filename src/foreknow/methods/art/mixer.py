@@ -41,7 +41,7 @@ _LARGEST = 30
 
 @dataclass(frozen=True)
 class Way:
-    """How recipes are looked for."""
+    """A strategy for recipes."""
 
     wanted: ArtProblem  # what recipes follow, such as different values in each group
     thrift: float = 0.0  # from 0, as many of the target's profile as can be, to 1, no other
@@ -69,7 +69,7 @@ class Mixer:
         self._near: dict[int, tuple[IntArray, FloatArray]] = {}
 
     def again(self) -> Mixer:
-        """A copy, to go on from here in another way."""
+        """A copy of the current state, to continue in another way."""
         fresh = copy(self)
         fresh.table, fresh.free = self.table.copy(), self.free.copy()
         return fresh
@@ -120,7 +120,7 @@ class Mixer:
         return groups
 
     def _targets(self, failed: set[Pair]) -> list[Pair]:
-        """Profiles in whose way most stands for their size, and the value that does, of each."""
+        """The profiles with the most excess for their size, each with its worst open value."""
         excess = self.all_excess()
         order = np.argsort(-excess / np.maximum(self.table.sum(axis=1), 1), kind="stable")
         bad = order[excess[order] > 0]
@@ -135,7 +135,7 @@ class Mixer:
         return targets[:_TARGETS]
 
     def times(self, recipe: Recipe) -> int:
-        """How often a recipe is best carried out: what comes of it is convex in that."""
+        """The best number of times to carry out a recipe; the excess is convex in it."""
         profiles = np.unique([profile for profile, _ in recipe])
         recipe_counts = np.zeros_like(self.table)
         for pair, count in recipe.items():
@@ -194,7 +194,7 @@ class Mixer:
         return groups
 
     def _diluted(self, profile: int, close: float) -> list[IntArray]:
-        """Everybody of a profile and those who join, in as many like parts as are all safe."""
+        """Divide a profile and people who join it into as many like, safe parts as possible."""
         counts = self.table[profile]
         over = self.wanted.deficit(counts[None], np.array([profile]))[0] > 0
         joining = self._joining(profile, over | (self._odd[profile] & (counts > 0)), close)
@@ -206,7 +206,7 @@ class Mixer:
         return like_parts(self.problem, np.concatenate(chosen)) or []
 
     def _joining(self, profile: int, hot: NDArray[np.bool_], close: float) -> IntArray | None:
-        """How many of others keep posteriors of all together within `close` of their limits."""
+        """The people of other profiles to add, so that posteriors are within `close` of limits."""
         excess = self.all_excess()
         near = self.neighbours(profile)[0].tolist()
         spare = {j: self._slack(j, hot) for j in near if excess[j] <= 0 and j != profile}
@@ -233,7 +233,7 @@ class Mixer:
         return None
 
     def _slack(self, profile: int, hot: NDArray[np.bool_]) -> IntArray:
-        """As many of a profile without some values as may leave, so that it can be grouped."""
+        """The most people of a profile, by value, who can leave it and keep it groupable."""
         rows = self.table[profile]
         spare = np.where(hot, 0, rows)
         low, high = 0.0, 1.0
@@ -247,7 +247,7 @@ class Mixer:
 
 
 class _Growth:
-    """Recipes of several targets, which grow side by side: arrays are by target first."""
+    """Recipes of several targets, grown in parallel; the first axis of arrays is the target."""
 
     def __init__(self, mixer: Mixer, targets: Sequence[Pair], way: Way) -> None:
         problem = mixer.problem
@@ -326,7 +326,7 @@ class _Growth:
         return tuple(sorted(profile * n_values + value for profile, value in self._bags[target]))
 
     def _restart(self, targets: IntArray) -> None:
-        """Begin anew, with the target alone."""
+        """Reset the bags of some targets to the target alone."""
         for target in targets.tolist():
             self._bags[target] = [self._targets[target]]
         target_values = np.array([value for _, value in self._targets])[targets]
@@ -336,7 +336,7 @@ class _Growth:
         self._leave(targets, np.zeros(len(targets), dtype=np.int64), target_values)
 
     def _add(self, targets: IntArray, slots: IntArray, places: IntArray) -> None:
-        """One more person for each of some targets."""
+        """Add a person to the bag of each of some targets."""
         values = self._values[targets, slots, places]
         pairs = zip(self._profiles[targets, slots].tolist(), values.tolist(), strict=True)
         for target, pair in zip(targets.tolist(), pairs, strict=True):
@@ -345,7 +345,7 @@ class _Growth:
         self._leave(targets, slots, values)
 
     def _leave(self, targets: IntArray, slots: IntArray, values: IntArray) -> None:
-        """People who were added are no longer among those who may be."""
+        """Remove people who were added from those available."""
         self._rows[targets, slots, values] -= 1
         self._changes[targets, slots] = self._mixer.changes(
             self._rows[targets, slots], self._profiles[targets, slots], self._values[targets, slots]
@@ -384,7 +384,7 @@ def _n_of_first_profile(bag: Sequence[Pair]) -> int:
 
 
 def _shares(needed: int, thrift: float) -> list[int]:
-    """How many people of its own profile a target may be with; what is tried first comes last."""
+    """How many people of its own profile a recipe may have; the first one to try comes last."""
     max_share = max(needed - 1, 1)
     first = max_share - thrift * (max_share - 1)
     return sorted(range(1, max_share + 1), key=lambda share: (-abs(share - first), share))

@@ -96,7 +96,7 @@ def _checked(problem: ArtProblem, groups: list[IntArray]) -> IntArray:
 
 
 def _united(problem: ArtProblem, groups: list[IntArray]) -> list[IntArray]:
-    """Groups of one profile each, united where one by itself breaks a limit.
+    """Unite groups of one profile that break a limit by themselves.
 
     Shares of a group do not tell how much of it is left where values without a limit are ruled
     out. To unite groups of one profile never makes anybody surer.
@@ -116,7 +116,7 @@ def _united(problem: ArtProblem, groups: list[IntArray]) -> list[IntArray]:
 
 
 def _attempt(problem: ArtProblem, random: np.random.Generator) -> tuple[list[IntArray], IntArray]:
-    """Groups, and people who are left; large groups only where small ones left some."""
+    """Try to group everybody: groups, and the people left; large groups only if needed."""
     begun: Begun = {}
     best = _first_groups(problem, random, begun)
     hard: set[int] = set()
@@ -236,7 +236,7 @@ def _loss(places: np.ndarray) -> float:
 
 
 def _joined(problem: ArtProblem, groups: list[IntArray], people: IntArray) -> IntArray:
-    """Let people join near groups that stay safe, in place; who does not find one."""
+    """Let people join near groups that stay safe, in place; return those who cannot."""
     first = np.array([group[0] for group in groups], dtype=np.int64)
     keys = [problem.keys[group].tolist() for group in groups] if len(people) else []
     staying = []
@@ -265,7 +265,7 @@ _ONE_IN = (16, 8, 4, 2, 1)
 def _pooled(
     problem: ArtProblem, groups: list[IntArray], ungrouped: IntArray
 ) -> list[IntArray] | None:
-    """Safe groups of everybody: who is left joins as few groups as will do; None if that fails."""
+    """Add the ungrouped people to as few groups as possible; None if no result is safe."""
     if problem.unique or problem.one_profile:
         return None
     needed = problem.sizes_of_values

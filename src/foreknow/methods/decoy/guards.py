@@ -1,4 +1,4 @@
-"""Guards: the limits of a policy, asked of groups, of decoys, and of what a refusal leaves.
+"""Guards: the limits of a policy, for groups, for decoys, and for groups after a refusal.
 
 That a cut was refused tells something of who has which value: at most what the page on the method
 proves (docs/research/decoys.md). Beside K decoys, nothing that concerns as many people as an
@@ -42,11 +42,24 @@ _STRICTER = 1 - Fraction(1, 10**6)
 
 @dataclass(frozen=True, eq=False)
 class Guard:
-    """One limit: what it counts, its ledgers, which values it is about.
+    """One limit of the policy, with the ledgers that judge groups by it.
 
-    `refused` has a ledger for each amount of decoys, with the limit that holds for what a refusal
-    leaves. `near`, if any: the ledger that judges decoys as if so many exchanges had been made.
-    `windows`: those of the whole table, where the secret is that a number lies in some window.
+    Attributes
+    ----------
+    secret : RequirementCounts
+        The counts of the secret.
+    ledger, rough : Ledger
+        For groups; `rough` is a little stricter, for estimates.
+    refused : dict
+        By number of decoys, the ledger with the lowered limit for groups that a refusal leaves.
+    speaks : KnowledgeReach
+        How far the adversary's knowledge reaches: people, groups.
+    wanted : bool array
+        The values that the limit is about.
+    near : callable, optional
+        Given a number of exchanges, the ledger that judges decoys as if these had been made.
+    windows : Windows, optional
+        The windows of the whole table, if the secret is that a number lies in a window.
     """
 
     secret: RequirementCounts
@@ -60,7 +73,7 @@ class Guard:
 
     @cached_property
     def alike(self) -> bool:
-        """True if a group is as safe if values change places, all of them in any way."""
+        """True if a group stays as safe however its values are renamed."""
         return _are_alike(self.secret, self.speaks)
 
     def counted(self, groups: GroupCounts) -> GroupCounts:
@@ -69,9 +82,10 @@ class Guard:
         return _rank_values(counts) if self.alike else counts
 
     def exchanged(self, groups: GroupCounts, swaps: int) -> tuple[GroupCounts, IntArray]:
-        """Groups in which so many people more have the value that matters, in place of rare ones.
+        """The worst that groups can become by `swaps` exchanges of values with other groups.
 
-        As bad as they can be after so many exchanges with other groups; and whose each is.
+        In place of rare values, so many more people have a value that matters. The second array
+        has the group that each result comes from.
         """
         counts = self.counted(groups)
         n_values = int(counts.codes.max(initial=0)) + 1 if self.alike else counts.n_values
@@ -112,7 +126,7 @@ class Guard:
 
 
 def _are_alike(secret: RequirementCounts, speaks: KnowledgeReach) -> bool:
-    """True if it does not matter which value is which, nor which other groups there are."""
+    """True if safety depends neither on the names of values nor on other groups."""
     rule = secret.requirement.criterion
     if rule is not None and rule.of_people:
         return True
@@ -127,7 +141,7 @@ def _are_alike(secret: RequirementCounts, speaks: KnowledgeReach) -> bool:
 
 
 def _rank_values(counts: GroupCounts) -> GroupCounts:
-    """Groups in which the most frequent value is the first, and so on."""
+    """Rename the values of each group by rank: the most frequent is the first."""
     place = np.arange(len(counts.codes)) - counts.offsets[:-1][counts.cell_groups]
     rising = (place[1:] > 0) & (counts.counts[1:] > counts.counts[:-1])
     descending = counts.counts
@@ -141,7 +155,7 @@ def _rank_values(counts: GroupCounts) -> GroupCounts:
 
 
 def _move_value(bags: IntArray, value: IntArray, n_moved: IntArray, is_kept: BoolArray) -> IntArray:
-    """Give a value to so many more people of each bag, in place of the rarest values."""
+    """Give a value to `n_moved` more people of each bag, in place of the rarest values."""
     other_counts = np.where(is_kept, 0, bags)
     order, rare = values_from_rarest(other_counts)
     removed = np.clip(n_moved[:, None] - (np.cumsum(rare, axis=1) - rare), 0, rare)
@@ -220,7 +234,7 @@ class Guards:
 
     @property
     def swaps(self) -> int:
-        """The number of people whose values an adversary's knowledge names, target included."""
+        """The most people whose values an adversary knows about, including the target."""
         return max((guard.speaks.people for guard in self.each), default=0)
 
     @cached_property
@@ -264,7 +278,7 @@ class Guards:
         )
 
     def exchanged(self, groups: GroupCounts, owner: IntArray) -> PolicyEvaluation:
-        """Measure decoys with all groups that are so few exchanges away from theirs."""
+        """Measure decoys as bad as `swaps` exchanges can make them."""
         parts, n_proposals = [], int(owner.max(initial=-1)) + 1
         for guard in self.each:
             if guard.near is not None:
@@ -279,7 +293,7 @@ class Guards:
         return PolicyEvaluation(parts)
 
     def left(self, groups: GroupCounts, owner: IntArray, decoys: int) -> PolicyEvaluation:
-        """Measure groups as refusals leave them, beside so many decoys."""
+        """Measure groups that refusals leave, with this number of decoys."""
         if self.coupled:  # by the limits of what a refusal leaves, all of them
             return self.evaluate(groups, owner)
         evaluations = []
@@ -324,7 +338,7 @@ def _kept_factor(decoys: int | None, power: int = 1) -> Fraction:
 
 
 def _of_rule(rule: Criterion, how: Any, table_counts: IntArray, decoys: int | None) -> Ledger:
-    """The ledger of a criterion; with decoys, of what keeps it whatever a refusal tells."""
+    """The ledger of a criterion; with decoys, one strict enough for what a refusal reveals."""
     near = _judge_of_decoys(rule, table_counts, decoys)
     if near is not None and decoys is not None:
         return near(0)

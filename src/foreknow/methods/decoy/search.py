@@ -77,7 +77,7 @@ class TriedCuts:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """The cuts that were tried, those that were accepted, and the deal of those that may not be.
+    """The tried cuts, the accepted ones, and the deal in case of a refusal.
 
     One that was not tried tells nothing.
     """
@@ -196,7 +196,7 @@ class Search:
         self.level += 1
 
     def deal(self) -> IntArray:
-        """Note into how many groups each final group is dealt of which no cut was refused."""
+        """Choose into how many groups to deal each final group without a refused cut."""
         open_groups = np.flatnonzero(self.open)
         if not len(open_groups):
             return open_groups
@@ -262,7 +262,7 @@ class Search:
         return self._judged(self.guards.roughly, bags, owner)
 
     def quiet(self, bags: IntArray, owner: IntArray) -> BoolArray:
-        """True for each decoy that is safe, with all that are so few exchanges away."""
+        """True for each decoy that stays safe under any `swaps` exchanges."""
         return self._judged(self.guards.exchanged, bags, owner)
 
     def _judged(self, judge: Judge, bags: IntArray, owner: IntArray) -> BoolArray:
@@ -403,7 +403,7 @@ class Search:
     def _worth(
         self, gains: NDArray[np.float64], along: IntArray, room: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """The expected gain of each cut and those after it, if it does not fail.
+        """The expected gain of each cut and of later ones, if it is accepted.
 
         A cut that goes with the sensitive values fails, and then its group is divided no more. So
         quasi-identifiers of few values, which do so most often, are tried late: when a group is a
@@ -423,7 +423,7 @@ class Search:
         return np.where(none, -np.inf, (gains + later[:, None]) * trust)
 
     def _room(self, bags: IntArray) -> NDArray[np.float64]:
-        """How many times as frequent as in each group values may be in a part, more or less."""
+        """About how many times as frequent as in its group values may be in a safe part."""
         odd = value_ranks(bags)[0] % 2 > 0
         room, tilting = np.ones(len(bags)), np.arange(len(bags))
         for times in _TIMES:  # as if every other value were more frequent there, the rest less
@@ -484,7 +484,7 @@ class Search:
         kind: IntArray,
         decoys: IntArray,
     ) -> NDArray[np.float64]:
-        """How likely a cut of each group is to be accepted, in each turn; 0 where none is asked.
+        """The chance that the cut of each group is accepted, in each turn; 0 without a cut.
 
         Of each turn, the group and the people of each part. A cut has a chance if decoys are safe
         whose parts are so far from the shares of the whole group, either way, that none is drawn

@@ -1,4 +1,4 @@
-"""Best first: the search of a lattice that is too large to say something of every node.
+"""Best-first search of a lattice that is too large to judge every node.
 
 A box is all nodes between a lowest and a highest one. Where merging never hurts, people who must
 leave a group at the highest node must leave at every other node, too: if they are more than may be
@@ -29,7 +29,7 @@ _MOST_JUDGED, _BOXES = 10_000, 50
 
 
 class _Box(NamedTuple):
-    """The nodes between two; boxes are in order of what their nodes lose at least."""
+    """The nodes between two nodes; boxes are ordered by a lower bound of their losses."""
 
     floor: float
     height: int
@@ -118,7 +118,7 @@ class BestFirst:
             self._look_into(box, waiting)
 
     def _look_into(self, box: _Box, waiting: list[_Box]) -> None:
-        """Count the highest node of a box, and divide it, unless nothing in it can be better."""
+        """Count the highest node of a box, and divide the box if it may hold a better node."""
         low, high, losses, judge = box.low, box.high, box.losses, self._judge
         if judge.monotone and self._count(high):
             losses = self._least[high]

@@ -319,7 +319,7 @@ def default_nodes(attributes: Sequence[Attribute], min_people: int) -> list[Node
 
 
 def least_group(property: Property, people: int) -> int:
-    """People of the smallest group, from 2, that may have a property; everybody's value differs."""
+    """The size of the smallest group, from 2, that can have a property if all values differ."""
     if not property.convex:
         return 2  # of such a property, values that nobody has are not asked
     colour = property.colour("\0nobody's")  # a value that no requirement names

@@ -1,4 +1,4 @@
-"""A policy as a property of the tables that remain possible to who knows the method."""
+"""A policy as a property of the tables that remain possible to somebody who knows the method."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Properties of what everybody's values may be, for k-jump.
+"""Properties of disclosure sets, for k-jump.
 
 A property judges one person at a time: with which probability they have each value, over a set of
 equally likely tables. A set of tables has the property where everybody in the table does.
@@ -52,7 +52,7 @@ class Property(Protocol):
         """True if a person may have each value in as many of `total` tables as `row` says."""
 
 
-class _About:
+class _OfSomeValues:
     """A property of some values only, compared as they print: colour 0, all others colour 1."""
 
     values: tuple[Hashable, ...] | None
@@ -62,7 +62,7 @@ class _About:
     def _read(
         self, limit: Any, values: Iterable[Hashable] | None, excluded: Iterable[Hashable]
     ) -> Fraction:
-        """The limit; the values that matter are kept."""
+        """Read the limit, and keep the values that matter."""
         name = type(self).__name__
         for key, given in (("values", values), ("excluded", excluded)):
             if isinstance(given, str):
@@ -74,7 +74,7 @@ class _About:
             raise InputError(f"{name}: the limit must be above 0 and at most 1, not {limit}")
         return most
 
-    def _about(self) -> str:
+    def _value_arguments(self) -> str:
         """The arguments that say which values matter, as they are written."""
         text = "" if self.values is None else f", values={list(self.values)}"
         return text + (f", excluded={list(self.excluded)}" if self.excluded else "")
@@ -86,7 +86,7 @@ class _About:
 
 
 @dataclass(frozen=True)
-class MaxRatio(_About):
+class MaxRatio(_OfSomeValues):
     """Nobody has any value with a probability above a limit.
 
     The limit itself is allowed, as in the paper ("no greater than 1/2"); elsewhere in Foreknow a
@@ -128,7 +128,7 @@ class MaxRatio(_About):
 
     def __repr__(self) -> str:
         extra = ", strict=True" if self.strict else ""
-        return f"MaxRatio('{self.most}'{extra}{self._about()})"
+        return f"MaxRatio('{self.most}'{extra}{self._value_arguments()})"
 
     def limit(self, size: int, colour: Hashable) -> int:
         """The largest whole number within the ratio."""
@@ -250,7 +250,7 @@ class Recursive(_Symmetric):
 
 
 @dataclass(frozen=True)
-class RuledOut(_About):
+class RuledOut(_OfSomeValues):
     """Nobody has a value that matters with a probability that reaches a limit, others ruled out.
 
     Strictly below, as in a policy. It is convex: p(v) + limit * p(R) < limit for every choice of R,
@@ -284,7 +284,7 @@ class RuledOut(_About):
         set_fields(self, l=numbers.whole_number(l, "RuledOut: l", 0))
 
     def __repr__(self) -> str:
-        return f"RuledOut('{self.below}', {self.l}{self._about()})"
+        return f"RuledOut('{self.below}', {self.l}{self._value_arguments()})"
 
     def limit(self, size: int, colour: Hashable) -> int:
         """The most, by bisection: the fewest can be ruled out where all other values differ."""
@@ -404,7 +404,7 @@ def _colours_of_parts(colour: Hashable) -> tuple[Hashable, ...]:
 
 
 def as_property(given: Any) -> Property:
-    """A property, or a callable made one.
+    """Return a property as it is; make one of a callable.
 
     A class that inherits from one of these and judges otherwise would have its limits and traits.
     """

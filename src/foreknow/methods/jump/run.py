@@ -1,4 +1,4 @@
-"""Runs: what an algorithm did with a table, and what an adversary who knows it is left with."""
+"""Runs of an algorithm on a table, and the tables that remain for somebody who knows it."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _AHEAD = 1 << 15  # points that are asked about for several turns at once
 
 
 class Choice(NamedTuple):
-    """How cuts are chosen: `cuts` candidates per attribute and group, the gain of each weighed."""
+    """How cuts are chosen: the number of candidates per attribute and group, and weights."""
 
     cuts: int
     weights: NDArray[np.float64] | None = None  # what each attribute counts
@@ -96,7 +96,7 @@ class Rows:
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
-        """Some after others."""
+        """Rows put one after another."""
         codes = zip(*(part.codes for part in parts), strict=True)
         columns: dict[str, Any] = {}
         for name in vars(parts[0]):
@@ -142,7 +142,7 @@ class PeopledRows(Rows):
 
 
 class Children(NamedTuple):
-    """Into what some groups may be divided: their points, the child of each, whose child it is."""
+    """A division of some groups: their points, the child of each point, the group of each child."""
 
     rows: Rows
     child: IntArray  # of each point, from 0

@@ -29,7 +29,7 @@ _LOST = (0.5, 0.25, 0.125)
 
 
 class Division(NamedTuple):
-    """A division of everybody, how it is written, and what it loses."""
+    """A division of the table, its labels, and its loss."""
 
     groups: IntArray  # of each point, from 0
     floors: Mapping[str, IntArray]  # by attribute, the least level of each group

@@ -1,4 +1,4 @@
-"""Replay: whether Mondrian would make the same groups of a table with other values assigned.
+"""Replay: whether Mondrian would make the same groups if values were assigned otherwise.
 
 An adversary who knows the method asks that of very many worlds, which all have the bags of the
 release. Most of a run is the same for all of them, and most answers follow from two questions to

@@ -196,7 +196,7 @@ class Suppression:
             )
 
     def _chosen(self) -> IntArray:
-        """The groups with the best plans; after the first, for half of who may still leave."""
+        """The groups with the best plans, for at most half of the people who may still leave."""
         room = self._most - self.n_people
         most_people = (room + 1) // 2 if self.out.any() else room
         self._merit[self._people > room] = -np.inf
@@ -207,11 +207,11 @@ class Suppression:
     # ---- carrying out ---------------------------------------------------------------------
 
     def _carry_out(self, chosen: IntArray, ledger: PolicyLedger) -> NDArray[np.bool_]:
-        """Carry out what the ledger accepts of some plans; which points are in new groups."""
+        """Carry out the plans that the ledger accepts; a mask of points in new groups."""
         joining = self._joining(chosen)
         side = np.where(np.isin(self._groups, joining), -1, self._side)
         groups = np.append(chosen, joining)
-        moves = _Moves.of(self._all, groups, self._groups, side, self.out)
+        moves = _PlannedMoves.of(self._all, groups, self._groups, side, self.out)
         order = np.argsort(-self._merit[chosen], kind="stable")
         self._merit[chosen] = -np.inf
         accepted = np.zeros(len(groups), dtype=bool)
@@ -253,8 +253,8 @@ class Suppression:
         return order[(np.cumsum(size[order]) <= room) & (lost < gain)]
 
 
-class _Moves:
-    """The groups that plans would make, counted once, and the people suppressed so far."""
+class _PlannedMoves:
+    """The groups that planned moves would make, counted once, and the people suppressed so far."""
 
     def __init__(self, counts: GroupCounts, owner: IntArray, out: NDArray[np.bool_]) -> None:
         self._counts, self._owner, self._out = counts, owner, out
@@ -263,7 +263,7 @@ class _Moves:
     @classmethod
     def of(
         cls, level: Level, chosen: IntArray, groups: IntArray, side: IntArray, out: Any
-    ) -> _Moves:
+    ) -> _PlannedMoves:
         """Count the parts of some groups, and the suppressed people."""
         width = int(side.max(initial=0)) + 2
         place = np.full(int(groups.max()) + 1, -1, dtype=np.int64)
@@ -278,7 +278,7 @@ class _Moves:
         return cls(counts, distinct_keys // width, distinct_keys % width == 0)
 
     def accepted(self, plans: IntArray, ledger: PolicyLedger) -> bool:
-        """True if the ledger accepts some plans together; if so, they are carried out."""
+        """Carry some plans out if the ledger accepts them together; True if so."""
         mine = np.isin(self._owner, plans)
         leaving = mine & self._out
         used = np.flatnonzero(mine | (self._suppressed & leaving.any()))

@@ -115,7 +115,7 @@ class _Shape:
         return 20 * self.least * most_frequent <= 17 * people
 
     def batches(self, rows: IntArray) -> tuple[list[tuple[IntArray, int]], IntArray]:
-        """Batches of groups of RDA, how often the people of each can be divided, and the rest."""
+        """Batches of RDA's groups, the number of divisions of each, and the remaining groups."""
         batches = []
         unit = lcm(self.least, 1 << self.failures) // self.least
         while depth := max(len(rows) // self.least_groups, 1).bit_length() - 1:

@@ -120,7 +120,7 @@ class _Drawing:
         return self.first + 1 + int(low), self.first + 1 + int(high), self.l - 1 - int(low)
 
     def _turns(self, top: int) -> tuple[int, int, int, int, int]:
-        """How many groups can be filled with colours of two neighbouring sizes by turns.
+        """The number of groups to fill, in turns, with colours of two neighbouring sizes.
 
         Also where these colours are, how many each group takes, and after how many groups each
         has had as many turns. All larger colours must stay at least as large as they are, all

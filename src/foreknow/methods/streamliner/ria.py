@@ -58,7 +58,7 @@ def merge(parent: NDArray[Any], first: NDArray[Any], second: NDArray[Any]) -> No
 
 
 def _roots(parent: NDArray[Any], people: NDArray[Any]) -> NDArray[Any]:
-    """The first of everybody's group; shortens the ways there."""
+    """The root of each person's group; shortens the paths to it."""
     roots: NDArray[Any] = parent[people]
     while not np.array_equal(above := parent[roots], roots):
         roots = above
@@ -109,7 +109,7 @@ def _next(unused: IntArray, n_drawing: int, need: int, random: np.random.Generat
 
 
 def _possible(rows: NDArray[Any], unused: IntArray) -> NDArray[np.bool_]:
-    """True for each row whose values are not used up by those before; the others draw again."""
+    """True for each row whose values are left by the rows before; the others draw again."""
     short = np.bincount(rows.reshape(-1), minlength=len(unused)) > unused
     keep = np.ones(len(rows), dtype=bool)
     available = {colour: int(unused[colour]) for colour in np.flatnonzero(short).tolist()}

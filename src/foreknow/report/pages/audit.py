@@ -276,7 +276,7 @@ class AuditPage(Page[Audit]):
         return exposed_csv(titled_exposed(self.result))
 
     def _row(self, title: str, anchor: str, verdict: Verdict) -> Row:
-        """A verdict in the table of all."""
+        """The row of a verdict in the overview table."""
         values, numbered = self._about(verdict), title.startswith("Requirement ")
         secret = Cell(
             values if numbered else f"{title}: {values}",
@@ -310,7 +310,7 @@ class AuditPage(Page[Audit]):
             yield Later(lambda: self._shown_of(anchor, place))
 
     def _shown_of(self, anchor: str, place: int) -> Iterator[Block]:
-        """The facts that achieve it, and whom it is so of."""
+        """The worst case in detail: its facts, figures, and the worst case of every value."""
         audit, verdict = self.result, self.result.verdicts[place]
         disclosure, noun = verdict.found, sensitive_noun(audit.policy, verdict.requirement)
         requirement_counts = audit.counted_of(verdict)
@@ -356,7 +356,7 @@ class AuditPage(Page[Audit]):
         return values_phrase(verdict.requirement, noun, sets=sets)
 
     def _withheld(self, verdict: Verdict) -> str | None:
-        """Why what was found is kept with the owner; None where it is shown."""
+        """Why the published page leaves a worst case out; None where it is shown."""
         if not self.published:
             return None
         if is_learned(verdict.judged):
@@ -450,18 +450,18 @@ def _is_idle(verdict: Verdict) -> bool:
 
 
 def _is_unproved(verdict: Verdict) -> bool:
-    """True if it holds by the word of another package alone."""
+    """True if only another package says that the requirement holds."""
     return verdict.safe and bool(package_of(type(verdict.judged)))
 
 
 def limits_of(audit: Audit, verdict: Verdict) -> bool:
-    """True if a verdict limits inference; whom learned priors say nothing of stays untold."""
+    """True if a verdict limits inference, as far as the page may tell with learned priors."""
     untold = verdict.idle and is_learned(verdict.judged)
     return untold or (audit.limits_people(verdict) and not _is_unproved(verdict))
 
 
 def verdict_mood(audit: Audit, verdict: Verdict) -> Mood:
-    """Safe or unsafe; neither where what holds limits no inference, or is another's word."""
+    """Safe or unsafe; neither if a requirement that holds limits no inference or is not proved."""
     return mood_of(verdict.safe, limits_of(audit, verdict)) or "lead"
 
 
@@ -505,7 +505,7 @@ def sizes_block(audit: Audit) -> Figure:
 
 
 def _holders(sets: Mapping[str, Sequence[str]], counts: GroupCounts, value: Any) -> str:
-    """How many have a value, or one of a set."""
+    """How many people have a value, or a value of a set."""
     if value in counts.values.codes:
         return number(int(counts.totals[counts.code(value)]))
     members = set(sets.get(str(value), ()))
@@ -643,7 +643,7 @@ def values_phrase(
     most: int = 6,
     sets: Mapping[str, Sequence[str]] = {},
 ) -> str:
-    """Say which values a requirement is about, and which of a table a label stands for."""
+    """Say which values a requirement is about; a label with the values that it stands for."""
     secret = requirement.secret
     if requirement.sensitive is not None and secret == Secret():
         return f"every value of {noun}"
@@ -666,7 +666,7 @@ def utility_line(utility: Utility) -> str:
 
 
 def grids_sentence(grids: Mapping[str, str]) -> list[str]:
-    """Say of which steps ranges are made, if any are of steps."""
+    """Say which grid ranges are on, such as whole months; empty without one."""
     steps = [f"{visible(name)} {words}" for name, words in grids.items()]
     return [f"Ranges are written on a grid: {listing(steps, n_shown=len(steps))}."] if steps else []
 
@@ -776,7 +776,7 @@ def schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
 
 
 def _of_missing(missing: Any) -> list[str]:
-    """Say what was done with rows that lack a sensitive value, if that was said."""
+    """Say what the schema does with rows that lack a sensitive value."""
     if isinstance(missing, Relabel):
         return [f"Published with the label {named(str(missing))}, as a value like others"]
     return ["Left out"] if missing == "drop" else []

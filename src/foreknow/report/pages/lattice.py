@@ -40,7 +40,7 @@ class LatticePage(Page[LatticeResult]):
 
     @property
     def headline(self) -> str:
-        """Say how many there were to choose from."""
+        """Say how many generalizations were considered."""
         return f"{number(self.result.n_nodes)} generalizations, one chosen"
 
     def as_they_are(self) -> Iterator[str]:
@@ -225,7 +225,7 @@ def lattice_figure(result: LatticeResult) -> Chart:
 
 
 def kind_of(result: LatticeResult, node: Node) -> str:
-    """The most specific status of a node: chosen, minimal, suppressing, safe and so on."""
+    """The most specific status of a node, such as chosen, minimal or safe."""
     if node == result.chosen:
         return "chosen"
     if node in result.minimal_set:

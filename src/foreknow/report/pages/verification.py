@@ -81,7 +81,7 @@ class VerificationPage(Page[Verification]):
 
     @property
     def mood(self) -> Mood:
-        """Safe, but where nothing is limited, or more is claimed than files show.
+        """Safe; neutral if nothing is limited, or if more is claimed than the files show.
 
         What is not safe is an error, and no verification.
         """
@@ -213,7 +213,7 @@ def _finding(finding: Verdict) -> str:
 
 
 def _above(limit: Fraction) -> str:
-    """A limit as it is where that is short; else rounded up, so what is not above it stays so."""
+    """A limit as it is, where that is short; else rounded up, so that it stays above."""
     return text if len(text := str(limit)) <= _SHORT else significant(limit, to="up")
 
 
