@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from foreknow.attacks.exact import Posteriors
 from foreknow.attacks.observation import What
-from foreknow.attacks.worlds import ATTACK, amount_text
+from foreknow.attacks.worlds import ATTACK, ONE_COLUMN_REMEDY, amount_text
 from foreknow.data.arrays import IntArray
 from foreknow.data.engines.columns import fetch
 from foreknow.data.labels import Label, Labels, name_of_set
@@ -452,7 +452,8 @@ def limits_of(policy: Policy | None, microdata: Microdata) -> Limits:
     sets: dict[tuple[int, ...], Label] = {}
     values = microdata.values
     if policy is not None:
-        require(ATTACK, columns=replace(policy, schema=microdata.schema).looked_at)
+        columns = replace(policy, schema=microdata.schema).looked_at
+        require(ATTACK, columns=columns, remedies=ONE_COLUMN_REMEDY)
     for requirement in policy.requirements if policy is not None else ():
         require(ATTACK, windows=requirement.of_windows, subject=requirement.name)
         for secret in RequirementCounts.of_nobody(requirement, values, "single").secrets:

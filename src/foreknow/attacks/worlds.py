@@ -30,6 +30,10 @@ ATTACK = Analysis(
         }
     ),
 )
+ONE_COLUMN_REMEDY = {
+    Need.ONE_COLUMN: "publish one sensitive column by requirements that say knowing = [] and count "
+    "no households (of), and attack that release"
+}
 
 _MOST_DIGITS = 18
 # Of one group; they are kept in memory.
