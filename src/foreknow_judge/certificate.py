@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
-from functools import cache
+from dataclasses import dataclass, field, fields
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     AfterValidator,
+    AliasGenerator,
+    AliasPath,
     Field,
     PlainValidator,
     Strict,
-    TypeAdapter,
     ValidationInfo,
-    create_model,
     field_validator,
 )
 
@@ -32,6 +31,7 @@ from foreknow_judge.grammar import (
     CertifiedTable,
     Count,
     FileFormat,
+    Flag,
     Form,
     Names,
     RequireTable,
@@ -46,7 +46,7 @@ from foreknow_judge.numbers import as_fraction, as_threshold
 from foreknow_judge.registry import OURS, Kinds
 from foreknow_judge.roles import check_roles
 from foreknow_judge.scope import Scope
-from foreknow_judge.settings import Settings, Table, Texts, checked
+from foreknow_judge.settings import Settings, Table, Texts, checked, reader_of
 from foreknow_judge.support import refuse_knowledge, refuse_release
 
 FORMAT = "foreknow certificate"
@@ -127,29 +127,24 @@ class _After(Settings):
     people: Count
 
 
-@cache
-def _scope_table() -> TypeAdapter[Scope]:
-    """The reader of a scope, made only once: that takes as long as for all other tables."""
-    return TypeAdapter(Scope)
+def _read_as(kind: Any) -> PlainValidator:
+    """Check a table by its type, and keep it as it was read."""
+
+    def check(table: Any) -> Any:
+        reader_of(kind).validate_python(table)
+        return table
+
+    return PlainValidator(check)
 
 
 def read_scope(table: Any) -> Scope:
     """The scope of a certificate, or a part of it."""
-    return _scope_table().validate_python(table)
+    scope: Scope = reader_of(Scope).validate_python(table)
+    return scope
 
 
 # ---- the certificate ----------------------------------------------------------------------------
 
-_Findings = Annotated[
-    tuple[Annotated[Table, PlainValidator(_Finding.model_validate)], ...],
-    Strict(False),
-    Field(min_length=1),
-]
-_Scope = Annotated[Table, PlainValidator(read_scope)]
-_Texts = Annotated[tuple[str, ...], Strict(False)]
-_Earlier = Annotated[
-    tuple[Annotated[Table, PlainValidator(_After.model_validate)], ...], Strict(False)
-]
 # The fields that a file has under `release`, and their keys there.
 IN_RELEASE = {
     name: name
@@ -157,14 +152,24 @@ IN_RELEASE = {
 } | {"escaped": "escape_formulas", "files": "files"}
 
 
+def _place_in_file(name: str) -> str | AliasPath:
+    return AliasPath("release", IN_RELEASE[name]) if name in IN_RELEASE else name
+
+
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Certificate:
     """A record that `foreknow verify` can check against the release, without the original table."""
 
-    minimal: bool = False
-    notes: _Texts = ()
-    scope: _Scope = field(default_factory=dict)
-    policy: Annotated[Table, PlainValidator(_Policy.model_validate)]
+    # It is read from a file by these types.
+    __pydantic_config__: ClassVar[Any] = {
+        "extra": "forbid",
+        "alias_generator": AliasGenerator(validation_alias=_place_in_file),
+    }
+
+    minimal: Flag = False
+    notes: Texts = ()
+    scope: Annotated[Table, _read_as(Scope)]
+    policy: Annotated[Table, _read_as(_Policy)]
     form: Form
     format: FileFormat
     groups: Names
@@ -172,17 +177,17 @@ class Certificate:
     semantics: Semantics | dict[str, Semantics] = "single"
     people: Count
     n_groups: Count
-    escaped: bool = False
-    files: dict[str, Digest] = field(default_factory=dict)
+    escaped: Flag
+    files: dict[str, Digest]
     method: dict[str, Any]
-    findings: _Findings
-    source: dict[str, str | int]
-    seeded: bool
+    findings: Annotated[tuple[Annotated[Table, _read_as(_Finding)], ...], Field(min_length=1)]
+    source: dict[str, str | Count]
+    seeded: Flag
     versions: dict[str, str]
     grids: dict[str, str] = field(default_factory=dict)
     delimiter: Literal[",", ";", "\t", "|"] = ","
-    commas: _Texts = ()
-    after: _Earlier = ()
+    commas: Texts = ()
+    after: tuple[Annotated[Table, _read_as(_After)], ...] = ()
     report: Digest | None = None
     code_book: Digest | None = None
 
@@ -270,43 +275,16 @@ class Certificate:
         path = Path(path)
         content = bytes_of_certificate(path) if content is None else content
         advice = f"give the folder of a release, or its {CERTIFICATE}"
-        table = check_certificate(parse_certificate(path, content, advice), repr(str(path)), kinds)
-        flat = {**table, **table["release"]}
-        keys = {
-            attribute.name: IN_RELEASE.get(attribute.name, attribute.name)
-            for attribute in fields(cls)
-        }
-        values = {name: flat[key] for name, key in keys.items() if key in flat}
-        return cls(**{**values, **{name: tuple(values.get(name, ())) for name in _LISTS}})
+        name = repr(str(path))
+        certificate = check_certificate(parse_certificate(path, content, advice), name, kinds)
+        return cls(**{part.name: getattr(certificate, part.name) for part in fields(Certificate)})
 
 
-_LISTS = ("notes", "groups", "findings", "commas", "after")
+@dataclass(frozen=True, repr=False, kw_only=True)
+class _File(Certificate):
+    """A certificate with the claim of its file, which the findings must bear out."""
 
-
-def _model(
-    name: str, types: Table, keys: Mapping[str, str], **further_fields: Any
-) -> type[Settings]:
-    """The model of a table of a certificate file: the fields in `keys`, under the keys there."""
-    columns: dict[str, Any] = {}
-    needed = {"scope", "escaped", "files"}  # though they have defaults
-    for part in fields(Certificate):
-        if part.name in keys:
-            factory = part.default_factory
-            default = part.default if factory is MISSING else Field(default_factory=factory)
-            bare = part.name in needed or default is MISSING
-            columns[keys[part.name]] = types[part.name], (... if bare else default)
-    return create_model(name, __base__=Settings, **{**further_fields, **columns})
-
-
-@cache
-def certificate_table() -> type[Settings]:
-    """The model of a whole certificate file."""
-    types = get_type_hints(Certificate, include_extras=True)
-    release = _model("Release", types, IN_RELEASE)
-    names = [part.name for part in fields(Certificate)]
-    other_keys = {name: name for name in names if name not in IN_RELEASE}
-    head = {"format": (str, ...), "version": (int, ...), "safe": (bool, ...)}
-    return _model("Certificate", types, other_keys, **head, release=(release, ...))
+    safe: Flag
 
 
 def bytes_of_certificate(path: Path) -> bytes:
@@ -327,8 +305,8 @@ def parse_certificate(path: Path, content: bytes, advice: str) -> Any:
         raise CertificateError("not-json", name, problem=error, advice=advice) from None
 
 
-def check_certificate(table: Any, name: str, kinds: Kinds = OURS) -> dict[str, Any]:
-    """Check the tables of a certificate; `name` begins each message."""
+def check_certificate(table: Any, name: str, kinds: Kinds = OURS) -> Certificate:
+    """Read the tables of a certificate; `name` begins each message."""
     if not isinstance(table, dict) or table.get("format") != FORMAT:
         raise CertificateError("not-a-certificate", name)
     version = table.get("version")
@@ -336,15 +314,19 @@ def check_certificate(table: Any, name: str, kinds: Kinds = OURS) -> dict[str, A
         raise CertificateError("other-version", name, given=version)
     if "cohort" in table:
         raise UnsupportedError("whole-after", name)
-    certificate = checked(certificate_table(), table, name)
+    content = {key: value for key, value in table.items() if key not in ("format", "version")}
+    certificate: _File = checked(_File, content, name)
+    for key in content["release"].keys() - IN_RELEASE.values():
+        raise CertificateError("unknown-key", name, problem=f"has an unknown key 'release.{key}'")
+    policy = checked(_Policy, certificate.policy, name)
     settings = [
         _settings_of(required, kinds, f"{name}: policy.require[{place}]")
-        for place, required in enumerate(certificate.policy.require)
+        for place, required in enumerate(policy.require)
     ]
-    contradiction = _contradiction(certificate, settings, kinds)
+    contradiction = _contradiction(certificate, policy, settings, kinds)
     if contradiction is not None:
         raise CertificateError("contradicts-itself", name, problem=contradiction)
-    return table
+    return certificate
 
 
 def _settings_of(required: RequireTable, kinds: Kinds, where: str) -> dict[str, list[Any]]:
@@ -407,35 +389,33 @@ def files_of(part: str, file_format: str, files: Collection[str]) -> list[str]:
 
 
 def _contradiction(
-    certificate: Any, settings: Sequence[Mapping[str, Any]], kinds: Kinds
+    certificate: _File, policy: _Policy, settings: Sequence[Mapping[str, Any]], kinds: Kinds
 ) -> str | None:
     """The first contradiction in a certificate, or None; `settings` are those of requirements."""
-    schema, release = certificate.policy.schema_, certificate.release
+    schema = policy.schema_
     try:
         check_roles(schema)
     except InputError as error:
         return str(error)
     semantics, sensitives, shared = schema.semantics, schema.sensitives, schema.shared
-    expected_groups = ["group"] if release.form == "bucketized" else schema.quasi_identifiers
+    expected_groups = ["group"] if certificate.form == "bucketized" else schema.quasi_identifiers
     columns_beside = (*sensitives, *schema.beside)
-    unlinked = certificate.policy.publish.get("unlinked", [])
+    unlinked = policy.publish.get("unlinked", [])
     if not isinstance(unlinked, list) or not all(name in columns_beside for name in unlinked):
         return "unlinked columns are sensitive or among other"
-    parts = parts_of(release.form, release.semantics, sensitives, unlinked)
-    files = {*chain(*(files_of(part, release.format, release.files) for part in parts))}
+    parts = parts_of(certificate.form, certificate.semantics, sensitives, unlinked)
+    files = {*chain(*(files_of(part, certificate.format, certificate.files) for part in parts))}
     for what, actual, by_policy in (
-        ("groups of the release are by", [*release.groups], expected_groups),
-        ("sensitive column of the release is", release.sensitive, sensitives[0]),
-        ("semantics of the release are", release.semantics, semantics),
+        ("groups of the release are by", [*certificate.groups], expected_groups),
+        ("sensitive column of the release is", certificate.sensitive, sensitives[0]),
+        ("semantics of the release are", certificate.semantics, semantics),
     ):
         if actual != by_policy:
             return f"the {what} {actual!r}; by its policy {by_policy!r}"
-    refuse_release("the certificate", release.form, semantics, shared=shared is not None)
+    refuse_release("the certificate", certificate.form, semantics, shared=shared is not None)
     with_kept_priors = set[int]()
-    for place, (required, settings_of) in enumerate(
-        zip(certificate.policy.require, settings, strict=True)
-    ):
-        if not {required.sensitive or release.sensitive} <= {*sensitives}:
+    for place, (required, settings_of) in enumerate(zip(policy.require, settings, strict=True)):
+        if not {required.sensitive or certificate.sensitive} <= {*sensitives}:
             return f"a requirement is about {required.sensitive!r}, which is no sensitive column"
         of_people = any(map(kinds.counts_people, settings_of))
         has_columns_beside = len(columns_beside) > 1
@@ -470,7 +450,7 @@ def _contradiction(
         has_links = any(point.facts is not None and point.facts.m for point in priors)
         refuse_knowledge(
             "the certificate",
-            required.sensitive or release.sensitive,
+            required.sensitive or certificate.sensitive,
             required.known,
             unlinked,
             relative_links=has_links and required.at_most_times is not None,
@@ -479,24 +459,24 @@ def _contradiction(
             {shared.shown, *shared.values} & {*unlinked} or shared.shown not in required.known
         ):
             return "what households share is not judged by whose row shows it"
-    if release.files and set(release.files) != files:
+    if certificate.files and set(certificate.files) != files:
         return f"the files of such a release are {', '.join(sorted(files))}, and no others"
-    if (otherwise := _published_otherwise(certificate)) is not None:
+    if (otherwise := _published_otherwise(certificate, policy.publish)) is not None:
         return otherwise
-    if release.escape_formulas and release.format != "csv":
+    if certificate.escaped and certificate.format != "csv":
         return "formulas are escaped in CSV only"
-    if (certificate.delimiter != "," or certificate.commas) and release.format != "csv":
+    if (certificate.delimiter != "," or certificate.commas) and certificate.format != "csv":
         return "delimiter and decimal commas are those of CSV"
     if not {*certificate.commas} <= {*schema.quasi_identifiers, *columns_beside}:
         return "commas are those of columns that are published"
-    if certificate.safe != all(finding.safe for finding in certificate.findings):
+    if certificate.safe != all(finding["safe"] for finding in certificate.findings):
         return "it is safe if and only if each of its findings is"
-    if certificate.report is None and release.files:
+    if certificate.report is None and certificate.files:
         return "a release is written with a report, and its digest is missing"
-    scope = certificate.scope
+    scope = read_scope(certificate.scope)
     if scope.method is None or scope.left_out is None:
         return "scope.left_out and scope.method are not both given"
-    if scope.method == "frequencies" and release.form != "bucketized":
+    if scope.method == "frequencies" and certificate.form != "bucketized":
         return "that the method reveals frequencies only is for the bucketized form"
     if (
         scope.method.startswith("at most ")
@@ -505,18 +485,18 @@ def _contradiction(
         return "what the method reveals at most is a probability"
     if not {"rows", "digest"} <= certificate.source.keys():
         return "source.rows and source.digest are not both given"
-    if release.semantics == "single" and certificate.source["rows"] != (
-        release.people + scope.left_out
+    if certificate.semantics == "single" and certificate.source["rows"] != (
+        certificate.people + scope.left_out
     ):
         return "the rows of the source are the people of the release and those left out"
-    if release.semantics != "single" and scope.left_out:
+    if certificate.semantics != "single" and scope.left_out:
         return "people without a value are left out where everybody has one, and only there"
-    if len({entry.certificate for entry in certificate.after}) < len(certificate.after):
+    if len({entry["certificate"] for entry in certificate.after}) < len(certificate.after):
         return "a release that was published before is named twice"
-    if not set(certificate.grids) <= set(release.groups):
+    if not set(certificate.grids) <= set(certificate.groups):
         return "grids are of columns that make its groups"
     for finding in certificate.findings:
-        if finding.exact is None and finding.requirement not in with_kept_priors:
+        if finding["exact"] is None and finding["requirement"] not in with_kept_priors:
             return "a finding does not say what was found, though no priors of it are kept"
     return None
 
@@ -547,21 +527,20 @@ def _read_otherwise(schema: SchemaTable, settings: PopulationSettings) -> str | 
     return None
 
 
-def _published_otherwise(certificate: Any) -> str | None:
+def _published_otherwise(certificate: Certificate, publish: Table) -> str | None:
     """A contradiction between the policy's options of publishing and the release, if any.
 
     Options that the policy leaves out have their defaults. Which method made the groups cannot be
     seen in a release, so it is not compared.
     """
-    publish, release = certificate.policy.publish, certificate.release
     for key in ("labels", "round"):
         if not isinstance(publish.get(key, {}), dict):
             return f"policy.publish.{key} is no table"
-    escaped = publish.get("escape_formulas", False) is True and release.format == "csv"
+    escaped = publish.get("escape_formulas", False) is True and certificate.format == "csv"
     for key, expected, actual in (
-        ("form", publish.get("form", release.form), release.form),
-        ("format", publish.get("format", release.format), release.format),
-        ("escape_formulas", escaped, release.escape_formulas),
+        ("form", publish.get("form", certificate.form), certificate.form),
+        ("format", publish.get("format", certificate.format), certificate.format),
+        ("escape_formulas", escaped, certificate.escaped),
         ("delimiter", publish.get("delimiter", ","), certificate.delimiter),
     ):
         if expected != actual:

@@ -40,13 +40,14 @@ _CODES = {
 def checked(kind: Any, settings: Any, name: str) -> Any:
     """Settings that were read by their type, which refuses what it does not allow."""
     try:
-        return _reader(kind).validate_python(settings)
+        return reader_of(kind).validate_python(settings)
     except ValidationError as error:
         raise malformed(name, error) from None
 
 
 @cache
-def _reader(kind: Any) -> TypeAdapter[Any]:
+def reader_of(kind: Any) -> TypeAdapter[Any]:
+    """What reads settings by their type, made once."""
     return TypeAdapter(kind)
 
 
