@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 from html import escape
@@ -83,6 +84,9 @@ class Certificate(CertificateRead, Plain):
         SHA-256 digest of ``datapackage.json``, which says what the columns hold.
     """
 
+    scope: Mapping[str, Any] = field(default_factory=dict)
+    escaped: bool = False
+    files: dict[str, str] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=_versions)
 
     @property

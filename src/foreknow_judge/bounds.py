@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -50,7 +49,7 @@ def check_parquet(path: Path) -> None:
     import pyarrow.parquet as pq
 
     try:
-        with pa.OSFile(os.path.realpath(path)) as file:
+        with pa.OSFile(str(path)) as file:
             metadata, size = pq.ParquetFile(file).metadata, file.size()
             check_columns(metadata.num_columns, path.name)
             if sum(map(len, metadata.schema.names)) > HEADER_BYTES:

@@ -172,7 +172,7 @@ class Certificate:
     policy: Annotated[Table, _read_as(_Policy)]
     form: Form
     format: FileFormat
-    groups: Names
+    groups: Annotated[Names, Field(min_length=1)]
     sensitive: str
     semantics: Semantics | dict[str, Semantics] = "single"
     people: Count

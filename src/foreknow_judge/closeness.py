@@ -21,7 +21,7 @@ from foreknow_judge.numbers import as_fraction
 
 def gauge_t_closeness(groups: GroupBags, settings: TClosenessSettings) -> Measured:
     """The group whose distribution is farthest from that of all, by earth mover's distance."""
-    limit, distance = as_fraction(settings.t), settings.distance
+    limit, distance = settings.t, settings.distance
     if not 0 <= limit <= 1:
         raise CertificateError("wrong-setting", "t_closeness")
     if distance == "ordered" and settings.tree is None:
@@ -41,7 +41,7 @@ def gauge_t_closeness(groups: GroupBags, settings: TClosenessSettings) -> Measur
 
 def gauge_beta_likeness(groups: GroupBags, settings: BetaLikenessSettings) -> Measured:
     """The group in which the share of a value is most above its share among all people."""
-    beta, total = as_fraction(settings.beta), int(groups.totals.sum())
+    beta, total = settings.beta, int(groups.totals.sum())
     if beta <= 0:
         raise CertificateError("wrong-setting", "beta_likeness")
     share, of_all = _shares(groups)
@@ -71,7 +71,7 @@ def _tops(groups: GroupBags, total: int) -> Iterator[tuple[Fraction, Fraction]]:
 
 def gauge_delta_disclosure(groups: GroupBags, settings: DeltaDisclosureSettings) -> Measured:
     """The group in which the share of a value differs by the largest factor from that among all."""
-    delta = as_fraction(settings.delta)
+    delta = settings.delta
     if not 0 < delta <= 500:
         raise CertificateError("wrong-setting", "delta_disclosure")
     lacks = groups.n_values < len(groups.names)
@@ -119,7 +119,7 @@ def _work_along_line(groups: GroupBags, order: Sequence[str]) -> Ints:
     up_to = wide(np.cumsum(line.totals), 4 * n * total**2)  # of all people
     area = np.concatenate([up_to[:1] * 0, np.cumsum(up_to)])  # below it, left of each place
     before = np.cumsum(line.people) - line.people
-    have = (np.cumsum(line.counts) - before[line.of_group]) * up_to[-1]
+    have = wide(np.cumsum(line.counts) - before[line.of_group], 4 * n * total**2) * up_to[-1]
     people = line.people[line.of_group]
     first, after = line.codes, np.append(line.codes[1:], n)
     after[line.starts[1:] - 1] = n
@@ -146,7 +146,10 @@ def _work_in_tree(groups: GroupBags, above: Sequence[Mapping[str, str]]) -> Ints
 def _order(values: Sequence[str], listed: Sequence[Any] | None) -> list[str]:
     """The values of the release in order: as they are listed, or as numbers."""
     if listed is None:
-        return sorted(values, key=as_fraction)
+        number_of = dict(zip(map(as_fraction, values), values, strict=True))
+        if len(number_of) < len(values):
+            raise CertificateError("spelt-twice", "t_closeness")
+        return [number_of[number] for number in sorted(number_of)]
     places = {str(value): place for place, value in enumerate(listed)}
     if len(places) < len(listed):
         raise CertificateError("wrong-setting", "the order of t_closeness")

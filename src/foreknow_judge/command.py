@@ -44,3 +44,7 @@ def _end(code: int, words: bytes = b"") -> None:
         os.write(2, words)
     finally:
         os._exit(code)
+
+
+if __name__ == "__main__":
+    run()

@@ -16,8 +16,8 @@ from foreknow_judge.errors import CertificateError
 from foreknow_judge.kinds import AlphaKSettings, LDiversitySettings
 from foreknow_judge.numbers import as_fraction
 
-# The most people in a group for which whole numbers decide; with more it would take forever.
-_MOST = 10**5
+# The longest whole numbers that decide, in bits; with longer ones it would take hours.
+_MOST_BITS = 1 << 23
 # Floats nearer to each other than this are settled exactly.
 _NEAR = 1e-9
 
@@ -26,7 +26,7 @@ def gauge_l_diversity(groups: GroupBags, settings: LDiversitySettings) -> Measur
     """The least diverse group, by the given kind of diversity."""
     limit = as_fraction(settings.l)
     if settings.kind == "recursive":
-        return _recursive(groups, limit, as_fraction(settings.c))
+        return _recursive(groups, limit, settings.c)
     if settings.c is not None or limit < 1:
         raise CertificateError("wrong-setting", "l_diversity")
     if settings.kind == "distinct":
@@ -48,8 +48,8 @@ def gauge_l_diversity(groups: GroupBags, settings: LDiversitySettings) -> Measur
     return Measured(worst, groups.group(group), all(_keeps(shape, limit) for shape in shapes))
 
 
-def _recursive(groups: GroupBags, l: Fraction, c: Fraction) -> Measured:
-    if l < 2 or l.denominator > 1 or c <= 0:
+def _recursive(groups: GroupBags, l: Fraction, c: Fraction | None) -> Measured:
+    if c is None or l < 2 or l.denominator > 1 or c <= 0:
         raise CertificateError("wrong-setting", "recursive diversity")
     top = groups.top_sum(1)
     remainder = groups.people - groups.top_sum(min(int(l) - 1, len(groups.names)))
@@ -61,7 +61,7 @@ def _recursive(groups: GroupBags, l: Fraction, c: Fraction) -> Measured:
 
 def gauge_alpha_k(groups: GroupBags, settings: AlphaKSettings, look_alikes: GroupBags) -> Measured:
     """The largest share of a value in a group; and how many of `look_alikes` are alike at least."""
-    alpha, k = as_fraction(settings.alpha), settings.k
+    alpha, k = settings.alpha, settings.k
     if not 0 < alpha <= 1 or k < 1:
         raise CertificateError("wrong-setting", "alpha_k")
     worst, group = highest(groups.top_sum(1), groups.people)
@@ -92,7 +92,7 @@ def _keeps(shape: tuple[int, ...], limit: Fraction) -> bool:
         gap -= sum(Decimal(n) * Decimal(n).ln() for n in shape)
         if abs(gap) > Decimal("1e-40") * total:
             return gap > 0
-    if total > _MOST:
+    if total * (total.bit_length() + limit.numerator.bit_length()) > _MOST_BITS:
         raise CertificateError("too-close", "an entropy")
     # So close that only whole numbers can tell.
     right = limit.numerator**total

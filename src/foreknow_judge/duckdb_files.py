@@ -341,7 +341,7 @@ class CsvFile:
         """Raise `DataError` unless the file has exactly `n_rows` rows and did not change."""
         self._wait()
         self.stamp.check()  # first: if the file changed, its counts mean nothing
-        shape, name = self._shape, self.name
+        shape, name = self.shape, self.name
         if shape.fields != shape.records * len(self.header):
             line, fields = self._odd_line()
             raise DataError("uneven-row", name, line=line, cells=fields, columns=len(self.header))
@@ -367,10 +367,10 @@ class CsvFile:
 
     def _count(self) -> None:
         with suppress(Exception):  # raised again by `check`
-            _ = self._shape
+            _ = self.shape
 
     @cached_property
-    def _shape(self) -> _Shape:
+    def shape(self) -> Shape:
         """Count records and fields; raise `DataError` for a quote that is out of place."""
         is_beside = np.zeros(256, dtype=bool)  # what may stand beside a quote that ends a field
         is_beside[[ord(self.delimiter), _QUOTE, _NEWLINE, _RETURN]] = True
@@ -415,7 +415,7 @@ class CsvFile:
         if 0 < newlines < records + blank:  # DuckDB drops a space after the other ends
             raise DataError("mixed-lines", self.name)
         unfinished = last not in (_NEWLINE, _RETURN)
-        return _Shape(records + unfinished, fields + unfinished, blank)
+        return Shape(records + unfinished, fields + unfinished, blank)
 
     def blocks(self) -> Iterator[tuple[bytes, bytes, bytes]]:
         """The bytes of the file in blocks, each with the byte before and the one after it."""
@@ -430,7 +430,9 @@ class CsvFile:
             raise DataError("unreadable-file", self.name, problem=error) from None
 
 
-class _Shape(NamedTuple):
+class Shape(NamedTuple):
+    """Numbers of records, their fields, and blank lines."""
+
     records: int
     fields: int
     blank: int  # lines

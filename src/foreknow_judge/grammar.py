@@ -102,7 +102,7 @@ class RequireTable(Settings):
                 values[key] = labels_of(key, values[key])
         if "any_of" in values:
             values["any_of"] = cls.members_of(values["any_of"])
-        if not isinstance(values.get("sensitive", ""), str):
+        if not isinstance(values.get("sensitive"), str | None) or values.get("sensitive") == "":
             raise ValueError(f"sensitive names one column, not {values['sensitive']!r}")
         for key in ("below", "at_most"):
             if key in values:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
+from foreknow_judge.numbers import as_fraction
 from foreknow_judge.settings import Amount, FromOne, Settings, checked
+
+Number = Annotated[Any, AfterValidator(as_fraction)]
 
 
 class FactsSettings(Settings):
@@ -45,13 +48,13 @@ class LDiversitySettings(Settings):
 
     l: Any
     kind: DiversityKind = "distinct"
-    c: Any = None
+    c: Number = None
 
 
 class AlphaKSettings(Settings):
     """``alpha_k`` in a policy file."""
 
-    alpha: Any
+    alpha: Number
     k: int
 
 
@@ -61,7 +64,7 @@ Distance = Literal["equal", "ordered", "hierarchical"]
 class TClosenessSettings(Settings):
     """``t_closeness`` in a policy file."""
 
-    t: Any
+    t: Number
     distance: Distance = "equal"
     order: list[Any] | None = None
     tree: list[list[Any]] | None = None
@@ -70,14 +73,14 @@ class TClosenessSettings(Settings):
 class BetaLikenessSettings(Settings):
     """``beta_likeness`` in a policy file."""
 
-    beta: Any
+    beta: Number
     enhanced: bool = False
 
 
 class DeltaDisclosureSettings(Settings):
     """``delta_disclosure`` in a policy file."""
 
-    delta: Any
+    delta: Number
 
 
 class PopulationSettings(Settings):
@@ -99,24 +102,24 @@ class KMapSettings(PopulationSettings):
 class DeltaPresenceSettings(PopulationSettings):
     """``delta_presence`` in a policy file."""
 
-    lowest: Any
-    highest: Any
+    lowest: Number
+    highest: Number
 
 
 class RiskSettings(Settings):
     """``risk`` in a policy file."""
 
-    prosecutor: Any = None
-    average: Any = None
-    uniqueness: Any = None
+    prosecutor: Number = None
+    average: Number = None
+    uniqueness: Number = None
     strict: bool = False
 
 
 class PopulationRiskSettings(PopulationSettings):
     """``population_risk`` in a policy file."""
 
-    journalist: Any = None
-    uniqueness: Any = None
+    journalist: Number = None
+    uniqueness: Number = None
     strict: bool = False
 
 

@@ -141,12 +141,6 @@ def _finding(finding: Verdict) -> str:
         words = f"{finding.requirement['sensitive']}: {words}"
     if finding.known:
         words += f", knowing {', '.join(finding.known)}"
-    if finding.of_groups:
-        gauge = GAUGES[kind]
-        attained = "it holds" if gauge.of_labels else f"attained {finding.reached}"
-        look_alikes = f"who has the same {', '.join(finding.alike)}, published exactly"
-        limits = about(gauge, look_alikes if finding.alike else "groups")
-        return one_line(f"{words}: {attained}; {limits}")
     for key, about_what in _ABOUT.items():
         if finding.requirement.get(key) not in (None, [SHOWN_ELSEWHERE], (SHOWN_ELSEWHERE,)):
             named_values = finding.requirement[key]
@@ -156,6 +150,12 @@ def _finding(finding: Verdict) -> str:
                 else ", ".join(map(str, named_values))
             )
             words += f", {about_what} {named_values}"
+    if finding.of_groups:
+        gauge = GAUGES[kind]
+        attained = "it holds" if gauge.of_labels else f"attained {finding.reached}"
+        look_alikes = f"who has the same {', '.join(finding.alike)}, published exactly"
+        limits = about(gauge, look_alikes if finding.alike else "groups")
+        return one_line(f"{words}: {attained}; {limits}")
     if finding.value is None:
         return one_line(f"{words}: asks nothing, since nobody has a value")
     limit = "at most" if finding.required.inclusive else "below"

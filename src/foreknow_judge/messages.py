@@ -50,7 +50,7 @@ not-utf-8 | Not UTF-8 | {file}, {place}: not UTF-8 | save it again as UTF-8
 null-character | Null character | {file}, line {line}: a null character; is it a text file?
 no-header | No header | {file} {problem} | its first line must name the columns
 uneven-row | Uneven row | {file}, line {line}: {cells} fields where the header has {columns}
-empty-line | Empty line | {file} has one column and an empty line, which some readers skip and others take for a missing value | write "" or remove the line
+empty-line | Empty line | {file} has an empty line, which some readers skip and others take for a row | remove it; where a file has one column, "" is a missing value
 no-rows | No rows | the release has no rows
 rows-lost | Rows lost | {file} has more or fewer rows than were read; is a line longer than 2 MB?
 stray-quote | Stray quote | {file}, line {line}: a quote with something beside it, such as a space | put the whole field in quotes, and write a quote in it twice, such as "say ""a"""
@@ -104,6 +104,7 @@ no-rules | No rules | {key} say nothing of values that some people cannot have (
 no-windows | No windows | within is for windows of numbers, of which {key} say nothing
 wrong-sets | Wrong sets | {key} cannot be about such sets of values
 set-of-all | Set of all values | any_of is of some values, not of all, and not where a person may have several of them, each once
+spelt-twice | Spelt twice | {key} with distance = "ordered": two values are one number, such as 2 and 2.0 | write them alike, or list them in `order`
 spelt-otherwise | Spelt otherwise | {where}: nobody has {value!r}, but {same!r} is the same number or word | write it as the table does: {same!r}
 impossible-shared | Impossible and shared | impossible is about people, and shared about households
 impossible-in-part | Impossible in part | {value!r} is counted as one value, and some people cannot have all of its values

@@ -1,7 +1,8 @@
 """K-map and delta-presence: each person of a population is tried in each group.
 
-A label is read in every way in which it can be read; if two readings differ it is refused, unless
-the certificate says that it is a value. This shares no code with the criteria of the search.
+A label is read in every way in which it can be read, by a tree or an order too; if two readings
+differ it is refused, unless the certificate says that it is a value. This shares no code with the
+criteria of the search.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from foreknow_judge.labels import (
     spans_of,
     value_of,
 )
-from foreknow_judge.numbers import as_fraction, is_code
+from foreknow_judge.numbers import is_code
 
 # A zone at the end of a moment; moments are compared by the clocks of their zones.
 _ZONE = re.compile(r"(:[0-9.]+)(?:Z|[-+][0-9]{2}:[0-9]{2})\Z")
@@ -72,7 +73,7 @@ def gauge_delta_presence(
     groups: GroupBags, settings: DeltaPresenceSettings, everybody: Population
 ) -> Measured:
     """The group whose people are most likely in the table; and whether both limits are kept."""
-    low, high = as_fraction(settings.lowest), as_fraction(settings.highest)
+    low, high = settings.lowest, settings.highest
     if not 0 <= low <= high <= 1:
         raise CertificateError("wrong-setting", "delta_presence")
     n_matches, outside, overlap = count_matches(groups, settings, everybody)
@@ -177,9 +178,8 @@ class _LabelReader:
         if label is None or label in self._known:
             return {label} & self.texts
         node = self._of_node(label)
-        if node is not None:
-            return node
-        return self._one([{label} & self.texts, *self._ways(label)], label)
+        as_it_stands = {label} & self.texts if node is None else node
+        return self._one([as_it_stands, *self._ways(label)], label)
 
     def _one(self, ways: Sequence[set[Any]], label: str) -> set[Any]:
         nonempty = [way for way in ways if way]
@@ -278,5 +278,4 @@ class _LabelReader:
             places = self._order[low], self._order[high]
             placed_texts = ((text, self._order.get(text, -1)) for text in self.texts)
             yield {text for text, position in placed_texts if places[0] <= position <= places[1]}
-            return
         yield from map(self._within, between(low, high))

@@ -11,7 +11,6 @@ from fractions import Fraction
 from foreknow_judge.counting import Group, GroupBags, Measured
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.kinds import PopulationRiskSettings, RiskSettings
-from foreknow_judge.numbers import as_fraction
 from foreknow_judge.population import Population, count_matches
 
 
@@ -45,9 +44,7 @@ def _worst(
     settings: RiskSettings | PopulationRiskSettings, figures: Mapping[str, Fraction], group: Group
 ) -> Measured:
     """The first risk that breaks its limit, else the first that has a limit."""
-    limits = {
-        key: as_fraction(limit) for key in figures if (limit := getattr(settings, key)) is not None
-    }
+    limits = {key: limit for key in figures if (limit := getattr(settings, key)) is not None}
     # A share of 0 can be kept only by "uniqueness", if it may be reached.
     zero = {} if settings.strict else {"uniqueness": 0}
     if not limits or not all(

@@ -21,6 +21,10 @@ ASSUMPTIONS = (
     "requirement has priors.",
     "Everybody may know who is in the table, and in which group.",
 )
+SEVERAL_VALUES = (
+    "People may have several values, or none. All that is known of somebody else is that they "
+    "lack a value."
+)
 # What every count of people assumes, where rows are no cases.
 ONCE_CLAIMED = "Nobody is counted twice, by the publisher's word."
 ONCE_UNSEEN = (

@@ -47,7 +47,7 @@ def checked(kind: Any, settings: Any, name: str) -> Any:
 
 @cache
 def reader_of(kind: Any) -> TypeAdapter[Any]:
-    """What reads settings by their type, made once."""
+    """The reader of settings of one type, which is made only once."""
     return TypeAdapter(kind)
 
 

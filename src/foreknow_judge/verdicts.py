@@ -109,7 +109,8 @@ def _verdict_on_criterion(
 def decided(figure: Figure, safe: bool) -> Verdict:
     """The verdict on a figure: the only place that makes one.
 
-    It is never safe with a figure that does not keep its limit.
+    With a figure of knowledge that does not keep its limit, it is never safe; whether a criterion
+    holds is the word of its gauge.
     """
     reached = getattr(figure.found, "settled", None)
     if figure.required.amount is not None and reached is not None:

@@ -47,7 +47,13 @@ from foreknow_judge.json_values import Plain
 from foreknow_judge.kept_priors import KeptPriors
 from foreknow_judge.registry import OURS, Kinds
 from foreknow_judge.remarks import NOT_JUDGED, remarks_of_files
-from foreknow_judge.said import ASSUMPTIONS, ONCE_CLAIMED, as_rounded, without_limit
+from foreknow_judge.said import (
+    ASSUMPTIONS,
+    ONCE_CLAIMED,
+    SEVERAL_VALUES,
+    as_rounded,
+    without_limit,
+)
 from foreknow_judge.scope import CLAIMED, Scope
 from foreknow_judge.settings import Table, Texts
 from foreknow_judge.text import people_text, some
@@ -58,7 +64,9 @@ from foreknow_judge.written import Written, count_people, not_rounded, read_popu
 
 @dataclass(frozen=True, repr=False)
 class Verification(Plain):
-    """The result of a verification; nothing in it is copied from the certificate's claims.
+    """The result of a verification: figures and remarks that were judged afresh from the files.
+
+    How the files are read (`groups`, `semantics` ...) and what is `claimed` are the certificate's.
 
     Attributes
     ----------
@@ -158,6 +166,8 @@ class Verification(Plain):
         of_inference: tuple[str, ...] = ()
         if self.limits_inference:
             of_inference = (*ASSUMPTIONS, *as_rounded(self.rounded))
+            if self.semantics != "single":
+                of_inference += (SEVERAL_VALUES,)
         return of_inference if self.in_cases else (*of_inference, ONCE_CLAIMED)
 
     @property

@@ -412,6 +412,8 @@ def count_sights(release: Written, table: str, sights: Sequence[tuple[str, ...]]
             counts = count_rows(connection, relation, places, has_few_texts(file))
         if file is not None:
             file.check(int(counts[0][1].sum()))
+        if isinstance(file, CsvFile) and release.columns is not None and file.shape.blank:
+            raise DataError("empty-line", file.name)
         for sight, (columns, times) in zip(sights, counts, strict=True):
             plain = {}
             for name, column in zip(sight, columns, strict=True):

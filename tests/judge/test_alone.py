@@ -320,3 +320,9 @@ def test_closed_output_is_no_traceback(closed, options):
     )
     os.close(writing)
     assert (done.returncode, done.stderr) == (2, b"")
+
+
+def test_module_is_the_command(tmp_path):
+    code = [sys.executable, "-m", "foreknow_judge"]
+    assert subprocess.run([*code, str(SMALL)], capture_output=True).returncode == 0
+    assert subprocess.run([*code, str(tmp_path)], capture_output=True).returncode == 2

@@ -140,7 +140,7 @@ SAYS = b'{"format": "foreknow certificate", "version": '
         (SAYS + b"2}", "of version 2, which this program does not know"),
         (SAYS + b"0}", "version 0"),
         (b'{"format": "foreknow certificate"}', "version None"),
-        (SAYS + b"1}", "lacks 'safe'"),
+        (SAYS + b"1}", "lacks 'release.form'"),
     ],
 )
 def test_non_certificates_are_refused(content, said, tmp_path):
@@ -184,8 +184,9 @@ def publishing(**options):
         # what is malformed, or contradicts itself
         *(
             ({key: DROP}, f"lacks '{key}'")
-            for key in ("policy", "release", "method", "findings", "source", "seeded", "versions")
+            for key in ("policy", "method", "findings", "source", "seeded", "versions")
         ),
+        ({"release": DROP}, "lacks 'release.form'"),
         ({"policy__require": DROP}, None),
         ({"policy": []}, None),
         ({"policy__require": [], "findings": []}, None),

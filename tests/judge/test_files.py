@@ -262,6 +262,17 @@ def edited(folder, change):
     path.write_text(json.dumps(table))
 
 
+@pytest.mark.parametrize("place", [1, -1])
+def test_empty_lines_are_refused(folder, place):
+    """They belong to no value: as many as a digit could tell something of each row."""
+    path = folder / "release.csv"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([*lines[:place], "\n", *lines[place:]]))
+    edited(folder, lambda table: table["release"]["files"].update({path.name: digest_of(path)}))
+    with pytest.raises(CertificateError, match="empty line"):
+        verify.verify(folder)
+
+
 def pointed(link, folder):
     """Let a link lead to another folder, at once."""
     link.with_name("new").symlink_to(folder)

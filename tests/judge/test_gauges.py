@@ -1,8 +1,10 @@
 """Every criterion is measured alike by its class and by the verifier's gauge, in both forms."""
 
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import inf
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import Phase, given, settings
@@ -14,6 +16,7 @@ from tests.refusals import refused
 import foreknow as fk
 from foreknow.criteria import registry as criteria
 from foreknow.needs import Need
+from foreknow_judge.counting import Column, GroupBags
 from foreknow_judge.criteria import GAUGES
 from foreknow_judge.errors import CertificateError, InputError
 from foreknow_judge.kinds import settings_of
@@ -195,14 +198,15 @@ def test_known_columns_divide_look_alikes(knowing, alike):
     assert (verdict.reached, verdict.safe) == (alike, alike == 2)
 
 
-def of_population(ages, digest=None, more=3):
+def of_population(ages, digest=None, more=3, **readings):
     """Whether three people of a population may be in the group of ages below 30, and above."""
     everybody = pa.table({"age": [*ages, *["30"] * more]})
     digest = digest or read_population(everybody, ["age"]).digest
     table = pa.table({"age": ["20 to <30", "30 to <40"], "ill": ["a", "a"]})
     at_hand = {digest: everybody}
     held = Written("generalized", ["age"], "ill", {"release": table}, populations=at_hand)
-    (verdict,) = verify(held, [{"k_map": {"k": 3, "population": "all.csv", "digest": digest}}])
+    rule = {"k": 3, "population": "all.csv", "digest": digest, **readings}
+    (verdict,) = verify(held, [{"k_map": rule}])
     return verdict.safe
 
 
@@ -212,6 +216,58 @@ def test_populations_must_fit():
     assert not of_population(["20", "25", "29"], more=2)
     with refused("digest-differs"):
         of_population(["20", "25", "29"], digest="0" * 64)
+
+
+@pytest.mark.parametrize(
+    ("reading", "honest", "lying"),
+    [
+        (
+            "trees",
+            [["20", "20 to <30"], ["25", "20 to <30"], ["29", "20 to <30"], ["30", "30 to <40"]],
+            [[age, "20 to <30"] for age in ("20", "25", "29", "30")],
+        ),
+        ("orders", ["20", "25", "29", "<30", "30", "<40"], ["20", "25", "29", "30", "<30", "<40"]),
+    ],
+)
+def test_trees_change_no_label(reading, honest, lying):
+    """A certificate that reads 20 to <30 as more people than are in it could hold for k_map."""
+    ages = ["20", "25", "29"]
+    assert of_population(ages, **{reading: {"age": honest}})
+    with refused("ambiguous-label"):
+        of_population(ages, **{reading: {"age": lying}})
+
+
+def measured(rule, values, groups="0011"):
+    table = pa.table({"age": [*groups], "ill": values})
+    (verdict,) = verify(Written("generalized", ["age"], "ill", {"release": table}), [rule])
+    return verdict.reached
+
+
+def test_numbers_are_spelt_once():
+    """Each spelling would take a place of its own in the order, and so make all distances less."""
+    rule = {"t_closeness": {"t": 1, "distance": "ordered"}}
+    assert measured(rule, ["1", "1", "2", "2"]) == Fraction(1, 2)
+    with refused("spelt-twice"):
+        measured(rule, ["1", "1.0", "2", "2"])
+
+
+def test_settings_say_where_they_are():
+    for rule in ({"t_closeness": {"t": "x"}}, {"risk": {"average": "x"}}):
+        with refused("wrong-value", where=next(iter(rule))):
+            measured(rule, [*"abab"])
+    with refused("wrong-value", where="require[0]"):
+        measured({"k_anonymity": 2, "sensitive": ""}, [*"abab"])
+
+
+def test_long_limits_are_refused():
+    """A limit of thousands of digits beside the entropy would be settled in hours."""
+    with localcontext() as context:
+        context.prec = 80
+        shares = [Decimal(n) / 2000 for n in (999, 1001)]
+        effective = (-sum(share * share.ln() for share in shares)).exp()
+    with refused("too-close"):
+        rule = {"l_diversity": {"l": f"{effective}{7:03000}", "kind": "entropy"}}
+        measured(rule, [*"a" * 999, *"b" * 1001], "0" * 2000)
 
 
 # ---- that they would be caught -------------------------------------------------------------------
@@ -270,3 +326,27 @@ def test_ends_and_lists_of_columns(required, reached):
     release = Written("generalized", ["age", "zip"], "ill", {"release": rows})
     (verdict,) = verify(release, [required])
     assert (verdict.reached, verdict.safe) == (reached, not reached)
+
+
+TREE = [[value, "x" if value < "c" else "y", "*"] for value in "abcd"]
+SHARES_OF_VALUES = [
+    ("t_closeness", {"t": 1}),
+    ("t_closeness", {"t": 1, "distance": "ordered", "order": [*"dbca"]}),
+    ("t_closeness", {"t": 1, "distance": "hierarchical", "tree": TREE}),
+    ("beta_likeness", {"beta": 2}),
+    ("delta_disclosure", {"delta": 2}),
+]
+
+
+@pytest.mark.parametrize(("kind", "table"), SHARES_OF_VALUES)
+@examples(20)
+@given(bags=BAGS, scale=st.sampled_from([2**20, 2**29, 2**31]))
+def test_shares_of_many_people(kind, table, bags, scale):
+    def measured(times):
+        labels = [Column.of([str(group) for group in range(len(bags))], np.arange(len(bags)))]
+        cells = [(g, "abcd".index(v), n) for g, bag in enumerate(bags) for v, n in bag.items()]
+        of_group, codes, counts = np.array(cells, np.int64).T
+        groups = GroupBags(labels, [*"abcd"], of_group, codes, counts * times)
+        return GAUGES[kind].measure(groups, settings_of(kind, table))
+
+    assert measured(scale) == measured(1)

@@ -99,6 +99,7 @@ from foreknow_judge.said import (
     ASSUMPTIONS,
     ONCE_CLAIMED,
     ONCE_UNSEEN,
+    SEVERAL_VALUES,
     as_rounded,
     unlimited,
 )
@@ -224,6 +225,8 @@ class AuditPage(Page[Audit]):
         limits: tuple[str, ...] = ()
         if audit.limits_inference:
             limits = (*ASSUMPTIONS, *as_rounded(audit.policy.options.round))
+            if audit.counts.semantics != "single":
+                limits += (SEVERAL_VALUES,)
         if audit.scope.cases:
             return limits
         if self.published:

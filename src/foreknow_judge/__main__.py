@@ -1,0 +1,5 @@
+"""The command ``python -m foreknow_judge``: the same as ``foreknow-verify``."""
+
+from foreknow_judge.command import run
+
+run()
