@@ -718,6 +718,7 @@ SHELL_ADVISED = [
     ("publish table.csv policy.toml --out o1", 0, "Safe"),
     ("publish policy.toml table.csv --out o2", 0, "Safe"),
     ("init table.csv --out -", 0, "[schema]"),
+    ("publish table.csv --out a_tab", 0, "Written to a_tab:"),  # no --tab, which names a sheet
     ("table.csv", 2, "foreknow init table.csv"),
     ("folder", 2, "foreknow verify folder"),
     ("policy.toml", 2, "foreknow publish TABLE --policy policy.toml"),

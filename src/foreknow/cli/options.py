@@ -270,7 +270,7 @@ def _in_our_names(args: list[str], names: list[str]) -> list[str]:
             renamed[place] = "--quasi-identifiers"
         name, equals, value = word.partition("=")
         ours = own_name(name[2:].replace("-", "_"), names) if name[:2] == "--" else None
-        if "part" in names and name[2:] in FLAGS:
+        if "part" in names and name[:2] == "--" and name[2:] in FLAGS:
             renamed[place] = f"{FLAGS[name[2:]]}{equals}{value}"
         if ours is not None:
             renamed[place] = f"--{ours.replace('_', '-')}{equals}{value}"
