@@ -26,7 +26,7 @@ _PARAMETERS = {
     "quasi_identifier_columns keyVars keyvars",
     "sensitive": "sa sas sens sens_att sens_atts sensitive_att sensitive_attr sensitive_attrs "
     "sensitive_attribute sensitive_attributes sensitive_col sensitive_cols sensitive_column "
-    "sensitive_columns sensitive_var sensibleVar sensitives target secret",
+    "sensitive_columns sensitive_var sensibleVar sensitives target secret hide",
     "identifiers": "ident idents identifier identifying id ids id_columns direct_identifiers",
     "k_anonymity": "k min_k kanonymity k_anon",
     "l_diversity": "l l_div ldiversity",
@@ -51,8 +51,8 @@ TABLES = {
 _COMMANDS = {
     "audit": "check lint judge evaluate assess test score analyze analyse",
     "publish": "anonymize anonymise republish deidentify de-identify protect release transform "
-    "make run generalize generalise",
-    "evidence": "report evidence-report document show",
+    "make run generalize generalise apply fix",
+    "evidence": "report evidence-report document show explain",
     "init": "suggest suggest-policy first-policy profile infer new start detect configure",
     "risk": "risk-report risks reidentification k-anonymity kanonymity uniques uniqueness measure "
     "suda indiv-risk",
@@ -64,7 +64,7 @@ _COMMANDS = {
     "explore": "gui ui app web serve view",
     "read": "read-release open",
     "draw": "sample synthesize",
-    "verify": "validate",
+    "verify": "validate certificate proof prove",
     "schema": "json-schema policy-schema",
     "ask": "query",
 }
@@ -102,6 +102,11 @@ _TO_TYPE = {
     "k l t delta epsilon dp": "a criterion is an option: foreknow audit TABLE --quasi-identifiers "
     "age,sex --sensitive diagnosis --k-anonymity 5",
     "update upgrade install": "it is a package: pip install --upgrade foreknow",
+    "completion completions": "foreknow --install-completion installs it for the shell that is "
+    "used",
+    "history log versions": "what a release is, and after which: foreknow verify FOLDER; who is "
+    "published next year, and after whom: foreknow publish TABLE --policy policy.toml --out FOLDER "
+    "--after FOLDER",
     "undo delete rm clean unpublish revoke retract": "a release is a folder, removed as any other; "
     "one person is forgotten by foreknow forget FOLDER",
 }
@@ -197,8 +202,18 @@ _OPTIONS = {
     "--format": "findings as JSON are --json FILE, and --json - to a pipe",
     "--output --out -o": "--html FILE writes a page, --json FILE plain values",
     "-v": "--verbose says what columns were taken for; foreknow --version prints the version",
-    "-i --input": "the table is named without an option: foreknow COMMAND TABLE",
-    "--sep": "the separator of a CSV file is --delimiter",
+    "--csv --excel --xlsx --markdown --top --show-groups --groups": "--html FILE writes a page of "
+    "what is judged, and --json FILE all of it",
+    "--pdf": "a browser prints the page as PDF",
+    "--k --k-anonymity": "a limit is judged by foreknow audit TABLE --quasi-identifiers age,sex "
+    "--sensitive diagnosis --k-anonymity 5",
+    "--max-k --all": "foreknow COMMAND --help says what a command takes",
+    "--no-report": "a report is written with every release, and is for your readers",
+    "--where --filter --query": "all people of a table are published: give a file without the "
+    "others",
+    "nothing": "it takes no table; roles of columns are suggested by foreknow init TABLE",
+    "releases": "several releases are judged together by foreknow audit FOLDER FOLDER --policy "
+    "policy.toml; what one keeps of its table: foreknow utility FOLDER TABLE",
     "files": "one table is read at a time; people who come later are published with --after FOLDER",
     "extra": "columns are named with commas between: --quasi-identifiers age,zip",
     "--threshold --limit --max-risk --below --confidence --strict": "limits are in the policy, "
@@ -245,7 +260,16 @@ _KEYS = {
     "hide secret protect sensitive_values value": 'values = ["B20"] names what is limited; left '
     "out, every value is",
     "column": 'sensitive = "diagnosis"',
-    "by columns": 'an attack is learned = { by = ["age"] }, under [[try]]',
+    "by": 'an attack is learned = { by = ["age"] }, under [[try]]',
+    "columns roles": 'roles are quasi_identifiers = ["age"] and sensitive = "diagnosis", in '
+    "[schema]",
+    "under maximum_risk at": "a limit is below = 0.5, beside facts",
+    "adversary attacker knowledge knows": "what is known is facts = { l = 1, k = 3 }, in "
+    "[[require]]",
+    "sep separator na na_values encoding date_format thousands currency latest_year": "how a file "
+    'is read is reading = { encoding = "latin-1" }, in [schema]',
+    "exact": 'exact labels are labels = { age = "exact" }, in [publish]',
+    "trial trials attack attacks": 'an attack is learned = { by = ["age"] }, under [[try]]',
 }
 # A table that is written as a plain value elsewhere.
 EXAMPLES = {
@@ -253,9 +277,20 @@ EXAMPLES = {
     "t_closeness": '{ t = 0.2, distance = "equal" }',
     "alpha_k": "{ alpha = 0.5, k = 5 }",
     "hierarchies": "{ intervals = [5, 10] } or { mask = 5 }",
+    "facts": "{ l = 1, k = 3 }",
+    "learned": '{ by = ["age"] }',
+    "risk": "{ prosecutor = 0.2 }",
 }
 # Flags of one option only.
-FLAGS = _our_names({"--table": "sheet sheet-name sheet_name worksheet tab"})
+FLAGS = _our_names(
+    {
+        "--table": "sheet sheet-name sheet_name worksheet tab",
+        "--delimiter": "sep separator",
+        "--about": "who whom person",
+        "--person": "name id",
+        "--to": "format",
+    }
+)
 
 # Parameters that belong elsewhere, and where.
 _ELSEWHERE = {
@@ -284,7 +319,7 @@ _OF_OBJECTS = {
     ),
     "to_json json dict asdict as_dict": "see .to_dict()",
     "to_dataframe": "see .to_frame()",
-    "failed violations failures failing": "see .verdicts, each with .safe",
+    "failed fails violations failures failing": "see .verdicts, each with .safe",
     "groups n_groups smallest_group equivalence_classes": "of an audit see .counts.n_groups; of a "
     "publication, .groups has the size of each",
     "n_people n rows shape": "of an audit see .people",
@@ -295,11 +330,16 @@ _OF_OBJECTS = {
     "loc iloc columns shape_of groupby describe info sample": "of a frame: .to_pandas() of what "
     "fk.publish returned",
     "to_toml": "see .save(path)",
-    "plot show draw figure html report save": "see .summary() and .to_html(path)",
+    "plot show print draw figure html report save": "see .summary() and .to_html(path)",
     "fit fit_transform transform anonymize get_params": "it is given to fk.publish(table, policy, "
     "method=...)",
     "is_safe passed ok result": "see .safe",
     "k": "see fk.k_anonymity(release)",
+    "sensitive quasi_identifiers identifiers": "roles of columns are those of a schema, as "
+    "policy.schema.sensitive",
+    "add append extend": "a policy is not changed: fk.Policy([*policy.requirements, "
+    "fk.Requirement(k_anonymity=5)], policy.schema) is a further one",
+    "limit threshold limits": "see .points, each with .below",
     "score risk value values unique uniqueness highest average max mean probability": "see "
     ".to_dict()",
 }

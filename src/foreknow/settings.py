@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any, TypeVar, cast, get_args
+from typing import Annotated, Any, TypeVar, cast, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, Field, Strict, ValidationError, create_model
 
@@ -46,7 +46,9 @@ def explain(error: ValidationError, table: type[Settings]) -> str:
         key = str(parts[-1])
         if key in KEYS:
             return f"unknown key {place}; {KEYS[key]}"
-        return f"unknown key {place}{did_you_mean(key, known_keys(model) if model else ())}"
+        where = _holding(key, table) if place.count(".") < 2 else ""
+        hint = did_you_mean(key, known_keys(model) if model else ())
+        return f"unknown key {place}{f'; it stands below {where}' if where else hint}"
     if first["type"] == "missing":
         return f"{place} is missing"
     input_value = first.get("input")
@@ -63,6 +65,17 @@ def explain(error: ValidationError, table: type[Settings]) -> str:
     message = first["msg"][0].lower() + first["msg"][1:] if ours == first["msg"] else ours
     message = message.replace("input should", "it should").replace("valid integer", "whole number")
     return f"{place}: {message}{contrast}" if place else f"{message}{contrast}"
+
+
+def _holding(key: str, root: type[Settings]) -> str:
+    """The table of a file that takes a key, as its head is written; empty where none does."""
+    for name, field in root.model_fields.items():
+        of_name = field.alias or name
+        inner = _inner(root, of_name, listed=True)
+        if inner not in (None, root) and key in known_keys(inner):
+            is_list = get_origin(field.annotation) is list
+            return f"[[{of_name}]]" if is_list else f"[{of_name}]"
+    return ""
 
 
 def _inner(model: type[Settings], key: str, listed: bool) -> type[Settings] | None:

@@ -590,6 +590,13 @@ TOLD_ADVISED = [
     (lambda at: fk.to_csv(at.made), ".to_csv(path)"),
     (lambda at: fk.version, "fk.__version__"),
     (lambda at: fk.KAnonymity(5).check(at.table), ".holds(release)"),
+    (lambda at: at.policy.sensitive, "policy.schema.sensitive"),
+    (lambda at: at.policy.add(fk.KAnonymity(5)), "fk.Policy([*policy.requirements"),
+    (lambda at: at.policy.requirements[0].limit, "see .points"),
+    (lambda at: at.audit.fails, "see .verdicts"),
+    (lambda at: at.audit.print(), "see .summary()"),
+    (lambda at: fk.publish(at.policy, at.table), "the table comes first"),
+    (lambda at: fk.explore(at.table), "it is a command: foreknow explore"),
 ]
 
 
@@ -666,6 +673,27 @@ KEYS_TYPED = [
     ("", "requirements", [], "did you mean 'require'?"),
     ("", "privacy", {"k": 5}, "[[require]]"),
     ("", "seed", 1, "--seed 5"),
+    # -- a third list
+    ("require", "k_anonymity", "5", "it should be a whole number, not '5'"),
+    ("require", "below", "50%", 'such as 0.95, or a fraction such as "2/3"'),
+    ("require", "facts", 3, "such as { l = 1, k = 3 }"),
+    ("require", "adversary", "strong", "facts = { l = 1, k = 3 }, in [[require]]"),
+    ("require", "under", 0.5, "below = 0.5, beside facts"),
+    ("require", "risk", 0.2, "such as { prosecutor = 0.2 }"),
+    ("require", "method", "mondrian", "it stands below [publish]"),
+    ("schema", "date_format", "dd.mm.yyyy", "reading = {"),
+    ("schema", "reading", {"sep": ";"}, "did you mean 'delimiter'?"),
+    ("schema", "reading", {"na": ["?"]}, "did you mean 'missing'?"),
+    ("schema", "k_anonymity", 5, "it stands below [[require]]"),
+    ("schema", "hierarchies", {"age": {"interval": 5}}, "did you mean 'intervals'?"),
+    ("publish", "exact", ["sex"], 'labels = { age = "exact" }'),
+    ("publish", "columns", ["age"], 'quasi_identifiers = ["age"]'),
+    ("publish", "format", "xlsx", "foreknow export FOLDER --to xlsx"),
+    ("", "method", "mondrian", "it stands below [publish]"),
+    ("", "sensitive", "diagnosis", "it stands below [schema]"),
+    ("", "k_anonymity", 5, "it stands below [[require]]"),
+    ("try", "attack", True, "learned = {"),
+    ("try", "learned", ["age"], 'such as { by = ["age"] }'),
 ]
 
 
@@ -769,18 +797,64 @@ SHELL_ADVISED = [
     ("risk table.csv --qi age,sex --limit 0.1", 2, "below = 0.5 under [[require]]"),
     ("verify folder --strict", 2, "ends with exit code 1"),
     ("attack folder --verbose", 2, "--quiet prints nothing"),
-    ("publish --input table.csv --out o11", 2, "the table is named without an option"),
+    ("publish --input table.csv --out o11", 0, "Safe"),
     ("forget folder p5", 2, "--person"),
     ("ask folder p5 flu", 2, "--about Tom"),
     ("utility folder", 2, "TABLE"),
     ("export folder --to xlsx --out x.xlsx", 0, "Written to x.xlsx"),
     ("publish table.csv --format xlsx --out o12", 2, "foreknow export FOLDER --to xlsx"),
+    # -- a third list, of a newcomer: before it was tried, 18 did what is meant
+    ("init table.csv --hide diagnosis --out n1.toml", 0, "Sensitive: diagnosis"),
+    ("init table.csv -s diagnosis -q age,sex --out n2.toml", 0, "Sensitive: diagnosis"),
+    ("init table.csv --qi age --qi sex --out n3.toml", 0, "Quasi-identifiers: age, sex"),
+    ("init table.csv n4.toml", 0, "Written to n4.toml"),
+    ("init --file table.csv --out n5.toml", 0, "Written to n5.toml"),
+    ("init table.csv --sep , --out n6.toml", 0, "300 rows, 5 columns"),
+    ("init table.csv --na NA", 2, "[schema.reading]"),
+    ("publish table.csv third1", 0, "Written to third1"),
+    ("publish table.csv policy.toml third2", 0, "Written to third2"),
+    ("publish --table table.csv --out third3", 0, "Written to third3"),
+    ("publish --data table.csv -o third4 -p policy.toml", 0, "Written to third4"),
+    ("publish table.csv --config policy.toml --output-dir third5", 0, "Written to third5"),
+    ("publish table.csv --k=5 --l=2 --out third6", 0, "l_diversity"),
+    ("publish table.csv --algorithm mondrian --seed=42 --out third7", 0, "Written to third7"),
+    ("publish table.csv --previous folder --out third8", 1, "Nobody is new"),
+    ("PUBLISH table.csv --out third9", 0, "Written to third9"),
+    ("deidentify table.csv --out third10", 0, "Written to third10"),
+    ("apply table.csv policy.toml --out third11", 0, "Written to third11"),
+    ("publish help", 0, "Usage: foreknow publish"),
+    ("--help publish", 0, "Usage: foreknow"),
+    ("publish table.csv --risk 0.2 --out x", 2, "below [[require]]"),
+    ("publish table.csv --where age>30 --out x", 2, "give a file without the others"),
+    ("publish table.csv --no-report --out x", 2, "a report is written with every release"),
+    ("--quiet publish table.csv --out x", 2, "options stand after the command"),
+    ("verify --release folder", 0, "Verified: 300 people"),
+    ("certificate folder", 0, "Verified: 300 people"),
+    ("audit --release folder --policy policy.toml", 0, "Safe"),
+    ("audit folder --output-format json", 0, '"safe": true'),
+    ("audit table.csv --columns age --columns zip --secret diagnosis", 1, "in 133 groups"),
+    ("audit folder --csv out.csv", 2, "--json FILE all of it"),
+    ("ask folder --who p5", 0, "p5"),
+    ("ask folder --person p5", 2, "--about Tom"),
+    ("risk folder --k 5", 2, "--k-anonymity 5"),
+    ("export folder --format excel --out y.xlsx", 0, "Written to y.xlsx"),
+    ("export folder z.xlsx", 0, "Written to z.xlsx"),
+    ("draw folder drawn.csv", 0, "drawn.csv"),
+    ("read folder as_read.csv", 0, "as_read.csv"),
+    ("explain folder --out explained.html", 0, "What is known about a release"),
+    ("utility table.csv folder", 0, "What the generalized release is still worth"),
+    ("compare folder folder2", 2, "foreknow audit FOLDER FOLDER"),
+    ("schema table.csv", 2, "foreknow init TABLE"),
+    ("completion bash", 2, "--install-completion"),
+    ("history folder", 2, "foreknow verify FOLDER"),
+    ("evidence folder --pdf", 2, "a browser prints the page"),
 ]
 
 
 @pytest.mark.parametrize(("words", "code", "said"), SHELL_ADVISED)
 def test_advice_in_a_shell(here, words, code, said, capsys, monkeypatch):
     (here.folder / "other.csv").write_bytes((here.folder / "table.csv").read_bytes())
+    (here.folder / "folder2").mkdir(exist_ok=True)
     ended, printed = typed(here, capsys, monkeypatch, *words.split())
     assert ended == code, printed
     assert said in printed

@@ -124,9 +124,15 @@ RULES = [
     ("facts = []", "require[0]: a skyline needs at least one point"),
     ("facts = {};below = 1;except = ['x', 'x']", "except names 'x' twice"),
     # in the words of the file and not of our classes
-    ("facts = 'x';below = 1", "require[0].facts: it should be a table, not 'x'$"),
-    ("facts = 5;below = 1", "require[0].facts: it should be a table, not 5$"),
-    ("facts = [1]", "require[0].facts[0]: it should be a table, not 1$"),
+    (
+        "facts = 'x';below = 1",
+        "require[0].facts: it should be a table, such as { l = 1, k = 3 }, not 'x'$",
+    ),
+    (
+        "facts = 5;below = 1",
+        "require[0].facts: it should be a table, such as { l = 1, k = 3 }, not 5$",
+    ),
+    ("facts = [1]", "require[0].facts[0]: it should be a table, such as { l = 1, k = 3 }, not 1$"),
     ("facts = { l = 1.5 };below = 1", "require[0].facts.l: it should be a whole number, not 1.5$"),
     ("facts = { l = -1 };below = 1", "require[0].facts.l: it should"),
     ("facts = { k = true };below = 1", "require[0].facts.k: it should"),

@@ -90,7 +90,7 @@ class _Foreknow(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """A command by its name, or by one that it has elsewhere."""
-        name = cmd_name.replace("_", "-")
+        name = cmd_name.replace("_", "-").lower()
         name = COMMON.get(name, name)
         return _load_command(name) if name in _PLACES else None
 
@@ -110,7 +110,11 @@ class _Foreknow(click.Group):
         """Read the words `help` and `version` as the options --help and --version."""
         if args[:1] == ["help"]:
             args = [*args[1:2], "--help"]
-        return super().parse_args(ctx, ["--version"] if args == ["version"] else args)
+        try:
+            return super().parse_args(ctx, ["--version"] if args == ["version"] else args)
+        except click.NoSuchOption as error:
+            option = error.option_name
+            ctx.fail(f"No such option: {option}; options stand after the command and what it reads")
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for purpose, places in COMMANDS.items():

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
+from collections import Counter
+from collections.abc import Callable, Container, Iterable
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from itertools import pairwise
-from os.path import isfile  # a name that is too long is that of no file
+from os.path import exists, isdir, isfile  # a name that is too long is that of no file
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
@@ -38,6 +39,9 @@ UNSAFE, BAD_INPUT, BUG, UNDECIDED = 1, 2, 3, 4
 _MOST_NUMBERS = 10_000  # that a range such as 0-19 may stand for
 # Options that have a letter, too: their first.
 _LETTERS = "about confidence group knowledge out policy quiet sensitive threshold value"
+# Options that hold lists, with commas between; and what others write before what is read.
+_LISTS, _OF_LISTS = ("quasi_identifiers", "by", "methods"), "with commas between"
+_OF_SOURCE = "-i", "--input", "--release", "--file", "--data", "--dataset", "--source"
 _PLAIN: dict[str, type] = {"bool": bool, "int": int, "float": float}
 _PLAIN |= dict.fromkeys(["str", "Number", "Label", "Sequence[str]", "Sequence[Number]"], str)
 _PLAIN |= dict.fromkeys(["Sequence[int]", "Iterable[int]"], str)
@@ -163,9 +167,16 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read options by the names that they have elsewhere, too."""
-        names = [str(option.name) for option in self.params if isinstance(option, click.Option)]
-        words = _with_policy(_in_our_names(args, names), names)
-        n_files = sum(map(isfile, words))
+        if args == ["help"]:
+            args = ["--help"]
+        options = [option for option in self.params if isinstance(option, click.Option)]
+        names = [str(option.name) for option in options]
+        flags = {flag for option in options for flag in (*option.opts, *option.secondary_opts)}
+        words = _with_policy(_with_source(_in_our_names(args, names, flags), flags), names)
+        if not ctx.resilient_parsing:
+            with suppress(click.UsageError):  # which is said below
+                words = self._with_out(ctx, self._joined(ctx, words))
+        n_files, n_folders = sum(map(isfile, words)), sum(map(isdir, words))
         try:
             return super().parse_args(ctx, words)
         except click.MissingParameter as error:
@@ -182,11 +193,38 @@ class Command(click.Command):
             if option is None and "extra argument" in error.format_message():
                 option = "extra" if "quasi_identifiers" in names else option
                 option = "files" if n_files > 1 else option
+                option = "releases" if n_folders > 1 else option
+                option = option if any(isinstance(p, Argument) for p in self.params) else "nothing"
             advice = OPTIONS.get(str(option)) or _in_a_policy(str(option))
             if advice is None:
                 raise
             message = f"{error.format_message().rstrip('.')}; {advice}"
             raise click.UsageError(message, error.ctx) from None
+
+    def _joined(self, ctx: click.Context, words: list[str]) -> list[str]:
+        """The words, with a list that is named in several options as one."""
+        _, _, order = self.make_parser(ctx).parse_args([*words])
+        for option, times in Counter(order).items():
+            if times == 1 or not isinstance(option, click.Option) or option.multiple:
+                continue
+            if option.name in _LISTS or _OF_LISTS in (option.help or ""):
+                words = _as_one(words, option)
+        return words
+
+    def _with_out(self, ctx: click.Context, words: list[str]) -> list[str]:
+        """The words, with a new name that stands beside what is read as what is written."""
+        if "out" not in self._options:
+            return words
+        values, extra, _ = self.make_parser(ctx).parse_args([*words])
+        name = extra[0] if len(extra) == 1 else ""
+        if not name or values.get("out") is not None or exists(name):
+            return words
+        place = words.index(name)
+        source_place = place - 3 if place > 2 and words[place - 2] == "--policy" else place - 1
+        arguments = [str(values[a.name]) for a in self.params if isinstance(a, Argument)]
+        if source_place < 0 or words[source_place] not in arguments[:1]:
+            return words
+        return [*words[:place], "--out", *words[place:]]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the help on arguments and options."""
@@ -260,7 +298,7 @@ def _name_part(values: dict[str, Any], source: str, part: str) -> None:
     )
 
 
-def _in_our_names(args: list[str], names: list[str]) -> list[str]:
+def _in_our_names(args: list[str], names: list[str], flags: Container[str]) -> list[str]:
     """The words of a command line; names of options in other tools become ours."""
     renamed = [*args]
     for place, word in enumerate(args):
@@ -270,16 +308,44 @@ def _in_our_names(args: list[str], names: list[str]) -> list[str]:
             renamed[place] = "--quasi-identifiers"
         name, equals, value = word.partition("=")
         ours = own_name(name[2:].replace("-", "_"), names) if name[:2] == "--" else None
-        if "part" in names and name[:2] == "--" and name[2:] in FLAGS:
+        if name[:2] == "--" and name not in flags and FLAGS.get(name[2:]) in flags:
             renamed[place] = f"{FLAGS[name[2:]]}{equals}{value}"
         if ours is not None:
             renamed[place] = f"--{ours.replace('_', '-')}{equals}{value}"
     if "json" in names and "file_format" not in names:
-        for words in (["--format", "json"], ["--format=json"]):
+        for words in (["--format", "json"], ["--format=json"], ["--output-format", "json"]):
             for place in range(len(renamed) - len(words) + 1):
                 if renamed[place : place + len(words)] == words:
                     renamed[place : place + len(words)] = ["--json=-"]
     return renamed
+
+
+def _with_source(words: list[str], flags: Container[str]) -> list[str]:
+    """Words of the command line, without an option before the name of what is read."""
+    for place, (word, name) in enumerate(pairwise(words)):
+        if word in _OF_SOURCE and word not in flags and name[:1] != "-":
+            return [*words[:place], *words[place + 1 :]]
+        if word == "--table" and isfile(name) and not any(map(_is_source, words[:place])):
+            return [*words[:place], *words[place + 1 :]]
+    return words
+
+
+def _is_source(word: str) -> bool:
+    return word[:1] != "-" and exists(word)
+
+
+def _as_one(words: list[str], option: click.Option) -> list[str]:
+    """Words of the command line, with all values of an option in one."""
+    values, other_words, remaining = list[str](), list[str](), iter(words)
+    for word in remaining:
+        flag, equals, value = word.partition("=")
+        if word == "--":
+            other_words += [word, *remaining]
+        elif flag in option.opts:
+            values.append(value if equals else next(remaining))
+        else:
+            other_words.append(word)
+    return [option.opts[0], ",".join(values), *other_words]
 
 
 def _with_policy(words: list[str], names: list[str]) -> list[str]:

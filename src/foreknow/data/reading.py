@@ -53,6 +53,9 @@ for _place, _name in enumerate(_MONTH_NAMES):
     _MONTHS |= {_name: _place % 12 + 1, _name[:3]: _place % 12 + 1}
 _CURRENCY = re.compile(r"[^\s\d.,;'\"-]{1,5}")
 _LETTERS = re.compile(r"[^\W\d_]+")
+# What keys of a reading are called elsewhere.
+_ELSEWHERE = {"sep": "delimiter", "separator": "delimiter", "format": "date_format"}
+_ELSEWHERE |= dict.fromkeys(["na", "na_values", "null", "nulls", "missing_values"], "missing")
 _MARK = "\ue000"  # around the number that stands for a name, so that no digit joins it
 
 
@@ -148,7 +151,9 @@ class Reading:
         names = [part.name for part in fields(cls)]
         for name in setting:
             if name not in names:
-                raise SchemaError(f"reading has no {name!r}{did_you_mean(str(name), names)}")
+                meant = _ELSEWHERE.get(str(name))
+                hint = f"; did you mean {meant!r}?" if meant else did_you_mean(str(name), names)
+                raise SchemaError(f"reading has no {name!r}{hint}")
         return cls(**setting)
 
     def over(self, fallback: Reading) -> Reading:

@@ -20,6 +20,7 @@ from foreknow_judge.verify import certificate_path
 
 ExportFormat: TypeAlias = Literal["xlsx", "sav", "dta"]
 _MOST_BYTES = 64 << 20
+_PROGRAMS = {"excel": "xlsx", "spss": "sav", "stata": "dta"}  # and the format of each
 
 NOTE = (
     "Exported by Foreknow from a certified release. The certificate covers the release's own files "
@@ -68,6 +69,13 @@ def export(folder: str | Path, to: str = "xlsx", out: str | Path | None = None) 
     ...     [path.name for path in export(f"{place}/release")]
     ['release.xlsx']
     """
+    if (
+        out is None
+        and isinstance(to, str)
+        and Path(to).suffix[1:].lower() in get_args(ExportFormat)
+    ):
+        to, out = Path(to).suffix[1:].lower(), to
+    to = _PROGRAMS.get(str(to).lower(), to)
     if to not in get_args(ExportFormat):
         raise InputError(
             f"to is {to!r}{did_you_mean(str(to), get_args(ExportFormat))}; a release itself is CSV "

@@ -317,7 +317,7 @@ class Policy:
             return cls(given)
         raise InputError(
             f"expected a Policy or the path of one, not {type(given).__name__}; see Policy.load "
-            "and Policy.from_dict"
+            "and Policy.from_dict; the table comes first, as in fk.publish(table, policy)"
         )
 
     @classmethod
