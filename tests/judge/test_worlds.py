@@ -1,0 +1,248 @@
+"""What the judge alone and an audit say of drawn releases, beside worlds.
+
+A release is drawn by its number: uneven groups, columns that are known or shuffled, one value each
+or several, in either form. It is asked by every kind of knowledge about every sort of secret at
+once. A new kind, secret or sight is a line here, rather than an enumeration elsewhere.
+"""
+
+import random
+from collections import Counter
+from fractions import Fraction
+
+import pyarrow as pa
+import pytest
+from tests.crossings.worlds import (
+    Facts,
+    Member,
+    surest,
+    surest_by_implications,
+    surest_by_negations,
+)
+from tests.examples import NIGHTLY
+from tests.oracle.sets import meant
+
+import foreknow as fk
+from foreknow_judge.verdicts import verdicts
+from foreknow_judge.written import Written
+
+TEXTS = {
+    "ill": ["B20", "B20.1", "B2", "Z21", "Z21*", "Flu"],
+    "pay": ["0", "5", "7.5", "10", "-3", "unknown"],
+}
+JOBS = ["cook", "nurse"]
+
+
+ON_TOP = [(1, 0, 0), (0, 1, 0), (1, 1, 0), (0, 0, 1), (0, 1, 1), (1, 1, 1)]
+
+
+# What somebody knows of a table of priors, too.
+KINDS = {
+    "facts": lambda draw, _: fk.Facts(*(draw.randint(0, n) for n in (2, 2, 1))),
+    "links": lambda draw, _: fk.Facts(0, draw.randint(0, 1), draw.randint(2, 3)),
+    "implications": lambda draw, _: fk.Implications(draw.randint(0, 2)),
+    "negations": lambda draw, _: fk.Negations(draw.randint(0, 2)),
+    "joint": lambda _, table: fk.Priors(table),
+    "binary": lambda _, table: fk.Priors(table, "binary"),
+    "on priors": lambda draw, table: fk.Priors(table, facts=fk.Facts(*draw.choice(ON_TOP))),
+}
+OF_FACTS = ("facts", "links")  # of several values, too
+OF_WINDOWS = (*OF_FACTS, "negations")
+OF_PRIORS = ("joint", "binary", "on priors")
+
+
+def secrets_of(draw, column, there):
+    """What requirements say of their secrets, with the sets of values that are meant."""
+    named, other = (
+        draw.sample([*TEXTS[column], "B20*", "Z*", "none"], draw.randint(1, 3)) for _ in "ab"
+    )
+    spelt = {text for text in named if text in there}  # which means that value alone, left out
+    left_out = spelt | meant([text for text in named if text not in spelt], there)
+    yield {}, [{own} for own in there]
+    yield {"values": named}, [{own} for own in meant(named, there)]
+    yield {"excluded": named}, [{own} for own in there - left_out]
+    yield {"any_of": named}, [meant(named, there)]
+    yield {"any_of": {"one": named, "other": other}}, [meant(named, there), meant(other, there)]
+    if column == "pay":
+        ends = dict(
+            zip(("from", "to"), sorted(draw.sample([-3, 0, 5, 7, 7.5, 10], 2)), strict=True)
+        )
+        ends.pop(draw.choice(["from", "to", None]), None)
+        yield {"any_of": {"some": ends}}, [meant(ends, there)]
+        if "unknown" not in there:
+            width = draw.choice([2.5, 3, 5])
+            yield {"within": width}, windows(there, Fraction(width))
+
+
+def windows(there, width):
+    """Numbers that lie together in a window which begins at one of them."""
+    numbers = {own: Fraction(own) for own in there}
+    return [{x for x, at in numbers.items() if 0 <= at - low <= width} for low in numbers.values()]
+
+
+class Drawn:
+    """A release of a few people: as its reader has it, and as tables of the judge."""
+
+    def __init__(self, number):
+        self.draw = draw = random.Random(number)
+        self.semantics = draw.choice(["single"] * 3 + ["set", "multiset"])
+        self.is_one = self.semantics == "single"
+        self.form = draw.choice(["generalized", "generalized", "bucketized"])
+        self.column, self.other = draw.sample(["ill", "pay"], 2) if self.is_one else ("ill", "pay")
+        self.known = [name for name in (self.other, "job") if draw.random() < 0.35]
+        self.apart = [name for name in ("ill", "pay", "job") if draw.random() < 0.2]
+        if self.form == "bucketized":
+            self.column, self.other, self.known = "ill", "pay", []
+        if self.form == "bucketized" or not self.is_one:
+            self.apart = []
+        # Nothing ties a column that was shuffled to the others.
+        self.divide = [] if self.column in self.apart else [*{*self.known} - {*self.apart}]
+        sizes = draw.choice([(7,), (8,), (3, 5), (1, 7), (2, 6), (2, 2, 4)])
+        self.rows = [self.row(str(group)) for group, size in enumerate(sizes) for _ in range(size)]
+        self.groups = self.divided(self.divide)
+        self.there = {v for group in self.groups for own in group for v in own.values}
+
+    def row(self, group):
+        """Somebody of a group; few values are common."""
+        draw = self.draw
+        ill, pay = (draw.choice(TEXTS[name][: draw.choice([3, 6])]) for name in ("ill", "pay"))
+        if not self.is_one:
+            bag = draw.choices(TEXTS["ill"][:4], k=draw.choice([0, 1, 1, 2, 3]))
+            ill = sorted({*bag} if self.semantics == "set" else bag)
+        return {"qi": group, "ill": ill, "pay": pay, "job": draw.choice(JOBS)}
+
+    def divided(self, names):
+        """The groups of people of whom the same is known."""
+        attribute = "job" if self.form == "bucketized" else "qi"
+        shares = {row[attribute]: None for row in self.rows}
+        for key in shares:
+            weights = [self.draw.randint(1, 6) for _ in TEXTS[self.column]]
+            shares[key] = dict(
+                zip(TEXTS[self.column], (Fraction(n, 40) for n in weights), strict=True)
+            )
+        groups, table = {}, []
+        for number, row in enumerate(self.rows):
+            has = [row[self.column]] if self.is_one else row[self.column]
+            priors = tuple(shares[row[attribute]].items())
+            key = (row["qi"], *(row[name] for name in names))
+            groups.setdefault(key, []).append(Member(str(number), tuple(has), priors=priors))
+        there = {v for group in groups.values() for own in group for v in own.values}
+        for key, row in shares.items():
+            table += [
+                {attribute: key, "value": v, "probability": str(row[v])} for v in sorted(there)
+            ]
+        self.priors = pa.Table.from_pylist(
+            table or [{attribute: "0", "value": "x", "probability": "1"}]
+        )
+        return [*groups.values()]
+
+    def truth(self, kind, known, secret):
+        """How sure somebody becomes at most of one of the values of a secret."""
+        if kind in OF_PRIORS:
+            reading, on_top = "binary" if kind == "binary" else "joint", known.facts or fk.Facts()
+            amounts = Facts(on_top.l, on_top.k, on_top.m)
+            return surest(self.groups, secret, amounts, "single", reading)
+        groups = [[own._replace(priors=()) for own in group] for group in self.groups]
+        if kind == "implications":
+            return surest_by_implications(groups, secret, known.k)
+        if kind == "negations":
+            return surest_by_negations(groups, secret, known.k)
+        return surest(groups, secret, Facts(known.l, known.k, known.m), self.semantics)
+
+    def asked(self):
+        """Of each sort of secret, requirements of all kinds with their truths."""
+        for about, sets in secrets_of(self.draw, self.column, self.there):
+            every = []
+            for kind, made in KINDS.items():
+                if not self.is_one and kind not in OF_FACTS:
+                    continue
+                if "any_of" in about and (self.semantics == "set" or self.there in sets):
+                    continue
+                if "within" in about and (kind not in OF_WINDOWS or self.there in sets):
+                    continue
+                known = made(self.draw, self.priors)
+                truths = [self.truth(kind, known, frozenset(own)) for own in sets if own]
+                truth = max(truths, default=Fraction(0))
+                key = self.draw.choice(["below", "at_most"]) if kind in OF_PRIORS else "below"
+                limit = truth + self.draw.choice([0, Fraction(1, 10**12)])
+                limit = min(Fraction(1), max(limit, Fraction(1, 100)))
+                sight = {"sensitive": self.column, "knowing": self.known}
+                every.append((kind, fk.Requirement(known, **{key: limit}, **about, **sight), truth))
+            if every:
+                yield every
+
+    # ---- its tables ----
+
+    def cells(self, name):
+        """A column; one that is published apart, in another order within its group."""
+        order = range(len(self.rows))
+        if name in self.apart:
+            order = sorted(order, key=lambda at: (self.rows[at]["qi"], self.draw.random()))
+        return [self.rows[at][name] for at in order]
+
+    def read(self):
+        """The release as its reader opens it; None of a form that is opened from files."""
+        if self.form == "bucketized":
+            return None
+        table = {name: self.cells(name) for name in ("qi", "ill", "pay", "job")}
+        roles = {"sensitive": [self.column, self.other], "other": ["job"], "unlinked": self.apart}
+        if not self.is_one:
+            table["ill"] = pa.array(table["ill"], pa.list_(pa.string()))
+            roles["semantics"] = {"ill": self.semantics}
+        return fk.Release.from_generalized(pa.table(table), quasi_identifiers=["qi"], **roles)
+
+    def written(self):
+        """The release as the judge reads it; None where it has no such files."""
+        if self.is_one and self.form == "generalized":
+            names = {n: f"{n}_shuffled" if n in self.apart else n for n in ("ill", "pay", "job")}
+            table = pa.table(
+                {"qi": self.cells("qi")} | {n: self.cells(o) for o, n in names.items()}
+            )
+            roles = {"parts": dict.fromkeys(["ill", "pay"], "release"), "beside": ["job"]}
+            roles["shuffled"] = self.apart
+            return Written("generalized", ["qi"], self.column, {"release": table}, **roles)
+        if self.divide:
+            return None
+        bags = [(row["qi"], [row["ill"]] if self.is_one else row["ill"]) for row in self.rows]
+        cells = Counter((group, value) for group, bag in bags for value in bag)
+        rows = [{"qi": group, "ill": v, "count": str(n)} for (group, v), n in cells.items()]
+        kinds = pa.schema(dict.fromkeys(["qi", "ill", "count"], pa.string()))
+        tables = {
+            "people": pa.table({name: self.cells(name) for name in ("qi", "job")}),
+            "sensitive": pa.Table.from_pylist(rows, kinds),
+        }
+        return Written(self.form, ["qi"], "ill", tables, semantics=self.semantics, exact=["job"])
+
+
+def hold(number, kind, required, truth, verdict):
+    """A figure is the truth, or not below it where it is a bound; its limit decides."""
+    reached, limit = verdict.found.settled, verdict.required
+    about = number, kind, required, reached, truth
+    assert reached >= truth if kind == "on priors" else reached == truth, about
+    is_within = reached < limit.amount or (limit.inclusive and reached == limit.amount)
+    assert verdict.safe == is_within, about
+
+
+LOTS, CASES = 3, 3000 if NIGHTLY else 60
+
+
+@pytest.mark.parametrize("lot", range(LOTS))
+def test_figures_are_those_of_worlds(lot):
+    seen = Counter()
+    for number in range(lot, CASES, LOTS):
+        drawn = Drawn(number)
+        asked, doors = [*drawn.asked()], []
+        release, written = drawn.read(), drawn.written()
+        if written is not None:
+            every = [one for of_secret in asked for one in of_secret]
+            tables = [required.to_dict() | {"knowing": drawn.divide} for _, required, _ in every]
+            doors.append(("judge", every, verdicts(written, tables)))
+        if release is not None:
+            for every in drawn.draw.sample(asked, min(2, len(asked))):
+                policy = fk.Policy([required for _, required, _ in every])
+                doors.append(("audit", every, fk.audit(release, policy).verdicts))
+        for door, every, found in doors:
+            for (kind, required, truth), verdict in zip(every, found, strict=True):
+                hold(number, kind, required, truth, verdict)
+                seen[door, kind] += 0 < truth < 1
+    assert min(seen["judge", kind] for kind in KINDS) > 3, seen
+    assert sum(seen["audit", kind] for kind in KINDS) > 10, seen
