@@ -294,13 +294,6 @@ def test_numbers_refused(read, wrong, says):
 # ---- proposition 3: k-anonymity; proposition 4: (c, l)-diversity ------------------------------
 
 
-def safe(facts, counts, below):
-    """Below the limit for every value: the basic criterion, for all sensitive values."""
-    together = facts.disclosure(counts).below(below)
-    assert together == all(found.below(below) for found in facts.disclosures(counts).values())
-    return together
-
-
 # ---- priors --------------------------------------------------------------------------------------
 
 

@@ -504,11 +504,6 @@ def groups_of(method, table, policy):
         return None
 
 
-def same(method, table, policy, codes, groups):
-    made = groups_of(method, table.with_sensitive(codes), policy)
-    return made is not None and together(made.tolist()) == together(groups.tolist())
-
-
 def people(n, **kinds):
     """A town, whose values are uneven."""
     random = np.random.default_rng(1)

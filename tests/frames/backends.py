@@ -238,16 +238,3 @@ def bags(counts):
     """Group label -> {value: count}: all that a GroupCounts says, in any order of groups."""
     assert len(set(counts.groups)) == counts.n_groups
     return {label: counts.bag(i) for i, label in enumerate(counts.groups)}
-
-
-def texts(found):
-    """The same with every label as a text, as a CSV file holds them."""
-
-    def text(label):
-        if isinstance(label, tuple):
-            return tuple(text(part) for part in label)
-        return None if label is None else str(label)
-
-    return {
-        text(label): {text(value): n for value, n in bag.items()} for label, bag in found.items()
-    }

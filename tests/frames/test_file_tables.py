@@ -38,7 +38,6 @@ PEOPLE = [
     (61, "01234", dt.date(1964, 12, 31), "flu"),
 ]
 NAMES = ["age", "zip", "born", "d"]
-SCHEMA = fk.Schema(quasi_identifiers=NAMES[:3], sensitive="d")
 
 
 def column(source, name="age", **reading):
@@ -137,24 +136,6 @@ def test_without_extra_it_is_named(tmp_path, monkeypatch, name, module):
 
 
 # ---- databases ---------------------------------------------------------------------------------
-
-
-@pytest.fixture(params=["sqlite", "duckdb"])
-def database(request, tmp_path):
-    path = tmp_path / f"it's [1] people.{request.param}"
-
-    def run(*queries, rows=None):
-        connection = {"sqlite": sqlite3, "duckdb": duckdb}[request.param].connect(str(path))
-        for query in queries:
-            connection.execute(query)
-        if rows:
-            connection.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", rows)
-        connection.commit()
-        connection.close()
-
-    rows = [(age, code, born.isoformat(), d) for age, code, born, d in PEOPLE]
-    run("CREATE TABLE people (age INT, zip VARCHAR, born DATE, d VARCHAR)", rows=rows)
-    return path, run
 
 
 def test_open_duckdb_files_are_named(tmp_path):

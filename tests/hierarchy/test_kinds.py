@@ -8,7 +8,9 @@ from collections import Counter
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -283,11 +285,6 @@ def test_intervals_start_at_the_origin():
 
 decimals = st.decimals(-1000, 1000, places=3)
 
-numbers = st.one_of(
-    st.integers(), st.floats(allow_nan=False, allow_infinity=False), decimals, st.integers(-50, 50)
-)
-
-
 # ---- trees, in Python and in files ------------------------------------------------------------
 
 
@@ -537,6 +534,36 @@ def line(end):
 
 
 # ---- random tables -----------------------------------------------------------------------------
+
+START = date(1930, 1, 1)
+DRAWN = {
+    "whole": lambda draw: draw.randint(-200, 200),
+    "ages": lambda draw: draw.randint(0, 30),
+    "incomes": lambda draw: draw.lognormvariate(10, 1),
+    "shares": lambda draw: round(draw.random(), 15),
+    "few": lambda draw: draw.choice([0.0, 0.5, 1.0, 250.75]),
+    "born": lambda draw: START + timedelta(draw.randint(0, 25_000)),
+    "spring": lambda draw: date(2020, 1, 1) + timedelta(draw.randint(0, 89)),
+    "moments": lambda draw: datetime(2020, 1, 1) + timedelta(hours=draw.randint(0, 1400)),
+    "times": lambda draw: time(draw.randint(0, 23), draw.randint(0, 59)),
+}
+
+
+@pytest.mark.parametrize("some_missing", [False, True])
+@pytest.mark.parametrize("kind", DRAWN)
+def test_grids_of_random_tables(tmp_path, kind, some_missing):
+    """No label ends at somebody's value, and two labels of a column never overlap."""
+    draw = Random(f"{kind} {some_missing}")
+    values = [DRAWN[kind](draw) for _ in range(draw.randint(40, 120))]
+    if some_missing:
+        values = [value if draw.random() < 0.8 else None for value in values]
+    rows, made = published({"q": values}, tmp_path / "out", below=1)
+    check({"q": values}, rows, made)
+    dated = any(isinstance(value, (date, time)) for value in values)
+    found = (parsed(row["q"], dated) for row in rows)
+    ends = sorted({(*own[0], own[1]) for own in found if own[0]})
+    for (_, high, is_open), (low, *_) in pairwise(ends):
+        assert high < low or (is_open and high == low)
 
 
 @pytest.mark.parametrize(

@@ -353,13 +353,6 @@ def test_what_a_result_says():
 # ---- releases ----------------------------------------------------------------------------------
 
 
-def published(raw, policy=EASY, method=None, **options):
-    made = fk.publish(
-        raw, policy, method=method or fk.FullDomain(), options=fk.PublishOptions(**options), seed=1
-    )
-    return made, made.audit.lattice
-
-
 # ---- what is said of the lattice ---------------------------------------------------------------
 
 

@@ -40,10 +40,6 @@ from foreknow_judge.errors import InputError, UnsupportedError
 SEVERAL = pytest.mark.parametrize("semantics", ["set", "multiset"])
 
 
-def together(groups):
-    return None if groups is None else {frozenset(group) for group in groups}
-
-
 def worst_in_worlds(crowd, groups, value, point):
     bags = [(len(group), "".join(crowd.held[p] for p in group)) for group in groups]
     if crowd.semantics == "single":
@@ -52,12 +48,6 @@ def worst_in_worlds(crowd, groups, value, point):
 
 
 # ---- worked out by hand -------------------------------------------------------------------------
-
-
-def same(partition, groups):
-    """Whether these rows, and no others, are together; rows as digits, groups by spaces."""
-    members = ("".join(str(i) for i, g in enumerate(partition) if g == n) for n in set(partition))
-    assert sorted(members) == sorted(groups.split())
 
 
 HALF = Fraction(1, 2)
@@ -115,24 +105,6 @@ def test_why_everybody_is_unsafe():
 
 
 # ---- labels: a reader of a release finds as many groups as there are ----------------------------
-
-
-def published(data, policy, styles):
-    """How many groups there are; the release has the same ones, whatever their order."""
-    partition = fk.Mondrian().partition(data.rounded(styles), policy)
-    options = fk.PublishOptions(labels=styles)
-    made = fk.publish(data, policy, method=fk.Mondrian(), options=options, seed=1)
-    names = list(data.schema.quasi_identifiers)
-    read = fk.Release.from_generalized(
-        made.tables["release"], quasi_identifiers=names, sensitive="disease"
-    ).counts
-    groups = data.counts(partition[partition >= 0])
-    bags = [
-        sorted(sorted((str(x), n) for x, n in each.bag(g).items()) for g in range(each.n_groups))
-        for each in (groups, read)
-    ]
-    assert bags[0] == bags[1]
-    return groups.n_groups, made.tables["release"]
 
 
 # ---- where something is large -------------------------------------------------------------------

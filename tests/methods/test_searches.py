@@ -332,13 +332,6 @@ def test_limits_of_whole_numbers(exponent):
 # ---- tally: whatever part of some groups is asked for --------------------------------------------
 
 
-def same(counts, groups, semantics):
-    """Whether counts are exactly those of some (people, Counter), values by label."""
-    assert counts.semantics == semantics
-    assert counts.sizes.tolist() == [size for size, _ in groups]
-    assert [counts.bag(g) for g in range(counts.n_groups)] == [dict(bag) for _, bag in groups]
-
-
 # ---- tables of which next to no rows are equal are not merged ------------------------------------
 
 

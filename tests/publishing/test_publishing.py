@@ -23,7 +23,6 @@ from tests.people import (
     FORMS,
     HARD,
     bucketized,
-    generalized,
     made,
     people,
     rows_of,
@@ -403,16 +402,19 @@ def test_dropped_rows_are_nowhere(form, name):
 # ---- in what order -----------------------------------------------------------------------------
 
 
-def drawn(form, groups, random, times):
-    """The table of people in one form, so many times; the column `row` is no quasi-identifier."""
-    columns = {"age": groups, "row": range(len(groups)), "disease": ["s", "t"] * (len(groups) // 2)}
-    roles = fk.Schema(quasi_identifiers=["age"], other=["row"], sensitive="disease")
-    microdata, n = fk.Microdata(pa.table(columns), roles), max(groups) + 1
-    for _ in range(times):
-        if form == "generalized":
-            yield generalized(microdata, np.array(groups), n, {}, random)["release"]
-        else:
-            yield bucketized(microdata, np.array(groups), group_ids(n, random), random)["people"]
+def test_every_number_of_a_group():
+    """A group has any number, in both tables, wherever its people stood."""
+    roles = fk.Schema(quasi_identifiers=["age"], sensitive="ill")
+    table = pa.table({"age": [*"001122"], "ill": [*"aabbcc"]})
+    random, seen = np.random.default_rng(2), set()
+    for _ in range(60):
+        given = fk.Microdata(table, roles), np.array([0, 0, 1, 1, 2, 2])
+        tables = bucketized(*given, group_ids(3, random), random)
+        numbers = {row["age"]: row["group"] for row in tables["people"].to_pylist()}
+        ills = {row["group"]: row["ill"] for row in tables["sensitive"].to_pylist()}
+        assert [ills[numbers[age]] for age in "012"] == [*"abc"]
+        seen.add(tuple(numbers[age] for age in "012"))
+    assert len(seen) == 6
 
 
 class TwoOfOneLabel:
@@ -668,13 +670,6 @@ def register(people=150, semantics="set", listed=False):
 def made_several(table, roles, *, fmt="csv", rules=POLICY, method=None, **more):
     options = fk.PublishOptions(format=fmt, **more)
     return fk.publish(fk.Microdata(table, roles), fk.Policy(rules), method=method, options=options)
-
-
-class By:
-    """A method that groups rows by a function of the microdata."""
-
-    def __init__(self, groups):
-        self.partition = lambda microdata, policy=None, seed=None: groups(microdata)
 
 
 def alone(columns, *, semantics="set", **more):
