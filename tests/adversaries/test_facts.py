@@ -397,47 +397,6 @@ def test_facts_on_priors_by_enumeration(lot):
     assert equal > answers * 0.75
 
 
-@pytest.mark.parametrize("lot", range(LOTS))
-def test_judged_on_priors_by_enumeration(lot):
-    """Of one value or a set of two: by the audit, and by the judge of the files."""
-    equal = answers = 0
-    for case in CASES[lot::LOTS]:
-        rng = random.Random(f"judged {case}")
-        reading, amounts = rng.choice(["joint", "binary"]), rng.choice(AMOUNTS)
-        kinds, groups = scene(rng, rng.choice(["any", "zeros"]))
-        if case % 4 == 0:  # several values are left where one is ruled out
-            bag = [*VALUES_OF_PRIORS, rng.choice(VALUES_OF_PRIORS)]
-            amounts, groups = (1, *amounts[1:]), [([rng.randrange(len(kinds)) for _ in bag], bag)]
-        secret = rng.sample(VALUES_OF_PRIORS, rng.choice([1, 2, 2]))
-        values = {x for _, bag in groups for x in bag}
-        if not values & {*secret} or (len(secret) == 2 and values <= {*secret}):
-            continue
-        about = {"any_of": secret} if len(secret) == 2 else {"values": secret}
-        asked = fk.Requirement(priors_of(kinds, reading, fk.Facts(*amounts)), below=1, **about)
-        try:
-            (verdict,) = fk.audit(release_of(groups), fk.Policy([asked])).verdicts
-        except fk.InputError:  # by these priors there is no world
-            continue
-        (finding,) = verify(written(groups), [asked.to_dict()])
-        assert finding.reached == verdict.found.settled, (case, secret, amounts)
-        held = [([kinds[i] for i in people], bag) for people, bag in groups]
-        if reading == "joint":
-            true = surest(held, secret, amounts)
-        else:  # people have one of the set, or not
-            rows = [{**row, "it": sum(row[v] for v in secret)} for row in kinds]
-            held = [
-                ([rows[i] for i in people], ["it" if x in secret else x for x in bag])
-                for people, bag in groups
-            ]
-            true = surest(held, ["it"], amounts, binary("it"))
-        assert finding.reached >= true, (case, secret, amounts)
-        if not any(amounts[1:]):
-            assert finding.reached == true, (case, secret, amounts)
-        answers, equal = answers + 1, equal + (finding.reached == true)
-    assert answers > len(CASES) / LOTS / 3
-    assert equal > answers * 0.6
-
-
 # ---- the verifier, and the limit -----------------------------------------------------------
 
 

@@ -7,11 +7,7 @@ from functools import partial
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.cli.conftest import desk as desk
-from tests.examples import examples
-from tests.oracle.sets import worst_of_set_of_many
 
 import foreknow as fk
 
@@ -54,28 +50,6 @@ def rules(below="1/2", hierarchy=TREE, adversary=None, **about):
 
 
 # ---- against enumeration ---------------------------------------------------------------------
-
-
-@examples(500, deadline=None)
-@given(
-    st.lists(
-        st.tuples(st.integers(1, 3), st.lists(st.sampled_from("ABCD"), max_size=3)), min_size=1
-    ).filter(lambda groups: sum(n for n, _ in groups) <= 4 and sum(len(b) for _, b in groups) <= 5),
-    st.sampled_from(["A", "AB", "BD", "ABC"]),
-)
-def test_sets_under_multiset(groups, united):
-    """Occurrences of the set are those of one value."""
-    present = {value for _, bag in groups for value in bag}
-    united = [value for value in united if value in present]
-    if not united or not present - set(united):
-        return
-    people = [[list(bag), *([] for _ in range(n - 1))] for n, bag in groups]
-    counts = fk.GroupCounts.from_people(people, semantics="multiset")
-    for amounts, truth in worst_of_set_of_many(groups, {*united}, (1, 1, 1), "multiset").items():
-        asked = policy(fk.Facts(*amounts), 1, united)
-        (verdict,) = fk.audit(counts, asked).verdicts
-        assert verdict.disclosure.exact == truth
-        assert asked.requirements[0].count(counts).disclosures()[0][0].exact == truth
 
 
 def test_names_of_sets_are_secrets():

@@ -7,20 +7,15 @@ import random
 import re
 from collections import Counter, defaultdict
 from fractions import Fraction
-from itertools import product
 
 import duckdb
 import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.audits.folders import forge, settings_of, written
 from tests.cli.conftest import desk as desk
-from tests.examples import NIGHTLY, examples
-from tests.oracle.sets import joint_worlds, worst_over_worlds
-from tests.oracle.worlds import worlds
+from tests.examples import NIGHTLY
 
 import foreknow as fk
 from foreknow.errors import OutputError
@@ -28,77 +23,6 @@ from foreknow.pages import page_of
 from foreknow_judge.errors import CertificateError, PolicyError, UnsupportedError
 
 COLUMNS = ("ill", "pay", "job")
-MOST = (1, 1, 1)
-ROWS = st.fixed_dictionaries(
-    {"ill": st.sampled_from("ab"), "pay": st.sampled_from("12"), "job": st.sampled_from("xy")}
-)
-RELEASES = st.lists(st.lists(ROWS, min_size=1, max_size=4), min_size=1, max_size=3).filter(
-    lambda groups: sum(map(len, groups)) <= 5
-)
-SIGHTS = st.tuples(
-    st.sampled_from(["ill", "pay"]),
-    st.one_of(st.none(), st.sets(st.sampled_from(COLUMNS))),
-    st.sets(st.sampled_from(COLUMNS)),
-)
-
-
-def opened(groups, apart):
-    """A release as a reader has it: columns that are published apart are shuffled."""
-    draw = random.Random(str(groups))
-    table = defaultdict(list)
-    for number, members in enumerate(groups):
-        order = draw.sample(members, len(members))
-        for name in COLUMNS:
-            own = draw.sample(members, len(members)) if name in apart else order
-            table[name] += [row[name] for row in own]
-        table["qi"] += [str(number)] * len(members)
-    roles = {"sensitive": ["ill", "pay"], "other": ["job"], "unlinked": sorted(apart)}
-    return fk.Release.from_generalized(pa.table(dict(table)), quasi_identifiers=["qi"], **roles)
-
-
-def settled(secret, knowing):
-    """The columns that are known, where none were named: all beside."""
-    return [n for n in COLUMNS if n != secret and (knowing is None or n in knowing)]
-
-
-@examples(3000, daily=80, deadline=None)
-@given(RELEASES, SIGHTS)
-def test_rows_have_worlds_of_groups(groups, sight):
-    secret, knowing, apart = sight
-    known = settled(secret, knowing)
-    truth, release = joint_worlds(groups, secret, known, apart), opened(groups, apart)
-    sight = secret, None if knowing is None else known
-    counts = release.seen(*sight).counts
-    bags = [list(Counter(counts.bag(g)).elements()) for g in range(counts.n_groups)]
-    # Everybody by group, then by what is known of them, as the groups that are counted are.
-    divide = [] if secret in apart else [name for name in known if name not in apart]
-    people = [(str(number), row) for number, members in enumerate(groups) for row in members]
-    key = [(qi, *(row[name] for name in divide)) for qi, row in people]
-    labels = [label if isinstance(label, tuple) else (label,) for label in counts.groups]
-    columns = list(release.layout.seen(*sight).known)
-    place = [0, *(1 + columns.index(name) for name in divide)]
-    rank = {tuple(label[i] for i in place): g for g, label in enumerate(labels)}
-    assert {label: counts.sizes[g] for label, g in rank.items()} == Counter(key)
-    order = sorted(range(len(key)), key=lambda i: rank[key[i]])
-    assert Counter(tuple(world[i] for i in order) for world in truth) == Counter(worlds(bags))
-    assert len(set(truth.values())) == 1  # each as likely as any other
-
-
-@examples(600, daily=25, deadline=None)
-@given(RELEASES, SIGHTS)
-def test_facts_are_those_of_rows(groups, sight):
-    secret, knowing, apart = sight
-    known, release = settled(secret, knowing), opened(groups, apart)
-    truth, named = joint_worlds(groups, secret, known, apart), None if knowing is None else known
-    values = sorted({row[secret] for members in groups for row in members})
-    worst = [worst_over_worlds(truth, value, MOST) for value in values]
-    every = [*product(*(range(amount + 1) for amount in MOST))]
-    about = {"below": "1/2", "sensitive": secret, "knowing": named}
-    asked = fk.Policy([fk.Requirement(fk.Facts(*amounts), **about) for amounts in every])
-    for amounts, verdict in zip(every, fk.audit(release, asked).verdicts, strict=True):
-        expected = max(own[amounts] for own in worst)
-        assert verdict.disclosure.exact == expected
-        assert verdict.safe == (expected < Fraction(1, 2))
 
 
 def people(n=300, seed=1):

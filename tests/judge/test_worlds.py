@@ -69,6 +69,14 @@ def secrets_of(draw, column, there):
             yield {"within": width}, windows(there, Fraction(width))
 
 
+def absent_of(about, there):
+    """The texts of a secret that mean no value which somebody has."""
+    given = next(iter(about.values()), ())
+    lists = given.values() if isinstance(given, dict) else [given]
+    texts = {text for own in lists if isinstance(own, list) for text in own}
+    return {text for text in texts if not meant([text], there)}
+
+
 def windows(there, width):
     """Numbers that lie together in a window which begins at one of them."""
     numbers = {own: Fraction(own) for own in there}
@@ -171,7 +179,7 @@ class Drawn:
                 sight = {"sensitive": self.column, "knowing": self.known}
                 every.append((kind, fk.Requirement(known, **{key: limit}, **about, **sight), truth))
             if every:
-                yield every
+                yield about, every
 
     # ---- its tables ----
 
@@ -250,12 +258,14 @@ def test_figures_are_those_of_worlds(lot):
         asked, doors = [*drawn.asked()], []
         release, written = drawn.read(), drawn.written()
         if written is not None:
-            every = [one for of_secret in asked for one in of_secret]
+            every = [one for _, of_secret in asked for one in of_secret]
             tables = [required.to_dict() | {"knowing": drawn.divide} for _, required, _ in every]
             doors.append(("judge", every, verdicts(written, tables)))
-        for every in drawn.draw.sample(asked, min(2, len(asked))):
+        for about, every in drawn.draw.sample(asked, min(2, len(asked))):
             policy = fk.Policy([required for _, required, _ in every])
-            doors.append(("audit", every, fk.audit(release, policy).verdicts))
+            audit = fk.audit(release, policy)
+            doors.append(("audit", every, audit.verdicts))
+            assert {text for text, _ in audit.scope.absent} == absent_of(about, drawn.there), about
             if drawn.is_one and not drawn.known:
                 admitted(every, doors[-1][-1], release.seen(drawn.column, []).counts)
         for door, every, found in doors:

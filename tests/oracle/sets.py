@@ -4,10 +4,7 @@ from collections import Counter
 from fractions import Fraction
 from itertools import combinations, pairwise, permutations, product
 
-from tests.oracle.many_worlds import members as many_members
-from tests.oracle.many_worlds import worlds as many_worlds
 from tests.oracle.priors import binary, joint
-from tests.oracle.worlds import members, worlds
 
 # ---- sets ----------------------------------------------------------------------------------------
 
@@ -17,106 +14,6 @@ from tests.oracle.worlds import members, worlds
 # adversary rules out single values of the target, of the set or not; knows the values of other
 # people, each by itself; and knows links: if another person has one of the set, whichever, so has
 # the target. Nothing here knows the library or its formulas.
-
-
-def worst_of_set(bags, united, most):
-    """Highest posterior that somebody has one of `united`, for every amount up to `most`.
-
-    >>> worst_of_set(["xyz"], {"x", "y"}, (1, 0, 0))[1, 0, 0]
-    Fraction(1, 1)
-    """
-    everybody, every = worlds(bags), sorted({value for bag in bags for value in bag})
-    best = dict.fromkeys(product(*(range(amount + 1) for amount in most)), Fraction(0))
-    groups = members(bags)
-    people = [person for group in groups for person in group]
-    for home in groups:
-        target = home[0]
-        others = [person for person in people if person != target]
-        for n in range(most[0] + 1):
-            for excluded in combinations(every, n):
-                left = [world for world in everybody if world[target] not in excluded]
-                for amounts, kept in _told(left, others, target, united, most):
-                    hits = sum(world[target] in united for world in kept)
-                    found = Fraction(hits, len(kept))
-                    for at in best:
-                        enough = all(a >= b for a, b in zip(at, (n, *amounts), strict=True))
-                        if enough and found > best[at]:
-                            best[at] = found
-    return best
-
-
-def _told(left, others, target, united, most):
-    """What is left for every choice of known people and links, with how many there are of each."""
-    if not left:
-        return
-    if not others:
-        yield (0, 0), left
-        return
-    person, *rest = others
-    yield from _told(left, rest, target, united, most)
-    _, k, m = most
-    if k:
-        for value in sorted({world[person] for world in left}):
-            known = [world for world in left if world[person] == value]
-            for (a, b), kept in _told(known, rest, target, united, (0, k - 1, m)):
-                yield (a + 1, b), kept
-    if m:
-        linked = [w for w in left if w[person] not in united or w[target] in united]
-        for (a, b), kept in _told(linked, rest, target, united, (0, k, m - 1)):
-            yield (a, b + 1), kept
-
-
-def worst_of_set_of_many(groups, united, most, semantics):
-    """The same where a person may have several values; groups as in `tests.oracle.many_worlds`.
-
-    The adversary knows of the target which other values bring one of the set with them; of other
-    people that they have none of it; and the same links.
-
-    >>> worst_of_set_of_many([(2, "xy")], {"x", "y"}, (0, 0, 0), "multiset")[0, 0, 0]
-    Fraction(3, 4)
-    """
-    best = dict.fromkeys(product(*(range(amount + 1) for amount in most)), Fraction(0))
-    dealt = list(many_worlds(groups, semantics).items())
-    every = sorted({value for _, bag in groups for value in bag} - united)
-    groups_of = many_members(groups)
-    for home in groups_of:
-        target = home[0]
-        others = [person for group in groups_of for person in group if person != target]
-        for n in range(most[0] + 1):
-            for bringing in combinations(every, n):
-                left = [
-                    (world, ways)
-                    for world, ways in dealt
-                    if world[target] & united or not world[target] & set(bringing)
-                ]
-                for amounts, kept in _told_of_many(left, others, target, united, most):
-                    total = sum(ways for _, ways in kept)
-                    hits = sum(ways for world, ways in kept if world[target] & united)
-                    for at in best:
-                        enough = all(a >= b for a, b in zip(at, (n, *amounts), strict=True))
-                        if enough and Fraction(hits, total) > best[at]:
-                            best[at] = Fraction(hits, total)
-    return best
-
-
-def _told_of_many(left, others, target, united, most):
-    """What is left for every choice of people who have none, and of relatives."""
-    if not left:
-        return
-    if not others:
-        yield (0, 0), left
-        return
-    person, *rest = others
-    yield from _told_of_many(left, rest, target, united, most)
-    _, k, m = most
-    if k:
-        known = [(world, ways) for world, ways in left if not world[person] & united]
-        for (a, b), kept in _told_of_many(known, rest, target, united, (0, k - 1, m)):
-            yield (a + 1, b), kept
-    if m:
-        linked = [(w, n) for w, n in left if not w[person] & united or w[target] & united]
-        for (a, b), kept in _told_of_many(linked, rest, target, united, (0, k, m - 1)):
-            yield (a, b + 1), kept
 
 
 def worst_of_set_by_priors(groups, united, reading):
@@ -353,30 +250,3 @@ def _bag_deals(rows, secret, known, semantics):
         pairs = [(i, value) for i, (value, _) in zip(holders, occurrences, strict=True)]
         if semantics == "multiset" or len(set(pairs)) == len(pairs):
             yield tuple(frozenset(v for i, v in pairs if i == who) for who in range(len(rows)))
-
-
-def worst_over_worlds(worlds, value, most):
-    """The highest posterior of a value over all people and facts, for every amount up to `most`."""
-    every = [world for world, times in worlds.items() for _ in range(times)]
-    people, values = range(len(every[0])), sorted({x for world in every for x in world})
-    best = dict.fromkeys(product(*(range(amount + 1) for amount in most)), Fraction(0))
-    for target in people:
-        others = [person for person in people if person != target]
-        for n, left in _ruled_out(every, target, values, most[0]):
-            for amounts, kept in _told(left, others, target, {value}, most):
-                found = Fraction(sum(w[target] == value for w in kept), len(kept))
-                for at in best:
-                    if all(a >= b for a, b in zip(at, (n, *amounts), strict=True)):
-                        best[at] = max(best[at], found)
-    return best
-
-
-def _ruled_out(every, target, values, most):
-    """What is left if some values of the target are ruled out, and how many these are."""
-    chosen = [()]
-    for place in range(most + 1):
-        for excluded in chosen:
-            left = [world for world in every if world[target] not in excluded]
-            if left:
-                yield place, left
-        chosen = [(*old, x) for old in chosen for x in values if not old or x > old[-1]]

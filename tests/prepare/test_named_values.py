@@ -7,7 +7,6 @@ import random
 import sqlite3
 import tomllib
 from collections import Counter
-from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +17,7 @@ from hypothesis import strategies as st
 from tests.cli.conftest import desk as desk
 from tests.cli.desk import POLICY
 from tests.examples import examples
-from tests.oracle.sets import meant, of_tenths, worst_of_set
+from tests.oracle.sets import meant, of_tenths
 
 import foreknow as fk
 from foreknow.data.generalization import meant_by_sets
@@ -60,59 +59,8 @@ ends = st.one_of(st.none(), st.sampled_from([0, 5, "5", 7, "7.5", 10.0, -3, "1e1
 ranges = st.tuples(ends, ends).filter(lambda two: two != (None, None))
 
 
-def bags_from(pool):
-    return st.lists(st.lists(st.sampled_from(pool), min_size=1, max_size=3), min_size=1).map(
-        lambda bags: bags[:1] if sum(map(len, bags)) > 5 else bags
-    )
-
-
-@examples(600, daily=40)
-@given(bags_from(CODES), lists)
-def test_lists_match_plain_reading(bags, own):
-    there = {value for bag in bags for value in bag}
-    counts, members = bags_of(*bags), meant(own, there)
-    asked = policy(fk.Facts(1, 1, 1), any_of=own)
-    if members == there:
-        with pytest.raises(PolicyError, match="every sensitive value"):
-            fk.audit(counts, asked)
-        return
-    audit = fk.audit(counts, asked)
-    truth = worst_of_set(bags, members, (1, 1, 1))[1, 1, 1]
-    assert audit.verdicts[0].disclosure.exact == truth
-    assert asked.ledger(counts.values).admits(None, counts) == (truth < Fraction(3, 4))
-    assert (audit.scope.idle == ()) == bool(members)
-    assert {text for text, _ in audit.scope.absent} == {t for t in own if not meant([t], there)}
-    spelt = {text for text in own if text in there}
-    open_ = spelt | meant([text for text in own if text not in spelt], there)
-    for about, wanted in (({"values": own}, members), ({"excluded": own}, there - open_)):
-        codes = fk.Requirement(fk.Facts(), below=1, **about).meant(counts.values).about.nonzero()[0]
-        assert {counts.values[code] for code in codes} == wanted
-
-
 def as_range(two):
     return {key: end for key, end in zip(("from", "to"), two, strict=True) if end is not None}
-
-
-@examples(600, daily=40)
-@given(bags_from(NUMBERS), ranges)
-def test_ranges_match_plain_reading(bags, two):
-    there, own = {value for bag in bags for value in bag}, as_range(two)
-    if len(own) == 2 and float(own["from"]) > float(own["to"]):
-        with pytest.raises(PolicyError, match="from the lower end up"):
-            policy(any_of={"some": own})
-        return
-    asked = policy(fk.Facts(1, 1, 1), any_of={"some": own})
-    plain = {key: {"1e1": "10", 10.0: 10}.get(end, end) for key, end in own.items()}
-    counts, members = bags_of(*bags), meant(plain, there)
-    if members == there:
-        with pytest.raises(PolicyError, match="'some'"):
-            fk.audit(counts, asked)
-        return
-    audit = fk.audit(counts, asked)
-    assert audit.verdicts[0].disclosure.exact == worst_of_set(bags, members, (1, 1, 1))[1, 1, 1]
-    assert audit.scope.idle == (() if members else ("some",))
-    assert audit.scope.no_numbers == (("unknown",) if "unknown" in there else ())
-    assert fk.Policy.from_dict(asked.to_dict()).requirements == asked.requirements
 
 
 KNOWN = [fk.Facts(), fk.Facts(1, 1, 0), fk.Facts(0, 1, 1), fk.Implications(1), fk.Negations(1)]
