@@ -88,16 +88,18 @@ class Drawn:
 
     def __init__(self, number):
         self.draw = draw = random.Random(number)
-        self.semantics = draw.choice(["single"] * 3 + ["set", "multiset"])
-        self.is_one = self.semantics == "single"
-        self.form = draw.choice(["generalized", "bucketized"]) if self.is_one else "generalized"
-        self.column, self.other = draw.sample(["ill", "pay"], 2) if self.is_one else ("ill", "pay")
+        self.of_ill = draw.choice(["single"] * 3 + ["set", "multiset"])
+        self.lists = self.of_ill != "single"
+        self.form = draw.choice(["generalized", "bucketized"]) if not self.lists else "generalized"
+        self.column, self.other = draw.sample(["ill", "pay"], 2)
         self.known = [name for name in (self.other, "job") if draw.random() < 0.35]
         self.apart = [name for name in ("ill", "pay", "job") if draw.random() < 0.2]
         if self.form == "bucketized":
             self.column, self.other, self.known = "ill", "pay", []
-        if self.form == "bucketized" or not self.is_one:
+        if self.form == "bucketized" or self.lists:
             self.apart = []
+        self.is_one = self.column == "pay" or not self.lists
+        self.semantics = "single" if self.is_one else self.of_ill
         # Nothing ties a column that was shuffled to the others.
         self.divide = [] if self.column in self.apart else sorted({*self.known} - {*self.apart})
         sizes = draw.choice([(7,), (8,), (3, 5), (1, 7), (2, 6), (2, 2, 4)])
@@ -111,9 +113,9 @@ class Drawn:
         """Somebody of a group; few values are common."""
         draw = self.draw
         ill, pay = (draw.choice(TEXTS[name][: draw.choice([3, 6])]) for name in ("ill", "pay"))
-        if not self.is_one:
+        if self.lists:
             bag = draw.choices(TEXTS["ill"][:4], k=draw.choice([0, 1, 1, 2, 3]))
-            ill = sorted({*bag} if self.semantics == "set" else bag)
+            ill = tuple(sorted({*bag} if self.of_ill == "set" else bag))
         return {"group": group, "ill": ill, "pay": pay, "job": draw.choice(JOBS)}
 
     def drawn_shares(self):
@@ -199,14 +201,30 @@ class Drawn:
             return fk.Release.from_bucketized(tally, sensitive="ill", people=people)
         table = {name: self.cells(name) for name in ("group", "ill", "pay", "job")}
         roles = {"sensitive": [self.column, self.other], "other": ["job"], "unlinked": self.apart}
-        if not self.is_one:
+        if self.lists:
+            roles["semantics"] = {"ill": self.of_ill}
             table["ill"] = pa.array(table["ill"], pa.list_(pa.string()))
-            roles["semantics"] = {"ill": self.semantics}
+        if self.of_ill == "set" and self.draw.random() < 0.5:
+            roles["person"], table = "who", self.long()
         return fk.Release.from_generalized(pa.table(table), quasi_identifiers=["group"], **roles)
+
+    def long(self):
+        """A row for each illness of somebody, in which the rest is repeated; in any order."""
+        rows = [
+            (str(who), row["group"], ill, row["pay"], row["job"])
+            for who, row in enumerate(self.rows)
+            for ill in row["ill"] or [None]
+        ]
+        self.draw.shuffle(rows)
+        names = ("who", "group", "ill", "pay", "job")
+        columns = (pa.array(column, pa.string()) for column in zip(*rows, strict=True))
+        return dict(zip(names, columns, strict=True))
 
     def written(self):
         """The release as the judge reads it; None where it has no such files."""
-        if self.is_one and self.form == "generalized":
+        if self.lists and (self.is_one or self.divide):
+            return None
+        if not self.lists and self.form == "generalized":
             names = {n: f"{n}_shuffled" if n in self.apart else n for n in ("ill", "pay", "job")}
             table = pa.table(
                 {"group": self.cells("group")} | {n: self.cells(o) for o, n in names.items()}
@@ -214,8 +232,6 @@ class Drawn:
             roles = {"parts": dict.fromkeys(["ill", "pay"], "release"), "beside": ["job"]}
             roles["shuffled"] = self.apart
             return Written("generalized", ["group"], self.column, {"release": table}, **roles)
-        if self.divide:
-            return None
         tables = dict(zip(("people", "sensitive"), self.tables(), strict=True))
         roles = {"semantics": self.semantics, "exact": ["job"]}
         return Written(self.form, ["group"], "ill", tables, **roles)
