@@ -35,17 +35,6 @@ READINGS = ["joint", "binary"]
 of_both = pytest.mark.parametrize("reading", READINGS)
 
 
-def written(scene, form):
-    """The tables of a release as they would be published."""
-    frame = scene.frame
-    if form == "generalized":
-        return Written(form, ("gid",), "disease", {"release": frame})
-    tally = frame.group_by(["gid", "disease"]).aggregate([([], "count_all")])
-    tally = tally.rename_columns({"count_all": "count"})
-    people = frame.drop_columns("disease").take(list(reversed(range(len(frame)))))
-    return Written(form, ("gid",), "disease", {"people": people, "sensitive": tally})
-
-
 def rule(priors, **more):
     return fk.Requirement(priors, "1/2", **more).to_dict()
 
@@ -94,7 +83,7 @@ def test_tables_are_read_and_judged(form, seed, reading):
     scene = random_scene(Random(seed), n_groups=3)
     priors, release = scene.priors(reading), scene.release
     value = min(x for _, _, x in scene.people)
-    every, one = verify(written(scene, form), [rule(priors), rule(priors, values=[value])])
+    every, one = verify(scene.written(form), [rule(priors), rule(priors, values=[value])])
     assert every.reached == priors.disclosure(release).exact
     assert (one.reached, one.value) == (priors.disclosure(release, value).exact, value)
 
@@ -103,7 +92,7 @@ def test_tables_are_read_and_judged(form, seed, reading):
 @given(SEEDS)
 def test_reached_versus_strictly_below(seed):
     scene = random_scene(Random(seed), n_groups=2)
-    priors, release = scene.priors("joint"), written(scene, "generalized")
+    priors, release = scene.priors("joint"), scene.written("generalized")
     exact = priors.disclosure(scene.release).exact
     rules = [
         fk.Requirement(priors, exact).to_dict(),
