@@ -92,7 +92,8 @@ class Drawn:
         self.lists = self.of_ill != "single"
         self.form = draw.choice(["generalized", "bucketized"]) if not self.lists else "generalized"
         self.column, self.other = draw.sample(["ill", "pay"], 2)
-        self.known = [name for name in (self.other, "job") if draw.random() < 0.35]
+        beside = [self.other, "job", *["drug"] * self.lists]
+        self.known = [name for name in beside if draw.random() < 0.35]
         self.apart = [name for name in ("ill", "pay", "job") if draw.random() < 0.2]
         if self.form == "bucketized":
             self.column, self.other, self.known = "ill", "pay", []
@@ -116,7 +117,8 @@ class Drawn:
         if self.lists:
             bag = draw.choices(TEXTS["ill"][:4], k=draw.choice([0, 1, 1, 2, 3]))
             ill = tuple(sorted({*bag} if self.of_ill == "set" else bag))
-        return {"group": group, "ill": ill, "pay": pay, "job": draw.choice(JOBS)}
+        row = {"group": group, "ill": ill, "pay": pay, "job": draw.choice(JOBS)}
+        return row | {"drug": tuple(sorted({*draw.choices("ab", k=draw.choice([0, 1, 2]))}))}
 
     def drawn_shares(self):
         """Priors of a column for everybody of a group, or of a job: 0 for what nobody has."""
@@ -202,23 +204,26 @@ class Drawn:
         table = {name: self.cells(name) for name in ("group", "ill", "pay", "job")}
         roles = {"sensitive": [self.column, self.other], "other": ["job"], "unlinked": self.apart}
         if self.lists:
-            roles["semantics"] = {"ill": self.of_ill}
-            table["ill"] = pa.array(table["ill"], pa.list_(pa.string()))
+            roles["semantics"] = {"ill": self.of_ill, "drug": "set"}
+            roles["sensitive"].append("drug")
+            for name in ("ill", "drug"):
+                table[name] = pa.array(self.cells(name), pa.list_(pa.string()))
         if self.of_ill == "set" and self.draw.random() < 0.5:
             roles["person"], table = "who", self.long()
         return fk.Release.from_generalized(pa.table(table), quasi_identifiers=["group"], **roles)
 
     def long(self):
-        """A row for each illness of somebody, in which the rest is repeated; in any order."""
-        rows = [
-            (str(who), row["group"], ill, row["pay"], row["job"])
-            for who, row in enumerate(self.rows)
-            for ill in row["ill"] or [None]
-        ]
-        self.draw.shuffle(rows)
-        names = ("who", "group", "ill", "pay", "job")
-        columns = (pa.array(column, pa.string()) for column in zip(*rows, strict=True))
-        return dict(zip(names, columns, strict=True))
+        """A row for each value of somebody, in which others are empty or repeated; in any order."""
+        draw, rows = self.draw, []
+        for who, row in enumerate(self.rows):
+            for place in range(max(len(row["ill"]), len(row["drug"]), 1)):
+                cells = {"who": str(who), **row}
+                for name in ("ill", "drug"):
+                    spare = draw.choice([None, *row[name]])
+                    cells[name] = row[name][place] if place < len(row[name]) else spare
+                rows.append(cells)
+        draw.shuffle(rows)
+        return {name: pa.array([row[name] for row in rows], pa.string()) for name in rows[0]}
 
     def written(self):
         """The release as the judge reads it; None where it has no such files."""
