@@ -15,100 +15,12 @@ from tests.attacks.small_methods import naive, random_table, together
 from tests.audits.folders import written
 from tests.examples import NIGHTLY, examples
 from tests.oracle.decoy import posteriors
-from tests.oracle.many_worlds import worlds as many_worlds
-from tests.oracle.sets import joint_bags, joint_worlds
-from tests.oracle.worlds import worlds
 from tests.people import rows_of
 
 import foreknow as fk
 from foreknow.errors import SchemaError
 from foreknow.pages import page_of
 from foreknow_judge.errors import CertificateError, PolicyError, UnsupportedError
-
-BESIDE = ["ill", "drug", "pay", "job"]
-BAGS = st.lists(st.sampled_from("ab"), max_size=2)
-PERSON = st.fixed_dictionaries(
-    {"ill": BAGS, "drug": BAGS, "pay": st.sampled_from("12"), "job": st.sampled_from("xy")}
-)
-RELEASES = st.lists(st.lists(PERSON, min_size=1, max_size=3), min_size=1, max_size=2)
-SIGHTS = st.tuples(
-    st.sampled_from(BESIDE[:3]), st.one_of(st.none(), st.sets(st.sampled_from(BESIDE)))
-)
-
-
-def listed(groups):
-    """One row per person, with lists."""
-    rows = [{"qi": str(number), **p} for number, own in enumerate(groups) for p in own]
-    kinds = {"ill": pa.list_(pa.string()), "drug": pa.list_(pa.string())}
-    return pa.table({n: pa.array([r[n] for r in rows], kinds.get(n, pa.string())) for n in rows[0]})
-
-
-def long(groups):
-    """A row for each value, in which others are empty or repeated; rows in any order."""
-    draw, rows = random.Random(str(groups)), []
-    for number, members in enumerate(groups):
-        for place, p in enumerate(members):
-            for i in range(max(len(p["ill"]), len(p["drug"]), 1)):
-                row = {"pid": f"{number}-{place}", "qi": str(number)}
-                row |= {name: p[name] for name in ("pay", "job")}
-                for name in ("ill", "drug"):
-                    spare = draw.choice([None, *p[name]])
-                    row[name] = p[name][i] if i < len(p[name]) else spare
-                rows.append(row)
-    draw.shuffle(rows)
-    return pa.table({name: pa.array([row[name] for row in rows], pa.string()) for name in rows[0]})
-
-
-@examples(3000, daily=50, deadline=None)
-@given(RELEASES, SIGHTS, st.sampled_from(["set", "multiset"]))
-def test_rows_have_worlds_of_groups(groups, sight, of_ill):
-    (secret, knowing), semantics = sight, {"ill": of_ill, "drug": "set"}
-    for p in (p for own in groups for p in own):  # in one order; of a set, each value once
-        for name, own in semantics.items():
-            p[name] = sorted({*p[name]} if own == "set" else p[name])
-    known = [n for n in BESIDE if n != secret and (knowing is None or n in knowing)]
-    sight = secret, None if knowing is None else known
-    how = {"sensitive": BESIDE[:3], "other": ["job"], "semantics": semantics}
-    how["quasi_identifiers"] = ["qi"]
-    opened = [fk.Release.from_generalized(listed(groups), **how)]
-    if of_ill == "set":
-        opened.append(fk.Release.from_generalized(long(groups), person="pid", **how))
-    own = semantics.get(secret, "single")
-    if own == "single":
-        truth = joint_worlds(groups, secret, known)
-    else:
-        truth = joint_bags(groups, secret, known, own)
-    everybody = [{"qi": str(n), **row} for n, rows in enumerate(groups) for row in rows]
-    total, chance = sum(truth.values()), Counter()
-    for world, times in truth.items():
-        for i, has in enumerate(world):
-            for value in has if own != "single" else [has]:
-                chance[i, value] += times
-    worst = max((Fraction(n, total) for n in chance.values()), default=Fraction(0))
-    for release in opened if any(row[secret] for row in everybody) else ():
-        counts = release.seen(*sight).counts
-        assert counts.semantics == own
-        columns = ["qi", *release.layout.seen(*sight).known]
-        labels = [label if isinstance(label, tuple) else (label,) for label in counts.groups]
-        key = [
-            tuple(json.dumps(row[c]) if c in semantics else row[c] for c in columns)
-            for row in everybody
-        ]
-        assert Counter(key) == dict(zip(labels, counts.sizes.tolist(), strict=True))
-        order = sorted(range(len(key)), key=lambda i: labels.index(key[i]))
-        found = Counter()
-        for world, times in truth.items():
-            found[tuple(world[i] for i in order)] += times
-        counted = [list(Counter(counts.bag(g)).elements()) for g in range(counts.n_groups)]
-        sized = [(int(n), tuple(bag)) for n, bag in zip(counts.sizes, counted, strict=True)]
-        every = Counter(worlds(counted)) if own == "single" else many_worlds(sized, own)
-        assert found.keys() == every.keys()
-        ways = every.total()
-        assert all(times * ways == every[world] * total for world, times in found.items())
-        asked = fk.Requirement(fk.Facts(0), below="1/2", sensitive=secret, knowing=sight[1])
-        (verdict,) = fk.audit(release, fk.Policy([asked])).verdicts
-        assert verdict.disclosure.exact == worst
-        assert verdict.safe == (worst < Fraction(1, 2))
 
 
 def register(n=240, twice=False):
