@@ -533,12 +533,12 @@ class Flat:
 
     def middles(self) -> dict[str, Coded]:
         """The middle of each row's label, of columns whose labels are of numbers or dates."""
-        labels_of = {name: self._labels(name, _plain(self._rows, name)) for name in self._labelled}
-        return {
-            name: Coded.of(labels.beside()[MIDDLE])
-            for name, labels in labels_of.items()
-            if labels.meant.about != "text"
-        }
+        middles = {}
+        for name in self._labelled:
+            labels = self._labels(name, _plain(self._rows, name))
+            if labels.meant.about != "text":
+                middles[name] = Coded.of(labels.beside()[MIDDLE])
+        return middles
 
     def drawn(self, random: np.random.Generator) -> pa.Table:
         """A table of exact values."""

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial, wraps
 from html import escape
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
@@ -709,14 +708,16 @@ def _judged(
 def _refuse_unasked(task: _Task, release: Release, audit: Audit) -> None:
     """Refuse groups that do not hold what no search asks."""
     is_exact = not task.options.labelled
-    unasked = [
-        (verdict.requirement, verdict.found)
-        for verdict in audit.criteria
-        if not verdict.safe and verdict.requirement.searched(is_exact) is not verdict.requirement
-    ]
-    if not unasked:
+    measures, criteria = [], list[Any]()
+    for verdict in audit.criteria:
+        requirement = verdict.requirement
+        was_asked = requirement.searched(is_exact) is requirement
+        if not verdict.safe and not was_asked:
+            measures.append(f"{requirement.name}: {verdict.found}")
+            criteria += requirement.judged
+    if not measures:
         return
-    measured = "; ".join(f"{requirement.name}: {attained}" for requirement, attained in unasked)
+    measured = "; ".join(measures)
     if is_exact:
         exact = task.microdata.schema.quasi_identifiers
         raise NoSafeRelease(
@@ -724,10 +725,11 @@ def _refuse_unasked(task: _Task, release: Release, audit: Audit) -> None:
             f'these {measured}. Publish with form = "generalized"; or require group_size, '
             "if it is enough that groups are large"
         )
-    criteria = chain(*(requirement.judged for requirement, _ in unasked))
-    ways_out = chain(*(criterion.ways_out(release) for criterion in criteria))
+    ways_out = list[str]()
+    for criterion in criteria:
+        ways_out += criterion.ways_out(release)
     raise NoSafeRelease(
-        f"the groups as they are written do not hold what no search asks: {measured}", [*ways_out]
+        f"the groups as they are written do not hold what no search asks: {measured}", ways_out
     )
 
 
@@ -838,14 +840,16 @@ def _with_method(
     """The options with the method that is used, and with its settings if it is an object."""
     kind = type(anonymizer)
     key = str(vars(kind).get("key", kind.__name__))
-    settings = {
-        name: method_settings for name, method_settings in options.settings.items() if name != key
-    }
-    if isinstance(asked_method, str):
-        settings = dict(options.settings)
-    elif key in dict(METHODS):
-        keys, method_settings = known_keys(kind_of(key).settings), settings_of(anonymizer).items()
-        settings[key] = {name: x for name, x in method_settings if name in keys and x is not None}
+    settings = dict(options.settings)
+    if not isinstance(asked_method, str):
+        settings.pop(key, None)
+        if key in dict(METHODS):
+            known, own_settings = known_keys(kind_of(key).settings), settings_of(anonymizer)
+            settings[key] = {
+                name: setting
+                for name, setting in own_settings.items()
+                if name in known and setting is not None
+            }
     return replace(options, method=key, settings=settings)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import chain
+from itertools import chain, filterfalse
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -327,19 +327,18 @@ def _texts(labels: Iterable[Any]) -> list[str | None]:
 
 def _equal(first: Column, second: Column) -> bool:
     """True if two columns have the same texts in their rows."""
-    texts, other_texts = (
-        np.array(column.texts, dtype=object)[column.codes] for column in (first, second)
-    )
+    texts = np.array(first.texts, dtype=object)[first.codes]
+    other_texts = np.array(second.texts, dtype=object)[second.codes]
     return np.array_equal(texts, other_texts)
 
 
 def certified_policy(certificate: Certificate) -> Policy:
     """The policy that a release was certified by, without what only its owner has files of."""
-    required = [
-        requirement
-        for requirement in certificate.policy["require"]
-        if not (has_kept_priors(requirement) or any(map(names_population, requirement.values())))
-    ]
+
+    def needs_owner(requirement: Mapping[str, Any]) -> bool:
+        return has_kept_priors(requirement) or any(map(names_population, requirement.values()))
+
+    required = list(filterfalse(needs_owner, certificate.policy["require"]))
     if not required:
         raise CertificateError(
             "all that the certificate requires needs files of the owner; give the policy"

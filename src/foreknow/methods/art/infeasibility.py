@@ -96,13 +96,15 @@ def _of_one_profile(problem: ArtProblem, names: ArtNames) -> list[str]:
     """A profile must be safe as one group: groups of one profile are, together, if each is."""
     over = problem.deficit(problem.table, np.arange(problem.n_profiles)) > 0
     cells = np.argwhere(over | ((problem.table > 0) & ~problem.allowed)).tolist()
-    reasons = [
-        f"{names.value(x)}: {problem.table[profile, x]} of {problem.table[profile].sum()} people "
-        f"with {names.people(problem, profile)} have it, which is more than a group of them may "
-        "hold; and people of different kinds cannot share a group of a generalized release "
-        '(form = "bucketized" lets them)'
-        for profile, x in cells[:_SHOWN]
-    ]
+    reasons = []
+    for profile, value in cells[:_SHOWN]:
+        holders, people = problem.table[profile, value], problem.table[profile].sum()
+        reasons.append(
+            f"{names.value(value)}: {holders} of {people} people with "
+            f"{names.people(problem, profile)} have it, which is more than a group of them may "
+            "hold; and people of different kinds cannot share a group of a generalized release "
+            '(form = "bucketized" lets them)'
+        )
     n_hidden = len(cells) - _SHOWN
     return reasons + ([f"and {n_hidden} more such kinds and values"] if n_hidden > 0 else [])
 

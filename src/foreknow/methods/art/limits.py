@@ -122,22 +122,23 @@ class Limit:
             codes = [labels.index(member) for member in members]
             holders = int(people[codes].sum())
             for code in codes:
-                at_most, below = (
-                    None if limit is None else as_fraction(limit) * int(people[code]) / holders
-                    for limit in (self.at_most, self.below)
-                )
-                of_value = replace(self, sets=None, at_most=at_most, below=below)
+                share = Fraction(int(people[code]), holders)
+                of_value = replace(self, sets=None)
+                if self.at_most is not None:
+                    of_value = replace(of_value, at_most=as_fraction(self.at_most) * share)
+                if self.below is not None:
+                    of_value = replace(of_value, below=as_fraction(self.below) * share)
                 limit_tables.append(of_value.table(priors, np.arange(len(labels)) == code))
         nobody = np.zeros(len(labels), dtype=bool)
         return limit_tables or [replace(self, sets=None).table(priors, nobody)]
 
     def table(self, priors: PriorMatrix, about: NDArray[np.bool_]) -> LimitTable:
         """The limits for each signature and value."""
-        shares = [
-            (as_fraction(limit), strict)
-            for limit, strict in ((self.at_most, False), (self.below, True))
-            if limit is not None
-        ]
+        shares = []
+        if self.at_most is not None:
+            shares.append((as_fraction(self.at_most), False))
+        if self.below is not None:
+            shares.append((as_fraction(self.below), True))
         share = min(shares, key=tightness, default=NO_LIMIT)
         shape = priors.chances.shape
         if self.times is None and about.all():
