@@ -16,8 +16,11 @@ from foreknow.policy.requirement import Requirement
 from foreknow.report.blocks import Block, Cell, Figure, Heading, Mood, Row, Sentence, Table
 from foreknow.report.chart import LIMIT, STYLES, Chart, Series, shares
 from foreknow.report.page import Page
-from foreknow.report.words import limit_text, listing, measure_text, number, percent, some, visible
+from foreknow.report.words import limit_text, measure_text, percent
+from foreknow.wording import listing
+from foreknow_judge.printed import visible
 from foreknow_judge.said import UNLIMITED
+from foreknow_judge.text import number, some
 from foreknow_judge.verdict import NOTHING_JUDGED
 
 _NOTHING = "–"

@@ -56,18 +56,11 @@ from foreknow.report.scope import (
     sentences,
 )
 from foreknow.report.trial import lacking_for_trial, trials_beside
-from foreknow.report.words import (
-    average_text,
-    listing,
-    nouns_of,
-    number,
-    setting_text,
-    some,
-    visible,
-)
+from foreknow.report.words import average_text, nouns_of, setting_text
 from foreknow.toml import from_toml
-from foreknow.wording import CASES, PEOPLE
+from foreknow.wording import CASES, PEOPLE, listing
 from foreknow_judge.file_names import CERTIFICATE, CODE_BOOK, REPORT
+from foreknow_judge.printed import visible
 from foreknow_judge.said import (
     CASES_OF_FILES,
     ONCE_CLAIMED,
@@ -78,7 +71,7 @@ from foreknow_judge.said import (
     noted,
     unlimited,
 )
-from foreknow_judge.text import people_text
+from foreknow_judge.text import number, people_text, some
 from foreknow_judge.verdict import Verdict
 
 _NO_CONCLUSION = (

@@ -30,9 +30,10 @@ from foreknow.explore.session import Draft, Session
 from foreknow.report.blocks import Table
 from foreknow.report.pages.audit import coarsening
 from foreknow.report.values import table_values
-from foreknow.report.words import number, visible
 from foreknow.toml import from_toml
 from foreknow_judge.errors import InputError
+from foreknow_judge.printed import visible
+from foreknow_judge.text import number
 
 # The key of each role in a policy.
 _KEYS = {

@@ -10,9 +10,10 @@ from typing import Any
 from foreknow.data.engines.profile import Profile
 from foreknow.planning.suggestion.policy import PolicySuggestion
 from foreknow.policy.tables import SECRET
-from foreknow.report.words import listing, some, visible
 from foreknow.toml import from_toml, toml_key, toml_value
-from foreknow_judge.printed import one_line
+from foreknow.wording import listing
+from foreknow_judge.printed import one_line, visible
+from foreknow_judge.text import some
 
 _QUESTION = "DECIDE: "
 _WITHOUT_ROLE = "# Not published, until you give them a role:"

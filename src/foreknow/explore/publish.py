@@ -39,15 +39,16 @@ from foreknow.report.pages.audit import (
     verdict_mood,
 )
 from foreknow.report.values import block_values, table_values
-from foreknow.report.words import average_text, number, visible
+from foreknow.report.words import average_text
 from foreknow.settings import known_keys
 from foreknow.toml import from_toml
 from foreknow.workers import Failure, side_by_side, start
 from foreknow_judge.errors import InputError
 from foreknow_judge.file_names import MEMBERS, owners_folder
+from foreknow_judge.printed import visible
 from foreknow_judge.said import UNLIMITED
 from foreknow_judge.scratch import CONTENT, make_private
-from foreknow_judge.text import some
+from foreknow_judge.text import number, some
 
 _PURPOSE = "publish it"
 _QUERIES, _PEOPLE = 300, 8

@@ -37,17 +37,11 @@ from foreknow.report.pages.audit import (
     verdict_sentence,
 )
 from foreknow.report.values import block_values, table_values
-from foreknow.report.words import (
-    answer_texts,
-    group_text,
-    limit_of,
-    limit_text,
-    named,
-    number,
-    visible,
-)
+from foreknow.report.words import answer_texts, group_text, limit_of, limit_text, named
 from foreknow_judge.errors import InputError
 from foreknow_judge.numbers import as_threshold, read_number, shown
+from foreknow_judge.printed import visible
+from foreknow_judge.text import number
 
 _MOST_VALUES, _MOST_GROUPS, _MOST_ANSWERS = 2000, 8, 200
 _MOST_AMOUNT = 10_000

@@ -11,11 +11,11 @@ from foreknow.explore.session import JudgedSource, Session
 from foreknow.leaves import load
 from foreknow.pages import page_of
 from foreknow.report.values import block_values
-from foreknow.report.words import visible
 from foreknow.result import Result
 from foreknow_judge.documents import from_json
 from foreknow_judge.errors import InputError, UnsupportedError
 from foreknow_judge.file_names import OWNER, owners_folder
+from foreknow_judge.printed import visible
 
 _MOST_RELEASES = 20
 

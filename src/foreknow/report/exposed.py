@@ -13,15 +13,9 @@ from foreknow.auditing.exposed import Exposed, ExposedGroup, Tally
 from foreknow.data.engines.renamed import disarm_name
 from foreknow.report.blocks import Block, Cell, Figure, Heading, Sentence, Table, mood_of
 from foreknow.report.chart import LIMIT, OWN, Axis, Bar, Chart, Rule, amounts, bar_table
-from foreknow.report.words import (
-    group_text,
-    limit_text,
-    number,
-    percent,
-    required_text,
-    some,
-    visible,
-)
+from foreknow.report.words import group_text, limit_text, percent, required_text
+from foreknow_judge.printed import visible
+from foreknow_judge.text import number, some
 
 MEANING = (
     "Everybody is taken in turn, with the worst facts about them. People: they have the value, and "

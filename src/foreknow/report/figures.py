@@ -22,13 +22,12 @@ from foreknow.report.words import (
     average_text,
     measure_text,
     named,
-    number,
     percent,
     required_text,
     signature_words,
-    some,
-    visible,
 )
+from foreknow_judge.printed import visible
+from foreknow_judge.text import number, some
 from foreknow_judge.verdict import Limit, Verdict
 
 

@@ -20,17 +20,10 @@ from foreknow.adversaries.priors.table import PriorTable
 from foreknow.data.counts import Semantics
 from foreknow.data.labels import Label
 from foreknow.figures import significant
-from foreknow.report.words import (
-    group_words,
-    listing,
-    named,
-    number,
-    plural,
-    signature_words,
-    singular,
-    some,
-    visible,
-)
+from foreknow.report.words import group_words, named, plural, signature_words, singular
+from foreknow.wording import listing
+from foreknow_judge.printed import visible
+from foreknow_judge.text import number, some
 
 NOUN = "sensitive value"
 _NOTHING, _ONLY = "knows nothing but the release", "the release only"

@@ -13,7 +13,7 @@ from foreknow.auditing.remarks import (
     SpreadLimits,
     said_to,
 )
-from foreknow.report.words import listing
+from foreknow.wording import listing
 from foreknow_judge.printed import visible
 from foreknow_judge.said import (
     CASES_OF_FILES,

@@ -7,14 +7,10 @@ from typing import TYPE_CHECKING
 
 from foreknow.auditing.trial import LEAST_GROUPS, Share, Trial
 from foreknow.figures import percentage
-from foreknow.report.words import (
-    limit_text,
-    listing,
-    named,
-    noun_of,
-    some,
-    visible,
-)
+from foreknow.report.words import limit_text, named
+from foreknow.wording import listing, noun_of
+from foreknow_judge.printed import visible
+from foreknow_judge.text import some
 
 if TYPE_CHECKING:
     from foreknow.auditing.audit import Audit

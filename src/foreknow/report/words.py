@@ -15,15 +15,10 @@ from foreknow.data.windows import Width, Window
 from foreknow.figures import percentage
 from foreknow.numbers import Rounding, fixed, rounded
 from foreknow.policy.tables import Secret
-from foreknow.wording import PLURALS
-from foreknow.wording import listing as listing
-from foreknow.wording import noun_of as noun_of
+from foreknow.wording import PLURALS, listing, noun_of
 from foreknow_judge.grammar import SHOWN_ELSEWHERE
 from foreknow_judge.numbers import CLOSE
-from foreknow_judge.printed import quoted
-from foreknow_judge.printed import visible as visible
-from foreknow_judge.text import number as number
-from foreknow_judge.text import some as some
+from foreknow_judge.printed import quoted, visible
 from foreknow_judge.verdict import Limit
 
 _MOST_SHOWN = 8  # values of a list

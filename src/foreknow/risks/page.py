@@ -21,13 +21,16 @@ from foreknow.report.blocks import (
 )
 from foreknow.report.chart import LIMIT, OWN, Axis, Bar, Chart, amounts, bar_table
 from foreknow.report.page import Page
-from foreknow.report.words import limit_text, listing, number, some, visible
+from foreknow.report.words import limit_text
 from foreknow.risks.household import HouseholdRisk
 from foreknow.risks.individual import IndividualRisk
 from foreknow.risks.population import SMALL, UniquesEstimate
 from foreknow.risks.risk import ColumnSet, Contribution, PopulationUniques, Risk, RiskReport
+from foreknow.wording import listing
 from foreknow_judge.numbers import as_fraction
+from foreknow_judge.printed import visible
 from foreknow_judge.said import SEVERAL_CASES
+from foreknow_judge.text import number, some
 
 _WORST = 10  # sets and pairs that a page shows; a terminal shows half of them
 _ENDS = (1, 2, 3, 5, 10, 20, 50, 100)  # where the bars of the figure begin

@@ -25,18 +25,11 @@ from foreknow.report.blocks import (
 from foreknow.report.chart import STYLES, Chart, Series, amounts, shares
 from foreknow.report.knowledge import NOUN, Terms, implications_text, values_text
 from foreknow.report.scope import sentences
-from foreknow.report.words import (
-    group_words,
-    is_certain,
-    named,
-    noun_of,
-    number,
-    percent,
-    reaches_just,
-    some,
-)
+from foreknow.report.words import group_words, is_certain, named, percent, reaches_just
 from foreknow.skylines.counts_page import CountsPage
 from foreknow.skylines.curves import DisclosureCurves
+from foreknow.wording import noun_of
+from foreknow_judge.text import number, some
 
 _ALL, _HALF = Fraction(1), Fraction(1, 2)
 _KINDS = "implications", "negations"

@@ -14,10 +14,11 @@ from foreknow.report.blocks import Block, Items, Sentence
 from foreknow.report.knowledge import Terms
 from foreknow.report.page import Page
 from foreknow.report.terminal import Laid
-from foreknow.report.words import is_certain, listing, named, percent, visible
+from foreknow.report.words import is_certain, named, percent
 from foreknow.skylines.named_people import NamedWitness
-from foreknow.wording import PEOPLE, Unit
+from foreknow.wording import PEOPLE, Unit, listing
 from foreknow_judge.errors import InputError
+from foreknow_judge.printed import visible
 
 _WARNING = "This page names people and their values. It is for the owner of the data only."
 

@@ -30,20 +30,13 @@ from foreknow.report.blocks import (
 from foreknow.report.chart import HeatMap, Panel, Square
 from foreknow.report.knowledge import NOUN, Description, Terms, facts_used
 from foreknow.report.scope import sentences
-from foreknow.report.words import (
-    is_certain,
-    limit_text,
-    named,
-    noun_of,
-    number,
-    percent,
-    some,
-    visible,
-)
+from foreknow.report.words import is_certain, limit_text, named, percent
 from foreknow.skylines.counts_page import CountsPage
 from foreknow.skylines.knowledge_skyline import Skylines, ValueClass
 from foreknow.skylines.skyline import Corner, Point, SkylineReport, fewest_beyond
-from foreknow.wording import capital
+from foreknow.wording import capital, noun_of
+from foreknow_judge.printed import visible
+from foreknow_judge.text import number, some
 
 _MOST_VALUES, _MOST_CLASSES, _MOST_ROWS, _MOST_LISTED = 60, 6, 400, 1_000
 _SHOWN, _NOTABLE = 20, 12

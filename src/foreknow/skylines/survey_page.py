@@ -8,8 +8,11 @@ from fractions import Fraction
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.report.blocks import Block, Folded, Heading, Pairs, Row, Sentence, Table
 from foreknow.report.page import Page
-from foreknow.report.words import noun_of, number, percent, plural, some, visible
+from foreknow.report.words import percent, plural
 from foreknow.skylines.survey import LatticeSurvey, SurveyedNode
+from foreknow.wording import noun_of
+from foreknow_judge.printed import visible
+from foreknow_judge.text import number, some
 
 _ALL = Fraction(1)
 _MOST_ROWS, _BRIEF = 400, 30

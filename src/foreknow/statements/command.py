@@ -163,7 +163,8 @@ def _answers_page(release: Release, known_statements: Statements, answers: list[
     from foreknow.report.blocks import Sentence, Table
     from foreknow.report.scope import sight
     from foreknow.report.terminal import Laid
-    from foreknow.report.words import answer_texts, visible
+    from foreknow.report.words import answer_texts
+    from foreknow_judge.printed import visible
 
     sentences = []
     for place, statement in enumerate(known_statements.statements, 1):

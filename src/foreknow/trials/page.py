@@ -9,7 +9,10 @@ from foreknow.figures import percentage
 from foreknow.report.blocks import Block, Heading, Sentence, Table, bar_cell
 from foreknow.report.page import Page
 from foreknow.report.trial import trial_sentences, what_it_is
-from foreknow.report.words import group_words, listing, named, signature_words, some, visible
+from foreknow.report.words import group_words, named, signature_words
+from foreknow.wording import listing
+from foreknow_judge.printed import visible
+from foreknow_judge.text import some
 
 _MOST = 12
 

@@ -8,9 +8,12 @@ from dataclasses import replace
 from foreknow.report.blocks import Block, Folded, Heading, Row, Sentence, Table
 from foreknow.report.figures import measures
 from foreknow.report.page import Page
-from foreknow.report.words import listing, measure_text, some, visible
+from foreknow.report.words import measure_text
 from foreknow.utility.models import CrossTable, Estimate, Fit, Models
 from foreknow.utility.report import UtilityReport
+from foreknow.wording import listing
+from foreknow_judge.printed import visible
+from foreknow_judge.text import some
 
 
 class UtilityPage(Page[UtilityReport]):

@@ -81,20 +81,17 @@ from foreknow.report.words import (
     is_certain,
     limit_of,
     limit_text,
-    listing,
     named,
-    noun_of,
     nouns_of,
-    number,
     percent,
     reaches_just,
     required_text,
     secret_words,
     setting_text,
-    some,
     times_text,
-    visible,
 )
+from foreknow.wording import listing, noun_of
+from foreknow_judge.printed import visible
 from foreknow_judge.said import (
     ASSUMPTIONS,
     ONCE_CLAIMED,
@@ -104,6 +101,7 @@ from foreknow_judge.said import (
     unlimited,
 )
 from foreknow_judge.scope import Scope
+from foreknow_judge.text import number, some
 from foreknow_judge.verdict import Verdict
 
 _MOST_VALUES, _EVERY, _LONG = 30, 1000, 60

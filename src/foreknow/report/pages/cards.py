@@ -13,8 +13,8 @@ from foreknow.report.blocks import Block, Pairs, Sentence
 from foreknow.report.figures import measures
 from foreknow.report.page import Page, R
 from foreknow.report.pages.audit import policy_rows, schema_rows
-from foreknow.report.words import some
 from foreknow.wording import PEOPLE, Unit, unit_counted
+from foreknow_judge.text import some
 
 
 class Card(Page[R]):

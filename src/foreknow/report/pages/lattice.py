@@ -12,9 +12,11 @@ from foreknow.methods.fulldomain.lattice import Lattice, LatticeResult, Node
 from foreknow.report.blocks import Block, Figure, Heading, Later, Sentence, Table
 from foreknow.report.chart import Axis, Chart, Series, amounts
 from foreknow.report.page import Page
-from foreknow.report.words import listing, number, some, visible
+from foreknow.wording import listing
 from foreknow_judge.grammar import Form
+from foreknow_judge.printed import visible
 from foreknow_judge.said import UNLIMITED
+from foreknow_judge.text import number, some
 
 # The most nodes that are drawn one by one, and those with lines between them.
 MOST_NODES, _MOST_LINES = 2_000, 800

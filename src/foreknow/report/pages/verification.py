@@ -24,8 +24,8 @@ from foreknow.report.scope import (
     sentences,
     spread_limits,
 )
-from foreknow.report.words import listing, named, nouns_of, secret_words, setting_text, some
-from foreknow.wording import unit_counted
+from foreknow.report.words import named, nouns_of, secret_words, setting_text
+from foreknow.wording import listing, unit_counted
 from foreknow_judge.grammar import RequireTable
 from foreknow_judge.numbers import exact_text
 from foreknow_judge.printed import one_line, visible
@@ -38,6 +38,7 @@ from foreknow_judge.said import (
     noted,
     unlimited,
 )
+from foreknow_judge.text import some
 from foreknow_judge.verdict import Verdict
 
 _SHORT = 11  # a fraction that is longer says less than its decimals
