@@ -415,7 +415,10 @@ def test_no_optimum_without_groups(people, least, said):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (lambda m: (m,), r"expected GroupCounts or a Release, not Microdata; microdata\.counts"),
+        (
+            lambda m: (m,),
+            r"expected a Release or a GroupCounts, not Microdata; .* by microdata\.counts",
+        ),
         (lambda m: (m.counts(TWO), m), "give microdata and groups together"),
         (lambda m: (m.counts(TWO), None, TWO), "give microdata and groups together"),
         (lambda m: (m.counts(TWO), "t.csv", TWO), "expected Microdata, not str"),

@@ -3,28 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from inspect import getattr_static
 from typing import Any
 
 from foreknow.adversaries.adversary import HasCounts
 from foreknow.data.counts import GroupCounts
+from foreknow.data.counts import counts_of as counts_of
 from foreknow.data.labels import Label
 from foreknow.needs import RULES, Need, Needs, called, refuse_rules, require
 from foreknow_judge.errors import InputError
-
-
-def counts_of(release: HasCounts) -> GroupCounts:
-    """Return the counts of a release, or the counts themselves."""
-    counts: Any = release
-    if not isinstance(release, GroupCounts) and getattr_static(release, "counts", None) is not None:
-        counts = release.counts  # whatever fails while it is counted says so itself
-    if not isinstance(counts, GroupCounts):
-        raise InputError(
-            f"expected a Release or a GroupCounts, not {type(release).__name__}; of a table, make "
-            "one by Release.from_generalized(table, quasi_identifiers=[...], sensitive=...) or "
-            "Release.from_groups(table, group=..., sensitive=...)"
-        )
-    return counts
 
 
 def asked_of(who: Any, release: HasCounts, needs: Needs = RULES) -> GroupCounts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
@@ -24,7 +25,6 @@ from foreknow.errors import SchemaError
 from foreknow.leaves import load
 from foreknow.policy.people import CaseOwners, owners_counts
 from foreknow.policy.policy import Policy
-from foreknow.policy.requirement import Requirement
 from foreknow.releases.written import open_published
 from foreknow_judge.errors import DataError
 from foreknow_judge.file_names import CERTIFICATE
@@ -217,7 +217,12 @@ def owned_of_each(release: Release, policy: Policy, sight: Release | Sight) -> l
     None of a requirement that a release shows; of all, if the table with all columns for it is not
     at hand.
     """
-    tables = _owners_tables(release, policy, sight)
+    columns = {
+        place: next(iter(required.columns), None)  # without whose value nobody is counted
+        for place, required in enumerate(policy.requirements)
+        if policy.asks_owner(required)
+    }
+    tables = _owners_tables(release, policy, sight, dict.fromkeys(columns.values()))
     if not tables:
         return [None] * len(policy.requirements)
     schema, counts_of_tables = (
@@ -235,26 +240,16 @@ def owned_of_each(release: Release, policy: Policy, sight: Release | Sight) -> l
             combined = of_layout.combined(people, True)
             counts_of_tables[id(people)] = owners_counts(combined, groups, labels)
     owned = {
-        column: Owned(*counts_of_tables[id(table[0])], table) for column, table in tables.items()
+        place: Owned(*counts_of_tables[id(tables[column][0])], tables[column])
+        for place, column in columns.items()
     }
-    return [
-        owned[_column_of(required)] if policy.asks_owner(required) else None
-        for required in policy.requirements
-    ]
-
-
-def _column_of(requirement: Requirement) -> str | None:
-    """The sensitive column without whose value a requirement does not count people."""
-    return next(iter(requirement.columns), None)
+    return [owned.get(place) for place in range(len(policy.requirements))]
 
 
 def _owners_tables(
-    release: Release, policy: Policy, sight: Release | Sight
+    release: Release, policy: Policy, sight: Release | Sight, columns: Collection[str | None]
 ) -> dict[str | None, OwnersTable]:
     """The owner's table by column: people, their groups, and the groups' names."""
-    columns = [
-        _column_of(required) for required in policy.requirements if policy.asks_owner(required)
-    ]
     if not columns or not has_owner(release, policy, sight):
         return {}
     schema = policy.needed_schema
@@ -281,7 +276,7 @@ def _owners_tables(
             return {}  # it has labels, as a release, which show what rules ask
         return dict.fromkeys(columns, (people, *people.grouped(release.group_columns)))
     tables: dict[str | None, OwnersTable] = {}
-    for column in dict.fromkeys(columns):
+    for column in columns:
         people = Microdata(release.raw.showing(column), beside=other_columns)
         tables[column] = people, *people.grouped(release.group_columns)
     return tables

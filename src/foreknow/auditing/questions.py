@@ -189,18 +189,22 @@ class _HeldReader:
         if table == "people":
             if beside := [name for name in names if name not in columns]:
                 raise no_signatures(sight.table, beside)
-        else:
-            columns = {name: column.take(values.holders) for name, column in columns.items()}
-            columns[sight.sensitive] = _column(sight.sensitive, values.codes, values.distinct)
-        sizes = [len(column.texts) for column in columns.values()]
-        of_row, first = combine([column.codes for column in columns.values()], sizes)
-        amounts = np.bincount(of_row, minlength=len(first)).astype(np.int64)
-        rows = {name: column.take(first) for name, column in columns.items()}
-        if table == "people":
+            rows, amounts = _distinct(columns)
             return [rows[name] for name in names], amounts
+        columns = {name: column.take(values.holders) for name, column in columns.items()}
+        columns[sight.sensitive] = _column(sight.sensitive, values.codes, values.distinct)
+        rows, amounts = _distinct(columns)
         amount, place = np.unique(amounts, return_inverse=True)
         rows[COUNT] = printed_column(place, amount.tolist())
-        return [rows[name] for name in names], ones(None, len(first))
+        return [rows[name] for name in names], ones(None, len(amounts))
+
+
+def _distinct(columns: Mapping[str, Column]) -> tuple[dict[str, Column], IntArray]:
+    """The different rows of some columns, and how often each occurs."""
+    sizes = [len(column.texts) for column in columns.values()]
+    of_row, first = combine([column.codes for column in columns.values()], sizes)
+    amounts = np.bincount(of_row, minlength=len(first)).astype(np.int64)
+    return {name: column.take(first) for name, column in columns.items()}, amounts
 
 
 @dataclass(frozen=True, eq=False)

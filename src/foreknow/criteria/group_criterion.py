@@ -173,8 +173,7 @@ def counts_for(criterion: Any, release: HasCounts) -> GroupCounts:
 def classes_of(release: HasCounts) -> GroupCounts:
     """The counts of people who look alike: in a group, and in published exact columns."""
     published = getattr(release, "release", release)  # of what was published
-    classes = getattr(published, "alike", None)
-    return groups_of(published if classes is None else classes())
+    return groups_of(getattr(published, "alike", lambda: published)())
 
 
 def smallest(counts: GroupCounts) -> str:

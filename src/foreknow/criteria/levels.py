@@ -28,7 +28,6 @@ from foreknow.data.hierarchy import (
     Tree,
     hierarchy_from,
 )
-from foreknow.data.labels import GroupLabels
 from foreknow.data.level_limits import Level
 from foreknow.data.meaning import MISSING, OR_MISSING, meanings_of
 from foreknow.data.schema import Schema
@@ -196,11 +195,11 @@ class Levels(OfGroups):
 
     def fails(self, counts: GroupCounts) -> BoolArray:
         """True for each group with a label that shows too much."""
-        groups = counts.groups
-        if not isinstance(groups, GroupLabels):
+        if not counts.group_columns:
             raise InputError(
                 "levels are of labels, by column, and this has groups without: give a Release"
             )
+        groups: Any = counts.groups
         is_failing = np.zeros(counts.n_groups, dtype=bool)
         for column, limit in self.limits.items():
             if column not in groups.columns:

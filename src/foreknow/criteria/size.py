@@ -121,7 +121,8 @@ class GroupSize(OfGroups):
 
     def under(self, schema: Any, sensitive: str | None = None) -> GroupSize:
         """The criterion counted in people, if rows are their cases."""
-        return replace(self, of=schema.person) if schema.counts_people and not self.of else self
+        of = self.of or next(iter(schema.case_persons), None)
+        return self if of == self.of else replace(self, of=of)
 
     def attained(self, release: HasCounts) -> Attained:
         """The smallest group of a release."""
@@ -263,7 +264,7 @@ class KAnonymity(GroupSize):
     def attained(self, release: HasCounts) -> Attained:
         """The smallest group of a release, or the fewest people whose exact columns are equal."""
         if not self.by_columns:
-            return self._least(groups_of(release) if self.unit else classes_of(release))
+            return self._least(classes_of(release))
         counts = classes_of(release)
         lists, sharing = self._sharing(counts)
         fewest = sharing.min(axis=1)
@@ -290,10 +291,11 @@ class KAnonymity(GroupSize):
 
         Groups without labels are those of a search: their people share every column.
         """
-        labels, sharing = counts.groups, []
-        if not isinstance(labels, GroupLabels):
+        sharing = list[IntArray]()
+        if not counts.group_columns:
             lists = self.lists or ((),)
             return lists, np.tile(counts.sizes, (len(lists), 1))
+        labels = cast("GroupLabels", counts.groups)
         lists = self.lists
         if isinstance(self.of, int):
             columns_of_people = [name for name in labels.columns if name not in labels.cohorts]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
+from inspect import getattr_static
 from typing import Any, TypeVar, get_args
 
 import numpy as np
@@ -31,7 +32,7 @@ from foreknow.data.labels import (
 )
 from foreknow.data.possible_values import JointCells, PossibleMembers
 from foreknow.errors import did_you_mean
-from foreknow_judge.errors import DataError, UnsupportedError
+from foreknow_judge.errors import DataError, InputError, UnsupportedError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.grammar import Semantics as Semantics
 from foreknow_judge.text import people_text, some
@@ -709,6 +710,21 @@ class UnitCounts(RowCounts):
         """Different units of each group: the value 0 is of units that have one row each."""
         times = np.where(self.codes == 0, self.counts, 1)
         return np.bincount(self.cell_groups, times, self.n_groups).astype(np.int64)
+
+
+def counts_of(release: Any) -> GroupCounts:
+    """Return the counts of a release, or the counts themselves."""
+    counts = release
+    if not isinstance(release, GroupCounts) and getattr_static(release, "counts", None) is not None:
+        counts = release.counts  # whatever fails while it is counted says so itself
+    if not isinstance(counts, GroupCounts):
+        raise InputError(
+            f"expected a Release or a GroupCounts, not {type(release).__name__}; of a table, make "
+            "one by Release.from_generalized(table, quasi_identifiers=[...], sensitive=...) or "
+            "Release.from_groups(table, group=..., sensitive=...), of Microdata by "
+            "microdata.counts(groups)"
+        )
+    return counts
 
 
 # A limit is a fraction of so many parts at most, where people are counted by whole numbers.

@@ -17,7 +17,12 @@ from foreknow.data.engines.households import Shared, ShownOnce
 from foreknow.data.engines.missing import Shown
 from foreknow.data.engines.persons import refuse_repeats, require_person
 from foreknow.data.engines.read_values import ReadValues, read_otherwise
-from foreknow.data.engines.repeated import refuse_repeated, refuse_rows_of_one, refuse_spelt_twice
+from foreknow.data.engines.repeated import (
+    refuse_repeated,
+    refuse_rows_of_one,
+    refuse_spelt_twice,
+    unique_identifiers,
+)
 from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.stacked import Below
 from foreknow.data.engines.table import (
@@ -166,8 +171,8 @@ class Prepared:
                 refuse_rows_of_one(self.source, self.person)
             else:
                 refuse_repeats(self.source, self.person, rows)
-        if self.schema.unit == "person" and not (self.schema.several or in_place):
-            refuse_spelt_twice(self.source, self.schema)
+        if not (self.schema.several or in_place):
+            refuse_spelt_twice(self.source, self.persons or unique_identifiers(self.schema))
         if self.source.settled:
             self._checked.add("people")
 

@@ -44,6 +44,13 @@ from foreknow.errors import SchemaError, did_you_mean
 from foreknow.hints import Plain, hinted
 from foreknow_judge.errors import UnsupportedError, nearest
 
+# How a table is counted of which a person has one value, a set, or a bag of values.
+_TABLES: Mapping[Semantics, type[ValuesTable]] = {
+    "single": ValuesTable,
+    "set": HeldTable,
+    "multiset": HeldTable,
+}
+
 
 class Parts(NamedTuple):
     """The tables of a release as they are read."""
@@ -508,13 +515,12 @@ class Release(ReleaseTables, Plain):
             table = Renamed(table, names)
         apart: dict[str, ValuesTable] = {}
         for name in sensitives:
-            kind = HeldTable if name in several else ValuesTable
-            rows = table
+            rows, semantics = table, schema.semantics_of(name)
             if several and len(linked_columns) > 1:
                 rows = PersonRows(table, person, several, name)
-            semantics, missing = several.get(name, "single"), cast("Missing", schema.missing)
             everybody = rows, groups, null_groups, person
-            apart[name] = kind(*everybody, name, cast("Semantics", semantics), missing)
+            missing = cast("Missing", schema.missing)
+            apart[name] = _TABLES[semantics](*everybody, name, semantics, missing)
         return cls(
             apart[sensitives[0]],
             sensitives=sensitives,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from foreknow.data.arrays import IntArray
-from foreknow.data.counts import GroupCounts
+from foreknow.data.counts import GroupCounts, counts_of
 from foreknow.data.generalization import coarsened, style_of
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
@@ -117,13 +117,7 @@ def utility_of(
     >>> found.discernibility, found.average_group_size, round(found.ncp["age"], 4)
     (8, 2.0, 0.3375)
     """
-    if isinstance(counts, Release):
-        counts = counts.counts
-    if not isinstance(counts, GroupCounts):
-        raise InputError(
-            f"expected GroupCounts or a Release, not {type(counts).__name__}; "
-            "microdata.counts(groups) counts a grouping"
-        )
+    counts = counts_of(counts)
     if (microdata is None) != (groups is None):
         raise InputError("give microdata and groups together: the NCP needs both")
     sizes = counts.sizes

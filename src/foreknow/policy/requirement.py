@@ -20,7 +20,6 @@ from foreknow.data.impossible import Rule
 from foreknow.data.labels import Label, Labels
 from foreknow.data.layout import Layout
 from foreknow.data.ranges import Range
-from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Possible
 from foreknow.data.windows import Width
@@ -459,9 +458,9 @@ class Requirement:
         self.target.check_schema(schema)
         if persons and any(point.relative for point in self.points):
             raise UnsupportedError(f"{self.name}: at_most_times is unsupported {NO_SUM}")
-        if schema.rules_about(*self.columns):
-            for kind in self.judged:
-                require(kind, impossible=True, subject=self.name, error=PolicyError)
+        ruled = bool(schema.rules_about(*self.columns))
+        for kind in self.judged:
+            require(kind, impossible=ruled, subject=self.name, error=PolicyError)
         if schema.shared is not None and self.columns:
             if column in schema.shared.values:
                 return self._of_households(schema.shared, column)
@@ -608,12 +607,9 @@ class Requirement:
         failing = [
             explanation for explanation in requirement_counts.explanations() if not explanation.safe
         ]
-        known_columns = requirement_counts.sight.known if isinstance(release, Release) else ()
-        name = (
-            f"{self.name}, with {', '.join(known_columns)} known of everybody"
-            if known_columns
-            else self.name
-        )
+        name = self.name
+        if known_columns := ", ".join(requirement_counts.sight.known):
+            name += f", with {known_columns} known of everybody"
         messages = [f"{name}: {explanation.words}" for explanation in failing]
         counts = counts_of(requirement_counts.seen)
         if messages and not failing[-1].of_groups and counts.n_groups == 1:

@@ -286,7 +286,7 @@ class TallyTable(TallyRows):
         rows = fetch(table, self.seen, self.groups)
         weights = amounts_of(table, self.amount, rows.column(self.amount))
         rows = settle(table.name, rows, [self.sensitive], "error").rows
-        if not len(rows) and (people is None or self.semantics == "single"):
+        if not len(rows) and people is None:
             raise DataError(f"{table.name} has no rows")
         of_row, labels = self._groups_of(table, rows)
         sizes: IntArray | None = None

@@ -85,13 +85,12 @@ def refuse_repeated(table: Table, schema: Schema, columns: Sequence[str] | None 
 _PLAIN, _ZEROS = "^[0-9A-Za-z][0-9A-Za-z_-]*$", "^0+([0-9])"
 
 
-def refuse_spelt_twice(table: Table, schema: Schema) -> None:
+def refuse_spelt_twice(table: Table, names: Sequence[str]) -> None:
     """Raise `SchemaError` if a row is to be a person, and two are one but for their spelling.
 
-    People are told apart by the person of a schema, or by what numbers them. Of a large CSV file
+    People are told apart by a column, or by those of several that number them. Of a large CSV file
     it was seen while it was read that names differ by more than capitals and blanks around.
     """
-    names = [schema.person] if schema.person else [*schema.identifiers]
     if len(names) > 1:
         names = [n for n in names if is_number_of_person(n) or is_of_rows(n)]
     for name in {*names}.intersection(table.columns) - _unique(table):
