@@ -654,7 +654,7 @@ GOOD_TALLIES = {"gid": [1, 1, 2], "ill": ["a", "b", "a"], "count": [2, 1, 3]}
         ({"count": [2**53, 1, 1]}, {}, "more than 2.*53 cannot be counted"),
         ({"ill": ["a", "a", "a"]}, {}, "rows 1 and 2 differ by nothing but the count"),
         ({}, {"count": "ill"}, "one column plays two roles"), ({}, {"group": []}, "at least one"),
-        ({}, {"other": "ill"}, "list of columns"), ({}, {"other": ["gid"]}, "two roles"),
+        ({}, {"other": "ill"}, "list of columns"), ({}, {"other": ["gid"]}, "group and as other"),
     ],
     ids=range(14),
 )  # fmt: skip

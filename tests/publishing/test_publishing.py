@@ -135,7 +135,7 @@ def test_folders_not_as_certified(tmp_path):
     with pytest.raises(SchemaError, match="the certificate is for age, zip, sex and disease"):
         open_published(tmp_path / "out", schema(quasi_identifiers=["age"], hierarchies={}))
     several = replace(schema(), person="name", identifiers=[], semantics="set")
-    with pytest.raises(SchemaError, match=r"'single'.*'set'"):
+    with pytest.raises(SchemaError, match=r"differ in semantics \('set' and 'single'\)"):
         open_published(tmp_path / "out", several)
     path = tmp_path / "out" / "certificate.json"
     certificate = json.loads(path.read_text())

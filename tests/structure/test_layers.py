@@ -153,6 +153,21 @@ def test_no_circles():
     TopologicalSorter(targets).prepare()  # an error names the modules of a circle
 
 
+def test_what_verdicts_rest_on():
+    """Who asks the judge hands it rows, and tables that say what they are; no schema or policy."""
+    targets, reached, waiting = arrows(), set(), ["foreknow.auditing.questions"]
+    while waiting:
+        if (module := waiting.pop()) not in reached:
+            reached.add(module)
+            waiting += targets[module]
+    assert len(reached) > 40
+    names = ("schema", "hierarchy", "prepare", "counts", "release", "microdata")
+    assert not reached & {f"foreknow.data.{name}" for name in names}
+    rooms = ("policy", "adversaries", "criteria", "methods", "publishing")
+    inner = tuple(f"foreknow.{name}." for name in rooms)
+    assert not {module for module in reached if module.startswith(inner)}
+
+
 def test_only_doors_look_up():
     upwards = set()
     for module, tree in trees().items():

@@ -225,19 +225,16 @@ def owned_of_each(release: Release, policy: Policy, sight: Release | Sight) -> l
     tables = _owners_tables(release, policy, sight, dict.fromkeys(columns.values()))
     if not tables:
         return [None] * len(policy.requirements)
-    schema, counts_of_tables = (
-        policy.needed_schema,
-        dict[int, tuple[GroupCounts, CaseOwners | None]](),
-    )
-    of_layout = policy.for_layout(release.layout)
-    units = {required.unit for required in policy.requirements}.union(schema.case_persons)
+    counts_of_tables = dict[int, tuple[GroupCounts, CaseOwners | None]]()
+    units = {required.unit for required in policy.requirements}
+    units |= {*policy.needed_schema.case_persons}
     for people, groups, labels in tables.values():
         if id(people) not in counts_of_tables:
             for name in sorted(filter(None, units)):
                 names = people.as_it_stands(name)[1]
                 if is_text(names.type):
                     refuse_two_spellings(names.to_pylist(), repr(name))
-            combined = of_layout.combined(people, True)
+            combined = policy.combined(people, True)
             counts_of_tables[id(people)] = owners_counts(combined, groups, labels)
     owned = {
         place: Owned(*counts_of_tables[id(tables[column][0])], tables[column])

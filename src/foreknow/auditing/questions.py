@@ -297,10 +297,11 @@ def of_owner(
     """
     column_names = {*people.source.columns}
     group, unit = free_name(_GROUP, column_names), free_name(_UNIT, column_names)
-    rules, nodes = Rules.of(schema), people.nodes if people.times is None else ()
-    if people.times is not None:
-        rules = rules._replace(tables=_by_class(rules))
-    rules = rules._replace(nodes=nodes, opaque=nodes)
+    rules = Rules.of(schema)
+    if people.times is None:
+        rules = rules._replace(nodes=people.nodes, opaque=people.nodes)
+    else:
+        rules = Rules(_by_class(rules))
     sensitive = schema["sensitive"]
     sensitives = [sensitive] if isinstance(sensitive, str) else sensitive
     other_columns = (*schema["quasi_identifiers"], *schema.get("other", ()), *known_columns)

@@ -165,7 +165,7 @@ class Prepared:
         """
         if self._checked:
             return
-        refuse_repeated(self.source, self.schema, self.source.columns)
+        refuse_repeated(self.source, self.schema)
         if self.person is not None and not self.schema.several:
             if in_place:
                 refuse_rows_of_one(self.source, self.person)
@@ -215,7 +215,6 @@ def prepare(
     raw: bool = True,
     as_written: bool = False,
     plainly: bool = True,
-    unlinked: Collection[str] = (),
 ) -> Prepared:
     """Take a table as a schema describes it: the one way in, for audits and publications.
 
@@ -234,8 +233,6 @@ def prepare(
         tells a spelling of a missing value from an empty cell.
     plainly : bool
         Whether sensitive numbers and dates are read, and not compared as they are written.
-    unlinked : collection of str
-        Sensitive columns that a release may call otherwise, since they are shuffled.
 
     Examples
     --------
@@ -258,8 +255,7 @@ def prepare(
     table = _shown_once(table, schema, file_reading, raw=raw)
     kinds = {}
     for name in schema.sensitives if plainly else ():
-        header = header_of_shuffled(name, table.columns) if name in unlinked else name
-        kinds[header] = schema.types.get(name)
+        kinds[header_of_shuffled(name, table.columns)] = schema.types.get(name)
     for name in _shared_values(table):  # which were read before
         kinds.pop(name, None)
     if raw:

@@ -420,7 +420,7 @@ class Release(ReleaseTables, Plain):
             what could be either is refused.
         """
         raw = isinstance(frame, Prepared) or written is not None
-        prepared = prepare(frame, schema, written, raw=raw, as_written=True, unlinked=unlinked)
+        prepared = prepare(frame, schema, written, raw=raw, as_written=True)
         table, group = prepared.source, group or schema.group
         columns = {*table.columns}
         unlinked = [name for name in unlinked if header_of_shuffled(name, columns) != name]
@@ -896,12 +896,10 @@ def _schema_by(
     """The schema of a release that is made by hand; one with an id has no quasi-identifiers."""
     if isinstance(other_columns, str):
         raise SchemaError(f"other must be a list of columns, such as [{other_columns!r}]")
-    sensitives = _sensitives(sensitive)
-    _refuse_two_roles(groups, sensitives, other_columns, [] if person is None else [person])
     return Schema(
         quasi_identifiers=quasi_identifiers or (),
         group=None if quasi_identifiers else groups[0],
-        sensitive=sensitives,
+        sensitive=_sensitives(sensitive),
         person=person,
         semantics=semantics,
         missing=missing,

@@ -485,7 +485,7 @@ class Policy:
 
     def asks_owner(self, requirement: Requirement) -> bool:
         """True if only the owner can judge one of its requirements."""
-        return self._by_row(requirement) or bool(self._hides_rule_columns(requirement))
+        return self._by_row(requirement) or bool(self._hidden_rules(requirement))
 
     @property
     def asks_rows(self) -> bool:
@@ -500,10 +500,6 @@ class Policy:
     def _by_row(self, requirement: Requirement) -> bool:
         hidden = () if self.schema is None else requirement.owned(self.schema)
         return bool(hidden) or requirement.sums_cases
-
-    def _hides_rule_columns(self, requirement: Requirement) -> bool:
-        """True if a rule (`impossible`) on a requirement's columns asks for a hidden column."""
-        return bool(self._hidden_rules(requirement))
 
     def _hidden_rules(self, requirement: Requirement) -> list[Rule]:
         """The rules of a requirement with a column that a release leaves out or changes."""

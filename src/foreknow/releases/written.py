@@ -131,9 +131,7 @@ def _opened(path: Path, files: Sequence[Path], certificate: Certificate) -> Tabl
     """A table, if its files are these and no others."""
     if not all(file.is_file() for file in files):
         return None
-    table = open_table(
-        path, Reading(delimiter=certificate.delimiter) if certificate.format == "csv" else None
-    )
+    table = open_table(path, Reading(delimiter=certificate.delimiter))
     return table if getattr(table, "files", files) == files else None
 
 

@@ -53,7 +53,14 @@ class PersonValues:
         keys: IntArray = self.holders.astype(np.int64) * (int(codes.max(initial=0)) + 1) + codes
         return keys
 
-    def refuse_twice(
+    def coded(self, sensitive: str, semantics: str) -> tuple[NDArray[Any], pa.Array]:
+        """The code of each occurrence, and the values; of a set, nobody has one twice."""
+        codes, distinct = codes_of(self.values)
+        if semantics == "set":
+            self._refuse_twice(sensitive, codes, to_python(sensitive, distinct).__getitem__)
+        return codes, distinct
+
+    def _refuse_twice(
         self, sensitive: str, codes: NDArray[Any], value: Callable[[int], Any]
     ) -> None:
         """Raise `DataError` if someone has a value twice, which a set cannot hold."""
@@ -167,10 +174,7 @@ class HeldRows(ValuesRows):
             label = to_python(name, distinct).__getitem__
             of_person = person_values.people.agreed(name, codes, label, "everybody is in one group")
             groups.append((of_person, distinct))
-        codes, distinct = codes_of(person_values.values)
-        if self.semantics == "set":
-            value = to_python(self.sensitive, distinct).__getitem__
-            person_values.refuse_twice(self.sensitive, codes, value)
+        codes, distinct = person_values.coded(self.sensitive, self.semantics)
         values = ValuesOfPeople(groups, person_values.holders, codes, distinct)
         if memory is not None:
             memory[key] = values

@@ -53,10 +53,7 @@ def held_beside(
             holders=person_values.holders[once],
             sources=person_values.sources[once],
         )
-    codes, distinct = codes_of(person_values.values)
-    if several[sensitive] == "set":
-        person_values.refuse_twice(sensitive, codes, to_python(sensitive, distinct).__getitem__)
-    return person_values, codes, distinct
+    return person_values, *person_values.coded(sensitive, several[sensitive])
 
 
 class PersonRows(Table):

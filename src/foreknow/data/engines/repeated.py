@@ -50,25 +50,25 @@ def csv_file_of(table: Table) -> DuckTable | None:
     return inner if inner.untyped and "hashes" in vars(inner) else None
 
 
-def refuse_repeated(table: Table, schema: Schema, columns: Sequence[str] | None = None) -> None:
+def refuse_repeated(table: Table, schema: Schema) -> None:
     """Raise `DataError` if a row is to be a person, and an identifier repeats.
 
     A missing value names nobody, and repeats nothing. A name may be that of two people, where the
     number of a person is in each row and does not repeat; whatever it is called, where the schema
     says that number. Where people may have several rows, an identifier must not be that of two
-    people. `columns` are those that the table has.
+    people.
     """
-    names = [n for n in unique_identifiers(schema) if n not in _unique(table)]
-    names = [n for n in names if columns is None or n in columns]
+    repeating = {*table.columns} - _unique(table)
+    names = [n for n in unique_identifiers(schema) if n in repeating]
     if schema.several and schema.person is not None:
         _refuse_of_two(table, names, schema.person)
         return
     odd = repeated(table, names)
     apart: list[str] = []
     if odd:
-        unique = [n for n in (schema.person, *schema.identifiers) if n is not None and n not in odd]
-        apart = [n for n in unique if columns is None or n in columns]
-        apart = [n for n in dict.fromkeys(apart) if _is_in_each_row(table, n)]
+        unique = {*table.columns} - odd.keys()
+        listed = dict.fromkeys([*schema.persons, *schema.identifiers])
+        apart = [n for n in listed if n in unique and _is_in_each_row(table, n)]
         if schema.person in apart:
             odd = {n: counts for n, counts in odd.items() if _is_number(table, n)}
         elif any(map(is_of_person, apart)):

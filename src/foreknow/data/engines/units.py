@@ -169,7 +169,7 @@ def _may_be(head: pa.ChunkedArray, is_named: bool) -> bool:
 def _counted(table: Table, name: str, person: str | None) -> tuple[pa.Array, IntArray]:
     """Values of a column, and how many rows, or people, have each."""
     try:
-        rows = fetch(table, [name] if person is None else [name, person])
+        rows = fetch(table, [name, *filter(None, [person])])
     except DataError:  # a column that cannot be read need not be
         return pa.array([], pa.string()), np.zeros(0, dtype=np.int64)
     codes, distinct, known_rows = known_values(rows.column(name))
