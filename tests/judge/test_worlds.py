@@ -14,6 +14,7 @@ import pytest
 from tests.crossings.worlds import (
     Facts,
     Member,
+    most_times,
     surest,
     surest_by_implications,
     surest_by_negations,
@@ -163,6 +164,11 @@ class Drawn:
             return surest_by_negations(groups, secret, known.k)
         return surest(groups, secret, Facts(known.l, known.k, known.m), self.semantics)
 
+    def times(self, kind, known, secret):
+        """How many times as likely as by its prior a secret becomes at most."""
+        reading = "binary" if kind == "binary" else "joint"
+        return most_times(self.groups, secret, Facts(), reading)
+
     def asked(self):
         """Of each sort of secret, requirements of all kinds with their truths."""
         for about, sets in secrets_of(self.draw, self.column, self.there):
@@ -175,11 +181,15 @@ class Drawn:
                 if "within" in about and (kind not in OF_WINDOWS or self.there in sets):
                     continue
                 known = made(self.draw, self.priors)
-                truths = [self.truth(kind, known, frozenset(own)) for own in sets if own]
+                secrets, key = [frozenset(own) for own in sets if own], "below"
+                if kind in OF_PRIORS:
+                    keys = ["below", "at_most", *["at_most_times"] * (kind != "on priors")]
+                    key = self.draw.choice(keys)
+                truth_of = self.times if key == "at_most_times" else self.truth
+                truths = [truth_of(kind, known, own) for own in secrets]
                 truth = max(truths, default=Fraction(0))
-                key = self.draw.choice(["below", "at_most"]) if kind in OF_PRIORS else "below"
-                limit = truth + self.draw.choice([0, Fraction(1, 10**12)])
-                limit = min(Fraction(1), max(limit, Fraction(1, 100)))
+                limit = max(truth + self.draw.choice([0, Fraction(1, 10**12)]), Fraction(1, 100))
+                limit = max(limit, 1) if key == "at_most_times" else min(limit, 1)
                 sight = {"sensitive": self.column, "knowing": self.known}
                 every.append((kind, fk.Requirement(known, **{key: limit}, **about, **sight), truth))
             if every:
@@ -254,10 +264,15 @@ class Drawn:
 def hold(number, kind, required, truth, verdict):
     """A figure is the truth, or not below it where it is a bound; its limit decides."""
     reached, limit = verdict.found.settled, verdict.required
+    if limit.relative:
+        reached = reached / verdict.found.prior if reached else reached
     about = number, kind, required, reached, truth
-    assert reached >= truth if kind == "on priors" else reached == truth, about
+    on_top = required.points[0].adversary.facts if kind == "on priors" else None
+    is_bound = on_top is not None and on_top.k + on_top.m > 0
+    assert reached >= truth if is_bound else reached == truth, about
     is_within = reached < limit.amount or (limit.inclusive and reached == limit.amount)
     assert verdict.safe == is_within, about
+    return "above" if reached > truth else "equal"
 
 
 def admitted(every, verdicts_of_all, counts):
@@ -291,7 +306,8 @@ def test_figures_are_those_of_worlds(lot):
                 admitted(every, doors[-1][-1], release.seen(drawn.column, []).counts)
         for door, every, found in doors:
             for (kind, required, truth), verdict in zip(every, found, strict=True):
-                hold(number, kind, required, truth, verdict)
+                seen[hold(number, kind, required, truth, verdict)] += kind == "on priors"
                 seen[door, kind] += 0 < truth < 1
     assert min(seen["judge", kind] for kind in KINDS) > 3, seen
     assert sum(seen["audit", kind] for kind in KINDS) > 10, seen
+    assert seen["equal"] > 2 * seen["above"], seen  # bounds are rarely above what is reached
