@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.releases_priors import priors_table, random_scene
 from tests.examples import NIGHTLY, examples
-from tests.oracle.sets import worst_of_set_by_priors
 
 import foreknow as fk
 from foreknow.adversaries.disclosure import Disclosure, worst
@@ -469,50 +468,32 @@ def test_groups_truly_out_of_reach():
 # ---- any of a set: posteriors are added up -------------------------------------------------
 
 
-def enumerated(scene, united, reading):
-    """The highest posterior and gain over all tables; None where a group has no world."""
-    found = []
-    for own, table in scene.tables.items():
-        groups = [
-            [(table[tuple(who[name] for name in own)], value) for who, value in members]
-            for members in scene.groups.values()
-        ]
-        found.append(worst_of_set_by_priors(groups, united, reading))
-    if None in found:
-        return None
-    return max(p for p, _ in found), max(gain for _, gain in found)
-
-
-@BOTH
-@pytest.mark.parametrize("limit", ["at_most_times", "at_most"])
-@examples(500, daily=12, deadline=None)
-@given(SEEDS, st.integers(1, 3))
-def test_sets_by_enumeration(reading, limit, seed, many):
-    scene = random_scene(Random(seed), n_groups=4)
-    present = sorted({value for _, _, value in scene.people})
-    united = present[:many]
-    truth = enumerated(scene, set(united), reading)
-    if united == present or truth is None:
-        return
-    rules = fk.Policy([fk.Requirement(scene.priors(reading), any_of=united, **{limit: 1})])
-    (verdict,) = fk.audit(scene.release, rules).verdicts
-    found = verdict.disclosure
-    (finding,) = verify(scene.written("bucketized"), rules.to_dict()["require"])
-    if limit == "at_most_times":
-        assert (found.exact or 0) / (found.prior or 1) == truth[1]
-        assert finding.reached / finding.found.prior == truth[1]
-    else:
-        assert found.exact == finding.reached == truth[0]
-        assert abs(found.probability - float(truth[0])) < 1e-12
-    assert found.value == finding.value == " or ".join(united) or not found.exact
-    if found.exact:  # somebody of this kind is in this group, and has one of the set so probably
-        witness = found.witness
-        own, signature = tuple(witness.signature), tuple(witness.signature.values())
-        members, rows = scene.groups[int(witness.group)], scene.tables[own]
-        assert witness.holders == sum(value in united for _, value in members)
-        assert witness.prior == sum(rows[signature][value] for value in united)
-        group = [(rows[tuple(who[name] for name in own)], value) for who, value in members]
-        assert worst_of_set_by_priors([group], set(united), reading)[0] >= found.exact
+@pytest.mark.parametrize(
+    ("reading", "limit", "sex", "exact"),
+    [
+        ("joint", "at_most", "m", "24/25"),
+        ("binary", "at_most", "m", "18/19"),
+        ("joint", "at_most_times", "f", "13/25"),
+        ("binary", "at_most_times", "f", "10/19"),
+    ],
+)
+def test_witness_of_a_set(reading, limit, sex, exact):
+    """Of three people with a, b and c, a man is likeliest to have a or b; a woman, by her prior."""
+    people = {"gid": [*"1111222"], "sex": [*"mmffmff"], "disease": [*"abccacb"]}
+    release = fk.Release.from_groups(pa.table(people), group="gid", sensitive="disease")
+    priors = fk.Priors(by_sex(m="a 1/2 b 1/4 c 1/8", f="a 1/8 b 1/8 c 1/2"), reading)
+    rules = fk.Policy([fk.Requirement(priors, any_of=["a", "b"], **{limit: 1})])
+    (verdict,) = fk.audit(release, rules).verdicts
+    assert (verdict.value, verdict.disclosure.value) == ("a or b", "a or b")
+    assert verdict.reached == verdict.disclosure.exact == Fraction(exact)
+    assert verdict.disclosure.witness.to_dict() == {
+        "value": "a or b",
+        "group": "2",
+        "signature": {"sex": sex},
+        "size": 3,
+        "holders": 2,
+        **{"m": {"people": 1, "prior": "3/4"}, "f": {"people": 2, "prior": "1/4"}}[sex],
+    }
 
 
 @BOTH

@@ -3,42 +3,9 @@
 from fractions import Fraction
 from itertools import combinations, pairwise
 
-from tests.oracle.priors import binary, joint
-
 # ---- sets ----------------------------------------------------------------------------------------
 
 # Nothing here knows the library or its formulas.
-
-
-def worst_of_set_by_priors(groups, united, reading):
-    """The highest posterior of having one of `united`, and the highest by its prior.
-
-    Groups are lists of (row of priors, value), as in `tests.oracle.posterior_worlds`. Under
-    ``joint`` worlds say who has which value, under ``binary`` who has one of the set.
-
-    >>> half = Fraction(1, 2)
-    >>> rows = [({"x": half, "y": half, "z": 0}, v) for v in "xy"]
-    >>> worst_of_set_by_priors([rows], {"x", "y"}, "joint")
-    (Fraction(1, 1), Fraction(1, 1))
-    """
-    highest = by_prior = Fraction(0)
-    for group in groups:
-        people, bag = [row for row, _ in group], [value for _, value in group]
-        if reading == "joint":
-            found = joint(people, bag)
-            if found is None:
-                return None
-            chances = [sum((own.get(x, 0) for x in united), Fraction(0)) for own in found]
-        else:
-            rows = [{"in": sum((row[x] for x in united), Fraction(0))} for row in people]
-            chances = binary(rows, ["in" if x in united else "out" for x in bag], "in")
-            if chances is None:
-                return None
-        for row, chance in zip(people, chances, strict=True):
-            prior = sum((row[x] for x in united), Fraction(0))
-            highest = max(highest, chance)
-            by_prior = max(by_prior, chance / prior if prior else Fraction(0))
-    return highest, by_prior
 
 
 def meant(given, values):
