@@ -478,10 +478,16 @@ def test_groups_truly_out_of_reach():
     ],
 )
 def test_witness_of_a_set(reading, limit, sex, exact):
-    """Of three people with a, b and c, a man is likeliest to have a or b; a woman, by her prior."""
+    """Of three people with a, b and c, the man is likeliest to have a or b; a woman by her prior.
+
+    By another table everybody has it so likely, and was likely to have it before.
+    """
     people = {"gid": [*"1111222"], "sex": [*"mmffmff"], "disease": [*"abccacb"]}
+    people["ward"] = ["1"] * 7
     release = fk.Release.from_groups(pa.table(people), group="gid", sensitive="disease")
-    priors = fk.Priors(by_sex(m="a 1/2 b 1/4 c 1/8", f="a 1/8 b 1/8 c 1/2"), reading)
+    sexes = by_sex(m="a 1/2 b 1/4 c 1/8", f="a 1/8 b 1/8 c 1/2")
+    likely = priors_table({("1",): {"a": "2/5", "b": "1/5", "c": "1/5"}}, ["ward"])
+    priors = fk.Priors([sexes, likely], reading)
     rules = fk.Policy([fk.Requirement(priors, any_of=["a", "b"], **{limit: 1})])
     (verdict,) = fk.audit(release, rules).verdicts
     assert (verdict.value, verdict.disclosure.value) == ("a or b", "a or b")
