@@ -14,7 +14,6 @@ from tests.examples import NIGHTLY
 from tests.oracle.labels import parts_by_position, rows_of
 from tests.oracle.risks import alone, fewest, fewest_in_population, over, presence
 from tests.people import rows_of as rows_of_alikes
-from tests.people import short_report
 from tests.utility.brute import members_of
 
 import foreknow as fk
@@ -147,9 +146,8 @@ def test_labels_match_extents(about):
         (["married", "single", "married", "single"], "csv", True),
     ],
 )
-def test_adjacent_rows_are_judged(tmp_path, monkeypatch, values, fmt, alike):
+def test_adjacent_rows_are_judged(tmp_path, values, fmt, alike):
     """Anatomy(2) makes pairs; whoever reads rows two by two is right no more than by chance."""
-    short_report(monkeypatch)
     microdata, method, right, seeds = table_of(values, [*"abcd"]), fk.Anatomy(2), 0, 8
     for seed in range(seeds):
         options, folder = fk.PublishOptions(form="generalized", format=fmt), tmp_path / str(seed)
@@ -178,8 +176,7 @@ ALIKE = [
 @pytest.mark.thinned(2)
 @pytest.mark.parametrize(("fmt", "escaped"), [("csv", True), ("csv", False), ("parquet", False)])
 @pytest.mark.parametrize("texts", ALIKE)
-def test_lookalike_texts_stay_apart(tmp_path, monkeypatch, texts, escaped, fmt):
-    short_report(monkeypatch)
+def test_lookalike_texts_stay_apart(tmp_path, texts, escaped, fmt):
     values = [text for text in [*texts, None] for _ in "ab"]
     groups = [g for g in range(len(texts) + 1) for _ in "ab"]
     disease = [f"{value}{i % 2}" for i, value in enumerate(values)]

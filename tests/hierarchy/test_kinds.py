@@ -17,7 +17,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import strategies as st
-from tests.people import short_report
 
 import foreknow as fk
 from foreknow.data.hierarchy import (
@@ -368,13 +367,6 @@ PERIODS["century"] = 1200
 
 
 EASY = [fk.Requirement(fk.Facts(), below="0.9")]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _short_report():
-    with pytest.MonkeyPatch.context() as patch:
-        short_report(patch)
-        yield
 
 
 def published(columns, folder, below="0.9", **options):

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from tests.people import FORMS, made, short_report
+from tests.people import FORMS, made
 from tests.refusals import refused
 from tests.support import UNSUPPORTED
 
@@ -32,11 +32,6 @@ from foreknow_judge.written import read_population
 STORED = Path(__file__).parents[1] / "certificates"
 
 
-@pytest.fixture(autouse=True)
-def _short_report(monkeypatch):
-    short_report(monkeypatch)
-
-
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):
     """A small release with groups of two, s and t; one of them has one person more."""
@@ -44,9 +39,7 @@ def published(tmp_path_factory):
     table = pa.table({"age": [1, 1, 2, 2, 3, 3, 3], "disease": [*"stststt"]})
     policy = fk.Policy([fk.Requirement(fk.Facts(), "0.9", values=["t"], name="require[0]")])
     roles = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
-    with pytest.MonkeyPatch.context() as patch:
-        short_report(patch)
-        made(table=table, policy=policy, roles=roles, labels={"age": "exact"}).write(place)
+    made(table=table, policy=policy, roles=roles, labels={"age": "exact"}).write(place)
     return place
 
 

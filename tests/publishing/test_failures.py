@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.people import FORMS, made, people, schema, short_report
+from tests.people import FORMS, made, people, schema
 from tests.signals import heeded
 
 import foreknow as fk
@@ -33,11 +33,6 @@ from foreknow.publishing import publish as publishing
 from foreknow_judge import duckdb_files
 from foreknow_judge.errors import CertificateError, NotEnoughMemory
 from foreknow_judge.scratch import CONTENT
-
-
-@pytest.fixture(autouse=True)
-def _short_report(monkeypatch):
-    short_report(monkeypatch)
 
 
 def raising(error):

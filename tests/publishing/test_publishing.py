@@ -27,7 +27,6 @@ from tests.people import (
     people,
     rows_of,
     schema,
-    short_report,
 )
 
 import foreknow as fk
@@ -44,13 +43,6 @@ from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import CertificateError
 
 TABLES = {"generalized": ["release"], "bucketized": ["people", "sensitive"]}
-
-
-@pytest.fixture(autouse=True)
-def _short_report(monkeypatch, request):
-    """Write no real report, except where a test is about it: it takes most of the time."""
-    if "report" not in request.node.name:
-        short_report(monkeypatch)
 
 
 def as_texts(table):

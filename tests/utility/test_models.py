@@ -13,7 +13,7 @@ from rich.console import Console
 from tests.cli.conftest import desk as desk
 from tests.cli.desk import LABELS
 from tests.examples import NIGHTLY
-from tests.people import made, schema, short_report
+from tests.people import made, schema
 from tests.people import people as people_report
 
 import foreknow as fk
@@ -422,11 +422,6 @@ def test_compare_shows_models():
 
 
 ASKING = {"queries": 40}
-
-
-@pytest.fixture(autouse=True)
-def _short(monkeypatch):
-    short_report(monkeypatch)
 
 
 def microdata():
