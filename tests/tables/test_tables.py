@@ -83,6 +83,7 @@ TABLES = {
         decide={
             "race": f'{SEVERAL}";" between, and each cell is one value here',
             "diagnosis": f'{SEVERAL}";" between, and are read as sets',
+            "symptoms": "sensitive, too?",
         },
         separator=";",
     ),
@@ -97,6 +98,14 @@ TABLES = {
     ),
     "times_of_zulu": Told(["seen", "sex"], "dx"),
     "months_by_name": Told(["dob", "seen", "sex"], "diagnosis", reading={"date_format": "%d%b%Y"}),
+    "numbered_visits": Told(["age", "sex"], "dx"),
+    "symptoms": Told(
+        ["What is your age group?", "Gender"],
+        symptoms := "Which symptoms do you have?",
+        ["Timestamp"],
+        decide={symptoms: "Only a word of a question says so"},
+        separator=", ",
+    ),
     "two_of_one_name": Told(["age", "sex"], "diagnosis", ["patient_id", "name"]),
     "ward_beside_dx": Told(["age", "sex"], "primary_dx"),
     "decimal_commas": Told(["alter", "ort"], "lohn", reading={"decimal": ","}, delimiter=";"),

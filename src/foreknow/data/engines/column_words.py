@@ -202,7 +202,7 @@ _TABLE = {
     """,
     "illness": """
         diagnosis diagnose diagnoses diag dx disease illness sick sickness icd icd10 cancer tumor
-        tumour condition conditions disorder hiv
+        tumour condition conditions disorder hiv symptom symptoms
         diagnosen hauptdiagnose krankheit befund krebs erkrankung
         diagnóstico enfermedad
         diagnostic maladie pathologie

@@ -63,6 +63,8 @@ _TIME, _LOOK = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d"), 1000
 _NUMERIC = re.compile(r"-?\d+([.,]\d+)?([eE][-+]?\d+)?")
 WORDING = "its wording has"
 NAMED = "you named it"
+NUMBERS_EVENTS = "by its name, it numbers visits or admissions, and says nothing of a person"
+_EVENTS = dict.fromkeys("visit visits admission admissions encounter aufnahme besuch".split())
 SHARED_AT_HOME = "by its name, people who live together share it"
 FEW_VALUES_LEFT = "others might know it: it has few values"
 NONE_LEFT = "others might know it: none is left"
@@ -146,6 +148,8 @@ class Roles:
                 self.of[profile.name] = "quasi-identifier", why
             elif _numbers_households(profile):
                 self.of[profile.name] = "undecided", SHARED_AT_HOME
+            elif _numbers_events(profile.name):
+                self.of[profile.name] = "undecided", NUMBERS_EVENTS
             elif why := _known_of_people(profile):
                 self.of[profile.name] = "quasi-identifier", why
         n_known = sum(role == "quasi-identifier" for role, _ in self.of.values())
@@ -211,6 +215,16 @@ def _numbers_households(profile: Profile) -> bool:
     """True if a column is called as households are, with one to nine rows for each value."""
     is_shared = profile.distinct > FEW and profile.distinct < profile.rows <= 9 * profile.distinct
     return is_shared and is_household(profile.name) and profile.kind != "date"
+
+
+def _numbers_events(name: str) -> bool:
+    """True if a name is that of a number of something that happens to people: `visit_no`.
+
+    >>> _numbers_events("visit_no"), _numbers_events("visit_date"), _numbers_events("zip_no")
+    (True, False, False)
+    """
+    words = words_of(name)
+    return bool(_EVENTS.keys() & words and _NUMBERS & words)
 
 
 def _known_of_people(profile: Profile) -> str:
