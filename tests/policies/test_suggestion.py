@@ -785,30 +785,56 @@ def test_codes_among_texts(domain, codes):
     assert missing_codes(Profile("n", 100, 0, len(domain), "text", domain)) == codes
 
 
-@pytest.mark.parametrize(
-    ("age", "kind", "said"),
-    [
-        (AGES, "texts", "empty these cells in the table: it is a value of 'age'"),
-        ([age - 40 for age in AGES], "texts", "uncomment missing in [schema.reading]"),
-        ([age - 40 for age in AGES], "numbers", "'children' holds numbers, and no texts"),
-    ],
-)
-def test_what_a_reading_can_declare(age, kind, said, tmp_path):
-    """One spelling is missing in every column of texts: what is an age is not taken for it."""
+@pytest.mark.parametrize("kind", ["texts", "numbers", "floats", "workbook"])
+def test_codes_of_one_column(kind, tmp_path):
+    """The line that is printed is about one column: 99 is an age, and no number of children."""
+    children = ([0, 1, 2, 3] * 9 + [99] * 4) * 3
     table = pl.DataFrame(
         {
-            "age": age * 3,
-            "children": ([0, 1, 2, 3] * 9 + [99] * 4) * 3,
+            "age": [*range(60, 100)] * 3,
+            "children": [float(n) for n in children] if kind == "floats" else children,
             "ill": ["flu", "cold", "gout", "none"] * 30,
         }
     )
     table.write_csv(tmp_path / "t.csv")
-    found = fk.suggest_policy(table if kind == "numbers" else tmp_path / "t.csv")
+    source = tmp_path / "t.csv" if kind == "texts" else table
+    if kind == "workbook":
+        source = tmp_path / "t.xlsx"
+        table.to_pandas().to_excel(source, index=False)
+    found = fk.suggest_policy(source)
     (question,) = (q for q in found.questions if q.startswith("children"))
-    assert said in question
-    may_be = "uncomment" in said
-    assert found.codes == (("99",) if may_be else ())
-    assert ('# missing = ["99"]' in found.to_toml()) == may_be
+    assert "uncomment missing in [schema.reading]" in question
+    assert found.codes == {"children": ["99"]}
+    text = found.to_toml().replace("# missing = {", "missing = {")
+    policy = tomllib.loads(text)
+    assert policy["schema"]["reading"]["missing"] == {"children": ["99"]}
+    policy["schema"]["quasi_identifiers"] = ["age", "children"]
+    frame = fk.Microdata(source, fk.Policy(policy).schema)
+    of_children = next(a for a in frame.attributes if a.name == "children")
+    of_age = next(a for a in frame.attributes if a.name == "age")
+    assert max(n for n in of_children.domain if n is not None) == 3
+    assert max(of_age.domain) == 99
+    made = fk.publish(source, policy)
+    assert made.audit.safe
+    assert fk.audit(source, policy).counts.n_people == 120
+    labels = {*made.to_arrow()["children"].to_pylist()}
+    assert not any("99" in str(label) for label in labels)
+
+
+def test_codes_of_no_column():
+    tables = {
+        "schema": {
+            "quasi_identifiers": ["age"],
+            "sensitive": "ill",
+            "reading": {"missing": {"*": ["NA"], "agee": ["-1"]}},
+        },
+        "require": [{"k_anonymity": 2}],
+    }
+    with pytest.raises(fk.InputError, match=r"'agee' has no role.*did you mean 'age'"):
+        fk.Policy.from_dict(tables)
+    tables["schema"]["reading"]["missing"] = {"*": ["NA"], "age": ["-1"]}
+    policy = fk.Policy.from_dict(tables)
+    assert policy.to_dict()["schema"]["reading"] == tables["schema"]["reading"]
 
 
 def test_hidden_codes_are_left_out(tmp_path):
@@ -817,8 +843,8 @@ def test_hidden_codes_are_left_out(tmp_path):
     codes = {"age": [*range(20, 60)] * 3, "ill": ([1, 2, 3, 4, 1, 2, 3, 4, 1, 99]) * 12}
     pl.DataFrame(codes).write_csv(path)
     text = fk.suggest_policy(path, sensitive="ill").to_toml()
-    assert '# missing = ["99"]' in text
-    made = fk.publish(path, tomllib.loads(text.replace("# missing = [", "missing = [")))
+    assert '# missing = { ill = ["99"] }' in text
+    made = fk.publish(path, tomllib.loads(text.replace("# missing = {", "missing = {")))
     assert made.audit.safe
     published = made.to_arrow()["ill"].to_pylist()
     assert ({*published}, len(published)) == ({"1", "2", "3", "4"}, 108)  # 12 are left out

@@ -120,7 +120,7 @@ TABLES = {
         reading={"missing": ["?"]},
         edit=(
             'missing = ["?"]\n',
-            'missing = ["?", "-1", "99"]\n',
+            'missing = { "*" = ["?"], age = ["-1"], children = ["99"] }\n',
         ),
     ),
     "codes_among_texts": Told(
@@ -130,7 +130,10 @@ TABLES = {
             "region": "does -9 in 5 rows stand for no value? The others are texts",
             "income": "does 99998 in 4 rows stand for no value? The others are",
         },
-        edit=('# missing = ["-9", "99998"]\n', 'missing = ["-9", "99998"]\n'),
+        edit=(
+            '# missing = { region = ["-9"], income = ["99998"] }\n',
+            'missing = { region = ["-9"], income = ["99998"] }\n',
+        ),
     ),
     "households": Told(["edad", "sexo"], "enfermedad", homes="hogar"),
     **{
@@ -199,7 +202,8 @@ def counted_again(people, told, policy, out):
     members = pq.read_table(f"{out}.owner/members.parquet").to_pylist()
     groups = defaultdict(list)
     schema = policy["schema"]
-    left_out = schema["reading"]["missing"] if schema.get("missing") == "drop" else ()
+    missing = schema["reading"].get("missing", []) if schema.get("missing") == "drop" else []
+    left_out = missing[told.sensitive] if isinstance(missing, dict) else missing
     n_shown = 0
     for member in members:
         if people[member["row"] - 1][told.sensitive] in left_out:

@@ -285,7 +285,7 @@ def _refuse_misread(release: Release, counts: GroupCounts, policy: Policy) -> No
     columns = release.group_columns
     if schema is None or not set(columns) <= set(schema.quasi_identifiers):
         return
-    spellings = cast("Reading", schema.reading).missing
+    reading = cast("Reading", schema.reading)
     for name, (names, of_group) in zip(columns, release.group_labels.parts, strict=False):
         if name in schema.types or name in schema.hierarchies:
             continue
@@ -293,7 +293,7 @@ def _refuse_misread(release: Release, counts: GroupCounts, policy: Policy) -> No
         texts = {
             label: n
             for label, n in zip(names, people, strict=True)
-            if isinstance(label, str) and label.strip(BLANKS) not in spellings
+            if isinstance(label, str) and label.strip(BLANKS) not in reading.spellings_of(name)
         }
         refuse_misread(name, [*texts], [*texts.values()], labels=True)
 

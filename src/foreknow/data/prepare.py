@@ -278,7 +278,7 @@ def refuse_as_written(name: str, texts: list[str], schema: Schema, *, by_hand: b
     """
     reading = cast("Reading", schema.reading)
     for text in texts:
-        if text.strip(BLANKS) in reading.missing:
+        if text.strip(BLANKS) in reading.spellings_of(name):
             raise SchemaError(
                 f"by the policy's reading, {text!r} in {name!r} says that a value is missing, "
                 "and here it is counted as a value: leave these people out, give the table "

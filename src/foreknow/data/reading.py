@@ -18,6 +18,7 @@ from foreknow.errors import SchemaError, did_you_mean
 UTF8 = "utf-8"
 DELIMITERS = ",;\t|"
 STDIN = "-"
+EVERY_COLUMN = "*"  # in a table of what is missing
 BLANKS = " \t\n\r\v\f\u00a0"  # around a spelling of what is missing, these do not count
 _PART = re.compile(r"(?P<file>.+)\?(?P<key>table|sheet)=(?P<name>.+)", re.DOTALL)
 _ADDRESS = re.compile(r"postgres(ql)?:/")  # as a Path, it has one slash only
@@ -74,9 +75,12 @@ class Reading:
         points stand between thousands: 1.234,5.
     date_format : str, optional
         How dates in these columns are written, such as "dd.mm.yyyy" or "%d.%m.%Y".
-    missing : sequence of str
+    missing : sequence of str, or mapping of column to these
         Texts that stand for a missing value, such as "NA" and "k. A.", in every column of a raw
-        table. Upper and lower case differ; blanks around a text do not count.
+        table. Upper and lower case differ; blanks around a text do not count. By column, "*" is
+        every one, and codes are those of numbers, too: ``{"*": ["NA"], "age": ["-1"]}``.
+    missing_of : mapping of column to sequence of str
+        Those of one column each.
     latest_year : int, optional
         Which year is the latest that two digits of a `date_format` may mean: of 2025, 25 is 2025
         and 26 is 1926.
@@ -98,16 +102,23 @@ class Reading:
     delimiter: str | None = None
     decimal: str | None = None
     date_format: str | None = None
-    missing: Sequence[str] = ()
+    missing: Sequence[str] | Mapping[str, Sequence[str]] = ()
     latest_year: int | None = None
     thousands: str | None = None
     currency: str | None = None
     separators: Mapping[str, str] = field(default_factory=dict, hash=False)
+    missing_of: Mapping[str, Sequence[str]] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
+        if isinstance(self.missing, Mapping):
+            by_column = {**self.missing}
+            object.__setattr__(self, "missing", by_column.pop(EVERY_COLUMN, ()))
+            object.__setattr__(self, "missing_of", by_column)
         object.__setattr__(self, "missing", _spellings(self.missing))
+        by_column = {str(name): _spellings(listed) for name, listed in self.missing_of.items()}
+        object.__setattr__(self, "missing_of", by_column)
         for part in fields(self):
-            if part.name in ("missing", "latest_year", "separators"):
+            if part.name in ("missing", "missing_of", "latest_year", "separators"):
                 continue
             setting = getattr(self, part.name)
             if setting is not None and not isinstance(setting, str):
@@ -162,9 +173,22 @@ class Reading:
 
     def to_dict(self) -> dict[str, Any]:
         """The settings that are not defaults."""
-        settings = {**asdict(self), "missing": list(self.missing) or None}
+        settings: dict[str, Any] = {**asdict(self), "missing": list(self.spellings) or None}
+        if of_columns := {name: list(listed) for name, listed in self.missing_of.items()}:
+            everywhere = {EVERY_COLUMN: list(self.spellings)} if self.spellings else {}
+            settings["missing"] = everywhere | of_columns
+        settings["missing_of"] = None
         settings["separators"] = dict(self.separators) or None
         return {name: setting for name, setting in settings.items() if setting is not None}
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """The texts that stand for a missing value in every column."""
+        return tuple(self.missing)
+
+    def spellings_of(self, column: str) -> tuple[str, ...]:
+        """The texts that stand for a missing value in a column."""
+        return (*self.spellings, *self.missing_of.get(column, ()))
 
     @property
     def converts(self) -> bool:
@@ -273,7 +297,10 @@ def _numbered_month(word: re.Match[str]) -> str:
 
 def _spellings(setting: Any) -> tuple[str, ...]:
     if isinstance(setting, str) or not isinstance(setting, Sequence):
-        raise SchemaError(f'missing of reading is a list of texts, such as ["NA"], not {setting!r}')
+        raise SchemaError(
+            'missing of reading is a list of texts, such as ["NA"], or one for each column, such '
+            f'as {{ age = ["-1"] }}, not {setting!r}'
+        )
     for spelling in setting:
         if not isinstance(spelling, str):
             raise SchemaError(

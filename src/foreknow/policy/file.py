@@ -10,12 +10,13 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from foreknow.adversaries import registry as adversaries
 from foreknow.adversaries.adversary import Adversary, Kind
 from foreknow.criteria import registry as criteria
 from foreknow.criteria.criterion import Criterion
+from foreknow.data.reading import Reading
 from foreknow.data.schema import Schema
 from foreknow.errors import did_you_mean
 from foreknow.leaves import is_installed, load
@@ -142,6 +143,8 @@ def parts_of(
         for i, required in enumerate(tables.require)
     ]
     schema = None if tables.schema_ is None else Schema(**dict(tables.schema_), folder=folder)
+    if schema is not None:
+        _refuse_codes(schema)
     for column in tables.publish.labels:
         if schema is not None and column not in schema.quasi_identifiers:
             raise PolicyError(
@@ -155,6 +158,18 @@ def parts_of(
         options,
         list(map(_try, tables.try_)),
     )
+
+
+def _refuse_codes(schema: Schema) -> None:
+    """Refuse codes of missing values of a column that a schema does not name."""
+    conditions = [*schema.conditions]
+    columns = [*schema.columns, *filter(None, (schema.person, schema.weights)), *conditions]
+    for name in cast("Reading", schema.reading).missing_of:
+        if name not in columns:
+            raise PolicyError(
+                f"schema.reading.missing: {name!r} has no role in [schema]"
+                f"{did_you_mean(name, columns)}"
+            )
 
 
 def _try(trial: Any) -> Try:

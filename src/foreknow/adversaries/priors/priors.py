@@ -143,10 +143,13 @@ class Priors:
 
     def under(self, schema: Any) -> Priors:
         """The priors where a schema says which texts stand for what is missing."""
-        if not schema.reading.missing:
+        reading = schema.reading
+        if not reading.missing and not reading.missing_of:
             return self
         label = str(schema.missing) if schema.missing not in ("error", "drop") else None
-        return replace(self, source=[t.spelled(schema.reading.missing, label) for t in self.tables])
+        return replace(
+            self, source=[t.spelled(reading, schema.sensitive, label) for t in self.tables]
+        )
 
     @classmethod
     def learn(

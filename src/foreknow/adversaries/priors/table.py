@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import compress
@@ -134,16 +134,19 @@ class PriorTable:
         values = (*compress(self.values, is_other), name)
         return replace(self, values=values, chances=chances)
 
-    def spelled(self, spellings: Collection[str], label: str | None) -> PriorTable:
+    def spelled(self, reading: Any, sensitive: str, label: str | None) -> PriorTable:
         """The table where some texts are read as missing; `label` is the missing value's."""
-        chances = dict(self.chances)
+        chances, of_columns = dict(self.chances), [*map(reading.spellings_of, self.attributes)]
         for signature, row in self.chances.items():
-            cleaned = [None if _bare(text) in spellings else text for text in signature]
+            cleaned = []
+            for text, listed in zip(signature, of_columns, strict=True):
+                cleaned.append(None if _bare(text) in listed else text)
             if chances.setdefault(tuple(cleaned), row) != row:
                 raise DataError(
                     f"{self.name}: {self._text(signature)} is missing, as the schema spells it, "
                     "and another row with other probabilities is, too; keep one of them"
                 )
+        spellings = reading.spellings_of(sensitive)
         members = [value for value in self.values if _bare(value) in spellings]
         table = replace(self, chances=chances)
         if label is None or not members or members == [label]:

@@ -6,8 +6,7 @@ It is a guess that the owner is asked about, and nothing is read by it: 99 may b
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -96,49 +95,26 @@ def _is_whole(value: Any) -> bool:
         return False
 
 
-@dataclass(frozen=True)
-class MissingCodes:
-    """The codes of the columns that are published, of one table.
+def codes_by_column(columns: Iterable[Profile]) -> dict[str, list[str]]:
+    """The codes of each column that has some, as a reading may declare them."""
+    codes = {column.name: missing_codes(column) for column in columns}
+    return {name: listed for name, listed in codes.items() if listed}
 
-    A spelling that a reading declares is missing in every column of texts: one that is a value of
-    another column is not declared, nor is one of a column that is typed.
-    """
 
-    columns: Sequence[Profile]
-    read: Collection[str]  # the columns that are read from texts
-
-    @property
-    def spellings(self) -> tuple[str, ...]:
-        """The codes that a reading may declare."""
-        codes = dict.fromkeys(code for column in self.columns for code in missing_codes(column))
-        return tuple(code for code in codes if not self._in_the_way(code))
-
-    def question(self, profile: Profile) -> str:
-        """The question about the codes of a column; empty where it has none."""
-        codes = missing_codes(profile)
-        if not codes:
-            return ""
-        people = [] if profile.people is None else profile.people.tolist()
-        counts = dict(zip(map(_spelled, profile.domain), people, strict=False))
-        others = [text for text in map(_spelled, profile.domain) if text not in codes]
-        shown = " and ".join(f"{code} in {some(counts[code], 'row', 'rows')}" for code in codes)
-        span = "texts" if profile.kind == "text" else f"{others[0]} to {others[-1]}"
-        asked = f"does {shown} stand for no value? The others are {span}. "
-        for reason in map(self._in_the_way, codes):
-            if reason:
-                return f"{asked}If so, empty these cells in the table: {reason}"
-        return f"{asked}If so, uncomment missing in [schema.reading]"
-
-    def _in_the_way(self, code: str) -> str:
-        """Why a code is not declared; empty where it may be."""
-        for column in self.columns:
-            if code in missing_codes(column):
-                if column.name not in self.read:
-                    held = "is typed" if column.kind == "text" else "holds numbers, and no texts"
-                    return f"{column.name!r} {held}, so that nothing can be declared"
-            elif code in map(_spelled, column.domain):
-                return f"it is a value of {column.name!r}"
+def question_of(profile: Profile) -> str:
+    """The question about the codes of a column; empty where it has none."""
+    codes = missing_codes(profile)
+    if not codes:
         return ""
+    people = [] if profile.people is None else profile.people.tolist()
+    counts = dict(zip(map(_spelled, profile.domain), people, strict=False))
+    other_values = [text for text in map(_spelled, profile.domain) if text not in codes]
+    shown = " and ".join(f"{code} in {some(counts[code], 'row', 'rows')}" for code in codes)
+    span = "texts" if profile.kind == "text" else f"{other_values[0]} to {other_values[-1]}"
+    return (
+        f"does {shown} stand for no value? The others are {span}. If so, uncomment missing in "
+        "[schema.reading]"
+    )
 
 
 def _spelled(value: Any) -> str:

@@ -66,15 +66,19 @@ def open_table(
     table = _opened(source, reading)
     if reading is not None and reading.separators and not getattr(table, "divided", {}):
         table = Divided(table, reading.separators)
-    if reading is None or not reading.missing or isinstance(table, Spelled):
+    if reading is None or isinstance(table, Spelled):
         return table
-    return Spelled(table, reading.missing, only)
+    if not reading.missing and not reading.missing_of:
+        return table
+    return Spelled(table, reading.spellings, only, reading.missing_of)
 
 
 def counted_where_it_lives(table: Table, columns: Sequence[str]) -> Source | str:
     """Take a table whose equal rows can be counted, or say why it is to be read into memory."""
     inner: Any = (table.inner or table) if isinstance(table, Snapshot) else table
     stored_table = inner.as_written if isinstance(inner, Spelled) else inner
+    if isinstance(inner, Spelled) and inner.of_columns:
+        return f"{stored_table.name} has codes of missing values in some columns"
     if not hasattr(stored_table, "counted"):
         return f"{stored_table.name} is neither CSV nor Parquet, nor of DuckDB or Spark"
     source: Source | str = stored_table.counted(columns)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from foreknow.data.engines.table import Table, is_listed, is_text, sql_text
 from foreknow.data.reading import BLANKS
+from foreknow_judge.numbers import read_number
 
 
 class Spelled:
@@ -23,6 +24,8 @@ class Spelled:
         As `Reading.missing` has them.
     only : collection of str, optional
         The columns that are read so; all where left out.
+    of_columns : mapping of column to collection of str
+        Further spellings of one column each, where they stand for numbers, too.
 
     Attributes
     ----------
@@ -33,14 +36,18 @@ class Spelled:
     """
 
     def __init__(
-        self, table: Table, spellings: Collection[str], only: Collection[str | None] | None = None
+        self,
+        table: Table,
+        spellings: Collection[str],
+        only: Collection[str | None] | None = None,
+        of_columns: Mapping[str, Collection[str]] | None = None,
     ) -> None:
         self.as_written = table
         self.name, self.columns = table.name, table.columns
         self.untyped, self.settled = table.untyped, table.settled
         self.found: dict[str, set[str]] = {}
         self._spellings, self._only = frozenset(spellings), only
-        self._listed = pa.array(sorted(spellings), pa.string())
+        self.of_columns = dict(of_columns or {})
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name == "as_written":
@@ -75,14 +82,18 @@ class Spelled:
                 self.found.setdefault(name, set()).update(self._spellings)
         return table.without(texts, self._spellings)
 
+    def _of(self, name: str) -> frozenset[str]:
+        """The spellings of a column."""
+        return self._spellings.union(self.of_columns.get(name, ()))
+
     def _spelled_columns(self, columns: Sequence[str]) -> list[str]:
         return [name for name in columns if self._only is None or name in self._only]
 
     def _value(self, name: str) -> Callable[[Any], Any]:
-        spellings = self.found.setdefault(name, set())
+        spellings, listed = self.found.setdefault(name, set()), self._of(name)
 
         def read(value: Any) -> Any:
-            if type(value) is not str or (bare := value.strip(BLANKS)) not in self._spellings:
+            if type(value) is not str or (bare := value.strip(BLANKS)) not in listed:
                 return value
             spellings.add(bare)
             return None
@@ -95,7 +106,19 @@ class Spelled:
             kind = column.type.value_type if is_listed(column.type) else column.type
             if is_text(kind) and column.num_chunks:
                 rows = rows.set_column(place, name, self._column(name, column))
+            elif name in self.of_columns and is_number(column.type):
+                rows = rows.set_column(place, name, self._without_numbers(name, column))
         return rows
+
+    def _without_numbers(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        """A column of numbers, of which those that are codes are nulls."""
+        is_code = np.zeros(len(column), dtype=bool)
+        for spelling in self.of_columns[name]:
+            number = read_number(spelling)
+            if number is not None:
+                equal = pc.equal(column.cast(pa.float64(), safe=False), float(number))
+                is_code |= pc.fill_null(equal, False).to_numpy()
+        return pc.if_else(pa.array(is_code), pa.scalar(None, column.type), column)
 
     def _column(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
         if pa.types.is_string_view(column.type):
@@ -123,7 +146,7 @@ class Spelled:
 
     def _are_missing(self, name: str, texts: Any) -> Any:
         bare = pc.utf8_trim(texts.cast(pa.string()), characters=BLANKS)
-        are = pc.is_in(bare, value_set=self._listed)
+        are = pc.is_in(bare, value_set=pa.array(sorted(self._of(name)), pa.string()))
         if pc.any(are).as_py():
             self.found.setdefault(name, set()).update(pc.unique(bare.filter(are)).to_pylist())
         return are.to_numpy(zero_copy_only=False)
@@ -137,6 +160,13 @@ class Spelled:
         return pa.LargeListArray.from_arrays(
             pa.array(ends, pa.int64()), values.filter(pa.array(is_kept)), mask=none
         )
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """True if a column of Arrow holds numbers."""
+    return bool(
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    )
 
 
 def is_untyped(table: Table, column: str) -> bool:

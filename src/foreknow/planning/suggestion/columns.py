@@ -10,7 +10,7 @@ from typing import Any
 
 from foreknow.data.engines.column_advice import doubts, separator_of
 from foreknow.data.engines.column_words import words_of
-from foreknow.data.engines.missing_codes import MissingCodes, missing_codes
+from foreknow.data.engines.missing_codes import missing_codes, question_of
 from foreknow.data.engines.number_names import are_codes, is_of_rows
 from foreknow.data.engines.profile import Profile
 from foreknow.data.reading import BLANKS, Reading
@@ -84,7 +84,6 @@ def schema_of(
     files: Mapping[str, HierarchyFile],
     repeated: Sequence[str],
     rows_are: Rows,
-    codes: MissingCodes,
 ) -> tuple[Schema, list[ColumnSuggestion]]:
     """The schema, and the suggestion for each column."""
     columns, types = [], {}
@@ -142,7 +141,7 @@ def schema_of(
             )
         if role in PUBLISHED:
             is_set = bool(separator) and described is hidden
-            of_cells = codes.question(described) or _of_cells(described, is_set)
+            of_cells = question_of(described) or _of_cells(described, is_set)
             question = _both_questions(question or _unread(described, reading), of_cells)
         columns.append(
             ColumnSuggestion(described.name, role, described.said, reason, hierarchy, question)

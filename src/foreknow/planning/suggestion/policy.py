@@ -7,7 +7,7 @@ none: with everybody in one group it holds, exactly.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,8 @@ import numpy as np
 from foreknow.atomic_files import write_new
 from foreknow.data.engines.arrow_table import ArrowTable
 from foreknow.data.engines.columns import fetch
-from foreknow.data.engines.missing_codes import MissingCodes
+from foreknow.data.engines.missing_codes import codes_by_column
 from foreknow.data.engines.profile import looked_at
-from foreknow.data.engines.spelled import is_untyped
 from foreknow.data.engines.table import require
 from foreknow.data.engines.units import agrees, shared
 from foreknow.data.microdata import Microdata
@@ -65,8 +64,10 @@ class PolicySuggestion(Plain):
         Columns that give the sensitive one away, or that cost much of the others, a sentence each.
     folder : Path
         Where hierarchy files that the policy names are.
-    spellings, codes : tuple of str
-        What is read as a missing value by its looks; and numbers that may stand for one.
+    spellings : tuple of str
+        What is read as a missing value by its looks.
+    codes : mapping of column to list of str
+        Numbers that may stand for a missing value.
     """
 
     _json_fields = "table=name rows columns policy notes repeated? costs? spellings? codes?"
@@ -80,7 +81,7 @@ class PolicySuggestion(Plain):
     costs: tuple[str, ...] = ()
     folder: Path = Path()
     spellings: tuple[str, ...] = ()
-    codes: tuple[str, ...] = ()
+    codes: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def questions(self) -> tuple[str, ...]:
@@ -186,11 +187,7 @@ def suggest_policy(
         leave_out_names(opened_table, roles, profiles)
         repeated = [*columns_in_doubt(roles, profiles)]
     repeated += by_choice
-    codes = MissingCodes(
-        [e for e in profiles if roles.of[e.name][0] in PUBLISHED],
-        [e.name for e in profiles if is_untyped(opened_table, e.name)],
-    )
-    schema, columns = schema_of(profiles, roles, detected, folder, files, repeated, rows_are, codes)
+    schema, columns = schema_of(profiles, roles, detected, folder, files, repeated, rows_are)
     rows_alone = replace(schema, unit="row", person=None)  # whoever these rows are about
     microdata = Microdata(opened_table, rows_alone)
     # Every value has its place in the hierarchies, or this says which has not.
@@ -241,5 +238,5 @@ def suggest_policy(
         tuple(measured.costs()),
         folder,
         () if read_settings.missing else tuple(detected.missing),
-        codes.spellings,
+        codes_by_column(e for e in profiles if roles.of[e.name][0] in PUBLISHED),
     )

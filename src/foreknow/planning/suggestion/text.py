@@ -9,6 +9,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+from foreknow.data.reading import EVERY_COLUMN
 from foreknow.methods.proof import AS_REQUIRED
 from foreknow.methods.protocol import check_needs, traits_of
 from foreknow.methods.registry import PROVED, method_of
@@ -132,16 +133,18 @@ def lines_of(suggestion: PolicySuggestion, folder: Path) -> Iterator[str]:
     yield f'method = "{policy.options.method}"'
 
 
-def _of_missing(suggestion: PolicySuggestion, missing: Sequence[str]) -> Iterator[str]:
+def _of_missing(
+    suggestion: PolicySuggestion, missing: Sequence[str] | Mapping[str, Sequence[str]]
+) -> Iterator[str]:
     """The lines of texts that are read as missing, and of codes that may stand for it."""
     if suggestion.spellings:
         yield from _wrapped(f"{DECIDE}: {suggestion._spelled}")
     if suggestion.codes:
         instead = ", in place of the other" if missing else ""
-        yield from _wrapped(
-            f"If these numbers stand for no value, in every column, uncomment this{instead}"
-        )
-        yield f"# missing = {toml_value([*missing, *suggestion.codes])}"
+        yield from _wrapped(f"If these numbers stand for no value, uncomment this{instead}")
+        declared = missing if isinstance(missing, Mapping) else {EVERY_COLUMN: list(missing)}
+        by_column = {**(declared if missing else {}), **suggestion.codes}
+        yield f"# missing = {one_line(toml_value(by_column))}"
 
 
 def limit_table(requirement: Requirement) -> dict[str, Any]:
