@@ -44,7 +44,7 @@ def attack(
     name_people: bool = False,
     person: str | None = None,
     output: Results,
-    given: ForwardedOptions,
+    forwarded: ForwardedOptions,
 ) -> int:
     """Attack your own release as an adversary who knows the method, its settings and policy.
 
@@ -84,7 +84,7 @@ def attack(
         source, release = None, table
     attacked = None
     if release is not None:
-        if groups is not None or given["nothing"] or choice.form is not None:
+        if groups is not None or forwarded["nothing"] or choice.form is not None:
             raise InputError("a release says it all: leave out --groups, --nothing and --form")
         has_rules = rules.given is not None or rules.quasi_identifiers is not None
         attacked = AttackedRelease.of(
@@ -104,10 +104,10 @@ def attack(
     with output.progress("Attacking"):
         microdata = policy.microdata(table) if attacked is None else attacked.microdata
         names = _names(microdata, person) if name_people else None
-        if given["seconds"] > 0:  # what reading took is part of the budget
-            given["seconds"] = max(given["seconds"] - time.monotonic() + start, 0.01)
+        if forwarded["seconds"] > 0:  # what reading took is part of the budget
+            forwarded["seconds"] = max(forwarded["seconds"] - time.monotonic() + start, 0.01)
         of_row = _groups(microdata, groups) if attacked is None else attacked.groups
-        outcome = run(microdata, used, policy, groups=of_row, **given)
+        outcome = run(microdata, used, policy, groups=of_row, **forwarded)
         # This works it all out.
         code = UNSAFE if outcome.found else UNDECIDED if outcome.undecided else 0
     output.show(outcome, AttackPage(outcome, names))

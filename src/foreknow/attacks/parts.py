@@ -314,7 +314,7 @@ class _Part:
     def _decisions_on_one_group(self, position: int) -> list[int]:
         """The decisions that depend on one group alone."""
         groups = [self.groups[position]]
-        return [place for place, asked in enumerate(self.decisions) if asked.groups == groups]
+        return [place for place, decision in enumerate(self.decisions) if decision.groups == groups]
 
     def _shared(self) -> list[int]:
         return [i for i, decision in enumerate(self.decisions) if len(decision.groups) > 1]

@@ -46,7 +46,7 @@ def audit(
     output: Output,
     memory: Memory = None,
     verbose: bool = False,
-    given: ForwardedOptions,
+    forwarded: ForwardedOptions,
 ) -> int:
     """Judge a release by what adversaries who already know something could find out.
 
@@ -86,7 +86,7 @@ def audit(
             (path,) = release
             source = columns.tally(path, rules, count) if counts else columns.whole(path, rules)
         population = None if people is None else Microdata(people, rules.needed_schema)
-        result = auditing.audit(source, rules, people=population, **given)
+        result = auditing.audit(source, rules, people=population, **forwarded)
     if output.exposed is not None:
         with output.progress("Listing the groups over a limit"):
             result.exposed_to_csv(output.exposed)

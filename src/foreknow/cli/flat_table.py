@@ -42,7 +42,7 @@ def draw(
     *,
     out: Flat,
     quiet: Quiet = False,
-    given: Annotated[ForwardedOptions, Only(("seed",))],
+    forwarded: Annotated[ForwardedOptions, Only(("seed",))],
 ) -> None:
     """Draw a table of exact values from a release, which any program reads.
 
@@ -54,7 +54,7 @@ def draw(
 
     _refuse(folder, out)
     with progress("Drawing", quiet):
-        table = draw_flat(folder, **given)
+        table = draw_flat(folder, **forwarded)
     _write(table, out, quiet)
     if not quiet:
         print(f"Note: {NO_INTERVAL}.", file=sys.stderr)

@@ -154,8 +154,8 @@ class Command(click.Command):
         for bundle, (kind, names) in self._bundles.items():
             fields_of_bundle = {name: values.pop(name) for name in names}
             bundles[bundle] = kind(**fields_of_bundle)
-        for name, value in bundles.get("given", {}).items():
-            bundles["given"][name] = _read(name, value, self._public.options[name][0])
+        for name, value in bundles.get("forwarded", {}).items():
+            bundles["forwarded"][name] = _read(name, value, self._public.options[name][0])
         if "output" in bundles:
             inputs: list[Any] = []
             for value in inputs_read:

@@ -33,7 +33,7 @@ def init(
     force: bool = False,
     files: Files,
     quiet: Quiet = False,
-    given: ForwardedOptions,
+    forwarded: ForwardedOptions,
 ) -> None:
     """Write a first policy for a table, with comments, that the table can satisfy.
 
@@ -54,7 +54,7 @@ def init(
 
     if str(out) == STDIN or _is_standard_output(out):  # `foreknow init table.csv > policy.toml`
         with progress("Looking at the columns", quiet):
-            suggestion = suggest_policy(table, reading=files.reading, **given)
+            suggestion = suggest_policy(table, reading=files.reading, **forwarded)
         sys.stdout.write(suggestion.to_toml())
         return
     if not force and (out.exists() or out.is_symlink()):
@@ -63,7 +63,7 @@ def init(
             "--force"
         )
     with progress("Looking at the columns", quiet):
-        suggestion = suggest_policy(table, reading=files.reading, **given)
+        suggestion = suggest_policy(table, reading=files.reading, **forwarded)
         write_whole(out, suggestion.to_toml()) if force else suggestion.write(out)
     if quiet:
         return

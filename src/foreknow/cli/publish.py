@@ -124,7 +124,7 @@ def publish(
     folder: Folder,
     choice: Choice,
     memory: Memory = None,
-    given: Annotated[ForwardedOptions, Only(("seed", "engine", "after", "whole"))],
+    forwarded: Annotated[ForwardedOptions, Only(("seed", "engine", "after", "whole"))],
 ) -> None:
     """Make a release that the policy allows, with a certificate.
 
@@ -135,7 +135,7 @@ def publish(
     from foreknow.data.engines.databases import limit_memory
 
     limit_memory(memory)
-    folder.publish(table, choice.over(rules.rules(table)), rules.policy, **given)
+    folder.publish(table, choice.over(rules.rules(table)), rules.policy, **forwarded)
 
 
 @command("foreknow.releases.members:forget")
@@ -168,7 +168,7 @@ def verify(
     policy: Path | None = None,
     evidence: Path | None = None,
     quiet: Quiet = False,
-    given: ForwardedOptions,
+    forwarded: ForwardedOptions,
 ) -> int:
     """Judge a written release afresh and compare it with its certificate.
 
@@ -180,7 +180,7 @@ def verify(
     evidence
         A page of foreknow evidence, signed with the same key.
     """
-    return _verify(certificate, release, policy, evidence, quiet, **given)
+    return _verify(certificate, release, policy, evidence, quiet, **forwarded)
 
 
 def _verify(

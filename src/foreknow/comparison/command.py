@@ -27,7 +27,7 @@ def compare(
     models: bool = False,
     target: Annotated[list[str] | None, More(metavar="COLUMN[=VALUE]")] = None,
     output: Results,
-    given: ForwardedOptions,
+    forwarded: ForwardedOptions,
 ) -> int:
     """Show what methods would keep of a table at several limits, and how safe that would be.
 
@@ -51,11 +51,11 @@ def compare(
     from foreknow.comparison.comparison import compare as run
 
     refuse_published(table)
-    given["seconds"] = given["seconds"] or None
+    forwarded["seconds"] = forwarded["seconds"] or None
     with output.progress("Comparing"):
         varied = dict(map(_amount, amounts or ()))
         comparison = run(
-            table, rules.rules(table), amounts=varied, models=target or models, **given
+            table, rules.rules(table), amounts=varied, models=target or models, **forwarded
         )
     output.show(comparison)
     if not comparison.complete:

@@ -30,7 +30,7 @@ def evidence(
     columns: Annotated[Columns, Only()],
     key: Path | None = None,
     output: Answers,
-    given: ForwardedOptions,
+    forwarded: ForwardedOptions,
 ) -> None:
     """Write a page of evidence on a release, for somebody who must accept it.
 
@@ -63,7 +63,7 @@ def evidence(
     signer = None if key is None else Signer(key)
     is_there = page.exists()
     with output.progress("Judging the release afresh"):
-        report = evidence_report(folder, table, columns.given, **given)
+        report = evidence_report(folder, table, columns.given, **forwarded)
     with output.progress("Writing the page"):
         report.to_html(page)
         signed = None if signer is None else signer.sign_file(page)

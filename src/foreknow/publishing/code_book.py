@@ -175,13 +175,13 @@ def _field(
         return {**field, "description": _GROUPED, "foreknow": {"role": role}}
     if part != "release" and role == "sensitive":
         details = {"shuffled": True}
-    said = [_SHUFFLED] if details else []
+    sentences = [_SHUFFLED] if details else []
     step = certificate.policy.get("publish", {}).get("round", {}).get(bare)
     if step is not None:
         details |= {"rounded": str(step)}
-        said.append(f"Rounded to the nearest multiple of {step}.")
-    if said:
-        field["description"] = " ".join(said)
+        sentences.append(f"Rounded to the nearest multiple of {step}.")
+    if sentences:
+        field["description"] = " ".join(sentences)
     if role == "quasi-identifier" and bare in certificate.groups:
         hints = hints_of(certificate, bare)
         tree = "tree" if "tree" in hints else hints.get("above")

@@ -844,11 +844,11 @@ def _with_method(
     if not isinstance(asked_method, str):
         settings.pop(key, None)
         if key in dict(METHODS):
-            known, own_settings = known_keys(kind_of(key).settings), settings_of(anonymizer)
+            own_keys, own_settings = known_keys(kind_of(key).settings), settings_of(anonymizer)
             settings[key] = {
                 name: setting
                 for name, setting in own_settings.items()
-                if name in known and setting is not None
+                if name in own_keys and setting is not None
             }
     return replace(options, method=key, settings=settings)
 
@@ -918,8 +918,8 @@ def _stop(policy: Policy, trials: Sequence[Trial], before: Sequence[str] = ()) -
         limit, of_attempt = attempt.limit, [trial for trial in trials if trial.asked == attempt]
         if limit is None:
             continue
-        asked = {attempt.sensitive} if attempt.sensitive else {*policy.needed_schema.sensitives}
-        if missed := asked - {trial.sensitive for trial in of_attempt}:
+        columns = {attempt.sensitive} if attempt.sensitive else {*policy.needed_schema.sensitives}
+        if missed := columns - {trial.sensitive for trial in of_attempt}:
             raise UnsupportedError(
                 f"try: an attacker who learns by {', '.join(attempt.by)} could not be tried on "
                 f"{' and '.join(sorted(missed))}, so nothing says that the limit of "
@@ -928,8 +928,8 @@ def _stop(policy: Policy, trials: Sequence[Trial], before: Sequence[str] = ()) -
         for trial in of_attempt:
             if (stopping := trial.stopping(limit)) is None:
                 continue
-            known = stopping.sure_and_right
-            rightly = "" if known is None else f", {known:,} of them rightly"
+            rightly_sure = stopping.sure_and_right
+            rightly = "" if rightly_sure is None else f", {rightly_sure:,} of them rightly"
             raise NoSafeRelease(
                 f"stopped by a trial: an attacker who learns from the release"
                 f"{' and from ' if before else ''}{' and '.join(before)} by "

@@ -35,7 +35,7 @@ def risk(
     population: Path | None = None,
     columns: Annotated[OfTable, Only(("group", "quasi_identifiers"))],
     output: Results,
-    given: ForwardedOptions,
+    forwarded: ForwardedOptions,
 ) -> None:
     """Measure how easily people are recognized, and which columns make them unique.
 
@@ -53,11 +53,11 @@ def risk(
         )
     with output.progress("Counting the table"):
         if by_name:
-            given["quasi_identifiers"] = columns.names
+            forwarded["quasi_identifiers"] = columns.names
         else:
             release = columns.whole(table)
         report = risk_report(
-            table if release is None else release, population, reading=columns.reading, **given
+            table if release is None else release, population, reading=columns.reading, **forwarded
         )
     output.show(report)
     if release is not None and not output.quiet:

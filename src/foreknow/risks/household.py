@@ -65,8 +65,8 @@ def household_risk(
     household = codes.astype(np.int64)
     names = values.to_pylist()
     if None in names:  # each is a household by itself
-        alone = np.flatnonzero(household == names.index(None))
-        household[alone] = len(names) + np.arange(len(alone))
+        unnumbered = np.flatnonzero(household == names.index(None))
+        household[unnumbered] = len(names) + np.arange(len(unnumbered))
     _, household = np.unique(household, return_inverse=True)
     not_found = np.ones(int(household.max()) + 1)
     np.multiply.at(not_found, household, 1 - of_rows)

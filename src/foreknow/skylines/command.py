@@ -50,7 +50,7 @@ def skyline(
     members: Path | None = None,
     columns: Columns,
     output: Results,
-    given: Annotated[ForwardedOptions, Only(("confidence",))],
+    forwarded: Annotated[ForwardedOptions, Only(("confidence",))],
 ) -> None:
     """Show how much adversaries may know before they can become too sure.
 
@@ -103,7 +103,7 @@ def skyline(
             policy=policy,
             within=within,
             knowing=[],  # nor any but those with which it was opened
-            **given,
+            **forwarded,
         )
     by_itself = bool(value or any_of) or point is not None
     printer = replace(output, quiet=True) if by_itself else output
@@ -165,7 +165,7 @@ def curves(
     any_of: AnyOf = None,
     columns: Annotated[Columns, Only(("group", "quasi_identifiers", "sensitive", "knowing"))],
     output: Results,
-    given: ForwardedOptions,
+    forwarded: ForwardedOptions,
 ) -> None:
     """Show how sure an adversary becomes with each number of implications, or negations.
 
@@ -187,7 +187,7 @@ def curves(
     level_of_column = None if levels is None else _levels(levels)
     if level_of_column is not None and columns.group is not None:
         raise SchemaError("--levels makes the groups of a raw table; leave out --group")
-    value, opened_release = given.pop("value"), None
+    value, opened_release = forwarded.pop("value"), None
     with output.progress("Counting the release"):
         if level_of_column is None:
             opened_release = columns.release(release)
@@ -203,7 +203,7 @@ def curves(
             if value is not None:
                 raise InputError("--any-of is one secret; give it or --value, not both")
             counts, secret = counted_as_one(counts, values_of_secret, columns.given)
-        report = disclosure_curves(counts, value=secret, name=name, sensitive=column, **given)
+        report = disclosure_curves(counts, value=secret, name=name, sensitive=column, **forwarded)
         if opened_release is not None:
             report = replace(report, scope=scope_of(opened_release))
     output.show(report)
@@ -234,7 +234,7 @@ def survey(
     negations: bool = False,
     columns: Annotated[Columns, Only(("quasi_identifiers", "sensitive"))],
     output: Results,
-    given: ForwardedOptions,
+    forwarded: ForwardedOptions,
 ) -> None:
     """Judge every generalization of a raw table: how varied its groups are, what it discloses.
 
@@ -251,7 +251,7 @@ def survey(
     with output.progress("Judging every generalization"):
         raw = columns.raw(table)
         kind: surveying.Kind = "negations" if negations else "implications"
-        report = surveying.survey(raw, kind=kind, **given)
+        report = surveying.survey(raw, kind=kind, **forwarded)
     output.show(report)
     if not output.quiet:
         say_readings(raw)

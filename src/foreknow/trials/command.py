@@ -28,7 +28,7 @@ def learned(
     people: Path | None = None,
     columns: Annotated[Columns, Only(("group", "quasi_identifiers", "sensitive"))],
     output: Results,
-    given: ForwardedOptions,
+    forwarded: ForwardedOptions,
 ) -> None:
     """Attack a release by learning from it, as somebody who knows no values beforehand.
 
@@ -50,7 +50,11 @@ def learned(
             require_published(release)
             refuse_published(table)
             trial = learned_report(
-                release, people=table, policy=columns.given, sensitive=columns.sensitive, **given
+                release,
+                people=table,
+                policy=columns.given,
+                sensitive=columns.sensitive,
+                **forwarded,
             )
         else:
             opened_release, policy = (
@@ -61,6 +65,6 @@ def learned(
             if people is not None and policy is not None:
                 known_people = Microdata(people, policy.needed_schema)
             trial = learned_report(
-                opened_release, people=known_people, **{**given, "members": None}
+                opened_release, people=known_people, **{**forwarded, "members": None}
             )
     output.show(trial)

@@ -451,21 +451,23 @@ def _trees(layout: CaseLayout, kinds: Kinds, n_values: int) -> FloatArray | None
     shape = n_kinds, int(class_of.max()) + 1
     if shape[0] * shape[1] > _MOST_CELLS:
         return None
-    at = layout.signature * shape[1] + class_of[layout.value]
+    place = layout.signature * shape[1] + class_of[layout.value]
     part = (np.random.default_rng(0).permutation(layout.cases.n_groups) % _FOLDS)[layout.case]
     folds = [np.flatnonzero(part == fold) for fold in range(_FOLDS)]
     chances = layout.alone
     for _ in range(1 + _ROUNDS):
         spread = weight * layout.expected(chances, weighed=False).posteriors
-        by_fold = [np.bincount(at[cells], spread[cells], shape[0] * shape[1]) for cells in folds]
+        by_fold = [np.bincount(place[cells], spread[cells], shape[0] * shape[1]) for cells in folds]
         chances = np.empty(len(part))
         for fold, cells in enumerate(folds):
-            others = np.add.reduce([by_fold[i] for i in range(_FOLDS) if i != fold]).reshape(shape)
-            if not len(cells) or not others.any():
+            other_folds = np.add.reduce([by_fold[i] for i in range(_FOLDS) if i != fold]).reshape(
+                shape
+            )
+            if not len(cells) or not other_folds.any():
                 return None
-            overall = others.sum(axis=0) / others.sum()
-            table = _MIXED * overall + (1 - _MIXED) * Forest.of(features, others).shares()
-            chances[cells] = table.ravel()[at[cells]] * share[layout.value[cells]]
+            overall = other_folds.sum(axis=0) / other_folds.sum()
+            table = _MIXED * overall + (1 - _MIXED) * Forest.of(features, other_folds).shares()
+            chances[cells] = table.ravel()[place[cells]] * share[layout.value[cells]]
     return chances
 
 

@@ -35,7 +35,7 @@ def utility(
     queries_of: Path | None = None,
     columns: Annotated[Judging, Only(("group", *COLUMNS))],
     output: Results,
-    given: Annotated[
+    forwarded: Annotated[
         ForwardedOptions,
         Only(("queries", "attributes", "predicates", "delta", "by", "draws", "seed")),
     ],
@@ -75,7 +75,7 @@ def utility(
         raise SchemaError(
             f"the columns of {str(release)!r} are in its certificate; leave out --group"
         )
-    if (given["by"] is not None) and not (models or target):
+    if (forwarded["by"] is not None) and not (models or target):
         raise InputError("--by is for models; add --models or --target COLUMN")
     with output.progress("Measuring"):
         report = utility_report(
@@ -86,6 +86,6 @@ def utility(
             labels=None if is_written else rules.options.labels,
             like=None if queries_of is None else policy_at(queries_of).microdata(table),
             models=target or models,
-            **given,
+            **forwarded,
         )
     output.show(report)

@@ -144,9 +144,9 @@ def _asked_of(microdata: Microdata, drawn: Queries, like: Microdata) -> Queries:
             f"{microdata.schema.sensitive!r}"
         )
     attributes, asked_values = [attribute_of[name] for name in asked_names], []
-    for asked, is_wanted in zip(drawn.attributes, drawn.asked_values, strict=True):
-        domain = attribute_of[asked.name].domain
-        asked_values.append(_by_values(asked.name, asked.domain, is_wanted, domain))
+    for attribute, is_wanted in zip(drawn.attributes, drawn.asked_values, strict=True):
+        domain = attribute_of[attribute.name].domain
+        asked_values.append(_by_values(attribute.name, attribute.domain, is_wanted, domain))
     values = _by_values(like.schema.sensitive, like.values, drawn.values, microdata.values)
     return replace(drawn, attributes=attributes, asked_values=asked_values, values=values)
 

@@ -244,25 +244,25 @@ class _AskedPriors:
 
 
 def _tables_with_limits(
-    asked: list[Limit], attributes: list[Attribute], values: list[str], people: IntArray
+    limits_asked: list[Limit], attributes: list[Attribute], values: list[str], people: IntArray
 ) -> list[_AskedPriors]:
     """The distinct tables of priors, each with its tightest limits."""
     tables: list[_AskedPriors] = []
-    for limit in asked:
+    for limit in limits_asked:
         for table in limit.priors.tables:
             reading, (l, k, m) = limit.priors.semantics, limit.priors.amounts
             # Links join groups; in one group they are at least as weak as people who are known.
             amounts = l, k + m, 0
             same = [
                 i
-                for i, known in enumerate(tables)
-                if (known.table, known.reading, known.amounts) == (table, reading, amounts)
+                for i, entry in enumerate(tables)
+                if (entry.table, entry.reading, entry.amounts) == (table, reading, amounts)
             ]
             if same:
-                known = tables[same[0]]
-                for limit_table in limit.tables(known.matrix, values, people):
-                    known = replace(known, limits=known.limits.tightest(limit_table))
-                tables[same[0]] = known
+                entry = tables[same[0]]
+                for limit_table in limit.tables(entry.matrix, values, people):
+                    entry = replace(entry, limits=entry.limits.tightest(limit_table))
+                tables[same[0]] = entry
                 continue
             codes, labels = _signatures(table.attributes, attributes)
             matrix = table.matrix(labels, values)

@@ -140,8 +140,8 @@ class FullDomain(Grouper):
 
     def explained(self, microdata: Microdata, policy: Policy | None, seed: int | None) -> Grouping:
         """Group the rows, and find out more of the lattice, for a report."""
-        found = self.search(microdata, policy, explain=True)
-        return Grouping(found.groups, found.floors, found, suppressed=found.hidden_people)
+        result = self.search(microdata, policy, explain=True)
+        return Grouping(result.groups, result.floors, result, suppressed=result.hidden_people)
 
     def search(
         self, microdata: Microdata, policy: Policy | None = None, *, explain: bool = False

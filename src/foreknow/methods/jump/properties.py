@@ -64,15 +64,15 @@ class _OfSomeValues:
     ) -> Fraction:
         """Read the limit, and keep the values that matter."""
         name = type(self).__name__
-        for key, given in (("values", values), ("excluded", excluded)):
-            if isinstance(given, str):
+        for key, labels in (("values", values), ("excluded", excluded)):
+            if isinstance(labels, str):
                 raise InputError(f"{name}: {key} is a list of values")
         set_fields(self, values=None if values is None else tuple(values))
         set_fields(self, excluded=tuple(excluded))
-        most = as_fraction(limit)
-        if not 0 < most <= 1:
+        fraction = as_fraction(limit)
+        if not 0 < fraction <= 1:
             raise InputError(f"{name}: the limit must be above 0 and at most 1, not {limit}")
-        return most
+        return fraction
 
     def _value_arguments(self) -> str:
         """The arguments that say which values matter, as they are written."""

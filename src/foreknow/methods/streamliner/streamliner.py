@@ -159,19 +159,19 @@ class Streamliner(WithL):
         """Group the rows of a table; also names the l that was chosen."""
         sizes = self._sizes(microdata)
 
-        def groups_of(own: Streamliner) -> IntArray:
-            return own._groups(microdata, sizes, generator(seed, "Streamliner"))
+        def groups_of(with_l: Streamliner) -> IntArray:
+            return with_l._groups(microdata, sizes, generator(seed, "Streamliner"))
 
-        own = self
+        with_l = self
         if self.l is None and self.variant in ("gda", "gsa"):
             # Whether groups that go by quasi-identifiers hold the policy may tell who has what.
-            alike = replace(self, variant="rda", weights={})
-            chosen, _ = settled_l(alike, microdata, policy, sizes, groups_of)
-            own = replace(self, l=chosen.l)
-        own, made = settled_l(
-            own, microdata, policy, sizes, groups_of, smallest=self.variant != "ria"
+            like_rda = replace(self, variant="rda", weights={})
+            chosen, _ = settled_l(like_rda, microdata, policy, sizes, groups_of)
+            with_l = replace(self, l=chosen.l)
+        with_l, groups = settled_l(
+            with_l, microdata, policy, sizes, groups_of, smallest=self.variant != "ria"
         )
-        return Grouping(microdata.rows_of(made), method=own)
+        return Grouping(microdata.rows_of(groups), method=with_l)
 
     @property
     def traits(self) -> Traits:
