@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from numpy.typing import NDArray
@@ -30,7 +29,7 @@ class JointLabels(Labels):
 
     >>> import numpy as np
     >>> rows = {"job": (np.array([0, 1]), Labels(["Cook", "Nurse"]))}
-    >>> JointLabels.of(rows, Layout("job")).columns["job"][1]
+    >>> JointLabels.of(rows, Layout("job"), {}, Classes.none()).columns["job"][1]
     ('Cook', 'Nurse')
     """
 
@@ -42,14 +41,14 @@ class JointLabels(Labels):
         cls,
         columns: Mapping[str, tuple[NDArray[Any], Labels]],
         layout: Layout,
-        bags: Mapping[str, Bags] = MappingProxyType({}),
-        classes: Classes | None = None,
+        bags: Mapping[str, Bags],
+        classes: Classes,
     ) -> JointLabels:
         """Take the codes of distinct combinations in each column."""
         first, _ = next(iter(columns.values()))
         joint_labels = cls(range(len(first)))
         joint_labels.columns, joint_labels.bags = dict(columns), dict(bags)
-        joint_labels.layout, joint_labels.classes = layout, classes or Classes.none()
+        joint_labels.layout, joint_labels.classes = layout, classes
         return joint_labels
 
     def ruled_beside(self, sensitive: str, known_columns: Sequence[str]) -> list[str]:

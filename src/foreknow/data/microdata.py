@@ -748,7 +748,7 @@ class Microdata:
             )
         joint_of_person, first = combine(codes_of_person, sizes)
         columns_of_joint = {name: (codes[first], labels) for name, (codes, labels) in coded.items()}
-        classes = None
+        classes = Classes.none()
         if rules_fired is not None:
             values_of_rules = about_of(
                 self.schema.impossible,

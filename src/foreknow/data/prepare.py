@@ -171,7 +171,7 @@ class Prepared:
                 refuse_rows_of_one(self.source, self.person)
             else:
                 refuse_repeats(self.source, self.person, rows)
-        if not (self.schema.several or in_place):
+        if not in_place and not self.schema.several:
             refuse_spelt_twice(self.source, self.persons or unique_identifiers(self.schema))
         if self.source.settled:
             self._checked.add("people")

@@ -526,7 +526,7 @@ class Release(ReleaseTables, Plain):
             sensitives=sensitives,
             beside=linked_columns if len(linked_columns) > 1 else (),
             unlinked=unlinked,
-            apart=apart if several else None,
+            apart=apart if several else {},
             other=other_columns,
         )
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from foreknow.data.engines.rows import TallyRows, ValuesRows
@@ -33,7 +34,7 @@ class ReleaseTables:
         sensitives: Sequence[str] = (),
         beside: Sequence[str] = (),
         unlinked: Sequence[str] = (),
-        apart: Mapping[str, ValuesRows | TallyRows] | None = None,
+        apart: Mapping[str, ValuesRows | TallyRows] = MappingProxyType({}),
         recognized: Sequence[str] = (),
         other: Sequence[str] = (),
         schema: Schema | None = None,
@@ -44,7 +45,7 @@ class ReleaseTables:
         self.tables = tables
         # the table with a row for each person, where there is one; values may stand in these rows
         self._people, self.in_rows = tables.by_person, tables.by_person is tables
-        self._apart: dict[str, Any] = dict(apart or {})
+        self._apart: dict[str, Any] = dict(apart)
         self._seen: dict[tuple[str, ...], Self] = {}
         self._whole = whole_release  # the release that this is a sight of
         self.schema, self.cohort, self.knows = schema, cohort, tuple(knows)

@@ -192,11 +192,12 @@ def microdata_of(
         return Microdata(table, schema_of(policy, keywords))
     stated = _schema({key: value for key, value in keywords.items() if value is not None})
     stated = _with_the_rest(stated, keywords, table.schema)
-    rules = None if policy is None else Policy.of(policy)
-    for schema in (None if rules is None else rules.schema, stated):
-        if schema is not None:
-            schema.refuse_other(table.schema)
-    return table if rules is None or rules.schema is None else rules.as_published(table)
+    if stated is not None:
+        stated.refuse_other(table.schema)
+    if policy is None or (rules := Policy.of(policy)).schema is None:
+        return table
+    rules.needed_schema.refuse_other(table.schema)
+    return rules.as_published(table)
 
 
 def _schema(arguments: Mapping[str, Any]) -> Schema | None:

@@ -696,7 +696,7 @@ def check_agreement(earlier: Requirement, later: Requirement) -> None:
             f"must stay below {later_point.limit} here and below {earlier_point.limit} in "
             f"{earlier.name}, against the same {later_point.adversary}"
         )
-        if not (earlier.target.singly and later.target.singly):
+        if not earlier.target.singly or not later.target.singly:
             if _secret_without_name(earlier) == _secret_without_name(later):
                 raise PolicyError(f"{later.name}: {later.target.words} {conflict}")
             continue
