@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from foreknow_judge.printed import visible
 from foreknow_judge.said import SEVERAL_CASES
-from foreknow_judge.text import number
+from foreknow_judge.text import number, some
 
 # Where rows are cases, and not people: what is written in place of a word, the longer ones first.
 _OF_CASES = {
@@ -152,3 +152,14 @@ PLURALS = {
     "sensitive value": "sensitive values",
     "value": "values",
 }
+
+
+def people_text(amount: int, article: str = "") -> str:
+    """A number of people in words.
+
+    >>> people_text(12), people_text(1), people_text(12, "all"), people_text(1, "all")
+    ('12 people', 'one person', 'all 12 people', 'the only person')
+    """
+    if article:
+        return "the only person" if amount == 1 else f"{article} {number(amount)} people"
+    return some(amount, "person", "people")

@@ -51,6 +51,7 @@ from foreknow_judge.support import refuse_knowledge, refuse_release
 
 FORMAT = "foreknow certificate"
 FORMAT_VERSION = 1
+_HEAD = ("format", "version", "safe")
 _MOST_BYTES = 256 << 20
 
 
@@ -137,12 +138,6 @@ def _read_as(kind: Any) -> PlainValidator:
     return PlainValidator(check)
 
 
-def read_scope(table: Any) -> Scope:
-    """The scope of a certificate, or a part of it."""
-    scope: Scope = reader_of(Scope).validate_python(table)
-    return scope
-
-
 # ---- the certificate ----------------------------------------------------------------------------
 
 # The fields that a file has under `release`, and their keys there.
@@ -152,10 +147,6 @@ IN_RELEASE = {
 } | {"escaped": "escape_formulas", "files": "files"}
 
 
-def _place_in_file(name: str) -> str | AliasPath:
-    return AliasPath("release", IN_RELEASE[name]) if name in IN_RELEASE else name
-
-
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Certificate:
     """A record that `foreknow verify` can check against the release, without the original table."""
@@ -163,7 +154,11 @@ class Certificate:
     # It is read from a file by these types.
     __pydantic_config__: ClassVar[Any] = {
         "extra": "forbid",
-        "alias_generator": AliasGenerator(validation_alias=_place_in_file),
+        "alias_generator": AliasGenerator(
+            validation_alias=lambda name: (
+                AliasPath("release", IN_RELEASE[name]) if name in IN_RELEASE else name
+            )
+        ),
     }
 
     minimal: Flag = False
@@ -280,17 +275,8 @@ class Certificate:
         return cls(**{part.name: getattr(certificate, part.name) for part in fields(Certificate)})
 
 
-@dataclass(frozen=True, repr=False, kw_only=True)
-class _File(Certificate):
-    """A certificate with the claim of its file, which the findings must bear out."""
-
-    safe: Flag
-
-
 def bytes_of_certificate(path: Path) -> bytes:
     """The content of a certificate file."""
-    if path.exists() and not path.is_file():
-        raise CertificateError("not-a-file", path)
     return read_bytes(path, _MOST_BYTES, CertificateError, repr(str(path)))
 
 
@@ -314,8 +300,8 @@ def check_certificate(table: Any, name: str, kinds: Kinds = OURS) -> Certificate
         raise CertificateError("other-version", name, given=version)
     if "cohort" in table:
         raise UnsupportedError("whole-after", name)
-    content = {key: value for key, value in table.items() if key not in ("format", "version")}
-    certificate: _File = checked(_File, content, name)
+    content = {key: value for key, value in table.items() if key not in _HEAD}
+    certificate: Certificate = checked(Certificate, content, name)
     for key in content["release"].keys() - IN_RELEASE.values():
         raise CertificateError("unknown-key", name, problem=f"has an unknown key 'release.{key}'")
     policy = checked(_Policy, certificate.policy, name)
@@ -324,6 +310,8 @@ def check_certificate(table: Any, name: str, kinds: Kinds = OURS) -> Certificate
         for place, required in enumerate(policy.require)
     ]
     contradiction = _contradiction(certificate, policy, settings, kinds)
+    if table.get("safe") is not all(finding["safe"] for finding in certificate.findings):
+        contradiction = "it is safe if and only if each of its findings is"
     if contradiction is not None:
         raise CertificateError("contradicts-itself", name, problem=contradiction)
     return certificate
@@ -389,7 +377,7 @@ def files_of(part: str, file_format: str, files: Collection[str]) -> list[str]:
 
 
 def _contradiction(
-    certificate: _File, policy: _Policy, settings: Sequence[Mapping[str, Any]], kinds: Kinds
+    certificate: Certificate, policy: _Policy, settings: Sequence[Mapping[str, Any]], kinds: Kinds
 ) -> str | None:
     """The first contradiction in a certificate, or None; `settings` are those of requirements."""
     schema = policy.schema_
@@ -469,11 +457,9 @@ def _contradiction(
         return "delimiter and decimal commas are those of CSV"
     if not {*certificate.commas} <= {*schema.quasi_identifiers, *columns_beside}:
         return "commas are those of columns that are published"
-    if certificate.safe != all(finding["safe"] for finding in certificate.findings):
-        return "it is safe if and only if each of its findings is"
     if certificate.report is None and certificate.files:
         return "a release is written with a report, and its digest is missing"
-    scope = read_scope(certificate.scope)
+    scope: Scope = checked(Scope, certificate.scope, "scope")
     if scope.method is None or scope.left_out is None:
         return "scope.left_out and scope.method are not both given"
     if scope.method == "frequencies" and certificate.form != "bucketized":

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from foreknow_judge.certificate import Certificate
 from foreknow_judge.kept_priors import KeptPriors
 from foreknow_judge.numbers import exact_text
 from foreknow_judge.scope import CLAIMED, Scope
@@ -31,7 +30,6 @@ def failure_message(finding: Verdict, groups: Sequence[str]) -> str:
 
 
 def differences(
-    certificate: Certificate,
     findings: Sequence[Verdict],
     certified: Sequence[Table],
     kept_priors: KeptPriors | None,
@@ -71,9 +69,9 @@ def _same(key: str, now: Table, then: Table) -> bool:
     return _plain(now_value) == _plain(then_value)
 
 
-def scope_differences(certificate: Certificate, scope: Scope) -> Iterator[str]:
+def scope_differences(certified: Table, scope: Scope) -> Iterator[str]:
     """Messages about a certified scope that differs from what the files show."""
-    judged_scope, certified = scope.to_dict(), certificate.scope
+    judged_scope = scope.to_dict()
     for key in dict.fromkeys([*certified, *judged_scope]):
         now, then = judged_scope.get(key), certified.get(key)
         if key not in CLAIMED and now != then:

@@ -280,18 +280,12 @@ class SharedTable(Settings):
     """The column that numbers households, and the sensitive columns that each shares."""
 
     by: str
-    values: Names
+    values: Annotated[Names, Field(min_length=1)]
 
     @property
     def shown(self) -> str:
         """The column that says which row of a household shows its values."""
         return f"{self.by}_shown"
-
-    @model_validator(mode="after")
-    def _check(self) -> SharedTable:
-        if not self.values:
-            raise ValueError('values is empty; say values = ["income"]')
-        return self
 
 
 class ImpossibleTable(Settings):

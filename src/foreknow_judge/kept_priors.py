@@ -47,9 +47,6 @@ class KeptPriors:
     key: bytes
     tables: tuple[Table, ...]
 
-    def __repr__(self) -> str:
-        return f"KeptPriors({len(self.tables)} tables)"
-
     def digest(self, table: Table) -> str:
         """Keyed digest of one table, in hexadecimal."""
         text = json.dumps([table[part] for part in PARTS])

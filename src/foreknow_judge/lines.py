@@ -21,6 +21,7 @@ from foreknow_judge.said import (
     about,
     how_far,
     judged_apart,
+    no_limit,
     noted,
     rows_left_out,
     smallest_group,
@@ -112,7 +113,7 @@ def _words(verification: Any) -> Iterator[str]:
     else:
         far, beyond = how_far(verification)
         has_limits = verification.limits_inference
-        ends = far + verification.no_limit if has_limits else unlimited(verification, far)
+        ends = far + no_limit(verification) if has_limits else unlimited(verification, far)
         yield f"Verified: {size} by {groups}; every requirement holds{ends}{beyond}"
     yield from (f"- {_finding(finding)}" for finding in verification.findings)
     for name, people in verification.after:

@@ -1,8 +1,8 @@
-"""Sentences on what verdicts assume, and on what they are not about, for both commands."""
+"""Sentences on what verdicts are not about, for both commands."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -12,21 +12,7 @@ from foreknow_judge.text import number, some
 if TYPE_CHECKING:
     from foreknow_judge.scope import Scope
 
-# What a verdict assumes that limits inference.
 ASSUMED = "What is assumed:"
-ASSUMPTIONS = (
-    "Every way to give a group's values to its people that fits the adversary's knowledge is "
-    "equally likely, unless the requirement has priors.",
-    "Nobody knows statistics from elsewhere, or learns them from the release, unless the "
-    "requirement has priors.",
-    "Everybody may know who is in the table, and in which group.",
-)
-SEVERAL_VALUES = (
-    "People may have several values, or none. All that is known of somebody else is that they "
-    "lack a value."
-)
-# What every count of people assumes, where rows are no cases.
-ONCE_CLAIMED = "Nobody is counted twice, by the publisher's word."
 ONCE_UNSEEN = (
     "Nobody is counted twice: the policy names no identifier or person that could show it."
 )
@@ -70,13 +56,11 @@ def unlimited(verification: Any, far: str = "") -> str:
     return UNLIMITED_OF_PEOPLE if verification.limits_cases else f"{far}{UNLIMITED}"
 
 
-def as_rounded(steps: Mapping[str, Any]) -> Iterator[str]:
-    """The assumption on columns that are published and judged in multiples of these steps."""
-    for column, step in steps.items():
-        yield (
-            f"Nobody knows the {visible(column)} of anybody more exactly than it is published, in "
-            f"multiples of {step}."
-        )
+def no_limit(verification: Any) -> str:
+    """The end of a headline on a verification if values or columns have no limit."""
+    of_groups = [finding for finding in verification.findings if finding.of_groups]
+    has_joint = not verification.counts_people and any(map(verification.limits, of_groups))
+    return without_limit(verification.scope, has_joint)
 
 
 def without_limit(scope: Scope, has_joint: bool = False) -> str:

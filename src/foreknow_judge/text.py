@@ -27,17 +27,6 @@ def some(amount: int, singular: str, several: str) -> str:
     return f"one {singular}" if amount == 1 else f"{number(amount)} {several}"
 
 
-def people_text(amount: int, article: str = "") -> str:
-    """A number of people in words.
-
-    >>> people_text(12), people_text(1), people_text(12, "all"), people_text(1, "all")
-    ('12 people', 'one person', 'all 12 people', 'the only person')
-    """
-    if article:
-        return "the only person" if amount == 1 else f"{article} {number(amount)} people"
-    return some(amount, "person", "people")
-
-
 def plain_spelling(text: str) -> str:
     """A text without differences of case, spaces, Unicode form and diacritics."""
     # A fixed version of the Unicode database, so that every version of Python agrees.

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from foreknow_judge._version import __version__
+from foreknow_judge.assumed import ASSUMPTIONS, ONCE_CLAIMED, SEVERAL_VALUES, as_rounded
 from foreknow_judge.certificate import (
     Certificate,
     bytes_of_certificate,
     has_kept_priors,
-    read_scope,
 )
 from foreknow_judge.cohorts import Cohorts
 from foreknow_judge.criteria import digests_of
@@ -47,16 +47,9 @@ from foreknow_judge.json_values import Plain
 from foreknow_judge.kept_priors import KeptPriors
 from foreknow_judge.registry import OURS, Kinds
 from foreknow_judge.remarks import NOT_JUDGED, remarks_of_files
-from foreknow_judge.said import (
-    ASSUMPTIONS,
-    ONCE_CLAIMED,
-    SEVERAL_VALUES,
-    as_rounded,
-    without_limit,
-)
 from foreknow_judge.scope import CLAIMED, Scope
-from foreknow_judge.settings import Table, Texts
-from foreknow_judge.text import people_text, some
+from foreknow_judge.settings import Table, Texts, checked
+from foreknow_judge.text import some
 from foreknow_judge.verdict import NOTHING_JUDGED, Verdict
 from foreknow_judge.verdicts import read_requirements, verdicts
 from foreknow_judge.written import Written, count_people, not_rounded, read_population
@@ -163,19 +156,11 @@ class Verification(Plain):
     @property
     def assumed(self) -> tuple[str, ...]:
         """The assumptions: on inference, if a requirement limits any, and on who is counted."""
-        of_inference: tuple[str, ...] = ()
+        sentences = list[str]()
         if self.limits_inference:
-            of_inference = (*ASSUMPTIONS, *as_rounded(self.rounded))
-            if self.semantics != "single":
-                of_inference += (SEVERAL_VALUES,)
-        return of_inference if self.in_cases else (*of_inference, ONCE_CLAIMED)
-
-    @property
-    def no_limit(self) -> str:
-        """The end of a headline if values or columns have no limit."""
-        of_groups = [finding for finding in self.findings if finding.of_groups]
-        has_joint = not self.counts_people and any(map(self.limits, of_groups))
-        return without_limit(self.scope, has_joint)
+            sentences += [*ASSUMPTIONS, *as_rounded(self.rounded)]
+            sentences += [SEVERAL_VALUES] * (self.semantics != "single")
+        return (*sentences, *[ONCE_CLAIMED] * (not self.in_cases))
 
     @property
     def limits_cases(self) -> bool:
@@ -371,9 +356,8 @@ def judge_after(
         if count_people(several)[0] != everybody:
             message = "some people are in no release that the certificate names"
             problems += Problem.each("other-figures", [message])
-    unsafe = [finding for finding in joint_findings if not finding.safe]
-    messages = [f"together: {failure_message(finding, several.groups)}" for finding in unsafe]
-    problems += Problem.each("not-safe", messages)
+    unsafe = [failure_message(joint, several.groups) for joint in joint_findings if not joint.safe]
+    problems += Problem.each("not-safe", (f"together: {message}" for message in unsafe))
     verification = replace(
         verification,
         after=people_of_releases,
@@ -494,23 +478,25 @@ def _judge_files(
                 findings += verdicts(release, [table], kinds.judges, kinds.gauges, number)
         scope = remarks_of_files(certificate, release, required, kinds)
         problems += Problem.each("other-figures", not_rounded(as_written, release))
-        unsafe = [finding for finding in findings if not finding.safe]
-        messages = [failure_message(finding, certificate.groups) for finding in unsafe]
-        problems += Problem.each("not-safe", messages)
+        groups = certificate.groups
+        unsafe = [failure_message(finding, groups) for finding in findings if not finding.safe]
+        problems += Problem.each("not-safe", unsafe)
         if own_policy is None:
             certified = [
                 then
                 for then in certificate.findings
                 if then["requirement"] not in requirements.unjudged
             ]
-            differing = [*differences(certificate, findings, certified, requirements.kept)]
+            differing = [*differences(findings, certified, requirements.kept)]
             if (people, n_groups) != (certificate.people, certificate.n_groups):
-                size = f"{people_text(people)} in {some(n_groups, 'group', 'groups')}"
+                size = f"{some(people, 'person', 'people')} in {some(n_groups, 'group', 'groups')}"
                 certified_size = f"{certificate.people} in {certificate.n_groups}"
                 differing.append(f"the release has {size}; certified are {certified_size}")
             problems += Problem.each("other-figures", differing)
             if not problems:
-                problems += Problem.each("other-remarks", scope_differences(certificate, scope))
+                problems += Problem.each(
+                    "other-remarks", scope_differences(certificate.scope, scope)
+                )
         if further is not None and not problems:
             files = release if own_policy is None else written_of(as_written, place.tables, {})
             book = None if place.given.is_file() else place.folder / CODE_BOOK
@@ -523,8 +509,7 @@ def _judge_files(
             raise CertificateError("not-verified", requirements.lacking)
         problems += Problem.each("not-verified", [requirements.lacking])
     claims = {} if own_policy is not None else certificate.scope  # which files cannot show
-    claimed = read_scope({key: claims[key] for key in CLAIMED if key in claims})
-    claimed = replace(claimed, method=None) if claimed.method == NOT_JUDGED else claimed
+    claims = {key: claims[key] for key in CLAIMED if claims.get(key, NOT_JUDGED) != NOT_JUDGED}
     verification = Verification(
         files=(place.given.name,) if [*place.opened] == [place.given] else tuple(certificate.files),
         people=people,
@@ -540,7 +525,7 @@ def _judge_files(
         to_keep=tuple(name for name in place.others if name in FOR_THE_OWNER),
         claimed=tuple(certificate.notes) if own_policy is None else (),
         scope=scope,
-        claimed_scope=claimed,
+        claimed_scope=checked(Scope, claims, "scope"),
         semantics=certificate.semantics,
         sensitives=certificate.sensitives,
         counts_people=scope.cases and bool(certificate.schema.get("person")),
@@ -552,11 +537,9 @@ def _judge_files(
 
 def _kept_beside(folder: Path) -> Path | None:
     """The path of the owner's priors; None if it does not exist or cannot be read."""
-    # Earlier versions wrote them into the folder itself.
-    for place in (owners_folder(folder), folder):
-        with suppress(OSError):
-            if (place / PRIORS).is_file():
-                return place / PRIORS
+    path = owners_folder(folder) / PRIORS
+    with suppress(OSError):
+        return path if path.is_file() else None
     return None
 
 

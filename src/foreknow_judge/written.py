@@ -253,12 +253,12 @@ def people_with(
 def population_of(release: Written, settings: PopulationSettings) -> Population:
     """The population of a criterion; refuse one with another digest than the criterion names."""
     exact = release.form == "bucketized"
-    digest = settings.digest
-    if digest is None or digest not in release.populations:
+    source = release.populations.get(settings.digest or "")
+    if source is None:
         raise CertificateError("no-population", settings.population)
     columns = release.exact if exact else release.groups
-    population = read_population(release.populations[digest], columns)._replace(exact=exact)
-    if population.digest != digest:
+    population = read_population(source, columns)._replace(exact=exact)
+    if population.digest != settings.digest:
         raise CertificateError("digest-differs", "the population")
     return population
 

@@ -21,15 +21,9 @@ from foreknow.pages import page_of
 from foreknow.report.blocks import Items, Table
 from foreknow.report.pages.audit import AuditPage
 from foreknow.report.pages.verification import VerificationPage, _finding
+from foreknow_judge.assumed import ASSUMPTIONS, ONCE_CLAIMED
 from foreknow_judge.lines import main as judge_alone
-from foreknow_judge.said import (
-    ASSUMED,
-    ASSUMPTIONS,
-    CASES_OF_FILES,
-    ONCE_CLAIMED,
-    ONCE_UNSEEN,
-    SEVERAL_CASES,
-)
+from foreknow_judge.said import ASSUMED, CASES_OF_FILES, ONCE_UNSEEN, SEVERAL_CASES
 from foreknow_judge.verdicts import verdicts as verify
 from foreknow_judge.written import Written
 

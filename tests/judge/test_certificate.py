@@ -145,7 +145,7 @@ def test_non_certificates_are_refused(content, said, tmp_path):
 
 
 def test_unreadable_files_are_refused(tmp_path):
-    folder = "is a pipe, a device or a folder; give a file"
+    folder = "cannot be read: Is a directory"
     for path, said in ((tmp_path / "none.json", "does not exist"), (tmp_path, folder)):
         with pytest.raises(CertificateError, match=said):
             fk.Certificate.load(path)

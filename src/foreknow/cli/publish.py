@@ -26,9 +26,9 @@ from foreknow.cli.options import (
     progress,
     say_readings,
 )
+from foreknow.wording import people_text
 from foreknow_judge.errors import InputError
 from foreknow_judge.printed import encodable, one_line, visible
-from foreknow_judge.text import people_text
 
 if TYPE_CHECKING:
     from rich.console import Console

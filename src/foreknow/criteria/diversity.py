@@ -35,11 +35,11 @@ from foreknow.errors import did_you_mean
 from foreknow.needs import Need, Needs, require
 from foreknow.numbers import whole_number
 from foreknow.settings import with_examples
+from foreknow.wording import people_text
 from foreknow_judge.errors import InputError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.kinds import CRITERIA, DiversityKind
 from foreknow_judge.numbers import CLOSE, Number, as_fraction
-from foreknow_judge.text import people_text
 
 # Digits by which entropies are compared; of people in a group, for which whole numbers decide.
 _DIGITS, _MOST_POWERS = 70, 10**5

@@ -35,11 +35,11 @@ from foreknow.errors import did_you_mean
 from foreknow.needs import Need, Needs
 from foreknow.numbers import whole_number
 from foreknow.settings import given_of
+from foreknow.wording import people_text
 from foreknow_judge.errors import InputError, PolicyError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.kinds import CRITERIA
 from foreknow_judge.numbers import as_fraction
-from foreknow_judge.text import people_text
 
 _ENDS = ("top", "bottom")
 _TOO_LARGE = 10**300

@@ -30,11 +30,11 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.figures import significant
 from foreknow.needs import Need, Needs
 from foreknow.settings import with_examples
+from foreknow.wording import people_text
 from foreknow_judge.errors import InputError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.kinds import CRITERIA
 from foreknow_judge.numbers import Number, as_fraction
-from foreknow_judge.text import people_text
 
 
 class Figure(NamedTuple):

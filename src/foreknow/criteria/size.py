@@ -26,11 +26,11 @@ from foreknow.data.labels import GroupLabels
 from foreknow.errors import did_you_mean
 from foreknow.hints import hints
 from foreknow.needs import Need, Needs
+from foreknow.wording import people_text
 from foreknow_judge.errors import InputError, UnsupportedError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.kinds import CRITERIA
 from foreknow_judge.settings import FromOne, Settings
-from foreknow_judge.text import people_text
 
 _GROUP_SIZE, _K_ANONYMITY = CRITERIA["group_size"], CRITERIA["k_anonymity"]
 

@@ -32,10 +32,11 @@ from foreknow.data.labels import (
 )
 from foreknow.data.possible_values import JointCells, PossibleMembers
 from foreknow.errors import did_you_mean
+from foreknow.wording import people_text
 from foreknow_judge.errors import DataError, InputError, UnsupportedError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.grammar import Semantics as Semantics
-from foreknow_judge.text import people_text, some
+from foreknow_judge.text import some
 
 Kind = TypeVar("Kind", bound="GroupCounts")
 

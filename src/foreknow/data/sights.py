@@ -23,9 +23,9 @@ from foreknow.data.possible_values import Classes, JointCells, JointMembers, Pos
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.errors import did_you_mean
+from foreknow.wording import people_text
 from foreknow_judge.errors import DataError, InputError, UnsupportedError
 from foreknow_judge.layout import Seen
-from foreknow_judge.text import people_text
 
 # Points of people times groups that are compared at a time.
 _AT_ONCE = 1 << 22

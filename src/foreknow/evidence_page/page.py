@@ -58,20 +58,20 @@ from foreknow.report.scope import (
 from foreknow.report.trial import lacking_for_trial, trials_beside
 from foreknow.report.words import average_text, nouns_of, setting_text
 from foreknow.toml import from_toml
-from foreknow.wording import CASES, PEOPLE, listing
+from foreknow.wording import CASES, PEOPLE, listing, people_text
+from foreknow_judge.assumed import ONCE_CLAIMED, as_rounded
 from foreknow_judge.file_names import CERTIFICATE, CODE_BOOK, REPORT
 from foreknow_judge.printed import visible
 from foreknow_judge.said import (
     CASES_OF_FILES,
-    ONCE_CLAIMED,
     SEVERAL_CASES,
     about,
-    as_rounded,
     how_far,
+    no_limit,
     noted,
     unlimited,
 )
-from foreknow_judge.text import number, people_text, some
+from foreknow_judge.text import number, some
 from foreknow_judge.verdict import Verdict
 
 _NO_CONCLUSION = (
@@ -288,7 +288,7 @@ class EvidencePage(Page[EvidenceReport]):
     def _held(self) -> str:
         audit = self.result.audit
         far, beyond = how_far(self.result.verification)
-        limited = far + self.result.verification.no_limit
+        limited = far + no_limit(self.result.verification)
         how = limited if audit.limits_inference else unlimited(audit, far)
         return f"every requirement holds{how}{by_word_of(audit.scope)}{beyond}"
 

@@ -16,10 +16,10 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.people import CASES, units
 from foreknow.methods.proof import Proof
 from foreknow.needs import Need, Needs, called, require
+from foreknow.wording import people_text
 from foreknow_judge.errors import InputError, UnsupportedError
 from foreknow_judge.numbers import as_fraction
 from foreknow_judge.settings import Settings
-from foreknow_judge.text import people_text
 
 if TYPE_CHECKING:
     from foreknow.policy.policy import Policy

@@ -23,8 +23,8 @@ from foreknow.planning.costs import (
     worth_saying,
 )
 from foreknow.policy.policy import Policy
+from foreknow.wording import people_text
 from foreknow_judge.errors import InputError
-from foreknow_judge.text import people_text
 from foreknow_judge.verdict import Verdict
 
 # Shares of people that are tried, of tables of so many people.

@@ -22,8 +22,8 @@ from foreknow.methods.protocol import grouping_of
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.policy.way_out import line_of, weaker
+from foreknow.wording import people_text
 from foreknow_judge.errors import InputError
-from foreknow_judge.text import people_text
 
 _log = logging.getLogger(__name__)
 

@@ -94,7 +94,7 @@ from foreknow.randomness import generator
 from foreknow.releases.members import rows_of_people
 from foreknow.releases.written import as_release
 from foreknow.settings import known_keys
-from foreknow.wording import in_cases
+from foreknow.wording import in_cases, people_text
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.duckdb_files import in_threads
 from foreknow_judge.errors import CertificateError, InputError, UnsupportedError, memory_for
@@ -112,7 +112,6 @@ from foreknow_judge.file_names import (
 from foreknow_judge.grammar import Form
 from foreknow_judge.kept_priors import KeptPriors
 from foreknow_judge.scope import CLAIMED
-from foreknow_judge.text import people_text
 from foreknow_judge.verdict import NOTHING_JUDGED, Verdict
 from foreknow_judge.verify import written_of
 

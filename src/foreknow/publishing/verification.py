@@ -45,7 +45,7 @@ from foreknow_judge.documents import from_json
 from foreknow_judge.errors import CertificateError, InputError, PolicyError, Problem
 from foreknow_judge.registry import Kinds
 from foreknow_judge.remarks import remarks_of_files
-from foreknow_judge.said import how_far, unlimited
+from foreknow_judge.said import how_far, no_limit, unlimited
 from foreknow_judge.scope import Scope
 from foreknow_judge.verdict import Verdict
 from foreknow_judge.verdicts import verdicts
@@ -62,7 +62,7 @@ class Verification(judges.Verification, Result):
     def __repr__(self) -> str:
         columns = "" if len(self.sensitives) < 2 else f"; {', '.join(self.sensitives)}"
         noun, (far, beyond) = unit_counted(self.scope.cases).plural, how_far(self)
-        ends = f"{far}{self.no_limit}" if self.limits_inference else unlimited(self, far)
+        ends = f"{far}{no_limit(self)}" if self.limits_inference else unlimited(self, far)
         but = f"; what is required holds{ends}{beyond}" if ends or beyond else ""
         return (
             f"Verification({', '.join(self.files)}: {self.people} {noun} in {self.n_groups} groups"

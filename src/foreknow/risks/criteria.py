@@ -42,11 +42,11 @@ from foreknow.data.schema import Schema
 from foreknow.needs import Need, Needs
 from foreknow.numbers import whole_number
 from foreknow.settings import with_examples
+from foreknow.wording import people_text
 from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.kinds import CRITERIA, PopulationSettings
 from foreknow_judge.numbers import Number, as_fraction
-from foreknow_judge.text import people_text
 from foreknow_judge.written import read_population
 
 

@@ -36,11 +36,12 @@ from foreknow.publishing.entries import Placed
 from foreknow.releases.members import OwnRelease, alike_but_for_marks, refuse_alike
 from foreknow.several.joined_cohorts import places_in, united, widened
 from foreknow.several.joint import Part, known_again, refuse_twice
+from foreknow.wording import people_text
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import InputError
 from foreknow_judge.file_names import CERTIFICATE, MEMBERS, owners_folder
 from foreknow_judge.folder import names_apart, paths_of
-from foreknow_judge.text import people_text, some
+from foreknow_judge.text import some
 from foreknow_judge.verdict import NOTHING_JUDGED
 
 NEW = "the new release"

@@ -33,11 +33,12 @@ from foreknow.hints import Plain, hinted
 from foreknow.releases.members import OwnRelease, alike_but_for_marks, printed, refuse_alike
 from foreknow.several.crossing_groups import ABSENT, CrossedGroups
 from foreknow.several.joined_cohorts import united
+from foreknow.wording import people_text
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import InputError, UnsupportedError
 from foreknow_judge.file_names import CERTIFICATE
 from foreknow_judge.folder import names_apart
-from foreknow_judge.text import people_text, some
+from foreknow_judge.text import some
 
 _EXAMPLES = 3
 # What a release says of who is counted that says nothing.

@@ -34,10 +34,10 @@ from foreknow.utility.value_positions import (
     covers_of_texts,
     positions_of,
 )
+from foreknow.wording import people_text
 from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.file_names import CERTIFICATE
 from foreknow_judge.grammar import Form
-from foreknow_judge.text import people_text
 
 # What some cells have for some queries, shape (cells, queries).
 Factor: TypeAlias = Callable[[slice], NDArray[Any]]

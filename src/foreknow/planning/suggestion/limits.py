@@ -24,8 +24,9 @@ from foreknow.planning.suggestion.hierarchies import FEW
 from foreknow.planning.suggestion.roles import FIRST_K, Rows
 from foreknow.policy.requirement import Requirement
 from foreknow.toml import toml_value
+from foreknow.wording import people_text
 from foreknow_judge.errors import DataError, PolicyError, UnsupportedError
-from foreknow_judge.text import people_text, some
+from foreknow_judge.text import some
 
 # What an adversary is first taken to know: the strongest that leaves a limit worth having.
 _KNOWLEDGE = ((1, 3, 1), (0, 3, 1), (0, 3, 0), (0, 1, 0), (0, 0, 0))

@@ -91,13 +91,10 @@ from foreknow.report.words import (
     times_text,
 )
 from foreknow.wording import listing, noun_of
+from foreknow_judge.assumed import ASSUMPTIONS, ONCE_CLAIMED, SEVERAL_VALUES, as_rounded
 from foreknow_judge.printed import visible
 from foreknow_judge.said import (
-    ASSUMPTIONS,
-    ONCE_CLAIMED,
     ONCE_UNSEEN,
-    SEVERAL_VALUES,
-    as_rounded,
     unlimited,
 )
 from foreknow_judge.scope import Scope

@@ -35,6 +35,7 @@ from foreknow_judge.said import (
     UNLIMITED,
     about,
     how_far,
+    no_limit,
     noted,
     unlimited,
 )
@@ -68,7 +69,7 @@ class VerificationPage(Page[Verification]):
         columns = _full_listing(required)
         far, beyond = how_far(result)
         if result.limits_inference:
-            ends = f"{far}{result.no_limit}{by_word_of(result.scope)}"
+            ends = f"{far}{no_limit(result)}{by_word_of(result.scope)}"
             what = f"every requirement {whose}on {columns} holds{ends}"
         else:
             ends = f"{unlimited(result, far)}{by_word_of(result.scope)}"
