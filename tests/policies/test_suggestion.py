@@ -855,3 +855,19 @@ def test_numbers_that_no_float_holds(ages, tmp_path):
     rows = (f"{i},{age},{'fm'[i % 2]},{'ABC'[i % 3]}" for i, age in enumerate(ages))
     (tmp_path / "table.csv").write_text("\n".join(["id,age,sex,ill", *rows]))
     assert fk.suggest_policy(tmp_path / "table.csv")
+
+
+def test_a_household_of_texts(tmp_path):
+    """It is said what it is, and not that labels would list it."""
+    table = pl.DataFrame(
+        {
+            "household": [f"h{i // 3}" for i in range(600)],
+            "age": [20 + i % 50 for i in range(600)],
+            "diagnosis": ["flu", "cold", "gout", "none"] * 150,
+        }
+    )
+    (home,) = (c for c in fk.suggest_policy(table).columns if c.name == "household")
+    assert (home.role, home.reason) == (
+        "undecided",
+        "by its name, people who live together share it",
+    )

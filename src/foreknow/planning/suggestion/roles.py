@@ -135,7 +135,11 @@ class Roles:
         for profile in free:
             if profile.name in files and files[profile.name].hierarchy:
                 continue
-            if profile.name != sensitive and (why := why_unlistable(profile)):
+            if profile.name == sensitive:
+                continue
+            if chosen is None and _numbers_households(profile):
+                self.of[profile.name] = "undecided", SHARED_AT_HOME
+            elif why := why_unlistable(profile):
                 self.of[profile.name] = "undecided", NAMED if profile.name in named else why
         free = [profile for profile in free if profile.name not in self.of]
         for profile in free:
