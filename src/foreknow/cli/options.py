@@ -176,6 +176,7 @@ class Command(click.Command):
         if not ctx.resilient_parsing:
             with suppress(click.UsageError):  # which is said below
                 words = self._with_out(ctx, self._joined(ctx, words))
+            self._refuse_repeated(ctx, words)
         n_files, n_folders = sum(map(isfile, words)), sum(map(isdir, words))
         try:
             return super().parse_args(ctx, words)
@@ -210,6 +211,18 @@ class Command(click.Command):
             if option.name in _LISTS or _OF_LISTS in (option.help or ""):
                 words = _as_one(words, option)
         return words
+
+    def _refuse_repeated(self, ctx: click.Context, words: list[str]) -> None:
+        """Raise `UsageError` if an option of one value is given twice: the last alone would hold."""
+        order: list[click.Parameter] = []
+        with suppress(click.UsageError):  # which is said where the words are read
+            _, _, order = self.make_parser(ctx).parse_args([*words])
+        for option, times in Counter(order).items():
+            if times == 1 or not isinstance(option, click.Option):
+                continue
+            if not (option.multiple or option.is_flag or option.count):
+                message = f"{option.opts[0]} is given {times} times, and has one value: keep one"
+                raise click.UsageError(message, ctx)
 
     def _with_out(self, ctx: click.Context, words: list[str]) -> list[str]:
         """The words, with a new name that stands beside what is read as what is written."""
