@@ -51,7 +51,6 @@ from foreknow_judge.support import refuse_knowledge, refuse_release
 
 FORMAT = "foreknow certificate"
 FORMAT_VERSION = 1
-_HEAD = ("format", "version", "safe")
 _MOST_BYTES = 256 << 20
 
 
@@ -296,11 +295,13 @@ def check_certificate(table: Any, name: str, kinds: Kinds = OURS) -> Certificate
     if not isinstance(table, dict) or table.get("format") != FORMAT:
         raise CertificateError("not-a-certificate", name)
     version = table.get("version")
-    if isinstance(version, bool) or version != FORMAT_VERSION:
+    if repr(version) != str(FORMAT_VERSION):  # nor 1.0 or true
         raise CertificateError("other-version", name, given=version)
     if "cohort" in table:
         raise UnsupportedError("whole-after", name)
-    content = {key: value for key, value in table.items() if key not in _HEAD}
+    content = {
+        key: value for key, value in table.items() if key not in {"format", "version", "safe"}
+    }
     certificate: Certificate = checked(Certificate, content, name)
     for key in content["release"].keys() - IN_RELEASE.values():
         raise CertificateError("unknown-key", name, problem=f"has an unknown key 'release.{key}'")
@@ -312,7 +313,7 @@ def check_certificate(table: Any, name: str, kinds: Kinds = OURS) -> Certificate
     contradiction = _contradiction(certificate, policy, settings, kinds)
     if table.get("safe") is not all(finding["safe"] for finding in certificate.findings):
         contradiction = "it is safe if and only if each of its findings is"
-    if contradiction is not None:
+    if contradiction:
         raise CertificateError("contradicts-itself", name, problem=contradiction)
     return certificate
 
@@ -449,7 +450,7 @@ def _contradiction(
             return "what households share is not judged by whose row shows it"
     if certificate.files and set(certificate.files) != files:
         return f"the files of such a release are {', '.join(sorted(files))}, and no others"
-    if (otherwise := _published_otherwise(certificate, policy.publish)) is not None:
+    if otherwise := _published_otherwise(certificate, policy.publish):
         return otherwise
     if certificate.escaped and certificate.format != "csv":
         return "formulas are escaped in CSV only"
@@ -459,7 +460,7 @@ def _contradiction(
         return "commas are those of columns that are published"
     if certificate.report is None and certificate.files:
         return "a release is written with a report, and its digest is missing"
-    scope: Scope = checked(Scope, certificate.scope, "scope")
+    scope = checked(Scope, certificate.scope, "scope")
     if scope.method is None or scope.left_out is None:
         return "scope.left_out and scope.method are not both given"
     if scope.method == "frequencies" and certificate.form != "bucketized":

@@ -119,7 +119,7 @@ prior-of-nobody | Prior of nobody | nobody has {value!r}, which is likely by bin
 no-population | No population | the population {given!s:.200} is not at hand | name it (--population)
 other-population | Other population | the population is none of this table: it has fewer people in group {group} than the table
 person-twice | Person twice | the population has somebody in several rows, by the columns that name people
-ambiguous-label | Ambiguous label | {value!r} of {column!r} may be one value, or a label that others of the population fall in
+ambiguous-label | Ambiguous label | {value!r} of {column!r} can be read in two ways, and other people of the population fall in each | name it otherwise, in the hierarchy or in the table and the population
 # A release, compared with its certificate.
 not-json | Not JSON | {file} is not JSON: {problem} | {advice}
 not-a-certificate | Not a certificate | {file} is not a foreknow certificate

@@ -207,7 +207,8 @@ class _LabelReader:
             yield self.texts
         name, level = name_and_level(label)
         n_stars = len(name) - len(name.rstrip("*"))
-        if level is not None and not n_stars:
+        # Beside a value 1, the label 1 (level 1) is a node, and not this value.
+        if level is not None and not n_stars and not (name in self._rows and value_of(name)):
             yield from self._ways(name)
         for masked in range(1, n_stars + 1) if level is None else [level] * bool(n_stars):
             yield self._beginning(name, masked)

@@ -504,7 +504,7 @@ def test_values_that_look_like_labels(value, form, tmp_path):
     for known in said["findings"]:
         next(iter(known["judged"].values())).pop("exact")
     at.write_text(json.dumps(said))
-    with pytest.raises(fk.InputError, match="may be one value, or a label"):
+    with pytest.raises(fk.InputError, match="can be read in two ways"):
         fk.verify(tmp_path / "out", population=path)
 
 

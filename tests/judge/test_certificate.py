@@ -132,6 +132,8 @@ SAYS = b'{"format": "foreknow certificate", "version": '
         (b'{"format": "foreknow audit", "version": 1}', "is not a foreknow certificate"),
         (SAYS + b"2}", "of version 2, which this program does not know"),
         (SAYS + b"0}", "version 0"),
+        (SAYS + b"1.0}", "of version 1.0, which"),
+        (SAYS + b"true}", "of version True, which"),
         (b'{"format": "foreknow certificate"}', "version None"),
         (SAYS + b"1}", "lacks 'release.form'"),
     ],

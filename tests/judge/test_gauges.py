@@ -21,6 +21,7 @@ from foreknow_judge.criteria import GAUGES
 from foreknow_judge.errors import CertificateError, InputError
 from foreknow_judge.kinds import settings_of
 from foreknow_judge.numbers import as_fraction
+from foreknow_judge.population import _LabelReader
 from foreknow_judge.verdicts import verdicts as verify
 from foreknow_judge.written import Written, read_population
 
@@ -235,6 +236,24 @@ def test_trees_change_no_label(reading, honest, lying):
     assert of_population(ages, **{reading: {"age": honest}})
     with refused("ambiguous-label"):
         of_population(ages, **{reading: {"age": lying}})
+
+
+def test_levels_tell_nodes_from_values():
+    """Codes begin alike: 20 (level 1) is 20, 25 and 29, beside a value 20."""
+    tree = [[age, age[0]] for age in ("25", "29", "30")] + [["20", "2"]]
+    assert people_of_label("2 (level 1)", tree) == {"20", "25", "29"}
+    tree = [["20", "20"], ["25", "20"], ["29", "20"], ["30", "30"]]
+    assert people_of_label("20 (level 1)", tree) == {"20", "25", "29"}
+    with refused("ambiguous-label"):
+        people_of_label("20 to <30 (level 1)", [[age, "20 to <30"] for age in AGES])
+
+
+AGES = ("20", "25", "29", "30")
+
+
+def people_of_label(label, tree):
+    """The ages, of which the population has each, that a label covers by a tree."""
+    return _LabelReader({*AGES}, "age", tree, None, None).in_label(label)
 
 
 def measured(rule, values, groups="0011"):
