@@ -591,7 +591,7 @@ LEAST = {
     "utility": ["made", *BY_POLICY, "--queries", "5"],
     "survey": [*BY_POLICY, "-k", "1"],
     "evidence": PUBLISHED,
-    "priors": ["table.csv", "--by", "sex", "-s", "disease", "-o", "p.csv"],
+    "priors": ["table.csv", "--by", "sex", "-s", "disease", "--out", "p.csv"],
 }
 EVERY = {command.name: command for command in app.commands.values()}
 

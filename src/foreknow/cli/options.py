@@ -213,7 +213,7 @@ class Command(click.Command):
         return words
 
     def _refuse_repeated(self, ctx: click.Context, words: list[str]) -> None:
-        """Raise `UsageError` if an option of one value is given twice: the last alone would hold."""
+        """Raise `UsageError` if an option of one value is given twice: only the last would hold."""
         order: list[click.Parameter] = []
         with suppress(click.UsageError):  # which is said where the words are read
             _, _, order = self.make_parser(ctx).parse_args([*words])
