@@ -32,7 +32,6 @@ class _FileOfPriors(Settings):
     format: Literal["foreknow priors"]
     version: Literal[1]
     this_file_is: Literal["for the owner only"] = "for the owner only"
-    may_be_published: Literal[False] = False  # what older files say in its place
     key: Digest
     tables: Annotated[list[TableOfPriors], Field(min_length=1)]
 

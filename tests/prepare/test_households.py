@@ -107,7 +107,7 @@ def published(*require, table=TWELVE, **how):
     ("call", "said"),
     [
         (shared(by="home", values=["pay"]), "'pay' is no sensitive column"),
-        (shared(by="home", values=[]), "values is empty"),
+        (shared(by="home", values=[]), "values: .* at least 1 item"),
         (shared(values=["income"]), "by is missing"),
         (shared(by="home", values=["income"], unit=1), "unknown key"),
         (lambda: asked({"t_closeness": {"t": 0.5}, "sensitive": "income"}), "households share val"),

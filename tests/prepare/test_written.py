@@ -692,18 +692,17 @@ def kept(folder_of_priors):
 
 def test_owners_file_verifies_them(folder_of_priors, kept, tmp_path):
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
-    older = json.loads(kept.read_text())
-    assert older["key"] not in (folder_of_priors / "certificate.json").read_text()
-    assert older.pop("this_file_is") == "for the owner only"
+    table = json.loads(kept.read_text())
+    assert table["key"] not in (folder_of_priors / "certificate.json").read_text()
+    assert table["this_file_is"] == "for the owner only"
     assert verify(folder_of_priors)[0] == 0
-    kept.write_text(json.dumps({**older, "may_be_published": False}))
-    for where in (kept, tmp_path / "elsewhere.json", folder_of_priors / "priors.json"):
-        place = [] if where != tmp_path / "elsewhere.json" else ["--priors", where]
-        found = kept if where != folder_of_priors / "priors.json" else tmp_path / "elsewhere.json"
-        found.rename(where)
-        code, said = verify(folder_of_priors, *place)
+    for where in (tmp_path / "elsewhere.json", folder_of_priors / "priors.json"):
+        kept = kept.rename(where)
+        code, said = verify(folder_of_priors)
+        assert (code, "name it by --priors FILE" in said) == (2, True)
+        code, said = verify(folder_of_priors, "--priors", where)
         assert (code, "Verified" in said) == (0, True)
-    assert "Keep priors.json to yourself" in said  # earlier versions wrote it into the folder
+    assert "Keep priors.json to yourself" in said
 
 
 def test_exchanged_priors_are_refused(folder_of_priors, kept):
