@@ -499,6 +499,20 @@ def test_published_columns_divide_groups():
         assert fk.GroupSize(1).measure(release) == 3
 
 
+@pytest.mark.parametrize(
+    ("semantics", "values"),
+    [("single", [*"abab"]), ("set", [["a"], ["a", "b"], [], ["b"]]), ("multiset", [["a"]] * 4)],
+)
+def test_look_alikes_cross_numbered_groups(semantics, values):
+    """Who has which of several values does not matter; a size of groups is by their numbers."""
+    table = pa.table({"gid": [*"1212"], "age": ["30", "30", "41", "41"], "ill": values})
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill", group="gid", semantics=semantics)
+    criteria = [fk.KAnonymity(2), fk.Risk(prosecutor="1/2"), fk.GroupSize(2)]
+    policy = fk.Policy([fk.Requirement(criterion) for criterion in criteria], schema=schema)
+    reached = [verdict.reached for verdict in fk.audit(table, policy).verdicts]
+    assert reached == [2, Fraction(1, 2), 1]
+
+
 def test_holders_stay_unknown():
     table = pa.table({"age": [30, 30, 30], "ill": [*"aab"]})
     own = fk.Schema(quasi_identifiers=["age"], sensitive="ill")

@@ -191,7 +191,8 @@ def _written(
         sight, layout = requirement.subject.rows(release), release.layout
         domains = {name: counts.values for name, counts in release.by_column().items()}
         if sight.linked:
-            return of_held(sight), domains, layout
+            exact = requirement.subject.exact(release)
+            return of_held(sight, exact), domains, layout
         rules = {} if policy.schema is None else policy.to_dict()["schema"]
         return of_release(release, sight, rules, of_people=of_people), domains, layout
     counts = counts_of(RequirementCounts.of(requirement, release).seen)

@@ -103,16 +103,20 @@ def of_release(
     )
 
 
-def of_held(sight: ReleaseTables) -> Counted:
-    """A table of which people may have several values, for one sight of it."""
+def of_held(sight: ReleaseTables, exact: Sequence[str] = ()) -> Counted:
+    """A table of which people may have several values, for one sight of it.
+
+    With `exact` columns, by which people who look alike are counted, whichever group they are in.
+    """
     rows = _HeldReader(cast("HeldRows", sight.tables))
     return Counted(
-        "generalized",
-        sight.group_columns,
+        "bucketized" if exact else "generalized",
+        [name for name in sight.group_columns if name not in exact],
         sight.sensitive,
         {"people": None, "sensitive": None},
         semantics=sight.semantics,
         parts={sight.sensitive: "sensitive"},
+        exact=exact,
         rows=rows,
     )
 
@@ -121,7 +125,7 @@ def share_rows(release: Counted, memo: dict[Any, Any]) -> None:
     """Take what was counted for other requirements of equal rows, and keep what is counted."""
     if isinstance(rows := release.rows, (_TableReader, _HeldReader)):
         # The rows are kept, too, so that no other table gets their id.
-        shared, _ = memo.setdefault(rows.key, (release.memory, rows))
+        shared, _ = memo.setdefault((rows.key, *release.exact), (release.memory, rows))
         release.memory.counted, release.memory.held = shared.counted, shared.held
 
 

@@ -99,6 +99,10 @@ class Values:
         """The release in this sight, by its own tables."""
         return release.seen(self.required.sensitive, self.required.knowing)
 
+    def exact(self, release: Release) -> tuple[str, ...]:
+        """Empty: it is about groups."""
+        return ()
+
     def asked(self, values: Any, schema: Schema | None, layout: Layout) -> dict[str, Any]:
         """The ``[[require]]`` table that the judge reads."""
         return self.required.published(values, schema, layout)
@@ -183,10 +187,15 @@ class LookAlikes(People):
         """The groups of people; those who look alike by exact columns, where these are shown."""
         if not release.recognized:
             return self.rows(release)
-        known_columns = self.required.known
-        if self.taken is None:
-            known_columns = self.sight(release.layout).known
-        return release.alike(known_columns)
+        return release.alike(self._known(release))
+
+    def exact(self, release: Release) -> tuple[str, ...]:
+        """The exact columns that tell people apart in place of groups, where these are shown."""
+        return (*release.recognized, *self._known(release)) if release.recognized else ()
+
+    def _known(self, release: Release) -> tuple[str, ...]:
+        """The further columns that are known of everybody."""
+        return self.required.known if self.taken is not None else self.sight(release.layout).known
 
     def sight(self, layout: Layout) -> Seen:
         """The adversary's sight of everybody."""
