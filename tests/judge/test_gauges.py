@@ -268,6 +268,10 @@ def test_numbers_are_spelt_once():
     assert measured(rule, ["1", "1", "2", "2"]) == Fraction(1, 2)
     with refused("spelt-twice"):
         measured(rule, ["1", "1.0", "2", "2"])
+    table = pa.table({"age": [*"0011"], "ill": ["1", "1.0", "2", "2"]})
+    release = fk.Release.from_generalized(table, quasi_identifiers=["age"], sensitive="ill")
+    with refused("spelt-twice"):  # by a search, too
+        fk.TCloseness(1, "ordered").measure(release)
 
 
 def test_settings_say_where_they_are():

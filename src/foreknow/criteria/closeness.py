@@ -353,12 +353,15 @@ class TCloseness(_OfTable):
         texts = [str(counts.values[code]) for code in used.tolist()]
         if self.order is None:
             try:
-                ranked = sorted(range(len(texts)), key=lambda i: as_fraction(texts[i]))
+                numbers = [*map(as_fraction, texts)]
             except InputError:
                 raise InputError(
                     "TCloseness: the values are no numbers, so their order is unknown; name them "
                     "all from first to last: order = [...]"
                 ) from None
+            if len({*numbers}) < len(numbers):
+                raise InputError("spelt-twice", "TCloseness")
+            ranked = sorted(range(len(texts)), key=lambda i: numbers[i])
         else:
             place_of = {text: place for place, text in enumerate(map(str, self.order))}
             for text in texts:
