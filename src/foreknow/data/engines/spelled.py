@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -113,11 +114,11 @@ class Spelled:
     def _without_numbers(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
         """A column of numbers, of which those that are codes are nulls."""
         is_code = np.zeros(len(column), dtype=bool)
+        numbers = column.cast(pa.float64()) if pa.types.is_floating(column.type) else column
         for spelling in self.of_columns[name]:
-            number = read_number(spelling)
-            if number is not None:
-                equal = pc.equal(column.cast(pa.float64(), safe=False), float(number))
-                is_code |= pc.fill_null(equal, False).to_numpy()
+            code = _number_of_type(spelling, numbers.type)
+            if code is not None:
+                is_code |= pc.fill_null(pc.equal(numbers, code), False).to_numpy()
         return pc.if_else(pa.array(is_code), pa.scalar(None, column.type), column)
 
     def _column(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -160,6 +161,20 @@ class Spelled:
         return pa.LargeListArray.from_arrays(
             pa.array(ends, pa.int64()), values.filter(pa.array(is_kept)), mask=none
         )
+
+
+def _number_of_type(spelling: str, kind: pa.DataType) -> pa.Scalar | None:
+    """A number as a column of this type holds it; None for a text that it cannot hold."""
+    number = read_number(spelling)
+    if number is None:
+        return None
+    try:
+        if pa.types.is_decimal(kind):
+            return pa.scalar(Decimal(number), kind)
+        held = float(number) if pa.types.is_floating(kind) else int(number)
+        return pa.scalar(held, kind) if held == number else None
+    except (OverflowError, pa.ArrowInvalid):
+        return None
 
 
 def is_number(kind: pa.DataType) -> bool:
