@@ -89,6 +89,7 @@ LINES = [
     ("missing = { label = 1 }", "schema.missing"),
     ("missing = { lable = 'x' }", 'missing must be "error", "drop" or'),
     ('identifiers = "name"', "schema.identifiers: .* list, not 'name'"),
+    ('reading = { missing_of = { age = ["-1"] } }', "no 'missing_of'; did you mean 'missing'"),
     ("hierarchies = { age = 5 }", "schema.hierarchies.age: .* not 5"),
     ("hierarchies = { age = { msk = 5 } }", "key 'msk'; did you mean 'mask'"),
     ("hierarchies = { age = { file = 'x' } }", "x' does not exist"),

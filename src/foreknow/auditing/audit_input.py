@@ -123,8 +123,8 @@ def _refuse_other_values(source: Release | GroupCounts, schema: Schema) -> None:
     by_hand = getattr(source, "schema", None) is None
     for name in getattr(source, "sensitives", [schema.sensitive]):
         kind = schema.types.get(name)
-        spelled = reading.spellings_of(name)
-        if not (by_hand or spelled or reading.converts or kind in ("number", "date")):
+        spellings = reading.spellings_of(name)
+        if not (by_hand or spellings or reading.converts or kind in ("number", "date")):
             continue
         main = name == getattr(source, "sensitive", name)
         counts = counts_of(source if main else source.seen(name, []))

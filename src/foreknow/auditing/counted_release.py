@@ -289,11 +289,12 @@ def _refuse_misread(release: Release, counts: GroupCounts, policy: Policy) -> No
     for name, (names, of_group) in zip(columns, release.group_labels.parts, strict=False):
         if name in schema.types or name in schema.hierarchies:
             continue
+        spellings = reading.spellings_of(name)
         people = np.bincount(of_group, counts.sizes, len(names)).astype(np.int64).tolist()
         texts = {
             label: n
             for label, n in zip(names, people, strict=True)
-            if isinstance(label, str) and label.strip(BLANKS) not in reading.spellings_of(name)
+            if isinstance(label, str) and label.strip(BLANKS) not in spellings
         }
         refuse_misread(name, [*texts], [*texts.values()], labels=True)
 

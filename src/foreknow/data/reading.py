@@ -79,8 +79,6 @@ class Reading:
         Texts that stand for a missing value, such as "NA" and "k. A.", in every column of a raw
         table. Upper and lower case differ; blanks around a text do not count. By column, "*" is
         every one, and codes are those of numbers, too: ``{"*": ["NA"], "age": ["-1"]}``.
-    missing_of : mapping of column to sequence of str
-        Those of one column each.
     latest_year : int, optional
         Which year is the latest that two digits of a `date_format` may mean: of 2025, 25 is 2025
         and 26 is 1926.
@@ -102,23 +100,16 @@ class Reading:
     delimiter: str | None = None
     decimal: str | None = None
     date_format: str | None = None
-    missing: Sequence[str] | Mapping[str, Sequence[str]] = ()
+    missing: Sequence[str] | Mapping[str, Sequence[str]] = field(default=(), hash=False)
     latest_year: int | None = None
     thousands: str | None = None
     currency: str | None = None
     separators: Mapping[str, str] = field(default_factory=dict, hash=False)
-    missing_of: Mapping[str, Sequence[str]] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        if isinstance(self.missing, Mapping):
-            by_column = {**self.missing}
-            object.__setattr__(self, "missing", by_column.pop(EVERY_COLUMN, ()))
-            object.__setattr__(self, "missing_of", by_column)
-        object.__setattr__(self, "missing", _spellings(self.missing))
-        by_column = {str(name): _spellings(listed) for name, listed in self.missing_of.items()}
-        object.__setattr__(self, "missing_of", by_column)
+        object.__setattr__(self, "missing", _missing(self.missing))
         for part in fields(self):
-            if part.name in ("missing", "missing_of", "latest_year", "separators"):
+            if part.name in ("missing", "latest_year", "separators"):
                 continue
             setting = getattr(self, part.name)
             if setting is not None and not isinstance(setting, str):
@@ -168,23 +159,34 @@ class Reading:
         return cls(**setting)
 
     def over(self, fallback: Reading) -> Reading:
-        """The reading, completed by another."""
-        return replace(fallback, **self.to_dict())
+        """The reading, completed by another; where it lists texts, codes of columns stay."""
+        settings = self.to_dict()
+        if self.spellings and not self.missing_of and fallback.missing_of:
+            settings["missing"] = {EVERY_COLUMN: self.spellings, **fallback.missing_of}
+        return replace(fallback, **settings)
 
     def to_dict(self) -> dict[str, Any]:
         """The settings that are not defaults."""
-        settings: dict[str, Any] = {**asdict(self), "missing": list(self.spellings) or None}
-        if of_columns := {name: list(listed) for name, listed in self.missing_of.items()}:
-            everywhere = {EVERY_COLUMN: list(self.spellings)} if self.spellings else {}
-            settings["missing"] = everywhere | of_columns
-        settings["missing_of"] = None
-        settings["separators"] = dict(self.separators) or None
+        settings: dict[str, Any] = {**asdict(self), "missing": list(self.spellings)}
+        if isinstance(self.missing, Mapping):
+            settings["missing"] = {name: list(listed) for name, listed in self.missing.items()}
+        for name in ("missing", "separators"):
+            settings[name] = settings[name] or None
         return {name: setting for name, setting in settings.items() if setting is not None}
 
     @property
     def spellings(self) -> tuple[str, ...]:
         """The texts that stand for a missing value in every column."""
+        if isinstance(self.missing, Mapping):
+            return tuple(self.missing.get(EVERY_COLUMN, ()))
         return tuple(self.missing)
+
+    @property
+    def missing_of(self) -> dict[str, Sequence[str]]:
+        """The codes that stand for a missing value in one column, by column."""
+        if isinstance(self.missing, Mapping):
+            return {name: codes for name, codes in self.missing.items() if name != EVERY_COLUMN}
+        return {}
 
     def spellings_of(self, column: str) -> tuple[str, ...]:
         """The texts that stand for a missing value in a column."""
@@ -293,6 +295,17 @@ def _numbered_month(word: re.Match[str]) -> str:
     """The number of a month in marks, in place of its name; another word as it is."""
     number = _MONTHS.get(word[0].lower())
     return word[0] if number is None else f"{_MARK}{number:02d}{_MARK}"
+
+
+def _missing(setting: Any) -> tuple[str, ...] | dict[str, tuple[str, ...]]:
+    """The texts of every column; by column, those of every one first, if there are any of one."""
+    if not isinstance(setting, Mapping):
+        return _spellings(setting)
+    of_columns = {str(name): _spellings(listed) for name, listed in setting.items()}
+    everywhere = of_columns.pop(EVERY_COLUMN, ())
+    if not of_columns:
+        return everywhere
+    return {EVERY_COLUMN: everywhere, **of_columns} if everywhere else of_columns
 
 
 def _spellings(setting: Any) -> tuple[str, ...]:

@@ -144,7 +144,7 @@ def parts_of(
     ]
     schema = None if tables.schema_ is None else Schema(**dict(tables.schema_), folder=folder)
     if schema is not None:
-        _refuse_codes(schema)
+        _check_missing_columns(schema)
     for column in tables.publish.labels:
         if schema is not None and column not in schema.quasi_identifiers:
             raise PolicyError(
@@ -160,8 +160,8 @@ def parts_of(
     )
 
 
-def _refuse_codes(schema: Schema) -> None:
-    """Refuse codes of missing values of a column that a schema does not name."""
+def _check_missing_columns(schema: Schema) -> None:
+    """Refuse codes of missing values for a column that a schema does not name."""
     conditions = [*schema.conditions]
     columns = [*schema.columns, *filter(None, (schema.person, schema.weights)), *conditions]
     for name in cast("Reading", schema.reading).missing_of:

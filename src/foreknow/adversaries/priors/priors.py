@@ -144,7 +144,7 @@ class Priors:
     def under(self, schema: Any) -> Priors:
         """The priors where a schema says which texts stand for what is missing."""
         reading = schema.reading
-        if not reading.missing and not reading.missing_of:
+        if not reading.missing:
             return self
         label = str(schema.missing) if schema.missing not in ("error", "drop") else None
         return replace(

@@ -66,11 +66,9 @@ def open_table(
     table = _opened(source, reading)
     if reading is not None and reading.separators and not getattr(table, "divided", {}):
         table = Divided(table, reading.separators)
-    if reading is None or isinstance(table, Spelled):
+    if reading is None or not reading.missing or isinstance(table, Spelled):
         return table
-    if not reading.missing and not reading.missing_of:
-        return table
-    return Spelled(table, reading.spellings, only, reading.missing_of)
+    return Spelled(table, reading, only)
 
 
 def counted_where_it_lives(table: Table, columns: Sequence[str]) -> Source | str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from foreknow.data.engines.table import Table, is_listed, is_text, sql_text
-from foreknow.data.reading import BLANKS
+from foreknow.data.reading import BLANKS, Reading
 from foreknow_judge.numbers import read_number
 
 
@@ -21,12 +21,10 @@ class Spelled:
     Parameters
     ----------
     table : Table
-    spellings : collection of str
-        As `Reading.missing` has them.
+    reading : Reading
+        Which texts are missing in which columns; codes of one column are those of numbers, too.
     only : collection of str, optional
         The columns that are read so; all where left out.
-    of_columns : mapping of column to collection of str
-        Further spellings of one column each, where they stand for numbers, too.
 
     Attributes
     ----------
@@ -37,18 +35,14 @@ class Spelled:
     """
 
     def __init__(
-        self,
-        table: Table,
-        spellings: Collection[str],
-        only: Collection[str | None] | None = None,
-        of_columns: Mapping[str, Collection[str]] | None = None,
+        self, table: Table, reading: Reading, only: Collection[str | None] | None = None
     ) -> None:
         self.as_written = table
         self.name, self.columns = table.name, table.columns
         self.untyped, self.settled = table.untyped, table.settled
         self.found: dict[str, set[str]] = {}
-        self._spellings, self._only = frozenset(spellings), only
-        self.of_columns = dict(of_columns or {})
+        self._spellings, self._only = frozenset(reading.spellings), only
+        self.of_columns = reading.missing_of
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name == "as_written":

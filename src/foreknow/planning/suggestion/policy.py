@@ -237,6 +237,6 @@ def suggest_policy(
         tuple(repeated),
         tuple(measured.costs()),
         folder,
-        () if read_settings.missing else tuple(detected.missing),
+        () if read_settings.spellings else detected.spellings,
         codes_by_column(e for e in profiles if roles.of[e.name][0] in PUBLISHED),
     )
