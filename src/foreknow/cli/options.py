@@ -39,7 +39,7 @@ UNSAFE, BAD_INPUT, BUG, UNDECIDED = 1, 2, 3, 4
 _MOST_NUMBERS = 10_000  # that a range such as 0-19 may stand for
 # Options that have a letter, too: their first.
 _LETTERS = "about confidence group knowledge out policy quiet sensitive threshold value"
-# Options that hold lists, with commas between; and what others write before what is read.
+# Options that hold lists, with commas between; and options that name the source in other tools.
 _LISTS, _OF_LISTS = ("quasi_identifiers", "by", "methods"), "with commas between"
 _OF_SOURCE = "-i", "--input", "--release", "--file", "--data", "--dataset", "--source"
 _PLAIN: dict[str, type] = {"bool": bool, "int": int, "float": float}
@@ -174,9 +174,9 @@ class Command(click.Command):
         flags = {flag for option in options for flag in (*option.opts, *option.secondary_opts)}
         words = _with_policy(_with_source(_in_our_names(args, names, flags), flags), names)
         if not ctx.resilient_parsing:
+            words = self._each_option_once(ctx, words)
             with suppress(click.UsageError):  # which is said below
-                words = self._with_out(ctx, self._joined(ctx, words))
-            self._refuse_repeated(ctx, words)
+                words = self._with_out(ctx, words)
         n_files, n_folders = sum(map(isfile, words)), sum(map(isdir, words))
         try:
             return super().parse_args(ctx, words)
@@ -202,30 +202,27 @@ class Command(click.Command):
             message = f"{error.format_message().rstrip('.')}; {advice}"
             raise click.UsageError(message, error.ctx) from None
 
-    def _joined(self, ctx: click.Context, words: list[str]) -> list[str]:
-        """The words, with a list that is named in several options as one."""
-        _, _, order = self.make_parser(ctx).parse_args([*words])
-        for option, times in Counter(order).items():
-            if times == 1 or not isinstance(option, click.Option) or option.multiple:
-                continue
-            if option.name in _LISTS or _OF_LISTS in (option.help or ""):
-                words = _as_one(words, option)
-        return words
+    def _each_option_once(self, ctx: click.Context, words: list[str]) -> list[str]:
+        """The words, with a list that is named in several options as one.
 
-    def _refuse_repeated(self, ctx: click.Context, words: list[str]) -> None:
-        """Raise `UsageError` if an option of one value is given twice: only the last would hold."""
+        Of another option that is given twice, only the last value would hold: `UsageError`.
+        """
         order: list[click.Parameter] = []
         with suppress(click.UsageError):  # which is said where the words are read
             _, _, order = self.make_parser(ctx).parse_args([*words])
         for option, times in Counter(order).items():
             if times == 1 or not isinstance(option, click.Option):
                 continue
-            if not (option.multiple or option.is_flag or option.count):
+            if option.multiple or option.is_flag or option.count:
+                continue
+            if option.name not in _LISTS and _OF_LISTS not in (option.help or ""):
                 message = f"{option.opts[0]} is given {times} times, and has one value: keep one"
                 raise click.UsageError(message, ctx)
+            words = _as_one(words, option)
+        return words
 
     def _with_out(self, ctx: click.Context, words: list[str]) -> list[str]:
-        """The words, with a new name that stands beside what is read as what is written."""
+        """The words, with --out before a new name that stands beside the source."""
         if "out" not in self._options:
             return words
         values, extra, _ = self.make_parser(ctx).parse_args([*words])
@@ -334,7 +331,7 @@ def _in_our_names(args: list[str], names: list[str], flags: Container[str]) -> l
 
 
 def _with_source(words: list[str], flags: Container[str]) -> list[str]:
-    """Words of the command line, without an option before the name of what is read."""
+    """The words of a command line, without an option before the name of the source."""
     for place, (word, name) in enumerate(pairwise(words)):
         if word in _OF_SOURCE and word not in flags and name[:1] != "-":
             return [*words[:place], *words[place + 1 :]]
@@ -348,7 +345,7 @@ def _is_source(word: str) -> bool:
 
 
 def _as_one(words: list[str], option: click.Option) -> list[str]:
-    """Words of the command line, with all values of an option in one."""
+    """The words of a command line, with all values of an option in one."""
     values, other_words, remaining = list[str](), list[str](), iter(words)
     for word in remaining:
         flag, equals, value = word.partition("=")
