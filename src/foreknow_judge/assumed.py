@@ -7,7 +7,7 @@ from typing import Any
 
 from foreknow_judge.printed import visible
 
-# What a verdict assumes that limits inference.
+# What each verdict assumes that limits inference.
 ASSUMPTIONS = (
     "Every way to give a group's values to its people that fits the adversary's knowledge is "
     "equally likely, unless the requirement has priors.",
@@ -15,12 +15,19 @@ ASSUMPTIONS = (
     "requirement has priors.",
     "Everybody may know who is in the table, and in which group.",
 )
-SEVERAL_VALUES = (
-    "People may have several values, or none. All that is known of somebody else is that they "
-    "lack a value."
-)
 # What every count of people assumes, where rows are no cases.
 ONCE_CLAIMED = "Nobody is counted twice, by the publisher's word."
+
+
+def on_inference(steps: Mapping[str, Any], semantics: Any) -> Iterator[str]:
+    """All assumptions of a verdict that limits inference, by rounding and semantics of columns."""
+    yield from ASSUMPTIONS
+    yield from as_rounded(steps)
+    if semantics != "single":
+        yield (
+            "People may have several values, or none. All that is known of somebody else is that "
+            "they lack a value."
+        )
 
 
 def as_rounded(steps: Mapping[str, Any]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from foreknow_judge._version import __version__
-from foreknow_judge.assumed import ASSUMPTIONS, ONCE_CLAIMED, SEVERAL_VALUES, as_rounded
+from foreknow_judge.assumed import ONCE_CLAIMED, on_inference
 from foreknow_judge.certificate import (
     Certificate,
     bytes_of_certificate,
@@ -156,10 +156,7 @@ class Verification(Plain):
     @property
     def assumed(self) -> tuple[str, ...]:
         """The assumptions: on inference, if a requirement limits any, and on who is counted."""
-        sentences = list[str]()
-        if self.limits_inference:
-            sentences += [*ASSUMPTIONS, *as_rounded(self.rounded)]
-            sentences += [SEVERAL_VALUES] * (self.semantics != "single")
+        sentences = on_inference(self.rounded, self.semantics) if self.limits_inference else ()
         return (*sentences, *[ONCE_CLAIMED] * (not self.in_cases))
 
     @property
@@ -478,8 +475,9 @@ def _judge_files(
                 findings += verdicts(release, [table], kinds.judges, kinds.gauges, number)
         scope = remarks_of_files(certificate, release, required, kinds)
         problems += Problem.each("other-figures", not_rounded(as_written, release))
-        groups = certificate.groups
-        unsafe = [failure_message(finding, groups) for finding in findings if not finding.safe]
+        unsafe = [
+            failure_message(finding, certificate.groups) for finding in findings if not finding.safe
+        ]
         problems += Problem.each("not-safe", unsafe)
         if own_policy is None:
             certified = [
@@ -539,7 +537,8 @@ def _kept_beside(folder: Path) -> Path | None:
     """The path of the owner's priors; None if it does not exist or cannot be read."""
     path = owners_folder(folder) / PRIORS
     with suppress(OSError):
-        return path if path.is_file() else None
+        if path.is_file():
+            return path
     return None
 
 

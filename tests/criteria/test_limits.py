@@ -466,6 +466,24 @@ def test_what_safe_assumes(limits, tmp_path, capsys):
     assert "explains; it does not say that the release should." in report
 
 
+def test_sets_in_the_second_column(tmp_path):
+    """Every page assumes of all columns what the verification does."""
+    ills = [["flu"], ["flu", "cold"], ["gout"], []] * 10
+    rows = {"age": list(range(20, 60)), "job": list("abcd") * 10, "ill": ills}
+    columns = {"quasi_identifiers": ["age"], "sensitive": ["job", "ill"]}
+    limit = {"facts": {}, "below": 0.9}
+    policy = {
+        "schema": {**columns, "semantics": {"ill": "set"}},
+        "require": [{**limit, "sensitive": "job"}, {**limit, "sensitive": "ill"}],
+        "publish": {"unlinked": ["job", "ill"]},
+    }
+    made = fk.publish(pa.table(rows), fk.Policy.from_dict(policy), seed=1)
+    made.write(tmp_path / "out")
+    assumed = fk.verify(tmp_path / "out").assumed
+    assert len(assumed) == len(ASSUMPTIONS) + 2
+    assert [*AuditPage(made.audit).assumed] == [*assumed[:-1], ONCE_UNSEEN]
+
+
 def test_the_judge_alone(cases, tmp_path, capsys):
     """It says what a criterion is about, how small groups are, and what was left out."""
     _, found = published(

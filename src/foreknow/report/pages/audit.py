@@ -91,7 +91,7 @@ from foreknow.report.words import (
     times_text,
 )
 from foreknow.wording import listing, noun_of
-from foreknow_judge.assumed import ASSUMPTIONS, ONCE_CLAIMED, SEVERAL_VALUES, as_rounded
+from foreknow_judge.assumed import ONCE_CLAIMED, on_inference
 from foreknow_judge.printed import visible
 from foreknow_judge.said import (
     ONCE_UNSEEN,
@@ -219,9 +219,8 @@ class AuditPage(Page[Audit]):
         audit, schema = self.result, self.result.policy.schema
         limits: tuple[str, ...] = ()
         if audit.limits_inference:
-            limits = (*ASSUMPTIONS, *as_rounded(audit.policy.options.round))
-            if audit.counts.semantics != "single":
-                limits += (SEVERAL_VALUES,)
+            semantics = audit.counts.semantics if schema is None else schema.semantics
+            limits = (*on_inference(audit.policy.options.round, semantics),)
         if audit.scope.cases:
             return limits
         if self.published:
