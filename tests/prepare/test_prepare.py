@@ -4,6 +4,8 @@ import random
 import re
 from collections import Counter, defaultdict
 from dataclasses import replace
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from fractions import Fraction
 
 import duckdb
@@ -21,6 +23,7 @@ from tests.frames.backends import write
 import foreknow as fk
 from foreknow.cli.entry import app
 from foreknow.data.engines.duckdb_table import DuckTable
+from foreknow.data.engines.sources import open_table
 from foreknow.errors import HierarchyError, SchemaError
 from foreknow_judge.errors import DataError, InputError, UnsupportedError
 
@@ -391,6 +394,39 @@ def made_by_hand(table):
         fk.Release.from_bucketized(tally, group=["age"], sensitive="ill"),
         fk.GroupCounts.from_bags([table["ill"].to_pylist()]),
     ]
+
+
+DAY = date(1900, 1, 1)
+# Values of which the first has a code, and how the code is written.
+CODED = {
+    "whole": ([-1, 0, 1, 2], pa.int8(), "-1.0"),
+    "float": ([-1.1, 0.0, 1.0, 2.0], pa.float64(), "-1.10"),
+    "half": ([-1.0, 0.0, 1.0, 2.0], pa.float16(), "-1"),
+    "decimal": ([Decimal("-1.0"), *map(Decimal, "012")], pa.decimal128(9, 2), "-1"),
+    "categories": ([-1, 0, 1, 2], pa.dictionary(pa.int32(), pa.int64()), "-1"),
+    "days": ([DAY + timedelta(n) for n in range(4)], pa.date32(), "1900-01-01"),
+    "moments": (
+        [datetime(1900, 1, 1) + timedelta(n) for n in range(4)],
+        pa.timestamp("us"),
+        "1900-01-01",
+    ),
+    "times": ([time(n) for n in range(4)], pa.time32("s"), "00:00"),
+}
+
+
+@pytest.mark.parametrize("kind", CODED)
+def test_codes_of_typed_columns(kind):
+    """A code of one column is the value that it is, whatever the type is."""
+    values, arrow_kind, code = CODED[kind]
+    cells = pa.array([*values, None] * 4, arrow_kind)
+    table = pa.table({"ward": ["w"] * 20, "ill": cells, "age": cells})
+    reading = fk.Reading(missing={"ill": [code, "NA"]})
+    read = open_table(table, reading).arrow(["ill", "age"]).to_pydict()
+    assert read["ill"] == [None, *cells.to_pylist()[1:5]] * 4
+    assert read["age"] == cells.to_pylist()
+    roles = {"quasi_identifiers": ["ward"], "sensitive": "ill", "missing": "drop"}
+    assert fk.Microdata(table, fk.Schema(**roles)).n_people == 16
+    assert fk.Microdata(table, fk.Schema(**roles, reading=reading)).n_people == 12
 
 
 def test_hand_made_values_stay_missing():

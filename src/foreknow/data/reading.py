@@ -78,7 +78,7 @@ class Reading:
     missing : sequence of str, or mapping of column to these
         Texts that stand for a missing value, such as "NA" and "k. A.", in every column of a raw
         table. Upper and lower case differ; blanks around a text do not count. By column, "*" is
-        every one, and codes are those of numbers, too: ``{"*": ["NA"], "age": ["-1"]}``.
+        every one, and codes are those of numbers and days, too: ``{"*": ["NA"], "age": ["-1"]}``.
     latest_year : int, optional
         Which year is the latest that two digits of a `date_format` may mean: of 2025, 25 is 2025
         and 26 is 1926.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from datetime import time
 from decimal import Decimal
 from typing import Any
 
@@ -22,7 +24,7 @@ class Spelled:
     ----------
     table : Table
     reading : Reading
-        Which texts are missing in which columns; codes of one column are those of numbers, too.
+        Which texts are missing in which columns; codes of one column are values of any type.
     only : collection of str, optional
         The columns that are read so; all where left out.
 
@@ -99,21 +101,9 @@ class Spelled:
         for name in self._spelled_columns(rows.column_names):
             place, column = rows.column_names.index(name), rows.column(name)
             kind = column.type.value_type if is_listed(column.type) else column.type
-            if is_text(kind) and column.num_chunks:
+            if column.num_chunks and (is_text(kind) or name in self.of_columns):
                 rows = rows.set_column(place, name, self._column(name, column))
-            elif name in self.of_columns and is_number(column.type):
-                rows = rows.set_column(place, name, self._without_numbers(name, column))
         return rows
-
-    def _without_numbers(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-        """A column of numbers, of which those that are codes are nulls."""
-        is_code = np.zeros(len(column), dtype=bool)
-        numbers = column.cast(pa.float64()) if pa.types.is_floating(column.type) else column
-        for spelling in self.of_columns[name]:
-            code = _number_of_type(spelling, numbers.type)
-            if code is not None:
-                is_code |= pc.fill_null(pc.equal(numbers, code), False).to_numpy()
-        return pc.if_else(pa.array(is_code), pa.scalar(None, column.type), column)
 
     def _column(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
         if pa.types.is_string_view(column.type):
@@ -139,8 +129,15 @@ class Spelled:
         # if_else makes broken texts of a slice, with PyArrow 22
         return array.take(pa.array(np.arange(len(array)), mask=missing))
 
-    def _are_missing(self, name: str, texts: Any) -> Any:
-        bare = pc.utf8_trim(texts.cast(pa.string()), characters=BLANKS)
+    def _are_missing(self, name: str, values: Any) -> Any:
+        if not is_text(values.type):
+            if values.type == pa.float16():
+                values = values.cast(pa.float32())
+            codes = _codes_of(values.type, self.of_columns.get(name, ()))
+            if not len(codes):
+                return np.zeros(len(values), dtype=bool)
+            return pc.is_in(values, value_set=codes).to_numpy(zero_copy_only=False)
+        bare = pc.utf8_trim(values.cast(pa.string()), characters=BLANKS)
         are = pc.is_in(bare, value_set=pa.array(sorted(self._of(name)), pa.string()))
         if pc.any(are).as_py():
             self.found.setdefault(name, set()).update(pc.unique(bare.filter(are)).to_pylist())
@@ -157,18 +154,32 @@ class Spelled:
         )
 
 
-def _number_of_type(spelling: str, kind: pa.DataType) -> pa.Scalar | None:
-    """A number as a column of this type holds it; None for a text that it cannot hold."""
-    number = read_number(spelling)
-    if number is None:
-        return None
-    try:
-        if pa.types.is_decimal(kind):
-            return pa.scalar(Decimal(number), kind)
-        held = float(number) if pa.types.is_floating(kind) else int(number)
-        return pa.scalar(held, kind) if held == number else None
-    except (OverflowError, pa.ArrowInvalid):
-        return None
+def _codes_of(kind: pa.DataType, spellings: Collection[str]) -> pa.Array:
+    """Those of some spellings that are values of a kind, such as a number or a day.
+
+    >>> _codes_of(pa.int8(), ["-1", "99.0", "0.5", "1000", "NA"]).to_pylist()
+    [-1, 99]
+    >>> _codes_of(pa.date32(), ["1900-01-01", "NA"]).to_pylist()
+    [datetime.date(1900, 1, 1)]
+    """
+    codes: list[pa.Scalar] = []
+    for spelling in spellings:
+        number, text = read_number(spelling), spelling
+        if is_number(kind) and number is None:
+            continue
+        if pa.types.is_integer(kind) and number == int(number or 0):
+            text = str(int(number or 0))
+        with suppress(ValueError, pa.ArrowNotImplementedError):  # it is no value of this kind
+            if pa.types.is_decimal(kind):
+                codes.append(pa.scalar(Decimal(number or 0), kind))
+            elif pa.types.is_time(kind):
+                codes.append(pa.scalar(time.fromisoformat(text), kind))
+            elif pa.types.is_timestamp(kind) and kind.tz is not None:
+                moments = pa.array([text]).cast(pa.timestamp(kind.unit))
+                codes += pc.assume_timezone(moments, kind.tz)
+            else:
+                codes += pa.array([text]).cast(kind)
+    return pa.array(codes, kind)
 
 
 def is_number(kind: pa.DataType) -> bool:
