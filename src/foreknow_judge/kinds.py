@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 from foreknow_judge.numbers import as_fraction
 from foreknow_judge.settings import Amount, FromOne, Settings, checked
 
-Number = Annotated[Any, AfterValidator(as_fraction)]
+AsFraction = Annotated[Any, AfterValidator(as_fraction)]
 
 
 class FactsSettings(Settings):
@@ -48,13 +48,13 @@ class LDiversitySettings(Settings):
 
     l: Any
     kind: DiversityKind = "distinct"
-    c: Number = None
+    c: AsFraction = None
 
 
 class AlphaKSettings(Settings):
     """``alpha_k`` in a policy file."""
 
-    alpha: Number
+    alpha: AsFraction
     k: int
 
 
@@ -64,7 +64,7 @@ Distance = Literal["equal", "ordered", "hierarchical"]
 class TClosenessSettings(Settings):
     """``t_closeness`` in a policy file."""
 
-    t: Number
+    t: AsFraction
     distance: Distance = "equal"
     order: list[Any] | None = None
     tree: list[list[Any]] | None = None
@@ -73,14 +73,14 @@ class TClosenessSettings(Settings):
 class BetaLikenessSettings(Settings):
     """``beta_likeness`` in a policy file."""
 
-    beta: Number
+    beta: AsFraction
     enhanced: bool = False
 
 
 class DeltaDisclosureSettings(Settings):
     """``delta_disclosure`` in a policy file."""
 
-    delta: Number
+    delta: AsFraction
 
 
 class PopulationSettings(Settings):
@@ -102,24 +102,24 @@ class KMapSettings(PopulationSettings):
 class DeltaPresenceSettings(PopulationSettings):
     """``delta_presence`` in a policy file."""
 
-    lowest: Number
-    highest: Number
+    lowest: AsFraction
+    highest: AsFraction
 
 
 class RiskSettings(Settings):
     """``risk`` in a policy file."""
 
-    prosecutor: Number = None
-    average: Number = None
-    uniqueness: Number = None
+    prosecutor: AsFraction = None
+    average: AsFraction = None
+    uniqueness: AsFraction = None
     strict: bool = False
 
 
 class PopulationRiskSettings(PopulationSettings):
     """``population_risk`` in a policy file."""
 
-    journalist: Number = None
-    uniqueness: Number = None
+    journalist: AsFraction = None
+    uniqueness: AsFraction = None
     strict: bool = False
 
 
