@@ -104,8 +104,8 @@ _TO_TYPE = {
     "update upgrade install": "it is a package: pip install --upgrade foreknow",
     "completion completions": "foreknow --install-completion installs it for the shell that is "
     "used",
-    "history log versions": "what a release is, and after which: foreknow verify FOLDER; who is "
-    "published next year, and after whom: foreknow publish TABLE --policy policy.toml --out FOLDER "
+    "history log versions": "what a release is, and which one it follows: foreknow verify FOLDER; "
+    "to publish people who came later: foreknow publish TABLE --policy policy.toml --out FOLDER "
     "--after FOLDER",
     "undo delete rm clean unpublish revoke retract": "a release is a folder, removed as any other; "
     "one person is forgotten by foreknow forget FOLDER",

@@ -208,7 +208,7 @@ class Classes:
         n: int,
         joint: JointCells,
     ) -> JointMembers:
-        """The same of a column beside which others with rules stand."""
+        """Who can have which values of a column, where columns with rules stand beside it."""
         values_of_rules = np.zeros((self.fires.shape[1], len(joint.group)), dtype=bool)
         for name, cell_codes in {column: joint.value, **joint.codes_beside}.items():
             if name in self.values_of_rules:

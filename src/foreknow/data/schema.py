@@ -31,7 +31,7 @@ _ONE_ROW_EACH = (
     "shared is for rows that are people with one value each: leave out unit and semantics, or "
     "publish a table with one row for each household"
 )
-_APART = {
+_NOT_TOGETHER = {
     ("cases of people", "several values"): 'unit = "row" says that each row is a case of '
     "{schema.person!r} with one sensitive value, and semantics is {schema.semantics!r}: leave one "
     "of them out",
@@ -197,7 +197,7 @@ class Schema:
 
     def _refuse_together(self) -> None:
         """Refuse what cannot be said of the same rows."""
-        rows_of = {
+        stated = {
             "cases of people": self.case_persons,
             "cases": self.unit == "row",
             "several values": self.several,
@@ -207,8 +207,8 @@ class Schema:
                 self.shared_values
             ),
         }
-        for kinds, problem in _APART.items():
-            if all(rows_of[kind] for kind in kinds):
+        for kinds, problem in _NOT_TOGETHER.items():
+            if all(stated[kind] for kind in kinds):
                 raise SchemaError(problem.format(schema=self))
 
     def refuse_other(

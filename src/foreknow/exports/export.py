@@ -69,12 +69,9 @@ def export(folder: str | Path, to: str = "xlsx", out: str | Path | None = None) 
     ...     [path.name for path in export(f"{place}/release")]
     ['release.xlsx']
     """
-    if (
-        out is None
-        and isinstance(to, str)
-        and Path(to).suffix[1:].lower() in get_args(ExportFormat)
-    ):
-        to, out = Path(to).suffix[1:].lower(), to
+    ending = Path(to).suffix[1:].lower() if isinstance(to, str) else ""
+    if out is None and ending in get_args(ExportFormat):  # to is the name of a file
+        to, out = ending, to
     to = _PROGRAMS.get(str(to).lower(), to)
     if to not in get_args(ExportFormat):
         raise InputError(

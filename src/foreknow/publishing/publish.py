@@ -843,11 +843,11 @@ def _with_method(
     if not isinstance(asked_method, str):
         settings.pop(key, None)
         if key in dict(METHODS):
-            own_keys, own_settings = known_keys(kind_of(key).settings), settings_of(anonymizer)
+            keys = known_keys(kind_of(key).settings)
             settings[key] = {
                 name: setting
-                for name, setting in own_settings.items()
-                if name in own_keys and setting is not None
+                for name, setting in settings_of(anonymizer).items()
+                if name in keys and setting is not None
             }
     return replace(options, method=key, settings=settings)
 

@@ -64,7 +64,7 @@ _NUMERIC = re.compile(r"-?\d+([.,]\d+)?([eE][-+]?\d+)?")
 WORDING = "its wording has"
 NAMED = "you named it"
 NUMBERS_EVENTS = "by its name, it numbers visits or admissions, and says nothing of a person"
-_EVENTS = dict.fromkeys(["visit", "visits", "admission", "admissions", "encounter", "aufnahme"])
+_EVENTS = frozenset({"visit", "visits", "admission", "admissions", "encounter", "aufnahme"})
 SHARED_AT_HOME = "by its name, people who live together share it"
 FEW_VALUES_LEFT = "others might know it: it has few values"
 NONE_LEFT = "others might know it: none is left"
@@ -228,7 +228,7 @@ def _numbers_events(name: str) -> bool:
     (True, False, False)
     """
     words = words_of(name)
-    return bool(_EVENTS.keys() & words and _NUMBERS & words)
+    return bool(_EVENTS & words and _NUMBERS & words)
 
 
 def _known_of_people(profile: Profile) -> str:
