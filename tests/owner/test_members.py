@@ -1,5 +1,6 @@
 """The owner's folder: who is in which group, what is asked of it, and named worst cases."""
 
+import json
 import random
 from collections import Counter
 from fractions import Fraction
@@ -275,6 +276,41 @@ def test_mismatched_members_are_refused(five):
         five.put("other.csv", other)
         said = five.refused("attack", "other.csv", *call[2:], "--release", "out")
         assert "is not the table that release.csv was made of" in said
+
+
+def test_certificates_come_before_policies_that_lie_here(five):
+    """A release goes by its certificate, although the folder has another policy."""
+    five.put("policy.toml", CERTAIN.replace("below = 1", "below = 0.1"))
+    for words in (["out"], ["table.csv", "--release", "out"]):
+        code, out, err = five.run("attack", *words)
+        assert (code, err) == (1, "")
+        assert "the limit of 10%" not in out
+    _, _, err = five.run("attack", "table.csv")
+    assert "By the policy of this folder, policy.toml.\n" in err
+    _, _, err = five.run("audit", "out")
+    assert "By the policy of this folder, policy.toml, and not by the certificate of out.\n" in err
+
+
+def test_certificates_without_what_the_owner_counted(five):
+    path = five.folder / "out" / "certificate.json"
+    certificate = json.loads(path.read_text())
+    certificate["scope"]["word"] = ["each group has at least 5 different p"]
+    path.write_text(json.dumps(certificate))
+    said = five.refused("attack", "out")
+    assert "does not have all of the policy (the owner counted" in said
+    assert "add it by --policy FILE" in said
+
+
+def test_how_a_table_is_read_is_not_in_a_certificate(five):
+    reading = '[schema.reading]\ndecimal = ","\n\n[[require]]'
+    policy = five.put("read.toml", CERTAIN.replace("[[require]]", reading))
+    five.put("table.csv", FIVE.replace(",", ";").replace("0;", "0,5;"))
+    five.says(*five.publish("-q", policy=policy.name, out="read"))
+    said = five.refused("attack", "read")
+    assert "read as the certificate says, is not the table that release.csv was made of" in said
+    assert "by --policy FILE" in said
+    code, *_ = five.run("attack", "read", "-q", "--policy", policy.name)
+    assert code in (0, 1)
 
 
 # ---- verify, and words of the command line ------------------------------------------------------

@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib.util
 import sys
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from foreknow.cli.inputs import Rules, is_published
+from foreknow.cli.inputs import COLUMNS, CRITERIA, Judging, is_published
 from foreknow.cli.options import (
     UNDECIDED,
     UNSAFE,
@@ -31,11 +31,25 @@ if TYPE_CHECKING:
     from foreknow.policy.policy import Policy
 
 
+@dataclass(frozen=True)
+class OfAttack(Judging):
+    """The options of a table and of its policy; those of a release are in its certificate.
+
+    Parameters
+    ----------
+    policy
+        The policy file (TOML). When left out: of a release the policy in its certificate; of a
+        table, if no columns are named, policy.toml of the current folder.
+    """
+
+    by_certificate: ClassVar[bool] = True
+
+
 @command("foreknow.attacks.algorithm:attack")
 def attack(
     table: Raw,
     *,
-    rules: Rules,
+    rules: Annotated[OfAttack, Only((*COLUMNS, *CRITERIA))],
     method: MethodName = None,
     choice: Annotated[Choice, Only(("settings", "form"))],
     groups: str | None = None,

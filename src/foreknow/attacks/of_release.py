@@ -107,7 +107,7 @@ class AttackedRelease:
         rules = _as_published(policy or certified_policy(certificate), certificate, other_method)
         source = source_of(Path(folder), own_release.path.parent) if table is None else table
         microdata = own_release.shown(_read(source, rules))
-        own_release.refuse_other(microdata)
+        own_release.refuse_other(microdata, by_certificate=policy is None)
         name = own_release.published.release.name
         return cls(name, certificate.method["name"], microdata, rules, own_release.groups)
 
@@ -160,6 +160,8 @@ def certified_policy(certificate: Certificate) -> Policy:
     """The policy of a release, if its certificate holds all of it."""
     table_schema(None, certificate)  # which refuses what is in files
     try:
+        if counted_by_owner := certificate.scope.get("word"):
+            raise InputError(f"the owner counted what it does not have: {counted_by_owner[0]}")
         if any(map(has_kept_priors, certificate.policy["require"])):
             raise InputError("learned priors are not in it")
         return Policy.from_dict(certificate.policy, name="the certificate")

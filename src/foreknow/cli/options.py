@@ -22,6 +22,7 @@ from foreknow.data.reading import Reading, named_part, with_part
 from foreknow.errors import OutputError
 from foreknow.names import FLAGS, OPTIONS, own_name
 from foreknow_judge.errors import InputError
+from foreknow_judge.file_names import CERTIFICATE
 from foreknow_judge.numbers import MOST_DIGITS
 from foreknow_judge.printed import visible
 
@@ -389,8 +390,16 @@ def _are_columns(args: list[str], place: int) -> bool:
 def _policy_here(
     bundles: Iterable[tuple[Any, list[str]]], values: dict[str, Any], source: str
 ) -> Path | None:
-    """The policy.toml of the folder, if a command needs a policy and nothing else names columns."""
+    """The policy.toml of the folder, if a command needs a policy and nothing else names columns.
+
+    A command that can go by the certificate of a release does, whatever policy lies here.
+    """
     kinds = [kind for kind, _ in bundles]
+    sources = values[source] if isinstance(values[source], list) else [values[source]]
+    places = [place for place in (*sources, values.get("release")) if isinstance(place, Path)]
+    certified = [place for place in places if (place / CERTIFICATE).is_file()]
+    if certified and any(getattr(kind, "by_certificate", False) for kind in kinds):
+        return None
     needed = any(getattr(kind, "needs_policy", False) for kind in kinds)
     if isinstance(values[source], Path) and not values[source].is_dir():  # it has no certificate
         takes = any(getattr(kind, "takes_policy", False) for kind in kinds)
@@ -398,7 +407,8 @@ def _policy_here(
     has_columns = values.get("quasi_identifiers") or values.get("sensitive")
     if has_columns or not needed or not Path(POLICY).is_file():
         return None
-    print(f"By the policy of this folder, {POLICY}.", file=sys.stderr, flush=True)
+    names = [f", and not by the certificate of {visible(str(place))}" for place in certified[:1]]
+    print(f"By the policy of this folder, {POLICY}{''.join(names)}.", file=sys.stderr, flush=True)
     return Path(POLICY)
 
 

@@ -273,15 +273,17 @@ class OwnRelease:
             names = {text for text, name in called if name in names}
         return rows_of_people(microdata, column, names)
 
-    def refuse_other(self, microdata: Microdata) -> None:
+    def refuse_other(self, microdata: Microdata, *, by_certificate: bool = False) -> None:
         """Raise `DataError` for another table than the one that was published."""
         certified = is_source(microdata, self.published.certificate, self.path.parent / OWNER)
         if microdata.n_rows != len(self.groups) or certified is False:
             is_later = bool(self.published.certificate.after)
             its_rows = f"; take {NEWCOMERS[0]} of its owner's folder" if is_later else ""
+            source = "certificate" if by_certificate else "policy"
+            way = "; add the policy, if it says how the table is read, by --policy FILE (policy=)"
             raise DataError(
-                f"{microdata.name}, read as the policy says, is not the table that "
-                f"{self.release.name} was made of{its_rows}"
+                f"{microdata.name}, read as the {source} says, is not the table that "
+                f"{self.release.name} was made of{its_rows}{way if by_certificate else ''}"
             )
 
     def named(self, person: str | None = None, microdata: Microdata | None = None) -> Release:
