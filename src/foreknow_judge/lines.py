@@ -37,6 +37,7 @@ _ABOUT = {
     "within": "about every value to within",
 }
 VERIFIED, NOT_VERIFIED, BAD_INPUT = 0, 1, 2
+_FAILED = "Not verified"
 _MOST = 6  # names in a remark
 
 
@@ -88,33 +89,23 @@ def _verify(options: argparse.Namespace) -> tuple[int, list[str]]:
     release = path.parent if options.folder.is_dir() or options.folder == path else options.folder
     paths = options.priors, options.population, options.after
     verification, problems = judge(certificate, release, None, *paths)
-    verified = verification is not None and not problems
+    as_certified = None if problems else verification
+    headline = _FAILED if as_certified is None else _headline(as_certified)
+    code = NOT_VERIFIED if as_certified is None or as_certified.idle else VERIFIED
     if options.json:
         result = {} if verification is None else verification.to_dict()
         codes = [problem.code for problem in problems]
-        table = {"verified": verified, "problems": problems, "codes": codes, **result}
-        return _code(verified, verification), [json.dumps(table, indent=2, default=str)]
-    if verification is None or problems:
-        return NOT_VERIFIED, ["Not verified", *(f"- {one_line(problem)}" for problem in problems)]
-    return _code(verified, verification), [*_words(verification)]
-
-
-def _code(verified: bool, verification: Any) -> int:
-    return VERIFIED if verified and not verification.idle else NOT_VERIFIED
+        table = {"verified": not code, "headline": headline, "problems": problems, "codes": codes}
+        return code, [json.dumps(table | result, indent=2, default=str)]
+    if as_certified is None:
+        return code, [_FAILED, *(f"- {one_line(problem)}" for problem in problems)]
+    return code, [*_words(as_certified)]
 
 
 def _words(verification: Any) -> Iterator[str]:
     """The lines to print: what was verified, what is assumed, and what was not judged."""
     noun = _noun(verification)
-    groups = ", ".join(map(visible, verification.groups))
-    size = f"{some(verification.people, *noun)} in {some(verification.n_groups, 'group', 'groups')}"
-    if verification.idle:
-        yield f"Nothing was judged: {size} by {groups}; no requirement is about any value here"
-    else:
-        far, beyond = how_far(verification)
-        has_limits = verification.limits_inference
-        ends = far + no_limit(verification) if has_limits else unlimited(verification, far)
-        yield f"Verified: {size} by {groups}; every requirement holds{ends}{beyond}"
+    yield _headline(verification)
     yield from (f"- {_finding(finding)}" for finding in verification.findings)
     for name, people in verification.after:
         yield f"Published after {visible(name)}, with {some(people, *noun)}; judged together:"
@@ -126,6 +117,19 @@ def _words(verification: Any) -> Iterator[str]:
         yield from (f"- {sentence.replace('people', noun[1])}" for sentence in assumed)
     yield "Not judged:"
     yield from (f"- {remark}" for remark in _remarks(verification))
+
+
+def _headline(verification: Any) -> str:
+    """A line on what was verified, of how many people, and what is left without a limit."""
+    n_groups = some(verification.n_groups, "group", "groups")
+    size = f"{some(verification.people, *_noun(verification))} in {n_groups}"
+    groups = ", ".join(map(visible, verification.groups))
+    if verification.idle:
+        return f"Nothing was judged: {size} by {groups}; no requirement is about any value here"
+    far, beyond = how_far(verification)
+    has_limits = verification.limits_inference
+    ends = far + no_limit(verification) if has_limits else unlimited(verification, far)
+    return f"Verified: {size} by {groups}; every requirement holds{ends}{beyond}"
 
 
 def _noun(verification: Any) -> tuple[str, str]:
@@ -143,13 +147,10 @@ def _finding(finding: Verdict) -> str:
     if finding.known:
         words += f", knowing {', '.join(finding.known)}"
     for key, about_what in _ABOUT.items():
-        if finding.requirement.get(key) not in (None, [SHOWN_ELSEWHERE], (SHOWN_ELSEWHERE,)):
-            named_values = finding.requirement[key]
-            named_values = (
-                named_values
-                if isinstance(named_values, (str, int))
-                else ", ".join(map(str, named_values))
-            )
+        named_values = finding.requirement.get(key)
+        if named_values not in (None, [SHOWN_ELSEWHERE], (SHOWN_ELSEWHERE,)):
+            if not isinstance(named_values, (str, int)):
+                named_values = ", ".join(map(str, named_values))
             words += f", {about_what} {named_values}"
     if finding.of_groups:
         gauge = GAUGES[kind]

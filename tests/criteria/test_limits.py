@@ -58,8 +58,13 @@ def is_green(page):
 
 
 def said_by_the_judge(folder, capsys, *more):
+    """The lines that the judge prints; its JSON has the first of them beside "verified"."""
+    assert judge_alone([str(folder), *more, "--json"]) == 0
+    as_json = json.loads(capsys.readouterr().out)
     assert judge_alone([str(folder), *more]) == 0
-    return capsys.readouterr().out.splitlines()
+    lines = capsys.readouterr().out.splitlines()
+    assert (as_json["verified"], as_json["headline"]) == (True, lines[0])
+    return lines
 
 
 def texts_of(page, kind):

@@ -295,6 +295,7 @@ def test_each_problem_has_its_code(folder, capsys, change, code):
     change(folder)
     assert main([str(folder), "--json"]) == 1
     said = json.loads(capsys.readouterr().out)
+    assert (said["verified"], said["headline"]) == (False, "Not verified")
     assert len(said["codes"]) == len(said["problems"]) > 0
     assert code in said["codes"]
     assert {*said["codes"]} <= MESSAGES.keys()

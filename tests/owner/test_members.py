@@ -278,7 +278,7 @@ def test_mismatched_members_are_refused(five):
         assert "is not the table that release.csv was made of" in said
 
 
-def test_certificates_come_before_policies_that_lie_here(five):
+def test_certificates_come_before_other_policies(five):
     """A release goes by its certificate, although the folder has another policy."""
     five.put("policy.toml", CERTAIN.replace("below = 1", "below = 0.1"))
     for words in (["out"], ["table.csv", "--release", "out"]):
@@ -291,7 +291,7 @@ def test_certificates_come_before_policies_that_lie_here(five):
     assert "By the policy of this folder, policy.toml, and not by the certificate of out.\n" in err
 
 
-def test_certificates_without_what_the_owner_counted(five):
+def test_certificates_without_an_owners_counts(five):
     path = five.folder / "out" / "certificate.json"
     certificate = json.loads(path.read_text())
     certificate["scope"]["word"] = ["each group has at least 5 different p"]
@@ -301,7 +301,7 @@ def test_certificates_without_what_the_owner_counted(five):
     assert "add it by --policy FILE" in said
 
 
-def test_how_a_table_is_read_is_not_in_a_certificate(five):
+def test_certificates_without_a_reading(five):
     reading = '[schema.reading]\ndecimal = ","\n\n[[require]]'
     policy = five.put("read.toml", CERTAIN.replace("[[require]]", reading))
     five.put("table.csv", FIVE.replace(",", ";").replace("0;", "0,5;"))
