@@ -94,8 +94,8 @@ def _verify(options: argparse.Namespace) -> tuple[int, list[str]]:
     code = NOT_VERIFIED if as_certified is None or as_certified.idle else VERIFIED
     if options.json:
         result = {} if verification is None else verification.to_dict()
-        codes = [problem.code for problem in problems]
-        table = {"verified": not code, "headline": headline, "problems": problems, "codes": codes}
+        table = {"verified": not code, "headline": headline, "problems": problems}
+        table["codes"] = [problem.code for problem in problems]
         return code, [json.dumps(table | result, indent=2, default=str)]
     if as_certified is None:
         return code, [_FAILED, *(f"- {one_line(problem)}" for problem in problems)]
@@ -121,8 +121,8 @@ def _words(verification: Any) -> Iterator[str]:
 
 def _headline(verification: Any) -> str:
     """A line on what was verified, of how many people, and what is left without a limit."""
-    n_groups = some(verification.n_groups, "group", "groups")
-    size = f"{some(verification.people, *_noun(verification))} in {n_groups}"
+    n_people = some(verification.people, *_noun(verification))
+    size = f"{n_people} in {some(verification.n_groups, 'group', 'groups')}"
     groups = ", ".join(map(visible, verification.groups))
     if verification.idle:
         return f"Nothing was judged: {size} by {groups}; no requirement is about any value here"
