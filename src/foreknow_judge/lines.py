@@ -37,7 +37,6 @@ _ABOUT = {
     "within": "about every value to within",
 }
 VERIFIED, NOT_VERIFIED, BAD_INPUT = 0, 1, 2
-_FAILED = "Not verified"
 _MOST = 6  # names in a remark
 
 
@@ -90,16 +89,15 @@ def _verify(options: argparse.Namespace) -> tuple[int, list[str]]:
     paths = options.priors, options.population, options.after
     verification, problems = judge(certificate, release, None, *paths)
     as_certified = None if problems else verification
-    headline = _FAILED if as_certified is None else _headline(as_certified)
     code = NOT_VERIFIED if as_certified is None or as_certified.idle else VERIFIED
+    failed = ["Not verified", *(f"- {one_line(problem)}" for problem in problems)]
+    lines = failed if as_certified is None else [*_words(as_certified)]
     if options.json:
         result = {} if verification is None else verification.to_dict()
-        table = {"verified": not code, "headline": headline, "problems": problems}
+        table = {"verified": not code, "headline": lines[0], "problems": problems}
         table["codes"] = [problem.code for problem in problems]
-        return code, [json.dumps(table | result, indent=2, default=str)]
-    if as_certified is None:
-        return code, [_FAILED, *(f"- {one_line(problem)}" for problem in problems)]
-    return code, [*_words(as_certified)]
+        lines = [json.dumps(table | result, indent=2, default=str)]
+    return code, lines
 
 
 def _words(verification: Any) -> Iterator[str]:
