@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import numpy as np
 
-from foreknow.auditing.remarks import Judged, counted_of
+from foreknow.auditing.remarks.remark import JudgedRelease
+from foreknow.auditing.remarks.remarks import counted_of
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.households import ELSEWHERE
 from foreknow.data.labels import Labels
 from foreknow.data.release import Release
-from foreknow.data.schema import Schema
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow_judge.counting import Column, GroupBags
@@ -23,16 +22,16 @@ from foreknow_judge.scope import Scope
 
 def scope_of(release: Release | GroupCounts, policy: Policy | None = None) -> Scope:
     """The scope of a release; without a policy, nothing is known about which values are judged."""
-    view = Judged(release, policy)
-    columns = view.columns
+    judged = JudgedRelease(release, policy)
+    columns = judged.columns
     questions: list[Question] = []
-    for name, requirements in view.about.items():
+    for name, requirements in judged.about.items():
         questions += [_question_of(required, columns[name].values) for required in requirements]
     by_judge = remarks_on_values(
         {name: _bags_of(counts) for name, counts in columns.items()},
         None if policy is None else questions,
     )
-    return Scope(**by_judge, **counted_of(view))
+    return Scope(**by_judge, **counted_of(judged))
 
 
 def _question_of(required: Requirement, values: Labels) -> Question:
@@ -61,9 +60,3 @@ def unprotected_codes(counts: GroupCounts, requirements: Iterable[Requirement]) 
         if ELSEWHERE in requirement.excluded:  # a marker, not a value
             free &= np.array([str(value) != ELSEWHERE for value in counts.values])
     return np.flatnonzero(free)
-
-
-def for_readers(scope: Scope, schema: Schema) -> Scope:
-    """The scope as published: without the names of columns that the policy does not name."""
-    names = (name if schema.role(name) else "" for name in scope.shared)
-    return replace(scope, shared=tuple(dict.fromkeys(names)), open=())

@@ -11,7 +11,8 @@ from itertools import chain
 from typing import Any
 
 from foreknow.auditing.exposed import Exposed
-from foreknow.auditing.remarks import OTHER_RELEASES, Reader
+from foreknow.auditing.remarks.grounds import OTHER_RELEASES
+from foreknow.auditing.remarks.remark import Reader
 from foreknow.evidence_page.evidence import EvidenceReport
 from foreknow.figures import percentage, significant
 from foreknow.hints import Plain

@@ -21,7 +21,7 @@ from foreknow.atomic_files import as_json, replaced, require_new, whole_folders,
 from foreknow.auditing.audit import Audit, explained_audit
 from foreknow.auditing.judged import with_witnesses
 from foreknow.auditing.named_values import refuse_misspelt
-from foreknow.auditing.scope import for_readers
+from foreknow.auditing.remarks.remarks import for_readers
 from foreknow.auditing.trial import Trial
 from foreknow.certificates import Certificate
 from foreknow.data.arrays import IntArray

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from foreknow.auditing.remarks import (
-    CASES_OF_PEOPLE,
-    OTHER_RELEASES,
-    REMARKS,
-    SIZES_OF_PEOPLE,
-    Reader,
-    SpreadLimits,
-    said_to,
-)
+from foreknow.auditing.remarks import sights
+from foreknow.auditing.remarks.grounds import CASES_OF_PEOPLE, OTHER_RELEASES, SIZES_OF_PEOPLE
+from foreknow.auditing.remarks.remark import Reader, SpreadLimits
+from foreknow.auditing.remarks.remarks import said_to
 from foreknow.wording import listing
 from foreknow_judge.printed import visible
 from foreknow_judge.said import (
@@ -44,8 +39,6 @@ TOLD_OF_PEOPLE = (
     UNLIMITED_OF_PEOPLE,
     "The table names people",
 )
-# What an adversary is taken to know of everybody, and what was not looked at.
-_OF_SIGHT = ("known", "assumed", "beside", "shuffled")
 
 
 def spread_limits(
@@ -93,5 +86,5 @@ def _one_at_a_time(reader: Reader) -> Iterator[str]:
 
 def sight(scope: Scope) -> list[str]:
     """Say which columns an adversary knows, which not, and which were not judged."""
-    remarks = [remark for remark in REMARKS if remark.field in _OF_SIGHT]
+    remarks = (sights.KNOWN, sights.ASSUMED, sights.BESIDE, sights.SHUFFLED)
     return list(said_to(Reader(scope), remarks))

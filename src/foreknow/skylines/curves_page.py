@@ -10,7 +10,7 @@ from foreknow.adversaries.facts.facts import FactsWitness
 from foreknow.adversaries.implications.implications import (
     ImplicationsWitness,
 )
-from foreknow.auditing.remarks import Reader
+from foreknow.auditing.remarks.remark import Reader
 from foreknow.report.blocks import (
     Block,
     Cell,

@@ -12,7 +12,7 @@ import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts, FactsWitness
-from foreknow.auditing.remarks import Reader
+from foreknow.auditing.remarks.remark import Reader
 from foreknow.data.labels import Label
 from foreknow.report.blocks import (
     Block,

@@ -11,8 +11,8 @@ from typing import Any
 from foreknow.adversaries.release_counts import counts_of
 from foreknow.auditing.audit import Audit
 from foreknow.auditing.exposed import Exposed
-from foreknow.auditing.remarks import ATTACK, Reader
-from foreknow.auditing.scope import for_readers
+from foreknow.auditing.remarks.remark import ATTACK, Reader
+from foreknow.auditing.remarks.remarks import for_readers
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines.columns import Relabel
 from foreknow.data.schema import Schema

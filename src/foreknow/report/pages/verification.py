@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from foreknow.auditing.remarks import ATTACK, FURTHER_RELEASES, OTHER_RELEASES, Reader
+from foreknow.auditing.remarks.grounds import FURTHER_RELEASES, OTHER_RELEASES
+from foreknow.auditing.remarks.remark import ATTACK, Reader
 from foreknow.criteria import registry as criteria
 from foreknow.figures import significant
 from foreknow.policy.tables import Secret

@@ -1,0 +1,1 @@
+"""Remarks: what stands beside verdicts."""
