@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import Enum
 from inspect import get_annotations
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from foreknow_judge.errors import InputError, UnsupportedError
 
@@ -94,6 +94,8 @@ class Need(Enum):
 
 
 Needs = frozenset[Need]
+# What is said of each need that is lacking; nothing, where it is not.
+Lacks: TypeAlias = Mapping[Need, Any]
 
 # What a schema says of people, which counts alone do not tell.
 RULES = frozenset({Need.EVERYBODY, Need.NO_HOUSEHOLDS, Need.NO_CASES})
@@ -114,60 +116,51 @@ class Analysis(NamedTuple):
 
 def require(
     who: Any,
+    lacks: Lacks,
     needs: Collection[Need] | None = None,
     *,
-    semantics: str | Mapping[str, str] = "single",
-    people: bool = True,
-    windows: bool = False,
-    sets: str | None = None,
-    limit: str = "below",
-    columns: Sequence[str] = (),
-    searched: bool = False,
-    required: bool = False,
-    impossible: bool = False,
-    shared: bool = False,
-    cases: str = "",
     subject: str = "",
     remedies: Mapping[Need, str] | None = None,
     error: type[InputError] = UnsupportedError,
 ) -> None:
-    """Refuse what a table, a requirement or a search has not got, and `who` needs.
+    """Refuse what a table, a requirement or a search lacks, if `who` needs it.
 
-    `who` has `needs`, if these are not given. What is there is said by what follows: `columns` are
-    those that a policy looks at, `sets` is the key that names them, `subject` begins the message;
-    `remedies` are those that differ here.
+    `who` has `needs`, if these are not given; a name alone needs all that may be lacking. `subject`
+    begins the message; `remedies` are those that differ here.
 
-    >>> require(Analysis("a survey", frozenset({Need.ONE_VALUE})), semantics="single")
+    >>> require(Analysis("a survey", frozenset({Need.ONE_VALUE})), several_values("single"))
     """
-    lacks_by_need = {
-        Need.ONE_VALUE: _several(semantics),
-        Need.PEOPLE: not people,
-        Need.NO_WINDOWS: windows,
-        Need.NO_SETS: sets,
-        Need.ABSOLUTE: limit != "below" and limit,
-        Need.ONE_COLUMN: ", ".join(columns) if len(columns) > 1 else "",
-        Need.EVERYBODY: impossible,
-        Need.NO_HOUSEHOLDS: shared,
-        Need.NO_CASES: cases,
-        Need.FINISHED: searched,
-        Need.NAMES: required,
-        Need.TRIAL: required,
-    }
-    needed = who.needs if needs is None else needs
+    if needs is None:
+        needs = getattr(who, "needs", lacks.keys())
     for need in Need:
-        if need in needed and (lack := lacks_by_need.get(need)):
+        if need in needs and (lack := lacks.get(need)):
             begin = f"{subject}: " if subject else ""
             remedy = (remedies or {}).get(need, need.remedy)
-            lacks = need.lack.format(lack)
-            raise error(f"{begin}{called(who)} needs {need.what}, and {lacks}; {remedy}")
+            sentence = need.lack.format(lack)
+            raise error(f"{begin}{called(who)} needs {need.what}, and {sentence}; {remedy}")
+
+
+def several_values(semantics: str | Mapping[str, str]) -> Lacks:
+    """The lack of one value per person, in a table of these semantics."""
+    if isinstance(semantics, Mapping):
+        columns = [repr(name) for name, of_column in semantics.items() if of_column != "single"]
+        said = f"people may have several values of {' and '.join(columns)}" if columns else ""
+    else:
+        said = "" if semantics == "single" else f"semantics {semantics!r} means several"
+    return {Need.ONE_VALUE: said}
+
+
+def several_columns(columns: Sequence[str]) -> Lacks:
+    """The lack of a single column, in a policy that looks at these."""
+    return {Need.ONE_COLUMN: ", ".join(columns) if len(columns) > 1 else ""}
 
 
 @runtime_checkable
 class HasRules(Protocol):
-    """Counts, a table or a schema that says what holds of people, as arguments of `require`."""
+    """Counts, a table or a schema that says what holds of people."""
 
-    def rules_of_people(self) -> dict[str, Any]:
-        """Facts about people that counts do not contain."""
+    def rules_of_people(self) -> Lacks:
+        """Facts about people that counts do not contain, by the needs that then are lacking."""
 
 
 def refuse_rules(who: Any, table: HasRules | Any, needs: Needs = RULES) -> None:
@@ -176,16 +169,7 @@ def refuse_rules(who: Any, table: HasRules | Any, needs: Needs = RULES) -> None:
     An audit counts by these rules; whoever takes rows for people, and values as they come, cannot.
     """
     if isinstance(table, HasRules):
-        require(who, needs, **table.rules_of_people(), remedies=_WITH_A_POLICY)
-
-
-def _several(semantics: str | Mapping[str, str]) -> str:
-    """Say that people may have several values, and of which columns; empty if they may not."""
-    if isinstance(semantics, Mapping):
-        pairs = semantics.items()
-        columns = [repr(name) for name, of_column in pairs if of_column != "single"]
-        return f"people may have several values of {' and '.join(columns)}" if columns else ""
-    return "" if semantics == "single" else f"semantics {semantics!r} means several"
+        require(who, table.rules_of_people(), needs, remedies=_WITH_A_POLICY)
 
 
 def called(who: Any) -> str:

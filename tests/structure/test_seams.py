@@ -18,7 +18,7 @@ from foreknow.attacks.results import limits_of
 from foreknow.criteria import registry as criteria
 from foreknow.methods import registry as methods
 from foreknow.methods.protocol import Grouper, Grouping, Traits, check_needs, grouping_of, traits_of
-from foreknow.needs import Analysis, Need, require
+from foreknow.needs import Analysis, Need, require, several_values
 from foreknow.policy.from_call import KEYS
 from foreknow_judge.criteria import GAUGES
 from foreknow_judge.errors import UnsupportedError
@@ -207,8 +207,8 @@ def test_needs_of_attacks(need, more):
 def test_needs_of_analyses():
     one = Analysis("it", frozenset({Need.ONE_VALUE}))
     with pytest.raises(UnsupportedError, match=r"'ill'.*'drug'"):
-        require(one, semantics={"ill": "set", "pay": "single", "drug": "multiset"})
-    require(one, semantics={"ill": "single", "pay": "single"})
+        require(one, several_values({"ill": "set", "pay": "single", "drug": "multiset"}))
+    require(one, several_values({"ill": "single", "pay": "single"}))
     learned = fk.Priors.from_release(release(), by=["age"])
     with pytest.raises(fk.InputError, match=r"is an estimate.*\[\[try\]\].*require nothing"):
         fk.Requirement(learned, below="1/2")

@@ -9,7 +9,7 @@ from foreknow.adversaries.adversary import HasCounts
 from foreknow.data.counts import GroupCounts
 from foreknow.data.counts import counts_of as counts_of
 from foreknow.data.labels import Label
-from foreknow.needs import RULES, Need, Needs, called, refuse_rules, require
+from foreknow.needs import RULES, Need, Needs, called, refuse_rules, require, several_values
 from foreknow_judge.errors import InputError
 
 
@@ -23,8 +23,8 @@ def asked_of(who: Any, release: HasCounts, needs: Needs = RULES) -> GroupCounts:
 def signatures_of(who: Any, release: HasCounts) -> Callable[[Sequence[str]], Any]:
     """The function that gives everybody's columns; refused where a release lacks them."""
     counts, signatures = counts_of(release), getattr(release, "signatures", None)
-    needs = {Need.ONE_VALUE, Need.PEOPLE}
-    require(who, needs, semantics=counts.semantics, people=signatures is not None)
+    lacks = {**several_values(counts.semantics), Need.PEOPLE: signatures is None}
+    require(who, lacks, lacks.keys())
     assert signatures is not None
     return signatures  # type: ignore[no-any-return]
 

@@ -27,7 +27,7 @@ from foreknow.errors import BeyondReach, NoSafeRelease
 from foreknow.methods.mondrian.replay import Replay
 from foreknow.methods.protocol import as_written, grouping_of, in_its_form, traits_of
 from foreknow.methods.protocol import settings_of as plain_settings
-from foreknow.needs import refuse_rules, require
+from foreknow.needs import refuse_rules, require, several_values
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow_judge.errors import DataError, ForeknowError, InputError, UnsupportedError
@@ -412,7 +412,7 @@ def _check_attackable(microdata: Microdata, method: Any, policy: Policy | None) 
             f"{type(method).__name__} with a time budget makes what the clock allows, which nobody "
             "can recompute; attack it without seconds or refine"
         )
-    require(ATTACK, semantics=microdata.schema.semantics)
+    require(ATTACK, several_values(microdata.schema.semantics))
     refuse_rules(ATTACK, microdata, ATTACK.needs)
 
 

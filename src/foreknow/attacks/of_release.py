@@ -16,7 +16,7 @@ from foreknow.attacks.worlds import ATTACK
 from foreknow.certificates import Certificate
 from foreknow.data.arrays import IntArray
 from foreknow.data.microdata import Microdata
-from foreknow.needs import refuse_rules, require
+from foreknow.needs import refuse_rules, require, several_columns, several_values
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
 from foreknow.releases.members import OwnRelease, groups_of, table_schema
@@ -147,8 +147,9 @@ def can_be_attacked(folder: Path, policy: Policy | None, table: Path | None = No
             source_of(folder, owner)
         certificate = Certificate.load(folder / CERTIFICATE)
         rules = policy or certified_policy(certificate)
-        require(ATTACK, semantics=rules.needed_schema.semantics, columns=rules.looked_at)
-        refuse_rules(ATTACK, rules.needed_schema, ATTACK.needs)
+        schema = rules.needed_schema
+        require(ATTACK, {**several_values(schema.semantics), **several_columns(rules.looked_at)})
+        refuse_rules(ATTACK, schema, ATTACK.needs)
     except InputError:
         return False
     if any(requirement.of_windows for requirement in rules.requirements):

@@ -20,7 +20,7 @@ from foreknow.data.labels import Label, Labels, name_of_set
 from foreknow.data.microdata import Microdata
 from foreknow.figures import significant
 from foreknow.hints import Plain
-from foreknow.needs import require
+from foreknow.needs import Need, require, several_columns
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.policy import Policy
 from foreknow.result import Result
@@ -453,9 +453,10 @@ def limits_of(policy: Policy | None, microdata: Microdata) -> Limits:
     values = microdata.values
     if policy is not None:
         columns = replace(policy, schema=microdata.schema).looked_at
-        require(ATTACK, columns=columns, remedies=ONE_COLUMN_REMEDY)
+        require(ATTACK, several_columns(columns), remedies=ONE_COLUMN_REMEDY)
     for requirement in policy.requirements if policy is not None else ():
-        require(ATTACK, windows=requirement.of_windows, subject=requirement.name)
+        windows = {Need.NO_WINDOWS: requirement.of_windows}
+        require(ATTACK, windows, subject=requirement.name)
         for secret in RequirementCounts.of_nobody(requirement, values, "single").secrets:
             codes = np.flatnonzero(secret.meant.about).tolist()
             if secret.meant.sets and requirement.points:
@@ -466,7 +467,8 @@ def limits_of(policy: Policy | None, microdata: Microdata) -> Limits:
             for code in codes:
                 for point in requirement.points:
                     if point.relative:  # to priors, and it takes all ways for as likely
-                        require(ATTACK, limit=point.limit.key, subject=requirement.name)
+                        relative = {Need.ABSOLUTE: point.limit.key}
+                        require(ATTACK, relative, subject=requirement.name)
                     limit = point.below, point.inclusive
                     limits[code] = min(limits.get(code, limit), limit)
     return Limits(limits, tuple(sets.values()), tuple(sets))

@@ -32,7 +32,7 @@ from foreknow.criteria.group_criterion import (
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.errors import did_you_mean
-from foreknow.needs import Need, Needs, require
+from foreknow.needs import Need, Needs, require, several_values
 from foreknow.numbers import whole_number
 from foreknow.settings import with_examples
 from foreknow.wording import people_text
@@ -317,7 +317,7 @@ def is_recursively_diverse(release: HasCounts, c: Number, l: int) -> bool:
     (True, False)
     """
     counts = counts_of(release)
-    require("(c, l)-diversity", LDiversity.needs, semantics=counts.semantics)
+    require("(c, l)-diversity", several_values(counts.semantics), LDiversity.needs)
     times, minimum = as_fraction(c), whole_amount("(c, l)-diversity", "l", l)
     if times <= 0 or minimum < 2:
         raise InputError(f"(c, l)-diversity needs c above 0 and l of at least 2, not {(c, l)}")

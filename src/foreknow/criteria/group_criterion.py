@@ -21,7 +21,7 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
 from foreknow.figures import significant
 from foreknow.hints import Plain
-from foreknow.needs import Need, Needs, require
+from foreknow.needs import Need, Needs, require, several_values
 from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.json_values import plain
 from foreknow_judge.numbers import Number, as_fraction
@@ -95,7 +95,7 @@ class OfGroups:
 
     def ledger(self, semantics: Semantics = "single", whole: Any = None) -> Ledger:
         """Start a ledger for a search; `whole` is how many of the table have each value."""
-        require(self, semantics=semantics, searched=True)
+        require(self, {**several_values(semantics), Need.FINISHED: True})
         return EachGroup(
             partial(self.failing, table_counts=whole), partial(self.leaving, table_counts=whole)
         )
@@ -166,7 +166,7 @@ def counts_for(criterion: Any, release: HasCounts) -> GroupCounts:
     """The counts of a release; refused where a criterion cannot be about them."""
     asked_of(criterion, release)
     counts = groups_of(release)
-    require(criterion, semantics=counts.semantics)
+    require(criterion, several_values(counts.semantics))
     return counts
 
 

@@ -32,7 +32,7 @@ def _of_schema(name: str, table: Any, columns: Any, sensitive: Any, needs: Needs
     if not isinstance(table, Microdata):
         return None
     schema = table.schema
-    require(name, {Need.NO_CASES}, cases=str(schema.person) if schema.several else "")
+    require(name, {Need.NO_CASES: str(schema.person) if schema.several else ""})
     if columns is None and sensitive in (None, *schema.sensitives):
         release = Release.from_schema(table.source, schema, written=table.reading)
         return release.seen(sensitive, [])

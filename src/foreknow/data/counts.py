@@ -32,6 +32,7 @@ from foreknow.data.labels import (
 )
 from foreknow.data.possible_values import JointCells, PossibleMembers
 from foreknow.errors import did_you_mean
+from foreknow.needs import Lacks
 from foreknow.wording import people_text
 from foreknow_judge.errors import DataError, InputError, UnsupportedError
 from foreknow_judge.frozen import set_fields
@@ -671,7 +672,7 @@ class RowCounts(GroupCounts):
         del vars(plain)["schema"], vars(plain)["sensitive"]
         return plain
 
-    def rules_of_people(self) -> dict[str, Any]:
+    def rules_of_people(self) -> Lacks:
         """Rules of the schema about people that these counts do not follow."""
         return {} if self.schema is None else self.schema.rules_of_people(self.sensitive)
 

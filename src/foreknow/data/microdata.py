@@ -55,6 +55,7 @@ from foreknow.data.reading import Dialect, Reading
 from foreknow.data.schema import Schema
 from foreknow.errors import InternalError, SchemaError
 from foreknow.figures import days_of
+from foreknow.needs import Lacks
 from foreknow.pages import page_of
 from foreknow_judge.errors import DataError, UnsupportedError
 from foreknow_judge.grammar import Kind
@@ -226,7 +227,7 @@ class Microdata:
         """The table as it was opened, with all of its columns and rows."""
         return self.prepared.source
 
-    def rules_of_people(self) -> dict[str, Any]:
+    def rules_of_people(self) -> Lacks:
         """Rules of the schema about people that counts do not contain."""
         return self.schema.rules_of_people()
 

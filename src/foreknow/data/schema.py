@@ -18,6 +18,7 @@ from foreknow.data.reading import Reading
 from foreknow.data.semantics import semantics_of_each
 from foreknow.errors import SchemaError, did_you_mean
 from foreknow.hints import hints
+from foreknow.needs import Lacks, Need
 from foreknow.pages import page_of
 from foreknow_judge.grammar import Kind, SchemaTable, Semantics, Unit
 from foreknow_judge.layout import multivalued_columns
@@ -253,13 +254,13 @@ class Schema:
         ruled = [column or self.sensitive for column in columns]
         return [rule for rule in self.impossible if rule.sensitive in ruled]
 
-    def rules_of_people(self, column: str | None = None) -> dict[str, Any]:
+    def rules_of_people(self, column: str | None = None) -> Lacks:
         """Rules about people that counts do not contain, on one sensitive column or on any."""
         values = self.shared_values
         return {
-            "impossible": bool(self.impossible),
-            "shared": bool(values) and column in (None, *values),
-            "cases": "".join(self.case_persons),
+            Need.EVERYBODY: bool(self.impossible),
+            Need.NO_HOUSEHOLDS: bool(values) and column in (None, *values),
+            Need.NO_CASES: "".join(self.case_persons),
         }
 
     def of_column(self, name: str) -> Schema:

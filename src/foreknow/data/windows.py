@@ -25,7 +25,7 @@ from foreknow.data.hierarchy import integers
 from foreknow.data.labels import Labels
 from foreknow.data.ranges import Kind, number_or_date
 from foreknow.figures import common_unit, percentage
-from foreknow.needs import Need, refuse_rules, require
+from foreknow.needs import refuse_rules, require, several_values
 from foreknow.numbers import Rounding, decimal_text, rounded
 from foreknow.toml import toml_value
 from foreknow_judge.errors import InputError, UnsupportedError
@@ -342,7 +342,7 @@ class Windows:
     @classmethod
     def of(cls, counts: GroupCounts, width: Width) -> Windows:
         """Count numbers in ascending order."""
-        require("within", {Need.ONE_VALUE}, semantics=counts.semantics)
+        require("within", several_values(counts.semantics))
         refuse_rules("within without a policy", counts)
         line = Line.of(counts.values)
         if line.labels != counts.values:

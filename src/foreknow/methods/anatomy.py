@@ -24,7 +24,7 @@ from foreknow.methods.protocol import (
     Grouping,
     Traits,
 )
-from foreknow.needs import require
+from foreknow.needs import require, several_values
 from foreknow.policy.policy import Policy
 from foreknow.randomness import generator
 from foreknow_judge.settings import Settings
@@ -208,7 +208,7 @@ class Anatomy(WithL):
 
 def _codes(microdata: Microdata) -> tuple[Codes, IntArray]:
     """Everybody's value, and how often each occurs."""
-    require(Anatomy, ONE_COLUMN, semantics=microdata.schema.semantics)
+    require(Anatomy, several_values(microdata.schema.semantics))
     codes = microdata.sensitive_codes
     return codes, np.bincount(codes, minlength=len(microdata.values))
 

@@ -15,7 +15,7 @@ from foreknow.data.arrays import IntArray
 from foreknow.data.microdata import Microdata
 from foreknow.data.people import CASES, units
 from foreknow.methods.proof import Proof
-from foreknow.needs import Need, Needs, called, require
+from foreknow.needs import Need, Needs, called, require, several_columns, several_values
 from foreknow.wording import people_text
 from foreknow_judge.errors import InputError, UnsupportedError
 from foreknow_judge.numbers import as_fraction
@@ -179,12 +179,8 @@ def check_needs(method: Any, policy: Policy) -> None:
             f"{called(method)} does not know of people with several cases; publish by "
             'method = "mondrian" or "fulldomain"'
         )
-    require(
-        *(method, traits.needs),
-        semantics=schema.semantics,
-        columns=columns,
-        impossible=bool(schema.impossible),
-    )
+    of_schema = {**several_values(schema.semantics), Need.EVERYBODY: bool(schema.impossible)}
+    require(method, {**of_schema, **several_columns(columns)}, traits.needs)
 
 
 # What methods need that were made for one column of one value each.

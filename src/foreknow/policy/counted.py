@@ -28,7 +28,7 @@ from foreknow.data.possible_values import JointMembers
 from foreknow.data.release import Release
 from foreknow.data.sights import Possible
 from foreknow.data.windows import Windows
-from foreknow.needs import require
+from foreknow.needs import Need, require
 from foreknow.policy.explanation import Explanation
 from foreknow.policy.ledger import Part
 from foreknow.policy.people import (
@@ -260,7 +260,7 @@ class RequirementCounts:
             return [requirement.criterion.ledger(semantics, table_counts)]
         ledgers = []
         for point in requirement.points:
-            require(point.adversary, searched=True, subject=requirement.name)
+            require(point.adversary, {Need.FINISHED: True}, subject=requirement.name)
             ledgers.append(self._ledger(point, semantics))
         return ledgers
 

@@ -251,8 +251,9 @@ class Requirement:
         """Refuse a secret or limit that does not go with its knowledge or criterion."""
         keys = () if self.points else _SETS
         sets = next((key for key in keys if getattr(self, key) is not None), None)
+        lacks = {Need.NO_WINDOWS: self.of_windows, Need.NO_SETS: sets}
         for kind in self.judged:
-            require(kind, windows=self.of_windows, sets=sets, subject=self.name, error=PolicyError)
+            require(kind, lacks, subject=self.name, error=PolicyError)
         chooses_values = self.values is not None or self.excluded or table.limits
         if chooses_values and not self.points:
             raise PolicyError(
@@ -458,9 +459,9 @@ class Requirement:
         self.target.check_schema(schema)
         if persons and any(point.relative for point in self.points):
             raise UnsupportedError(f"{self.name}: at_most_times is unsupported {NO_SUM}")
-        ruled = bool(schema.rules_about(*self.columns))
+        lacks = {Need.EVERYBODY: bool(schema.rules_about(*self.columns))}
         for kind in self.judged:
-            require(kind, impossible=ruled, subject=self.name, error=PolicyError)
+            require(kind, lacks, subject=self.name, error=PolicyError)
         if schema.shared is not None and self.columns:
             if column in schema.shared.values:
                 return self._of_households(schema.shared, column)
@@ -676,7 +677,8 @@ def point_of(name: str, adversary: Any, limits: Mapping[str, Fraction]) -> Point
     if isinstance(adversary, type) or not hasattr(adversary, "disclosures"):
         raise PolicyError(f"{name}: expected an adversary such as Facts(l=1), not {adversary!r}")
     check_adversary(adversary, name)
-    require(adversary, required=True, limit=key, subject=name, error=PolicyError)
+    lacks = {Need.NAMES: True, Need.TRIAL: True, Need.ABSOLUTE: "" if key == "below" else key}
+    require(adversary, lacks, subject=name, error=PolicyError)
     return Point(adversary, Limit(limit, key != "below", key == "at_most_times"))
 
 

@@ -19,7 +19,7 @@ from foreknow.errors import did_you_mean
 from foreknow.hints import Plain
 from foreknow.methods.fulldomain.lattice import Lattice, Node, label_of_level
 from foreknow.methods.fulldomain.rollup import Rollup
-from foreknow.needs import Analysis, Need, refuse_rules, require
+from foreknow.needs import Analysis, Need, refuse_rules, require, several_values
 from foreknow.policy.from_call import Arguments, hinted_with_keys, microdata_of
 from foreknow.policy.policy import Policy
 from foreknow.result import Result
@@ -234,7 +234,7 @@ def survey(
     if kind not in _ADVERSARIES:
         raise InputError(f"no kind {kind!r} of knowledge{did_you_mean(str(kind), get_args(Kind))}")
     microdata = microdata_of(microdata, policy, keys)
-    require(SURVEY, semantics=microdata.schema.semantics)
+    require(SURVEY, several_values(microdata.schema.semantics))
     refuse_rules(SURVEY, microdata, SURVEY.needs)
     rollup = Rollup(microdata)
     lattice = Lattice(rollup.tops)

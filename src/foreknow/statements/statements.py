@@ -19,7 +19,7 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, name_of_set
 from foreknow.errors import ContradictionError, StatementError
 from foreknow.hints import Plain
-from foreknow.needs import Need, Needs, require
+from foreknow.needs import Need, Needs, require, several_values
 from foreknow.numbers import whole_number
 from foreknow.statements.exact import Exact, elimination_rank
 from foreknow.statements.formulas import Formula, Has, Not, as_formula, parse
@@ -67,7 +67,7 @@ class StatementQuery:
 
     def any_of(self, person: int, codes: Sequence[int], set_name: str) -> Posterior:
         """The posterior that a person has one of several values."""
-        require("any_of", {Need.ONE_VALUE}, semantics=self.model.counts.semantics)
+        require("any_of", several_values(self.model.counts.semantics))
         before = sum((self.before(person, code) for code in codes), Fraction(0))
         answer = sum((self.answer(person, code) for code in codes), Fraction(0))
         return Posterior(self.model.members.names[person], set_name, answer, before)
@@ -524,7 +524,7 @@ class Statements:
                 return case
         model = Model(release, self.statements, self._texts)
         if self.priors is not None:
-            require(self, {Need.ONE_VALUE}, semantics=model.counts.semantics)
+            require(self, several_values(model.counts.semantics), {Need.ONE_VALUE})
             weighed: Any = WeighedCase(model, self, release)
             return weighed  # type: ignore[no-any-return]
         case = StatementQuery(model, self)

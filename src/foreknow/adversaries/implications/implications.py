@@ -38,7 +38,7 @@ from foreknow.data.arrays import BoolArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, in_order
 from foreknow.hints import Plain, hints
-from foreknow.needs import Need, Needs, require
+from foreknow.needs import Need, Needs, require, several_values
 from foreknow.settings import with_examples
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.kinds import KNOWLEDGE
@@ -177,7 +177,7 @@ class Implications:
         semantics : "single"
             No other is supported.
         """
-        require(self, semantics=semantics)
+        require(self, several_values(semantics))
         return MinLedger(ImplicationsMeasure(self.k, values), as_threshold(threshold), values)
 
     @classmethod
@@ -191,7 +191,8 @@ class Implications:
 
     def _counts(self, release: HasCounts) -> GroupCounts:
         counts = asked_of(self, release)
-        require(self, semantics=counts.semantics, impossible=counts.able is not None)
+        has_rules = counts.able is not None
+        require(self, {**several_values(counts.semantics), Need.EVERYBODY: has_rules})
         return counts
 
     def _most(self, counts: GroupCounts) -> int:
@@ -322,7 +323,7 @@ class Negations:
         self, threshold: Number, values: Any = None, semantics: Semantics = "single"
     ) -> Ledger:
         """Return a ledger for a search; see `Facts.ledger`."""
-        require(self, semantics=semantics)
+        require(self, several_values(semantics))
         return Facts(l=self.k).ledger(threshold, values, negated=True)
 
     @classmethod
@@ -336,7 +337,7 @@ class Negations:
 
     def _counts(self, release: HasCounts) -> HasCounts:
         counts = asked_of(self, release)
-        require(self, semantics=counts.semantics)
+        require(self, several_values(counts.semantics))
         lacking = negated(counts)
         return release if lacking is counts else lacking
 

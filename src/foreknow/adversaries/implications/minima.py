@@ -37,7 +37,7 @@ from foreknow.adversaries.ledger import KeyedRatios, Measure
 from foreknow.adversaries.remembered import remembered
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts
-from foreknow.needs import Need, require
+from foreknow.needs import require, several_values
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.numbers import CLOSE
 
@@ -301,7 +301,7 @@ class ImplicationsMeasure(Measure):
 
     def cells(self, counts: GroupCounts, groups: BoolArray | None = None) -> KeyedRatios:
         """One cell for each group."""
-        require("Implications", {Need.ONE_VALUE}, semantics=counts.semantics)
+        require("Implications", several_values(counts.semantics))
         if self.wanted is None:
             targets = Targets.most_frequent(counts)
         else:

@@ -37,7 +37,7 @@ from foreknow.methods.jump.properties import MaxRatio, Property, as_property
 from foreknow.methods.jump.run import DisclosureSet, Run, walked
 from foreknow.methods.proof import Proof
 from foreknow.methods.protocol import OF_ITS_OWN, ONE_COLUMN, Grouper, Grouping, Traits
-from foreknow.needs import require
+from foreknow.needs import require, several_values
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow_judge.errors import InputError, PolicyError, UnsupportedError
@@ -173,7 +173,7 @@ class InOrder(Grouper):
 
     def settled(self, microdata: Microdata) -> Self:
         """The method for one table: functions by the names of their levels, or the default ones."""
-        require(self, ONE_COLUMN, semantics=microdata.schema.semantics)
+        require(self, several_values(microdata.schema.semantics), ONE_COLUMN)
         functions = self.functions
         if functions is None:
             min_people = least_group(self.property, microdata.n_people)

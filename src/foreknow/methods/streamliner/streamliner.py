@@ -31,7 +31,7 @@ from foreknow.methods.streamliner.gda import by_rank, plan_gda
 from foreknow.methods.streamliner.gsa import groups_of_gsa
 from foreknow.methods.streamliner.rda import assigned, groups_of_plan, plan_rda
 from foreknow.methods.streamliner.ria import groups_of_ria
-from foreknow.needs import require
+from foreknow.needs import require, several_values
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow.randomness import generator
@@ -205,7 +205,7 @@ class Streamliner(WithL):
 
     def _sizes(self, microdata: Microdata) -> IntArray:
         """How often each value occurs, if the table and the weights are of the right kind."""
-        require(self, ONE_COLUMN, semantics=microdata.schema.semantics)
+        require(self, several_values(microdata.schema.semantics), ONE_COLUMN)
         names = list(microdata.schema.quasi_identifiers)
         for name in self.weights:
             if name not in names:
