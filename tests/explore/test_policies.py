@@ -1,5 +1,6 @@
 """Policies in the explorer: form and file follow each other, and say all that a policy can say."""
 
+import random
 import re
 import sqlite3
 from decimal import Decimal
@@ -18,6 +19,7 @@ import foreknow as fk
 from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.criteria import registry
 from foreknow.criteria.registry import CRITERIA
+from foreknow.explore.columns import ROLES
 from foreknow.explore.policy import changed
 from foreknow.explore.session import Draft, path_keys
 from foreknow.policy.tables import PolicyTable, PublishTable
@@ -301,9 +303,35 @@ def table(browser):
 
 
 def comments(text):
-    """The comment of each column, wherever it is; and the lines that name none."""
+    """The comment of each column, with its role, or none in the list of those without."""
     line = re.compile(r'^(?:sensitive = |person = |#? +)"(\w+)",?  (?:# )?(.*)$', re.M)
     return dict(line.findall(text))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_comments_follow_roles(tmp_path, seed):
+    """Whatever was clicked, each column has the comment of its role, and no other column's."""
+    draw, columns = random.Random(seed), ("pid", "zip", "sick_days", "salary", "ill", "pay")
+    rows = [
+        f"P{i},{10115 + i % 7},{i % 13},{30000 + 137 * i},{'abcd'[i % 4]},{i % 9}"
+        for i in range(90)
+    ]
+    (tmp_path / "t.csv").write_text("\n".join([",".join(columns), *rows]), encoding="utf-8")
+    place = Place(tmp_path, tmp_path / "t.csv")
+    browser = place.browser()
+    role(browser, "salary", "sensitive")
+    for _ in range(8):
+        found = role(browser, draw.choice(columns), draw.choice(ROLES))
+        roles = {column["name"]: column["role"] for column in found["columns"]}
+        told = {
+            column.name: column.comment(roles[column.name] or "undecided")
+            for column in place.session.suggested("t.csv").columns
+        }
+        text = text_of(browser)
+        assert comments(text) == {column: told[column] for column in columns if told[column]}
+        listed = text.partition("# Not published, until you give them a role:\n")[2]
+        unpublished = re.findall(r'^#   "(\w+)"', listed, re.M)
+        assert sorted(unpublished) == sorted(column for column in columns if not roles[column])
 
 
 def test_shared_comments_are_refused(stays):
