@@ -17,11 +17,11 @@ from tests.cli.desk import Desk
 from tests.policies.test_way_out import deaths
 
 import foreknow as fk
-from foreknow.data.engines.missing_codes import missing_codes
 from foreknow.data.engines.person_numbers import Coded, evidence
-from foreknow.data.engines.personal import looks_personal
 from foreknow.data.engines.profile import Profile
 from foreknow.explore.session import Session
+from foreknow.planning.suggestion.missing_codes import missing_codes
+from foreknow.planning.suggestion.personal import looks_personal
 
 ILL = ["Flu", "Cold", "HIV", "Gout", "Flu", "Asthma"]
 AS_IT_IS = "can be run as it is"

@@ -17,8 +17,8 @@ from tests.publishing.test_engine import FACTS, HOSPITAL, patients
 
 import foreknow as fk
 from foreknow import sample
-from foreknow.data.engines import lookup
 from foreknow.releases.members import named_release
+from foreknow.spark import lookup
 from foreknow.spark.spark_table import SparkTable
 
 pytest.importorskip("pyspark", reason="PySpark is absent")

@@ -191,7 +191,7 @@ def test_nobody_imports_a_leaf():
 LIBRARIES = {"pandas", "polars", "pyarrow", "duckdb", "narwhals", "pyspark"}
 ENGINES_ALLOWED = ("data.engines", "spark", "data.microdata", "exports") + tuple(
     f"publishing.{name}"
-    for name in ("code_book", "entries", "flat_table", "formats", "tables", "publish")
+    for name in ("code_book", "drawn", "entries", "flat_table", "formats", "tables", "publish")
 )
 
 

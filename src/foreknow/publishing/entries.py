@@ -27,7 +27,6 @@ from foreknow.data.arrays import IntArray, combine
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import codes_of, plain_table
 from foreknow.data.engines.databases import machine_memory, memory_limit
-from foreknow.data.engines.drawn import Drawing
 from foreknow.data.engines.duckdb_table import DuckTable, OutOfOrder
 from foreknow.data.engines.sources import Source, counted_where_it_lives, open_table
 from foreknow.data.engines.table import Table, free_name
@@ -37,6 +36,7 @@ from foreknow.errors import InternalError, OutputError, did_you_mean
 from foreknow.methods.protocol import traits_of
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
+from foreknow.publishing.drawn import Drawing
 from foreknow.publishing.formats import Parquet, format_of
 from foreknow.publishing.tables import ROW
 from foreknow.releases.members import KEYED, OF_COUNTS

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from foreknow.adversaries.priors.table import PriorTable
 from foreknow.data.arrays import IntArray, combine, count_pairs, order_of
 from foreknow.data.engines.columns import Column, codes_of
-from foreknow.data.engines.drawn import Bag, Drawing, Run
 from foreknow.data.generalization import Coarsened, coarsened, exact_labels, style_of
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.prepare import header_of_shuffled
 from foreknow.data.release_tables import COUNT
 from foreknow.errors import NoSafeRelease, SchemaError
+from foreknow.publishing.drawn import Bag, Drawing, Run
 from foreknow_judge.certificate import parts_of_sensitive
 
 GROUP = "group"

@@ -21,11 +21,11 @@ import numpy as np
 import pyarrow as pa
 
 from foreknow.data.arrays import IntArray
-from foreknow.data.engines import lookup
 from foreknow.data.engines.duckdb_table import Distinct, pairs_of, values_of
 from foreknow.data.engines.table import check_columns, with_signs
 from foreknow.data.engines.write import part_of, write_parts
 from foreknow.data.reading import BLANKS
+from foreknow.spark import lookup
 from foreknow_judge.duckdb_files import new_folder
 from foreknow_judge.errors import DataError
 

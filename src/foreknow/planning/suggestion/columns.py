@@ -10,13 +10,13 @@ from typing import Any
 
 from foreknow.data.engines.column_advice import doubts, separator_of
 from foreknow.data.engines.column_words import words_of
-from foreknow.data.engines.missing_codes import missing_codes, question_of
 from foreknow.data.engines.number_names import are_codes, is_of_rows
 from foreknow.data.engines.profile import Profile
 from foreknow.data.reading import BLANKS, Reading
 from foreknow.data.schema import Schema
 from foreknow.hints import Plain
 from foreknow.planning.suggestion.hierarchies import HierarchyFile, hierarchy_of
+from foreknow.planning.suggestion.missing_codes import missing_codes, question_of
 from foreknow.planning.suggestion.roles import (
     AMBIGUOUS,
     FEW_VALUES_LEFT,

@@ -16,7 +16,6 @@ import numpy as np
 from foreknow.atomic_files import write_new
 from foreknow.data.engines.arrow_table import ArrowTable
 from foreknow.data.engines.columns import fetch
-from foreknow.data.engines.missing_codes import codes_by_column
 from foreknow.data.engines.profile import looked_at
 from foreknow.data.engines.table import require
 from foreknow.data.engines.units import agrees, shared
@@ -27,6 +26,7 @@ from foreknow.planning.suggestion.columns import DECIDE, PUBLISHED, ColumnSugges
 from foreknow.planning.suggestion.detail import DetailOfSample
 from foreknow.planning.suggestion.hierarchies import hierarchy_files
 from foreknow.planning.suggestion.limits import Sizes, links_of, requirements_of
+from foreknow.planning.suggestion.missing_codes import codes_by_column
 from foreknow.planning.suggestion.roles import (
     Roles,
     Rows,

@@ -30,11 +30,11 @@ from foreknow.data.engines.person_numbers import (
     names_two_people,
     people_of,
 )
-from foreknow.data.engines.personal import looks_personal
 from foreknow.data.engines.profile import Profile
 from foreknow.data.engines.table import Table
 from foreknow.data.engines.units import is_household
 from foreknow.planning.suggestion.hierarchies import FEW, HierarchyFile, code_length
+from foreknow.planning.suggestion.personal import looks_personal
 from foreknow_judge.errors import DataError
 from foreknow_judge.grammar import Unit
 from foreknow_judge.text import some
