@@ -1,7 +1,7 @@
 """Cohorts: releases of different people, judged as one release with the groups of all.
 
-A later release may have more columns that make groups. Of an earlier one such a column says
-nothing: all its people have the label `UNKNOWN` there.
+A later release may have more columns. Of an earlier one such a column says nothing: all its people
+have the label `UNKNOWN` there, and a value that it does not show is not asked of it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from foreknow_judge.counting import Column, DistinctRows
+from foreknow_judge.counting import Column, DistinctRows, GroupBags
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.files import File
 from foreknow_judge.grammar import RequireTable
@@ -33,21 +33,23 @@ class Cohorts(Written):
         *earlier_releases, last = releases.values()
         lacking = set[str]()
         for earlier in earlier_releases if last.form == "generalized" else ():
-            lacking |= {*last.groups} - {*earlier.groups}
+            lacking |= _shown(last) - _shown(earlier)
         for later in later_releases:
             if _shape(first, lacking) != _shape(later, lacking):
                 raise CertificateError("other-columns", " and ".join(releases))
         for earlier in earlier_releases:
             if not all(rule in last.rules.tables for rule in earlier.rules.tables):
                 raise CertificateError("not-together", "impossible")
-        used_names = {*last.groups, *first.exact, *(first.parts or ())}
-        used_names.update(*(first.columns or {}).values())
+        if last.rules.tables and not lacking <= {*last.groups}:
+            raise CertificateError("not-together", "impossible")
+        used_names = {*last.groups, *first.exact, *(last.parts or ())}
+        used_names.update(*(last.columns or {}).values())
         cohort = "release"
         while cohort in used_names:
             cohort += "_"
         names = "form sensitive tables semantics populations parts beside shuffled"
         return cls(
-            **{name: getattr(first, name) for name in names.split()},
+            **{name: getattr(last, name) for name in names.split()},
             groups=[cohort, *last.groups],
             exact=[cohort, *first.exact] if first.exact else (),
             rules=last.rules,
@@ -61,9 +63,17 @@ class Cohorts(Written):
         return {}
 
     def prepare(self, required: Sequence[RequireTable]) -> None:
-        """Count each release."""
+        """Count each release that shows all columns."""
         for release in self.releases.values():
-            release.prepare(required)
+            if not _shown(self) - _shown(release) - {self.cohort}:
+                release.prepare(required)
+
+    def groups_of(self, sensitive: str, known_columns: Sequence[str]) -> GroupBags:
+        """The counts of one sensitive column, in the releases that show it."""
+        named = self.releases.items()
+        showing = {name: release for name, release in named if sensitive in _shown(release)}
+        shown = self.with_fields(releases=showing)
+        return Written.groups_of(shown, sensitive, known_columns)
 
     def count_rows(self, table: str, columns: Sequence[str]) -> DistinctRows:
         """The rows of all releases, one release after the other."""
@@ -84,17 +94,26 @@ class Cohorts(Written):
         """The rows of one release."""
         release = self.releases[name]
         if self.form == "generalized":
-            groups = [column for column in groups if column in release.groups]
+            unshown = _shown(self) - _shown(release)
+            groups = [column for column in groups if column not in unshown]
+            columns = [column for column in columns if column not in unshown]
         if [*release.groups] == groups:
             return release.count_rows(table, columns)
         return release.regrouped(groups, self.sensitive).count_rows(table, columns)
 
 
 def _labels(rows: DistinctRows, column: str) -> Column:
-    """The labels of a column that makes groups, also of a release that lacks it."""
+    """The labels of a column, also of a release that lacks it."""
     if column in rows.groups or column in rows.beside:
         return rows.column(column)
     return Column.of([UNKNOWN], np.zeros(len(rows.times), np.int64))
+
+
+def _shown(release: Written) -> set[str]:
+    """The columns of which a later release may show more."""
+    rows = "release" in release.tables  # one for each person
+    shown = {*release.groups, *(release.parts or (release.sensitive,))}
+    return shown.union(release.beside if rows else ())
 
 
 def _shape(release: Written, lacking: Collection[str]) -> tuple[object, ...]:
@@ -104,9 +123,9 @@ def _shape(release: Written, lacking: Collection[str]) -> tuple[object, ...]:
         [name for name in release.groups if name not in lacking],
         release.sensitive,
         release.semantics,
-        release.parts,
+        {name: part for name, part in (release.parts or {}).items() if name not in lacking},
         [*release.exact],
-        {*release.beside},
+        {*release.beside} - {*lacking},
         [name for name in release.rules.nodes if name not in lacking],
         [name for name in release.rules.opaque if name not in lacking],
         {*release.shuffled},

@@ -57,8 +57,11 @@ def verdicts(
         if key is None:
             results += _verdicts_on_knowledge(release_of_column, place, required, table, judges)
         else:
+            gauge = gauges[key]
+            if gauge.of_people and release.semantics == "single":  # everybody, whatever they have
+                release_of_column = release
             results.append(
-                _verdict_on_criterion(release_of_column, place, required, table, key, gauges[key])
+                _verdict_on_criterion(release_of_column, place, required, table, key, gauge)
             )
         if not results or results[-1].place != place:
             problem = "it names no adversary and no criterion"
@@ -85,7 +88,10 @@ def _verdict_on_criterion(
     if exact and gauge.of_people:
         groups = release.look_alikes(table.known)
     else:
-        groups = release.groups_of(*sensitive_and_known(release, table, gauge.of_people))
+        sensitive, known_columns = sensitive_and_known(release, table, gauge.of_people)
+        groups = release.groups_of(
+            release.sensitive if gauge.of_people else sensitive, known_columns
+        )
     if gauge.of_classes and not gauge.of_people:
         arguments.append(release.look_alikes(table.known) if exact else groups)
     if gauge.of_columns:

@@ -4,7 +4,7 @@ import csv
 import random
 from collections import Counter, defaultdict
 from fractions import Fraction
-from itertools import permutations
+from itertools import permutations, product
 
 import pyarrow as pa
 import pytest
@@ -12,11 +12,13 @@ import pytest
 import foreknow as fk
 from foreknow.errors import SchemaError
 from foreknow_judge.cohorts import UNKNOWN, Cohorts
-from foreknow_judge.errors import CertificateError
+from foreknow_judge.errors import CertificateError, UnsupportedError
+from foreknow_judge.impossible import Rules
 from foreknow_judge.written import Written
 
 FACTS = 0, 1, 0
 LOOSE = "999999/1000000"
+RULES = [{"sensitive": "ill", "values": ["HIV"], "where": {"ward": ["W"]}}]
 ROLES = {"identifiers": ["pid"], "quasi_identifiers": ["ward"], "sensitive": "ill"}
 
 
@@ -101,24 +103,159 @@ def test_criteria_of_an_added_column(tmp_path):
     assert verified.people_of_all == 120
 
 
+def rows_of(folder):
+    """The published rows of each label of wards."""
+    rows = defaultdict(list)
+    with (folder / "release.csv").open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            rows[row["ward"]].append((row["ill"], row.get("job")))
+    return [*rows.values()]
+
+
+def surest_in_worlds(rows, secret):
+    """How sure somebody is of a person's secret, at most, who knows all else, and one secret more.
+
+    A world gives the rows of a group to its people; one that knows all else is left those in which
+    everybody has the other value that is known of them.
+    """
+    beside = 1 - secret
+    known = [row[beside] for row in rows]
+    worlds = {world for world in permutations(rows) if [row[beside] for row in world] == known}
+    chances = [Fraction(0)]
+    for person, other in permutations(range(len(rows)), 2):
+        pairs = Counter((world[other][secret], world[person][secret]) for world in worlds)
+        times = Counter(world[other][secret] for world in worlds)
+        chances += [Fraction(number, times[fact]) for (fact, _), number in pairs.items()]
+    return max(chances)
+
+
+def hiding(*columns, publish=None, **schema):
+    facts = {"facts": dict(zip("lkm", FACTS, strict=True)), "below": LOOSE}
+    require = [{**facts, "sensitive": column} for column in columns]
+    roles = {**ROLES, "sensitive": [*columns], **schema}
+    return fk.Policy.from_dict({"schema": roles, "require": require, "publish": publish or {}})
+
+
+def by_wards(draw):
+    """A register of two wards in the first year, and of two in the second, and its first people.
+
+    Each value of a year stands beside each of the other column twice, or once more.
+    """
+    columns, first = defaultdict(list), 0
+    for year, wards in enumerate(("NS", "NE")):
+        for ward in wards:
+            pairs = [*product(["flu", "cold"], ["cook", "clerk"])] * 2
+            pairs.append((draw.choice(["flu", "cold"]), draw.choice(["cook", "clerk"])))
+            for ill, job in pairs[: 9 if year else draw.choice([4, 6, 8])]:
+                columns["pid"].append(f"p{len(columns['pid'])}")
+                columns["ward"].append(ward)
+                columns["job"].append(job)
+                columns["ill"].append(ill)
+        first = first or len(columns["pid"])
+    return pa.table(dict(columns)), first
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_secret_in_all_worlds(tmp_path, seed):
+    """Whoever knows all jobs learns no more from releases without; jobs are secrets of one."""
+    table, first = by_wards(random.Random(seed))
+    exact = {"labels": {"ward": "exact"}}
+    before, rules = hiding("ill", publish=exact), hiding("ill", "job", publish=exact)
+    made = two_years(tmp_path, table, first, rules, before)
+    january, march = rows_of(tmp_path / "january"), rows_of(tmp_path / "march")
+    assert [*map(len, march)] == [9, 9]
+    ill = max(surest_in_worlds(rows, 0) for rows in [*january, *march])
+    job = max(surest_in_worlds(rows, 1) for rows in march)
+    verified = fk.verify(tmp_path / "march", after=tmp_path / "january")
+    both = fk.audit([tmp_path / "january", tmp_path / "march"], rules)
+    for verdicts in (made.together.verdicts, verified.together, both.verdicts):
+        assert [verdict.reached for verdict in verdicts] == [ill, job]
+
+
+def test_people_of_all_releases(tmp_path):
+    """A criterion of people counts those, too, whose release lacks the column that it names."""
+    table = register(random.Random(3), 100)
+    rules = hiding("ill", "job")
+    rules = fk.Policy(
+        [*rules.requirements, fk.Requirement(fk.KAnonymity(2), sensitive="job")], rules.schema
+    )
+    made = two_years(tmp_path, table, 20, rules, hiding("ill"))
+    fewest = min(len(rows) for year in ("january", "march") for rows in rows_of(tmp_path / year))
+    verified = fk.verify(tmp_path / "march", after=tmp_path / "january")
+    assert made.together.verdicts[2].reached == verified.together[2].reached == fewest
+    assert "has job, so that is judged of those that have" in str(made.since)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_shuffled_in_one_year(tmp_path, first):
+    table = register(random.Random(3), 60)
+    linked, shuffled = (
+        hiding("ill", "job", publish={"unlinked": names}) for names in ([], ["job"])
+    )
+    before, now = (shuffled, linked) if first else (linked, shuffled)
+    fk.publish(table.slice(0, 30), before, seed=1).write(tmp_path / "january")
+    with pytest.raises(UnsupportedError, match="differ in the shuffled columns"):
+        fk.publish(table, now, after=tmp_path / "january")
+
+
+def test_added_other_column(tmp_path):
+    """A column that is known of everybody divides the groups of the releases that show it."""
+    table = register(random.Random(5), 80)
+    made = two_years(tmp_path, table, 40, hiding("ill", other=["job"]), hiding("ill"))
+    bags = [*bags_of(tmp_path / "january"), *bags_of(tmp_path / "march")]
+    worst = max(map(surest_of_two, bags))
+    verified = fk.verify(tmp_path / "march", after=tmp_path / "january")
+    assert made.together.verdicts[0].reached == verified.together[0].reached == worst
+    assert len(bags) > len(rows_of(tmp_path / "january")) + len(rows_of(tmp_path / "march"))
+
+
+def test_secret_of_third_release(tmp_path):
+    """Two releases that show it are judged together on it, and the first one on what it shows."""
+    table = register(random.Random(3), 160)
+    two_years(tmp_path, table.slice(0, 100), 50, hiding("ill", "job"), hiding("ill"))
+    before = [tmp_path / "january", tmp_path / "march"]
+    made = fk.publish(table, hiding("ill", "job"), after=before, seed=1)
+    made.write(tmp_path / "may")
+    verified = fk.verify(tmp_path / "may", after=before)
+    reached = [verdict.reached for verdict in made.together.verdicts]
+    assert [verdict.reached for verdict in verified.together] == reached
+    later = [fk.audit(folder, hiding("ill", "job")) for folder in (before[1], tmp_path / "may")]
+    assert reached[1] == max(audit.verdicts[1].reached for audit in later)
+    with pytest.raises(SchemaError, match=r"shows other columns: write sensitive = \["):
+        fk.publish(table, hiding("ill"), after=before)
+
+
 @pytest.mark.parametrize(
-    ("schema", "said", "way_out"),
+    ("more", "before", "as_label"),
     [
-        ({"sensitive": ["ill", "job"]}, "has no job", {"quasi_identifiers": ["ward", "job"]}),
-        ({"sensitive": ["ill", "job"]}, 'sensitive = ["ill"]', {"sensitive": ["ill"]}),
-        ({"other": ["job"]}, "has no job", {"quasi_identifiers": ["ward", "job"]}),
-        ({"other": ["job"]}, "other = []", {"other": []}),
+        ({"publish": {"unlinked": ["job"]}}, {}, True),
+        ({"publish": {"form": "bucketized"}}, {"publish": {"form": "bucketized"}}, False),
+        ({"impossible": RULES}, {"impossible": RULES}, False),
+        ({"person": "pid", "unit": "row"}, {"person": "pid", "unit": "row"}, False),
     ],
 )
-def test_other_roles_are_refused(tmp_path, schema, said, way_out):
-    """Before anything is searched; the way out that is printed works."""
+def test_refused_secrets(tmp_path, more, before, as_label):
+    """Before anything is searched; the ways out that are printed work."""
     table = register(random.Random(3), 60)
-    loose = {"facts": {}, "below": LOOSE, "sensitive": "ill"}
-    rules = fk.Policy.from_dict({"schema": {**ROLES, **schema}, "require": [loose]})
-    with pytest.raises(SchemaError) as caught:
-        two_years(tmp_path, table, 30, rules)
-    assert said in str(caught.value)
-    assert two_years(tmp_path / "again", table, 30, policy(**way_out)).together.safe
+    if "impossible" in more:
+        healthy = ["flu" if value == "HIV" else value for value in table.column("ill").to_pylist()]
+        wards = ["NSW"[number % 3] for number in range(60)]
+        table = table.set_column(1, "ward", [wards]).set_column(3, "ill", [healthy])
+    with pytest.raises(SchemaError, match="has no job, so what is new") as caught:
+        two_years(tmp_path, table, 30, hiding("ill", "job", **more), hiding("ill", **before))
+    assert 'write sensitive = ["ill"]' in str(caught.value)
+    assert ("to quasi_identifiers instead" in str(caught.value)) == as_label
+    ways_out = [{}, *[{"quasi_identifiers": ["ward", "job"]}] * as_label]
+    for number, way_out in enumerate(ways_out):
+        rules = hiding("ill", **before, **way_out)
+        made = two_years(tmp_path / str(number), table, 30, rules, hiding("ill", **before))
+        assert made.together.safe
+
+
+def test_order_of_secrets(tmp_path):
+    table = register(random.Random(3), 60)
+    with pytest.raises(SchemaError, match=r'in this order: sensitive = \["ill", "job"\]'):
+        two_years(tmp_path, table, 30, hiding("job", "ill"), hiding("ill"))
 
 
 def test_lost_columns_are_refused(tmp_path):
@@ -133,6 +270,18 @@ def test_lost_columns_are_refused(tmp_path):
         for groups in (["ward", "job"], ["ward"])
     )
     with pytest.raises(CertificateError, match="other columns"):
+        Cohorts.of({"january": earlier, "march": later})
+
+
+def test_rules_beside_secrets():
+    """The judge does not read who cannot have what, where a column came later."""
+    rules = Rules.of({"impossible": RULES, "quasi_identifiers": ["ward"]})
+    earlier, later = (
+        Written("generalized", ["ward"], "ill", {"release": None}, parts=parts, rules=rules)
+        for parts in ({"ill": "release"}, {"ill": "release", "job": "release"})
+    )
+    Cohorts.of({"january": earlier, "march": earlier})
+    with pytest.raises(CertificateError, match="impossible"):
         Cohorts.of({"january": earlier, "march": later})
 
 

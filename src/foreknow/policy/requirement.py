@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property, wraps
@@ -581,8 +581,13 @@ class Requirement:
         """The part of it that a release can show; the requirement itself if that is all."""
         if not (hidden := self.owned(schema)):
             return self
-        known_columns = None if self.knowing is None else [n for n in self.known if n not in hidden]
-        return replace(self, knowing=known_columns, adversary=self.subject.filed)
+        return replace(self.without(hidden), adversary=self.subject.filed)
+
+    def without(self, columns: Collection[str]) -> Requirement:
+        """The same where nobody knows some columns of anybody."""
+        if self.knowing is None:
+            return self
+        return replace(self, knowing=[name for name in self.known if name not in columns])
 
     def sight(self, layout: Layout) -> Seen:
         """The adversary's sight, if columns are published in this layout."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, compress
 from pathlib import Path
 from typing import Any
@@ -58,20 +58,35 @@ def _of_same_columns(certificate: Certificate, schema: Schema) -> bool:
 def _refuse_other_columns(name: str, certificate: Certificate, policy: Policy) -> None:
     """Refuse columns by which an earlier release cannot be judged together with a new one.
 
-    A quasi-identifier may be added: of an earlier release it says nothing.
+    A column may be added: of an earlier release it says nothing.
     """
-    schema = policy.needed_schema
+    schema, options = policy.needed_schema, policy.options
+    plain = certificate.form == "generalized" and not policy.asks_rows
+    plain &= "single" == certificate.semantics == schema.semantics
+    plain &= not (options.unlinked or certificate.unlinked)
     for role, before, now in (
         ("sensitive", certificate.sensitives, schema.sensitives),
         ("other", certificate.beside, schema.other),
     ):
         as_before = f"{role} = {json.dumps([*before])}"
-        if added := [column for column in now if column not in before]:
+        added = [column for column in now if column not in before]
+        if added and plain and [*now[: len(before)]] == [*before]:
+            continue
+        if added:
+            names = " and ".join(added)
+            why = f"name them in this order: {role} = {json.dumps([*before, *added])}"
+            if not plain:
+                as_label = f"Add {names} to quasi_identifiers instead, as labels; or write "
+                if certificate.form == "bucketized" or policy.asks_rows:
+                    as_label = "Without it, write "
+                why = (
+                    "only releases in the generalized form are, with one value for each person, "
+                    f"nothing shuffled, and no impossible, shared or unit. {as_label}{as_before} "
+                    "in [schema], and no [[require]] on it"
+                )
             raise SchemaError(
                 f"{name} has no {' and no '.join(added)}, so what is new cannot be judged together "
-                f"with it by {role} = {json.dumps([*now])}. Add {' and '.join(added)} to "
-                "quasi_identifiers instead, which are published as labels; or write "
-                f"{as_before} in [schema], and no [[require]] on it"
+                f"with it by {role} = {json.dumps([*now])}: {why}"
             )
         if {*before} != {*now}:
             raise SchemaError(f"{name} shows other columns: write {as_before} in [schema], as then")
@@ -87,6 +102,26 @@ def _refuse_other_columns(name: str, certificate: Certificate, policy: Policy) -
             f"{name} has no {' and no '.join(added)}, and in {limited} it is not judged together "
             "with a release that has: leave it out of quasi_identifiers"
         )
+
+
+def _asked_then(policy: Policy, release: Release) -> Policy | None:
+    """The part of a policy that is about columns which a release shows; None if that is nothing."""
+    schema = policy.needed_schema
+    lacking = {*schema.sensitives, *schema.other} - {*release.sensitives, *release.beside}
+    lacking -= {*release.unlinked}
+    if not lacking:
+        return policy
+    requirements = [
+        requirement.without(lacking)
+        for requirement in policy.requirements
+        if requirement.sensitive not in lacking
+    ]
+    then = replace(
+        schema,
+        sensitive=[name for name in schema.sensitives if name not in lacking],
+        other=[name for name in schema.other if name not in lacking],
+    )
+    return replace(policy, requirements=requirements, schema=then) if requirements else None
 
 
 def _living_beside(
@@ -175,6 +210,8 @@ class CohortChanges(Plain):
         Where rows are cases: how many are of those who stay, and so are not published.
     beside_published : int
         How many others are not published, since their household was.
+    added : tuple of str
+        The sensitive columns that an earlier release lacks.
     alike : tuple of (str, str)
         Names in an earlier release and of new people that differ only by hyphens and other
         marks.
@@ -182,6 +219,7 @@ class CohortChanges(Plain):
 
     _json_fields = (
         "releases column new stay changed changed_columns? left alike later_rows? beside_published?"
+        " added?"
     )
 
     releases: tuple[str, ...]
@@ -194,6 +232,7 @@ class CohortChanges(Plain):
     changed_columns: tuple[tuple[str, int], ...] = ()
     later_rows: int = 0
     beside_published: int = 0
+    added: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         are = "person is" if self.new == 1 else "people are"
@@ -226,6 +265,11 @@ class CohortChanges(Plain):
             text += " Nobody is in both: if you expected some, look at how they are named."
         gone_text = some(self.left, "person", "people")
         text += f" {gone_text} left." if self.left else ""
+        if self.added:
+            text += (
+                f" Not every earlier release has {' and '.join(self.added)}, so that is judged of "
+                "those that have."
+            )
         return text
 
 
@@ -352,6 +396,9 @@ class Earlier:
             new = {*compress(names, fresh)}
         self._refuse_unnamed(schema, new)
         changed = self._changed(microdata, names_by_release)
+        shown_before = {*schema.sensitives}.intersection(
+            *(certificate.sensitives for certificate in self.certificates)
+        )
         similar_names = alike_but_for_marks([[*chain(*self.groups)], new])
         since = CohortChanges(
             self.names,
@@ -364,6 +411,7 @@ class Earlier:
             tuple(changed.items()) if schema.sensitives[1:] else (),
             n_rows,
             n_beside,
+            tuple(name for name in schema.sensitives if name not in shown_before),
         )
         if not since.new:
             raise NoSafeRelease(f"Nobody is new in {microdata.name}: nothing is to be published")
@@ -484,7 +532,9 @@ class Earlier:
         problem = ""
         for owned_release, release_name, sight in zip(self.owned, self.names, sights, strict=True):
             alone = widened(owned_release.release, release.group_columns)
-            joint_audit = audit(alone, policy, learned=False, people=sight)
+            if (asked := _asked_then(policy, alone)) is None:
+                continue
+            joint_audit = audit(alone, asked, learned=False, people=sight)
             if joint_audit.failures and not problem:
                 problem = (
                     f"{release_name}, which was published before, does not hold the policy: "

@@ -1,12 +1,12 @@
 """Joined cohorts: releases of different people as one release, each with its own groups.
 
-A later release may have more columns that make groups. Of an earlier one such a column says
-nothing: all its people have the label `UNKNOWN` there.
+A later release may have more columns. Of an earlier one such a column says nothing: all its people
+have the label `UNKNOWN` there, and no value of a sensitive column that it lacks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -28,7 +28,7 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
     Parameters
     ----------
     releases : sequence of Release
-        Of one form, with the same columns; the last may have more that make groups.
+        Of one form, with the same columns; the last may have more.
     names : sequence of str
         What each is called; each once.
 
@@ -49,11 +49,12 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
         raise InternalError("two releases that are united have one name")
     columns = _groups(releases[-1])
     releases = [widened(release, columns) for release in releases]
-    first = releases[0]
+    added = set[str]().union(*(added_values(release, releases[-1]) for release in releases))
     parts_of_releases = [release.parts() for release in releases]
-    first_shape = _shape(first, parts_of_releases[0])
+    first_shape = _shape(releases[0], parts_of_releases[0], added)
     for release, parts, name in zip(releases[1:], parts_of_releases[1:], names[1:], strict=True):
-        _refuse_other(first_shape, _shape(release, parts), names[0], name)
+        _refuse_other(first_shape, _shape(release, parts, added), names[0], name)
+    first = releases[-1] if added else releases[0]
     used_names = {
         *columns,
         *first.sensitives,
@@ -84,17 +85,34 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
     )
     by_column = cohort if ids is None else None
     united_releases = []
-    for sensitives in parts_of_releases[0].values:
-        tables = [release_parts.values[sensitives] for release_parts in parts_of_releases]
+    first_parts = parts_of_releases[releases.index(first)]
+    for sensitives in first_parts.values:
+        tables = []
+        for release, parts in zip(releases, parts_of_releases, strict=True):
+            table = parts.values[sensitives if not added else release.sensitives]
+            tables.append(_with_added(table, release, first) if added else table)
         rows = stack(tables, by_column)
-        united_releases.append(
-            _united(first, rows, sensitives, groups, people, parts_of_releases[0], exact)
-        )
-    release_parts, *other_releases = united_releases
-    release = (
-        release_parts.joined(other_releases, first.sensitives) if other_releases else release_parts
-    )
-    return release.described(cohort=cohort)
+        united_releases.append(_united(first, rows, sensitives, groups, people, first_parts, exact))
+    whole, *others = united_releases
+    whole = whole.joined(others, first.sensitives) if others else whole
+    return whole.described(cohort=cohort)
+
+
+def added_values(release: Release, last: Release) -> set[str]:
+    """The columns of values that a last release has, and an earlier one lacks.
+
+    None, unless both show a row for each person, with one value in each column.
+    """
+    rows = release.in_rows and last.in_rows and "single" == release.semantics == last.semantics
+    shown = {*last.sensitives, *last.beside} - {*release.sensitives, *release.beside}
+    return shown - {*last.unlinked} if rows and not last.unlinked else set()
+
+
+def _with_added(rows: Any, release: Release, last: Release) -> Any:
+    """Rows of a release with all columns of the last: values that it lacks are missing."""
+    for name in sorted(added_values(release, last)):
+        rows = with_texts(rows, [name], None if name in last.sensitives else UNKNOWN)
+    return rows
 
 
 def widened(release: Release, columns: Sequence[str]) -> Release:
@@ -185,6 +203,8 @@ def _united(
         )
     how: Any = {"sensitive": sensitives, "other": other_columns, "unlinked": like.unlinked}
     how |= {"person": parts.person, "semantics": like.semantics} if like.linked else {}
+    if any(rows[name].null_count for name in sensitives):  # which an earlier release lacks
+        how["missing"] = "drop"
     if by_id:
         return Release.from_groups(rows, group=groups[0], **how)
     return Release.from_generalized(rows, quasi_identifiers=groups, **how)
@@ -204,13 +224,16 @@ def _bare(release: Release, columns: Sequence[str]) -> list[str]:
     return [name for name in columns if name != release.cohort]
 
 
-def _shape(release: Release, parts: Parts) -> dict[str, list[str]]:
-    """The properties that united releases must share."""
+def _shape(release: Release, parts: Parts, added: Collection[str]) -> dict[str, list[str]]:
+    """The properties that united releases must share, but for `added` columns."""
     form = [release.by_values, parts.people is None, release.tallied]
     return {
         "the columns that make groups": _groups(release),
-        "the sensitive columns": [*release.sensitives],
-        "the columns beside them": sorted({*release.beside, *release.unlinked}),
+        "the sensitive columns": [name for name in release.sensitives if name not in added],
+        "the columns beside them": sorted(
+            {*release.beside, *release.unlinked} - {*added, *release.sensitives}
+        ),
+        "the shuffled columns": sorted(release.unlinked),
         "how many values a person has": [str(release.semantics)],
         "their form": [str(trait) for trait in form],
     }

@@ -96,10 +96,10 @@ def stacked(
     return pa.concat_tables(unified, promote_options="default")
 
 
-def with_texts(table: pa.Table, columns: Sequence[str], text: str) -> pa.Table:
-    """A table with more columns, in which every row has one text."""
+def with_texts(table: pa.Table, columns: Sequence[str], text: str | None) -> pa.Table:
+    """A table with more columns, in which every row has one text, or none."""
     for name in columns:
-        table = table.append_column(name, pa.repeat(text, len(table)))
+        table = table.append_column(name, pa.repeat(pa.scalar(text, pa.string()), len(table)))
     return table
 
 
