@@ -1,7 +1,7 @@
-"""The structure of the source: floors, leaves, names, and in how many files a feature is known.
+"""The structure of the source: layers, leaves, names, and in how many files a feature is known.
 
-A room imports only from below, as the architecture page has it. A limit is a thermometer: raising
-one is a line in a diff that somebody reads.
+A package imports only from lower layers, as the architecture page says. A limit is a thermometer:
+raising one is a line in a diff that somebody reads.
 """
 
 import ast
@@ -25,14 +25,14 @@ SRC = ROOT / "src" / "foreknow"
 JUDGE = ROOT / "src" / "foreknow_judge"
 PAGE = ROOT / "docs" / "explanation" / "architecture.md"
 
-# From the top down, a row of the page for each floor. Rooms beside each other are strangers; the
-# modules of one room may import each other, though not in circles.
-FLOORS = [
+# From the top down, a row of the page for each layer. Packages of one layer do not import each
+# other; the modules of one package may, though not in circles.
+LAYERS = [
     re.findall(r"`([\w.]+)`", row.split("|")[2])
-    for row in PAGE.read_text("utf-8").split("<!-- floors -->")[1].splitlines()
+    for row in PAGE.read_text("utf-8").split("<!-- layers -->")[1].splitlines()
     if row.startswith("| ") and "`" in row.split("|")[2]
 ]
-FLOOR_OF = {room: -height for height, floor in enumerate(FLOORS) for room in floor}
+LAYER_OF = {package: -height for height, layer in enumerate(LAYERS) for package in layer}
 FOLDERS = {path.name for path in SRC.iterdir() if any(path.glob("*.py"))}
 
 
@@ -47,11 +47,11 @@ def trees():
     return found
 
 
-def room(module):
-    """The floor plan's name of a module."""
+def package_of(module):
+    """The package of a module, as the page names it."""
     parts = module.removesuffix(".__init__").split(".")
     inner = ".".join(parts[:2])
-    return inner if inner in FLOOR_OF else parts[0]
+    return inner if inner in LAYER_OF else parts[0]
 
 
 def nodes(tree, lazy=False):
@@ -103,11 +103,11 @@ def inside():
     return [step for step in steps() if step[1]]
 
 
-def test_every_room_is_planned():
-    assert set(FLOOR_OF) == {room(module) for module in trees()}, f"floors of {PAGE.name}"
+def test_every_package_has_a_layer():
+    assert set(LAYER_OF) == {package_of(module) for module in trees()}, f"layers of {PAGE.name}"
 
 
-def test_a_room_imports_from_below():
+def test_packages_import_from_lower_layers():
     pairs = {(module.split(".")[0], target.split(".")[0]) for module, target, _ in steps()}
     pairs = {(one, other) for one, other in pairs if one != other and {one, other} <= FOLDERS}
     assert len(pairs) > 50
@@ -115,14 +115,17 @@ def test_a_room_imports_from_below():
     wrong = [
         step
         for step in inside()
-        if (one := room(step[0])) != (other := room(step[1])) and FLOOR_OF[other] >= FLOOR_OF[one]
+        if (one := package_of(step[0])) != (other := package_of(step[1]))
+        and LAYER_OF[other] >= LAYER_OF[one]
     ]
     assert not wrong, "each imports what is above it or beside it"
-    front = {(room(module), top) for module, target, top in steps() if not target}
+    front = {(package_of(module), top) for module, target, top in steps() if not target}
     assert front <= {("cli", False)}  # the command line opens the front door when it is asked
     showing = {"report", "cli", "__main__"}
     showing |= {leaf.split(".")[1] for leaf in LEAVES if leaf.count(".") == 1}
-    assert not [s for s in inside() if room(s[0]) not in showing and room(s[1]) in showing]
+    assert not [
+        s for s in inside() if package_of(s[0]) not in showing and package_of(s[1]) in showing
+    ]
 
 
 def arrows():
@@ -163,8 +166,8 @@ def test_what_verdicts_rest_on():
     assert len(reached) > 40
     names = ("schema", "hierarchy", "prepare", "counts", "release", "microdata")
     assert not reached & {f"foreknow.data.{name}" for name in names}
-    rooms = ("policy", "adversaries", "criteria", "methods", "publishing")
-    inner = tuple(f"foreknow.{name}." for name in rooms)
+    packages = ("policy", "adversaries", "criteria", "methods", "publishing")
+    inner = tuple(f"foreknow.{name}." for name in packages)
     assert not {module for module in reached if module.startswith(inner)}
 
 
@@ -173,9 +176,11 @@ def test_only_doors_look_up():
     for module, tree in trees().items():
         texts = {str(node.value) for node in ast.walk(tree) if isinstance(node, ast.Constant)}
         places = {text.partition(":")[0] for text in texts if text.startswith("foreknow.")}
-        rooms = {room(place[9:]) for place in places if leaf_of(place) is None} & FLOOR_OF.keys()
-        rooms -= {room(module)}
-        upwards |= {module for other in rooms if FLOOR_OF[other] >= FLOOR_OF[room(module)]}
+        packages = {
+            package_of(place[9:]) for place in places if leaf_of(place) is None
+        } & LAYER_OF.keys()
+        packages -= {package_of(module)}
+        upwards |= {module for other in packages if LAYER_OF[other] >= LAYER_OF[package_of(module)]}
     assert upwards == {"pages"}  # a name in place of an import hides it
 
 
@@ -195,7 +200,7 @@ ENGINES_ALLOWED = ("data.engines", "spark", "data.microdata", "exports") + tuple
 )
 
 
-def test_engines_in_few_rooms():
+def test_engines_in_few_packages():
     used = {m: {name.split(".")[0] for name, _ in all_imports()[m]} & LIBRARIES for m in trees()}
     wrong = {
         module: libraries
@@ -215,7 +220,7 @@ def test_an_adversary_knows_no_engines():
     wrong = [
         (module, target)
         for module, target, _ in steps()
-        if room(module) == "adversaries" != room(target)
+        if package_of(module) == "adversaries" != package_of(target)
         and target not in allowed
         and (module, target) not in tables
     ]
@@ -226,8 +231,8 @@ def test_a_method_knows_no_adversary():
     wrong = [
         (module, target)
         for module, target, _ in inside()
-        if room(module) == "methods"
-        and room(target) == "adversaries"
+        if package_of(module) == "methods"
+        and package_of(target) == "adversaries"
         and target.removeprefix("adversaries.") not in {"adversary", "release_counts", "disclosure"}
         # ART is made for priors
         and not (module.startswith("methods.art") and target.startswith("adversaries.priors"))
@@ -304,10 +309,10 @@ def knowing(names, home):
 
 
 def home_of(kind):
-    """The file of a class; its folder, where a folder of its own is in a registry's room."""
+    """The file of a class; its folder, where it has one beside a registry."""
     path = SRC.joinpath(*kind.__module__.split(".")[1:]).with_suffix(".py")
-    rooms = {SRC / "adversaries", SRC / "criteria", SRC / "methods"}
-    return path if path.parent in rooms else path.parent
+    packages = {SRC / "adversaries", SRC / "criteria", SRC / "methods"}
+    return path if path.parent in packages else path.parent
 
 
 KNOWN = [

@@ -41,7 +41,7 @@ Judged: TypeAlias = Verdict | Explanation
 
 
 @dataclass(frozen=True)
-class Tally(Plain):
+class PeopleCount(Plain):
     """How many people and groups a limit is reached for."""
 
     people: int  # who have the value, and could be found out
@@ -72,9 +72,9 @@ class Exposed:
     verdict: Judged
     # people over the limit, or in groups that fail the criterion; None if the adversary (or the
     # criterion) has no result for each group
-    over: Tally | None = None
+    over: PeopleCount | None = None
     # people about whom an adversary could be certain; None also for a criterion
-    certain: Tally | None = None
+    certain: PeopleCount | None = None
     # numbers of people by posterior: less than 10%, from 10%, ... from 90% to less than 100%, and
     # certain: eleven numbers, or none; within 1e-9 of a step people count as above it
     by_chance: tuple[int, ...] = ()
@@ -156,21 +156,21 @@ def _together(requirement_counts: RequirementCounts, by_secret: Sequence[Exposed
         steps = tuple(map(sum, zip(*(exposed.by_chance for exposed in by_secret), strict=True)))
     return Exposed(
         first.verdict,
-        _tally_of(where.people(sure=False), groups, [exposed.over for exposed in by_secret]),
-        _tally_of(where.people(sure=True), certain, [exposed.certain for exposed in by_secret]),
+        _people_count(where.people(sure=False), groups, [exposed.over for exposed in by_secret]),
+        _people_count(where.people(sure=True), certain, [exposed.certain for exposed in by_secret]),
         steps,
         first.about,
         where,
     )
 
 
-def _tally_of(
-    people: int, groups: Sequence[ExposedGroup], tallies: Sequence[Tally | None]
-) -> Tally:
-    """A tally of people and groups; a group may occur once for each secret."""
+def _people_count(
+    people: int, groups: Sequence[ExposedGroup], counts: Sequence[PeopleCount | None]
+) -> PeopleCount:
+    """The count of people and groups; a group may occur once for each secret."""
     sizes = {group.label: group.size for group in groups}
-    at_most = any(tally is not None and tally.at_most for tally in tallies)
-    return Tally(people, len(sizes), sum(sizes.values()), at_most)
+    at_most = any(count is not None and count.at_most for count in counts)
+    return PeopleCount(people, len(sizes), sum(sizes.values()), at_most)
 
 
 def _exposed(secret: RequirementCounts, verdicts: Sequence[Judged]) -> list[Exposed]:
@@ -184,7 +184,9 @@ def _exposed(secret: RequirementCounts, verdicts: Sequence[Judged]) -> list[Expo
             for verdict in verdicts
         ]
         return [
-            Exposed(verdict, Tally(people, groups, people, at_most=True), unit=secret.people.name)
+            Exposed(
+                verdict, PeopleCount(people, groups, people, at_most=True), unit=secret.people.name
+            )
             for verdict, (people, groups) in zip(verdicts, of_each, strict=True)
         ]
     by_adversary: dict[Any, Chances | None] = {}
@@ -205,11 +207,11 @@ def _exposed(secret: RequirementCounts, verdicts: Sequence[Judged]) -> list[Expo
             over = chances.reaching(limit.amount, cells, limit.inclusive)
         sure = chances.sure(cells)
         where = _OfCells(counts, chances, cells[over], cells[sure])
-        tallies = where.tally(where.over), where.tally(where.certain, certain=True)
+        people_counts = where.count(where.over), where.count(where.certain, certain=True)
         counted_units: Any = "people" if chances.have_it else "suspected"
         counted_units = "values" if chances.overlap else counted_units
         steps = _by_chance(chances, cells, sure)
-        exposed.append(Exposed(verdict, *tallies, steps, counted_units, where))
+        exposed.append(Exposed(verdict, *people_counts, steps, counted_units, where))
     return exposed
 
 
@@ -229,7 +231,7 @@ def _failing(verdict: Judged, counts_by_policy: HasCounts) -> Exposed:
         return Exposed(verdict)  # the criterion fails, but no group does
     sizes = criterion.sizes(counts) if verdict.requirement.unit is not None else counts.sizes
     where = _OfGroups(counts, failing, sizes)
-    return Exposed(verdict, where.tally(), where=where, unit=verdict.requirement.unit)
+    return Exposed(verdict, where.count(), where=where, unit=verdict.requirement.unit)
 
 
 def _by_chance(chances: Chances, cells: IntArray, sure: BoolArray) -> tuple[int, ...]:
@@ -242,8 +244,8 @@ def _by_chance(chances: Chances, cells: IntArray, sure: BoolArray) -> tuple[int,
     np.maximum.at(highest, place.reshape(-1), steps)
     people = np.zeros(len(kinds), dtype=np.int64)
     people[place.reshape(-1)] = chances.people[cells] * _times(chances)[chances.case[cells]]
-    tally = np.bincount(highest, weights=people, minlength=_TENTHS + 1)
-    return tuple(tally.astype(np.int64).tolist())
+    people_by_step = np.bincount(highest, weights=people, minlength=_TENTHS + 1)
+    return tuple(people_by_step.astype(np.int64).tolist())
 
 
 def _times(chances: Chances) -> IntArray:
@@ -286,9 +288,9 @@ class _OfGroups:
     failing: IntArray
     sizes: IntArray  # people of each group, or different units, who may be in several
 
-    def tally(self) -> Tally:
+    def count(self) -> PeopleCount:
         people, at_most = int(self.sizes[self.failing].sum()), self.sizes is not self.counts.sizes
-        return Tally(people, len(self.failing), people, at_most)
+        return PeopleCount(people, len(self.failing), people, at_most)
 
     def groups(self, limit: Limit) -> Iterator[ExposedGroup]:
         for group in self.failing.tolist():
@@ -305,7 +307,7 @@ class _OfCells:
     over: IntArray
     certain: IntArray
 
-    def tally(self, cells: IntArray, certain: bool = False) -> Tally:
+    def count(self, cells: IntArray, certain: bool = False) -> PeopleCount:
         """Count people, groups and suspects of some cells."""
         people, suspected, bounded = self._by_case(cells, certain)
         case_of = self.chances.case_of
@@ -316,7 +318,7 @@ class _OfCells:
             groups = np.flatnonzero(suspected[case_of])
             cases = case_of[groups]
             holders, suspects, unsure = people[cases], suspected[cases], bounded[cases]
-        return Tally(int(holders.sum()), len(groups), int(suspects.sum()), bool(unsure.any()))
+        return PeopleCount(int(holders.sum()), len(groups), int(suspects.sum()), bool(unsure.any()))
 
     def held_in(self, cells: IntArray) -> BoolArray:
         """The groups that contain some of the cells."""

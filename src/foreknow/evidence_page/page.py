@@ -29,7 +29,7 @@ from foreknow.report.blocks import (
     Sentence,
     Table,
 )
-from foreknow.report.exposed import exposed_blocks, exposed_figure, tally_text
+from foreknow.report.exposed import count_text, exposed_blocks, exposed_figure
 from foreknow.report.figures import worst_cell
 from foreknow.report.knowledge import Terms, describe, is_learned
 from foreknow.report.page import Page
@@ -455,9 +455,9 @@ class EvidencePage(Page[EvidenceReport]):
                 continue
             of_groups = then.verdict.of_groups
             what = "in groups that fail" if of_groups else "found out at the limit"
-            rows.append((f"{title}: people {what}", tally_text(then.over), tally_text(now.over)))
+            rows.append((f"{title}: people {what}", count_text(then.over), count_text(now.over)))
             if not of_groups:
-                certain = tally_text(then.certain), tally_text(now.certain)
+                certain = count_text(then.certain), count_text(now.certain)
                 rows.append((f"{title}: of them with certainty", *certain))
                 worst = map(_worst_cell, (then, now))
                 case = f"case {NEAREST}" if then.verdict.required.relative else "worst case"

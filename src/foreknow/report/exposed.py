@@ -9,7 +9,7 @@ import csv
 from collections.abc import Iterable, Iterator
 from io import StringIO
 
-from foreknow.auditing.exposed import Exposed, ExposedGroup, Tally
+from foreknow.auditing.exposed import Exposed, ExposedGroup, PeopleCount
 from foreknow.data.engines.renamed import disarm_name
 from foreknow.report.blocks import Block, Cell, Figure, Heading, Sentence, Table, mood_of
 from foreknow.report.chart import LIMIT, OWN, Axis, Bar, Chart, Rule, amounts, bar_table
@@ -54,18 +54,18 @@ def _cells(exposed: Exposed) -> list[str | Cell]:
     if over is None:
         return ["not counted", "–", "–", "–"]
     return [
-        Cell(tally_text(over), mood_of(not over.people, exposed.limits)),
+        Cell(count_text(over), mood_of(not over.people, exposed.limits)),
         number(over.groups),
         "–" if certain is None else number(over.suspected),
-        "–" if certain is None else Cell(tally_text(certain), "unsafe" if certain.people else ""),
+        "–" if certain is None else Cell(count_text(certain), "unsafe" if certain.people else ""),
     ]
 
 
-def tally_text(tally: Tally | None) -> str:
+def count_text(count: PeopleCount | None) -> str:
     """Write how many people there are, where they were counted."""
-    if tally is None:
+    if count is None:
         return "not counted"
-    return f"{'at most ' if tally.at_most else ''}{number(tally.people)}"
+    return f"{'at most ' if count.at_most else ''}{number(count.people)}"
 
 
 def exposed_sentence(exposed: Exposed) -> str:
@@ -76,7 +76,7 @@ def exposed_sentence(exposed: Exposed) -> str:
     where = some(over.groups, "group", "groups")
     noun = "person" if over.people == 1 else "people"
     noun = noun if exposed.unit is None else f"different {visible(exposed.unit)}"
-    people = f"{tally_text(over)} {noun} in {where}"
+    people = f"{count_text(over)} {noun} in {where}"
     people = people[0].upper() + people[1:]
     if exposed.verdict.of_groups:
         fail = "that fails" if over.groups == 1 else "that fail"
@@ -86,7 +86,7 @@ def exposed_sentence(exposed: Exposed) -> str:
     if certain.people == over.people:
         sure = "all of them with certainty" if over.people > 1 else "with certainty"
     elif certain.people:
-        sure = f"{tally_text(certain)} of them with certainty"
+        sure = f"{count_text(certain)} of them with certainty"
     else:
         sure = "nobody with certainty"
     return f"{people} could be found out, {sure}."
