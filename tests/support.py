@@ -124,6 +124,7 @@ UNSUPPORTED = (
     "bucketized-shared",
     "shuffled-known",
     "impossible-linked",
+    "priors-beside",
 )
 
 

@@ -167,6 +167,7 @@ def _judge_priors(question: Question, settings: PriorSettings) -> Worst:
     cases = []
     for table in settings.tables:
         chances = Chances(table)
+        _refuse_half_known(question, chances.attributes)
         people = people_with(question.written, chances.attributes, question.columns)
         united: tuple[str, Collection[str]] | None = None
         groups: Mapping[Group, tuple[int, Bag]] = question.held
@@ -180,6 +181,22 @@ def _judge_priors(question: Question, settings: PriorSettings) -> Worst:
         details = chances, reading, question.relative, united, (facts.l, facts.k, facts.m)
         cases.append(worst_priors(groups, people, question.about, *details))
     return Worst.among(cases, question.relative)
+
+
+def _refuse_half_known(question: Question, attributes: Collection[str]) -> None:
+    """Refuse attributes that everybody's row shows beside the secret, if groups do not heed them.
+
+    Whoever knows the attributes of everybody finds the rows. Where further columns divide the
+    groups, the rows do not show who has which label of a column that was shuffled.
+    """
+    release, columns = question.written, question.columns
+    if release.main_table != "release" or release.sensitive in release.shuffled:
+        return
+    is_divided = len(columns) > len(release.groups)
+    published_beside = {*release.beside, *(release.parts or ())}.difference(columns)
+    for name in published_beside.intersection(attributes):
+        if is_divided or name not in release.shuffled:
+            raise UnsupportedError("priors-beside", name)
 
 
 def _refuse_unheld(chances: Chances, question: Question) -> None:

@@ -508,7 +508,9 @@ def test_the_nearest_limit_is_judged(reading):
     frame = pa.table({"gid": ["1"] * 5, "job": ["p"] * 5, "ill": list("aaabb")})
     before = {"a": Fraction(3, 5), "b": Fraction(1, 10), "c": Fraction(3, 10)}
     priors = fk.Priors(priors_table({("p",): before}, ["job"]), semantics=reading)
-    sets = fk.Requirement(priors, any_of={"one": ["a"], "two": ["b"]}, at_most_times=3)
+    sets = fk.Requirement(
+        priors, any_of={"one": ["a"], "two": ["b"]}, at_most_times=3, knowing=["job"]
+    )
     held = Written("generalized", ["gid"], "ill", {"release": frame}, beside=["job"])
     (found,) = verify(held, fk.Policy([sets]).to_dict()["require"])
     assert (found.value, found.reached, found.safe) == ("two", Fraction(2, 5), False)

@@ -25,7 +25,7 @@ import foreknow as fk
 from foreknow.certificates import Certificate
 from foreknow_judge import exchanges
 from foreknow_judge import priors as verifier_priors
-from foreknow_judge.errors import CertificateError
+from foreknow_judge.errors import CertificateError, UnsupportedError
 from foreknow_judge.priors import Chances, worst_priors
 from foreknow_judge.verdicts import verdicts as verify
 from foreknow_judge.written import Written
@@ -103,6 +103,49 @@ def test_reached_versus_strictly_below(seed):
     assert [(f.safe, f.required.inclusive) for f in found[:2]] == [(False, False), (True, True)]
     ours = [f for f in found[2:] if "priors" in f.judged]
     assert [(f.reached, f.safe) for f in ours] == [(exact, False)]
+
+
+def test_attributes_beside_secrets_are_known():
+    """A row shows them beside the value, unless they are shuffled; then they say who has which."""
+    rows = [*zip("xxxyyyy", "mffmmff", "abbabcc", strict=True)]
+    frame = pa.table(
+        {"zip": ["1"] * 7, **dict(zip(("job", "sex", "ill"), zip(*rows, strict=True), strict=True))}
+    )
+    chances = {
+        "m": dict(zip("abc", map(Fraction, ("0.5", "0.3", "0.2")), strict=True)),
+        "f": dict(zip("abc", map(Fraction, ("0.1", "0.3", "0.6")), strict=True)),
+    }
+    priors = fk.Priors(priors_table({(sex,): row for sex, row in chances.items()}, ["sex"]))
+
+    def found(knowing, shuffled):
+        release = Written(
+            "generalized",
+            ["zip"],
+            "ill",
+            {
+                "release": frame.rename_columns(
+                    [f"{c}_shuffled" if c in shuffled else c for c in frame.column_names]
+                )
+            },
+            beside=["job", "sex"],
+            shuffled=shuffled,
+        )
+        return verify(release, [rule(priors, knowing=knowing)])[0].reached
+
+    def truth(knowing):
+        groups = {}
+        for job, sex, ill in rows:
+            key = tuple({"job": job, "sex": sex}[column] for column in knowing)
+            groups.setdefault(key, []).append((chances[sex], ill))
+        worlds = [joint(*map(list, zip(*group, strict=True))) for group in groups.values()]
+        return max(p for people in worlds for who in people for p in who.values())
+
+    assert found(["sex"], []) == truth(["sex"]) == Fraction(2, 3)
+    assert found(["job", "sex"], []) == truth(["job", "sex"]) == 1
+    assert found([], ["sex"]) == truth([]) < Fraction(2, 3)
+    for knowing, shuffled in (([], []), (["job"], []), (["job"], ["sex"]), ([], ["job"])):
+        with refused("priors-beside", UnsupportedError):
+            found(knowing, shuffled)
 
 
 # ---- priors that floats cannot hold --------------------------------------------------------
