@@ -19,7 +19,7 @@ from tests.methods.tables import microdata as table_of
 from tests.oracle import leaving
 
 import foreknow as fk
-from foreknow.data import arrays, microdata
+from foreknow.data import arrays, equal_rows
 from foreknow.data.counts import GroupCounts
 from foreknow.data.keys import nearly_all_differ
 from foreknow.data.labels import Labels
@@ -374,7 +374,7 @@ def test_unmerged_rows_are_grouped_alike(monkeypatch, method, form):
     monkeypatch.setattr(arrays, "BLOCK", 500)
     audits, people = [], []
     for differ in (False, True):
-        for module in (points_module, microdata):
+        for module in (points_module, equal_rows):
             monkeypatch.setattr(module, "nearly_all_differ", lambda columns, differ=differ: differ)
         made = fk.publish(table, policy, method=method, form=form, seed=1)
         rows = pa.concat_tables(made.placed.members())

@@ -194,7 +194,14 @@ def test_nobody_imports_a_leaf():
 
 
 LIBRARIES = {"pandas", "polars", "pyarrow", "duckdb", "narwhals", "pyspark"}
-ENGINES_ALLOWED = ("data.engines", "spark", "data.microdata", "exports") + tuple(
+ENGINES_ALLOWED = (
+    "data.engines",
+    "spark",
+    "data.microdata",
+    "data.rows_read",
+    "data.equal_rows",
+    "exports",
+) + tuple(
     f"publishing.{name}"
     for name in ("code_book", "drawn", "entries", "flat_table", "formats", "tables", "publish")
 )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from foreknow.attacks.divisions import Tables, assignments, divided, ways
 from foreknow.data.arrays import IntArray, combine
-from foreknow.data.microdata import Attribute
+from foreknow.data.attribute import Attribute
 from foreknow.needs import Analysis, Need
 
 Codes: TypeAlias = NDArray[Any]

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import BoolArray, IntArray, combine, count_pairs
+from foreknow.data.attribute import Attribute
 from foreknow.data.labels import text_of
 from foreknow.data.levels import has_dates
 from foreknow.data.meaning import (
@@ -37,7 +38,7 @@ from foreknow.data.meaning import (
     quote,
     up_to,
 )
-from foreknow.data.microdata import Attribute, merged
+from foreknow.data.rare_values import merged
 from foreknow.errors import InternalError, did_you_mean
 from foreknow_judge.errors import PolicyError
 

@@ -23,8 +23,8 @@ from foreknow.errors import SchemaError
 from foreknow_judge.numbers import exact
 
 if TYPE_CHECKING:
+    from foreknow.data.attribute import Attribute
     from foreknow.data.engines.columns import Column
-    from foreknow.data.microdata import Attribute
 
 
 def coded_at_ends(column: Column, level: Level) -> tuple[Column, Level]:

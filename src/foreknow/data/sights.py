@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray, combine, count_pairs
+from foreknow.data.attribute import Attribute
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.table import require
 from foreknow.data.fired_rules import Fired, about_of, fired, refuse_unfit, refuse_unmet
 from foreknow.data.generalization import style_of, wording_of
 from foreknow.data.labels import Labels, in_order
-from foreknow.data.microdata import Attribute, Microdata
+from foreknow.data.microdata import Microdata
 from foreknow.data.people import Signature, Signatures, printed
 from foreknow.data.possible_values import Classes, JointCells, JointMembers, PossibleMembers
 from foreknow.data.release import Release

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, cast
 
 from foreknow.adversaries.adversary import HasCounts
 from foreknow.atomic_files import write_new
+from foreknow.data.combined import combined
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines.households import Shared
 from foreknow.data.grids import SHARED
@@ -476,7 +477,7 @@ class Policy:
             default=0,
         )
         units = None if exactly else max(_NUMBERS * most_people, _NUMBERS**2)
-        return microdata.combined(columns, self.layout, units)
+        return combined(microdata, columns, self.layout, units)
 
     @property
     def owned(self) -> bool:

@@ -15,6 +15,7 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
@@ -25,6 +26,7 @@ import pyarrow as pa
 from foreknow.certificates import Certificate
 from foreknow.data.arrays import IntArray, combine
 from foreknow.data.counts import GroupCounts
+from foreknow.data.digests import digest_of_counts, digest_of_rows
 from foreknow.data.engines.columns import codes_of, plain_table
 from foreknow.data.engines.databases import machine_memory, memory_limit
 from foreknow.data.engines.duckdb_table import DuckTable, OutOfOrder
@@ -32,6 +34,7 @@ from foreknow.data.engines.sources import Source, counted_where_it_lives, open_t
 from foreknow.data.engines.table import Table, free_name
 from foreknow.data.engines.write import parts_of_parquet, write_in_parts, write_parts
 from foreknow.data.microdata import Microdata
+from foreknow.data.rows_read import counted_by
 from foreknow.errors import InternalError, OutputError, did_you_mean
 from foreknow.methods.protocol import traits_of
 from foreknow.policy.options import PublishOptions
@@ -62,8 +65,7 @@ class Entries:
     @property
     def digest(self) -> Callable[[bytes], str]:
         """The function from a key to the digest of the source."""
-        digest: Callable[[bytes], str] = self.rows.digest
-        return digest
+        return partial(digest_of_rows, self.rows)
 
     def rows_per_part(self, options: PublishOptions) -> int | None:
         """How many rows a file of the release has at most; None where it is one file."""
@@ -159,7 +161,7 @@ class CountedEntries(Entries):
     @property
     def digest(self) -> Callable[[bytes], str]:
         """The function from a key to the digest of the counts."""
-        return self.microdata.digest_of_counts
+        return partial(digest_of_counts, self.microdata)
 
     def rows_per_part(self, options: PublishOptions) -> int | None:
         """How many rows a file has at most, by the engine where nothing is said."""
@@ -252,7 +254,7 @@ def entries_of(microdata: Microdata, policy: Policy, method: Any, engine: str) -
 
 def _by_engine(microdata: Microdata, policy: Policy, *, automatic: bool) -> Entries | str:
     """Entries as an engine counts them, or the reason to read the table."""
-    source, names = _source(microdata, policy), microdata.counted_by
+    source, names = _source(microdata, policy), counted_by(microdata.schema)
     if isinstance(source, str):
         return source
     if automatic and _is_small(source):
@@ -438,7 +440,7 @@ def _source(microdata: Microdata, policy: Policy) -> Source | str:
     """The table if an engine can count it, or the reason to read it."""
     if microdata.was_read:
         return "it was read already"
-    source = counted_where_it_lives(microdata.source, microdata.counted_by)
+    source = counted_where_it_lives(microdata.source, counted_by(microdata.schema))
     if not isinstance(source, str) and not format_of(policy.options).typed:
         odd = [name for name in policy.known_other if not source.is_text(name)]
         if odd:

@@ -16,6 +16,7 @@ from foreknow.certificates import Certificate
 from foreknow.criteria.levels import levels_of
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
+from foreknow.data.digests import digest_of_counts, digest_of_rows
 from foreknow.data.engines.columns import codes_of, fetch, to_python
 from foreknow.data.engines.digests import column_digests
 from foreknow.data.engines.group_counts import group_codes
@@ -56,10 +57,8 @@ def is_source(microdata: Microdata, certificate: Certificate, key: Path) -> bool
     except (OSError, ValueError, KeyError, TypeError):  # it is not there, or somebody else's
         return None
     is_of_counts = certificate.source.get("digest_kind") == OF_COUNTS
-    digest = (
-        microdata.digest_of_counts(digest_key) if is_of_counts else microdata.digest(digest_key)
-    )
-    return bool(digest == certificate.source["digest"])
+    digest_of = digest_of_counts if is_of_counts else digest_of_rows
+    return bool(digest_of(microdata, digest_key) == certificate.source["digest"])
 
 
 def shown_of(folder: Path, microdata: Microdata) -> Microdata:

@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray, combine, count_pairs
+from foreknow.data.attribute import Attribute
 from foreknow.data.counts import GroupCounts
+from foreknow.data.digests import printed
 from foreknow.data.generalization import KnownLabels, style_of, wording_of
 from foreknow.data.labels import text_of
-from foreknow.data.microdata import Attribute, Microdata, printed
+from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.data.utility import given_groups
 from foreknow.errors import did_you_mean

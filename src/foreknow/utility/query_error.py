@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import FloatArray, IntArray
-from foreknow.data.microdata import Attribute, Microdata
+from foreknow.data.attribute import Attribute
+from foreknow.data.microdata import Microdata
 from foreknow.data.utility import require_microdata
 from foreknow.errors import did_you_mean
 from foreknow.figures import percentage

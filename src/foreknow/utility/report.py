@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-from foreknow.data.microdata import Microdata, grids_of
+from foreknow.data.laid_out import grids_of
+from foreknow.data.microdata import Microdata
 from foreknow.data.utility import Utility, optimal_discernibility, utility_of
 from foreknow.figures import percentage
 from foreknow.policy.from_call import Arguments, hinted_with_keys

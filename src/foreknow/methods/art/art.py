@@ -20,8 +20,9 @@ from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.priors.signature_groups import PriorMatrix, ValueMode
 from foreknow.adversaries.priors.table import PriorTable
 from foreknow.data.arrays import IntArray, combine
+from foreknow.data.attribute import Attribute
 from foreknow.data.labels import Label, matching
-from foreknow.data.microdata import Attribute, Microdata
+from foreknow.data.microdata import Microdata
 from foreknow.data.people import Signature, signature_text
 from foreknow.errors import NoSafeRelease, SchemaError, did_you_mean
 from foreknow.hints import hints

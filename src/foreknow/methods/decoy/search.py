@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import BoolArray, IntArray, combine, starts_of
+from foreknow.data.attribute import Attribute
 from foreknow.data.counts import GroupCounts
-from foreknow.data.microdata import Attribute, Microdata
+from foreknow.data.microdata import Microdata
 from foreknow.methods.decoy.deals import Deal, bags_of_deals, most_groups
 from foreknow.methods.decoy.draws import UnlikeParts, deal_bags, value_ranks
 from foreknow.methods.decoy.guards import AMOUNTS, COUPLED, Guards

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray
+from foreknow.data.attribute import Attribute
 from foreknow.data.generalization import names_of_nodes, wording_of
 from foreknow.data.labels import Label
-from foreknow.data.microdata import Attribute
 from foreknow.data.schema import Schema
 from foreknow.result import Result
 from foreknow_judge.errors import InputError

@@ -1,0 +1,93 @@
+"""Digests: of what a table publishes, by which its owner tells whether it changed."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import re
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from foreknow.data.arrays import IntArray, blocks, combine
+from foreknow.data.engines.columns import (
+    Column,
+)
+from foreknow.data.microdata import Microdata
+
+# A number as it is written without a zero before it.
+_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d{1,3})?")
+
+
+def digest_of_rows(microdata: Microdata, key: bytes) -> str:
+    """Keyed BLAKE2b-256 of the published quasi-identifiers and sensitive values, as hex.
+
+    Without the key nobody can test guesses of the table against it. It is the same whether
+    numbers and dates came as such or as texts, from a file or in a frame.
+    """
+    state = hashlib.blake2b(key=key, digest_size=32)
+    for column in (*microdata.rows_read.columns, *microdata.sensitives):
+        texts, ranks = _as_printed(column)
+        state.update(repr((column.name, texts)).encode())
+        if column.name in microdata.rows_read.holdings:
+            keys = microdata.holders_of(column.name).astype(np.int64) * len(texts)
+            state.update(np.sort(keys + ranks[column.codes]).tobytes())
+        else:
+            for block in blocks(len(column.codes)):
+                state.update(ranks[column.codes[block]].tobytes())
+    return state.hexdigest()
+
+
+def digest_of_counts(microdata: Microdata, key: bytes) -> str:
+    """The same of the table's equal rows and how often each occurs, whatever their order.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from foreknow import Microdata, Schema
+    >>> schema = Schema(quasi_identifiers=["age"], sensitive="disease")
+    >>> one = pa.table({"age": [30, 41, 30], "disease": ["Flu", "AIDS", "Flu"]})
+    >>> two = pa.table({"age": [30, 30, 41], "disease": ["Flu", "Flu", "AIDS"]})
+    >>> len({digest_of_counts(Microdata(rows, schema), b"key") for rows in (one, two)})
+    1
+    """
+    columns = [*microdata.rows_read.columns, *microdata.sensitives]
+    state = hashlib.blake2b(key=key, digest_size=32)
+    printed_as = [(column, *_as_printed(column)) for column in columns]
+    texts_and_codes = [(texts, ranks[column.codes]) for column, texts, ranks in printed_as]
+    for column, (texts, _) in zip(columns, texts_and_codes, strict=True):
+        state.update(repr((column.name, texts)).encode())
+    of_entry, first = combine(
+        [codes for _, codes in texts_and_codes], [len(texts) for texts, _ in texts_and_codes]
+    )
+    for _, codes in texts_and_codes:
+        state.update(codes[first].tobytes())
+    state.update(np.bincount(of_entry, microdata.times).astype(np.int64).tobytes())
+    return state.hexdigest()
+
+
+def _as_printed(column: Column) -> tuple[list[str], IntArray]:
+    """The values of a column as texts that do not depend on how they came; the rank of each."""
+    texts = list(map(printed, column.domain))
+    distinct = sorted(set(texts))
+    place = {text: code for code, text in enumerate(distinct)}
+    return distinct, np.array([place[text] for text in texts], dtype=np.int64)
+
+
+def printed(value: Any) -> str:
+    """A value in one way: 1.50, 1.5 and "1.5" are one number, and "01" is a text.
+
+    >>> [printed(value) for value in (None, 5.0, "5.0", "05", Decimal("0.10"), 0.1, "flu")]
+    ['-', '=5', '=5', '=05', '=0.1', '=0.1', '=flu']
+    """
+    if value is None:
+        return "-"
+    if isinstance(value, (dt.datetime, dt.date, dt.time)):
+        return f"={value.isoformat()}"
+    text = str(value)
+    if isinstance(value, bool) or not _NUMBER.fullmatch(text):
+        return f"={text}"
+    plain, point, decimals = f"{Decimal(text):f}".partition(".")
+    decimals = decimals.rstrip("0")
+    return f"={plain}{point}{decimals}" if decimals else f"={'0' if plain == '-0' else plain}"
