@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -271,7 +271,7 @@ class Certificate:
         advice = f"give the folder of a release, or its {CERTIFICATE}"
         name = repr(str(path))
         certificate = check_certificate(parse_certificate(path, content, advice), name, kinds)
-        return cls(**{part.name: getattr(certificate, part.name) for part in fields(Certificate)})
+        return cls(**vars(certificate))
 
 
 def bytes_of_certificate(path: Path) -> bytes:

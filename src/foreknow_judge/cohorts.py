@@ -118,16 +118,15 @@ def _shown(release: Written) -> set[str]:
 
 def _shape(release: Written, lacking: Collection[str]) -> tuple[object, ...]:
     """The properties that releases must share, but for columns that earlier ones lack."""
+    named = release.groups, release.rules.nodes, release.rules.opaque
     return (
         release.form,
-        [name for name in release.groups if name not in lacking],
+        *([name for name in names if name not in lacking] for names in named),
         release.sensitive,
         release.semantics,
         {name: part for name, part in (release.parts or {}).items() if name not in lacking},
         [*release.exact],
         {*release.beside} - {*lacking},
-        [name for name in release.rules.nodes if name not in lacking],
-        [name for name in release.rules.opaque if name not in lacking],
         {*release.shuffled},
         {*release.tables},
     )

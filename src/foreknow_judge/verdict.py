@@ -179,19 +179,15 @@ class Figure:
         """The result in words: what is reached and the limit, or the figure of a criterion."""
         if self.of_groups:
             return str(self.found)
-        reached, limit = self.said
-        reached = self._most + reached
-        return f"{self.judged} reaches {reached} for {str(self.value)!r}, the limit is {limit}"
+        (reached, limit), most = self.said, "at most " * self.bounded
+        return (
+            f"{self.judged} reaches {most}{reached} for {str(self.value)!r}, the limit is {limit}"
+        )
 
     @property
     def bounded(self) -> bool:
         """True if the figure reached is only an upper bound."""
         return bool(getattr(self.found, "bounded", False))
-
-    @property
-    def _most(self) -> str:
-        """The prefix of a figure that is only an upper bound."""
-        return "at most " if self.bounded else ""
 
 
 class Seal:
@@ -239,11 +235,8 @@ class Verdict(Figure):
         if self.idle:
             return f"Verdict(asks nothing: {self.judged}, nobody has a value)"
         word = "safe" if self.safe else "UNSAFE"
-        if self.of_groups:
-            return f"Verdict({word}: {self.judged}, {self.found})"
-        chance, limit = self.said
-        chance = self._most + chance
-        return f"Verdict({word}: {self.judged} reaches {chance} for {self.value!r}, limit {limit})"
+        words = f"{self.judged}, {self.found}" if self.of_groups else self.words
+        return f"Verdict({word}: {words})"
 
     def _repr_html_(self) -> str:
         return f"<code>{escape(repr(self))}</code>"

@@ -6,7 +6,6 @@ Only this module makes a `Verdict`. The tests check the theorems by enumeration 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import fields
 from itertools import chain
 from typing import Any
 
@@ -121,10 +120,7 @@ def decided(figure: Figure, safe: bool) -> Verdict:
     reached = getattr(figure.found, "settled", None)
     if figure.required.amount is not None and reached is not None:
         safe = safe and figure.required.holds(reached, figure.found.prior)
-    fields_of_figure = {
-        attribute.name: getattr(figure, attribute.name) for attribute in fields(Figure)
-    }
-    return Verdict(**fields_of_figure, safe=safe, seal=Seal)
+    return Verdict(**{**vars(figure), "safe": safe}, seal=Seal)
 
 
 def read_requirements(requirements: Sequence[Table]) -> list[RequireTable]:
