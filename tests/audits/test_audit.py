@@ -95,7 +95,7 @@ def test_json_holds_any_value(value):
 def test_repr_states_the_result():
     unsafe = judged(Requirement(Facts(), 0.9), Requirement(Facts(l=1), 0.5, values=["Flu"]))
     assert repr(unsafe) == "Audit(release: UNSAFE in 1 of 2 requirements)"
-    verdict = "Verdict(UNSAFE: Facts(l=1, k=0, m=0) reaches 0.6667 for 'Flu', limit 0.5)"
+    verdict = "Verdict(UNSAFE: Facts(l=1, k=0, m=0) reaches 0.6667 for 'Flu', the limit is 0.5)"
     assert repr(unsafe.verdicts[1]) == verdict
     safe = judged(Requirement([(Facts(), 0.9), (Facts(l=1), 1)]))
     assert repr(safe) == "Audit(release: safe, 1 requirement)"
