@@ -57,7 +57,8 @@ def verdicts(
             results += _verdicts_on_knowledge(release_of_column, place, required, table, judges)
         else:
             gauge = gauges[key]
-            if gauge.of_people and release.semantics == "single":  # everybody, whatever they have
+            # everybody, whatever they have; other tables may lack columns that are known
+            if gauge.of_people and release.main_table == "release":
                 release_of_column = release
             results.append(
                 _verdict_on_criterion(release_of_column, place, required, table, key, gauge)

@@ -18,6 +18,7 @@ from tests.verdicts import altered
 
 import foreknow as fk
 from foreknow.adversaries.disclosure import Disclosure, worst, worst_by_prior
+from foreknow.data import combined
 from foreknow.data.labels import Labels
 from foreknow.data.release import Release
 from foreknow.errors import InternalError
@@ -163,7 +164,7 @@ def test_confused_units_are_caught(monkeypatch):
     (verdict,) = fk.audit(ROWS, policy, learned=False).verdicts
     assert verdict.reached == 3
     each_row = np.arange(ROWS.num_rows), Labels(range(ROWS.num_rows))
-    monkeypatch.setattr(fk.Microdata, "_units", lambda self, name, most: each_row)
+    monkeypatch.setattr(combined, "_units", lambda microdata, name, most: each_row)
     with pytest.raises(InternalError, match="disagree"):
         fk.audit(ROWS, policy, learned=False)
 
