@@ -276,8 +276,9 @@ def ask(looked: JudgedSource, inputs: Mapping[str, Any]) -> dict[str, Any]:
     if len(statements) > _MOST_STATEMENTS:
         raise InputError(f"more than {_MOST_STATEMENTS} statements; foreknow ask takes a file")
     release = _named_release(looked)
-    if len(release.sensitives) > 1:
-        release = release.seen(release.sensitive)
+    # a release does not say whose row shows which of the columns beside the secret
+    unknown_columns = release.layout.seen().known if looked.published else ()
+    release = release.seen(release.sensitive, [] if looked.published else None)
     knowledge = load("foreknow.statements.statements:Statements")(*statements)
     row = knowledge.posteriors(release, people=[person.strip()])
     answers = sorted(row.answers(), key=lambda answer: -answer.probability)
@@ -286,4 +287,8 @@ def ask(looked: JudgedSource, inputs: Mapping[str, Any]) -> dict[str, Any]:
         before, after = answer_texts(answer)
         width = f"{100 * answer.probability:.2f}"
         rows.append((visible(answer.value), before, Cell(after, "strong", width=width)))
-    return {"answers": table_values(Table(("value", "before", "after"), rows)), "person": person}
+    return {
+        "answers": table_values(Table(("value", "before", "after"), rows)),
+        "person": person,
+        "unknown": ", ".join(map(visible, unknown_columns)),
+    }

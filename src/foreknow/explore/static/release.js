@@ -178,7 +178,7 @@ async function asked(event) {
   place.classList.add("waiting");
   try {
     const told = await send("/api/release/asked", body(given));
-    fill(place, table(told.answers, "ranks", "How sure they can be of " + told.person));
+    fill(place, table(told.answers, "ranks", "How sure they can be of " + told.person + (told.unknown ? ", if they know nobody's " + told.unknown : "")));
   } catch (error) {
     fill(place, el("p", { class: "sentence unsafe mono" }, error.message));
   }
