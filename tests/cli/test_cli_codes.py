@@ -19,7 +19,7 @@ import foreknow as fk
 from foreknow.auditing import audit as auditing
 from foreknow.cli import entry, process
 from foreknow.cli.entry import app
-from foreknow.publishing import formats
+from foreknow.publishing import entries, formats
 from foreknow.publishing import publish as publishing
 from foreknow_judge import written as verifier
 from foreknow_judge.errors import memory_for
@@ -340,7 +340,7 @@ def test_interrupt_that_became_an_answer(monkeypatch, capsys):
 
 
 STAGES = {
-    "counting": (fk.Microdata, "digest"),
+    "counting": (entries, "digest_of_rows"),
     "partition": (fk.Mondrian, "partition"),
     "write_csv": (formats, "write_csv"),
     "verify": (publishing, "findings_of"),

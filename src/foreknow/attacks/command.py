@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from foreknow.cli.command import command
 from foreknow.cli.inputs import COLUMNS, CRITERIA, Judging, is_published
 from foreknow.cli.options import (
     UNDECIDED,
@@ -19,9 +20,8 @@ from foreknow.cli.options import (
     Only,
     Raw,
     Results,
-    command,
-    print_plain,
 )
+from foreknow.cli.terminal import print_plain
 from foreknow.errors import did_you_mean
 from foreknow.leaves import load
 from foreknow_judge.errors import InputError

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import click
 
+from foreknow.cli.command import POLICY, command
 from foreknow.cli.inputs import (
     COLUMNS,
     CRITERIA,
@@ -19,7 +20,6 @@ from foreknow.cli.inputs import (
     tally_of,
 )
 from foreknow.cli.options import (
-    POLICY,
     UNSAFE,
     ForwardedOptions,
     Memory,
@@ -28,9 +28,8 @@ from foreknow.cli.options import (
     Output,
     Published,
     among,
-    command,
-    say_readings,
 )
+from foreknow.cli.terminal import say_readings
 from foreknow_judge.errors import InputError
 from foreknow_judge.printed import visible
 

@@ -6,8 +6,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from foreknow.cli.command import command
 from foreknow.cli.inputs import require_published
-from foreknow.cli.options import ForwardedOptions, Only, Quiet, command, print_plain, progress
+from foreknow.cli.options import ForwardedOptions, Only, Quiet
+from foreknow.cli.terminal import print_plain, progress
 from foreknow.errors import OutputError
 from foreknow_judge.printed import visible
 from foreknow_judge.text import some

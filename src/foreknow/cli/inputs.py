@@ -10,7 +10,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
-from foreknow.cli.options import Files, Only, among, listed, print_plain
+from foreknow.cli.options import Files, Only, among
+from foreknow.cli.terminal import print_plain
+from foreknow.cli.typed import listed
 from foreknow.data.address import spoken
 from foreknow.errors import SchemaError, did_you_mean
 from foreknow.leaves import is_installed, load

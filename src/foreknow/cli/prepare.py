@@ -6,19 +6,10 @@ import os
 import sys
 from pathlib import Path
 
-from foreknow.cli.options import (
-    POLICY,
-    Files,
-    ForwardedOptions,
-    Output,
-    Quiet,
-    Raw,
-    command,
-    console,
-    listed,
-    print_plain,
-    progress,
-)
+from foreknow.cli.command import POLICY, command
+from foreknow.cli.options import Files, ForwardedOptions, Output, Quiet, Raw
+from foreknow.cli.terminal import console, print_plain, progress
+from foreknow.cli.typed import listed
 from foreknow.data.address import spoken
 from foreknow.data.reading import STDIN
 from foreknow_judge.printed import visible

@@ -7,25 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from foreknow.cli.command import command
 from foreknow.cli.inputs import (
     Rules,
     attack_on,
     policy_at,
 )
-from foreknow.cli.options import (
-    UNSAFE,
-    Choice,
-    ForwardedOptions,
-    Memory,
-    Only,
-    Quiet,
-    Raw,
-    command,
-    console,
-    print_plain,
-    progress,
-    say_readings,
-)
+from foreknow.cli.options import UNSAFE, Choice, ForwardedOptions, Memory, Only, Quiet, Raw
+from foreknow.cli.terminal import console, print_plain, progress, say_readings
 from foreknow.wording import people_text
 from foreknow_judge.errors import InputError
 from foreknow_judge.printed import encodable, one_line, visible

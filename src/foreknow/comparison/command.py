@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from foreknow.cli.command import command
 from foreknow.cli.inputs import Rules, refuse_published
-from foreknow.cli.options import (
-    UNSAFE,
-    ForwardedOptions,
-    More,
-    Raw,
-    Results,
-    command,
-    listed,
-)
+from foreknow.cli.options import UNSAFE, ForwardedOptions, More, Raw, Results
 from foreknow.cli.process import INTERRUPTED
+from foreknow.cli.typed import listed
 from foreknow_judge.errors import InputError
 
 

@@ -5,19 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from foreknow.cli.command import command
 from foreknow.cli.inputs import (
     Columns,
     refuse_published,
     require_published,
 )
-from foreknow.cli.options import (
-    Answers,
-    ForwardedOptions,
-    Only,
-    Output,
-    command,
-    print_plain,
-)
+from foreknow.cli.options import Answers, ForwardedOptions, Only, Output
+from foreknow.cli.terminal import print_plain
 from foreknow.errors import OutputError
 
 

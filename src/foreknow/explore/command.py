@@ -9,7 +9,9 @@ from typing import Annotated
 
 import click
 
-from foreknow.cli.options import Files, More, command, print_plain
+from foreknow.cli.command import command
+from foreknow.cli.options import Files, More
+from foreknow.cli.terminal import print_plain
 from foreknow.data.address import spoken
 from foreknow.data.reading import NOTHING, is_address, named_part
 from foreknow.errors import OutputError

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from foreknow.cli.options import Quiet, among, command, print_plain, progress
+from foreknow.cli.command import command
+from foreknow.cli.options import Quiet, among
+from foreknow.cli.terminal import print_plain, progress
 from foreknow_judge.printed import visible
 
 

@@ -6,18 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
+from foreknow.cli.command import command
 from foreknow.cli.inputs import (
     Columns,
     is_published,
     say_index,
 )
-from foreknow.cli.options import (
-    ForwardedOptions,
-    Only,
-    Published,
-    Results,
-    command,
-)
+from foreknow.cli.options import ForwardedOptions, Only, Published, Results
 from foreknow.errors import SchemaError
 
 

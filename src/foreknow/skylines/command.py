@@ -7,23 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from foreknow.cli.command import command
 from foreknow.cli.inputs import (
     Columns,
     is_published,
     say_index,
 )
-from foreknow.cli.options import (
-    AnyOf,
-    ForwardedOptions,
-    Only,
-    Published,
-    Raw,
-    Results,
-    command,
-    console,
-    is_whole,
-    say_readings,
-)
+from foreknow.cli.options import AnyOf, ForwardedOptions, Only, Published, Raw, Results
+from foreknow.cli.terminal import console, say_readings
+from foreknow.cli.typed import is_whole
 from foreknow.errors import SchemaError
 from foreknow_judge.errors import InputError
 

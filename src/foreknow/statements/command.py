@@ -6,8 +6,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from foreknow.cli.command import command
 from foreknow.cli.inputs import Columns
-from foreknow.cli.options import Answers, AnyOf, command, console
+from foreknow.cli.options import Answers, AnyOf
+from foreknow.cli.terminal import console
 from foreknow.errors import HierarchyError, StatementError
 from foreknow_judge.errors import DataError, InputError
 

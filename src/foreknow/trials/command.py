@@ -5,18 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from foreknow.cli.command import command
 from foreknow.cli.inputs import (
     Columns,
     refuse_published,
     require_published,
 )
-from foreknow.cli.options import (
-    ForwardedOptions,
-    Only,
-    Published,
-    Results,
-    command,
-)
+from foreknow.cli.options import ForwardedOptions, Only, Published, Results
 from foreknow.needs import Need
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from foreknow.cli.command import command
 from foreknow.cli.inputs import (
     COLUMNS,
     Judging,
@@ -12,15 +13,7 @@ from foreknow.cli.inputs import (
     policy_at,
     refuse_published,
 )
-from foreknow.cli.options import (
-    ForwardedOptions,
-    More,
-    Only,
-    Published,
-    Raw,
-    Results,
-    command,
-)
+from foreknow.cli.options import ForwardedOptions, More, Only, Published, Raw, Results
 from foreknow.errors import SchemaError
 from foreknow_judge.errors import InputError
 
