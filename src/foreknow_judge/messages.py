@@ -36,7 +36,7 @@ bucketized-sets | form = "bucketized" with semantics "set" or "multiset" | {wher
 bucketized-shared | form = "bucketized" with `shared` | {where}: the bucketized form does not say whose row shows the value of a household | publish with form = "generalized", or leave shared out and publish a table with one row for each household
 shuffled-known | a shuffled column that is known, where the secret is shuffled, too | {where}: two columns of `unlinked` are shuffled apart, so one says nothing of the other | leave it out of knowing, or one of the two out of unlinked
 impossible-linked | `impossible` of one column, where the secret is another one beside it, with links (`m` above 0), other knowledge than facts and negations, `within`, or people with several cases | {where}: a rule on one column bears on the other in the same row, which is counted for facts without links and for negations alone | ask by facts without links (m = 0) or by negations, name the column with the rule in knowing, or publish one of the two columns in unlinked
-priors-beside | `priors` by a column beside the secret that is not known, or is shuffled where others are known | {where}: priors say it of everybody, whose groups are not divided by it; the rows of a release show it beside the secret | name it in knowing, and not in unlinked
+priors-beside | `priors` by a column beside the secret that is not known, or is shuffled where others are known | {where}: priors say it of everybody, whose groups are not divided by it; the rows of a release show it beside the secret | name it in knowing, or leave knowing out, and do not shuffle it
 # Files that cannot be read.
 no-file | No such file | {file} does not exist
 not-a-file | No file | {file} is a pipe, a device or a folder | give a file

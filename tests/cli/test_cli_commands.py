@@ -378,7 +378,6 @@ def test_what_jump_refuses(jumping, old, new, settings, code, said):
 # ---- priors ------------------------------------------------------------------------------------
 
 SEX = "sex,value,probability\nf,flu,0.3\nf,cold,0.7\nm,flu,0.1\nm,cold,0.9\n"
-# In pairs of a woman and a man; the odds of flu are 27 to 7 for her, where just one has it.
 PAIRS = """ward,name,age,sex,disease
 1,Ann,20,f,flu
 1,Bob,21,m,cold
@@ -397,27 +396,21 @@ def pairs(desk):
     return desk
 
 
-def grouped(desk, limit, *more):
-    """Judge groups as if columns were in another table than values: nobody finds a row by them."""
-    desk.put("policy.toml", f"{OF_SEX}{limit}\nknowing = []")
-    return desk.run(*desk.audit("--group", "ward", *more))
-
-
-@pytest.mark.parametrize(
-    ("limit", "code"),
-    [
-        ("below = 0.8", 0),
-        ("at_most = 0.8", 0),
-        ('at_most = "27/34"', 0),
-        ('below = "27/34"', 1),
-        ("at_most = 0.79", 1),
-    ],
-)
+@pytest.mark.parametrize(("limit", "code"), [("below = 1", 1), ("at_most = 1", 0)])
 def test_priors_at_the_very_limit(pairs, limit, code):
-    ended, out, err = grouped(pairs, limit)
+    pairs.put("policy.toml", OF_SEX + limit)
+    ended, out, err = pairs.run(*pairs.audit("--group", "ward"))
     assert (ended, err) == (code, "")
-    assert ("Safe" in out) == (code == 0)
+    assert out.startswith("Not safe" if code else "The requirement holds, but nothing limits")
     assert "priors" in out
+
+
+def test_priors_by_unknown_columns(pairs):
+    """A row of the table shows the sex beside the disease."""
+    pairs.put("policy.toml", f"{OF_SEX}below = 0.8\nknowing = []")
+    said = pairs.refused(*pairs.audit("--group", "ward"))
+    assert "sex: priors say it of everybody" in said
+    assert "leave knowing out" in said
 
 
 @pytest.mark.parametrize(
