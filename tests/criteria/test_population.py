@@ -559,6 +559,29 @@ def test_labels_for_rarer_values(tmp_path):
     assert fk.verify(tmp_path / "real", population=path)
 
 
+@pytest.mark.parametrize(
+    ("label", "everybody", "refusal"),
+    [
+        ("other", ["other"] * 20, None),
+        ("other | cook", ["other", "cook"] * 10, None),
+        ("other | cook", ["other", "cook", "nun"] * 10, "such as 'nun'"),
+    ],
+)
+def test_label_other_that_covers_everybody(label, everybody, refusal, tmp_path):
+    """A label that covers the whole population, and says `other`, lists its values."""
+    released = pa.table({"job": [label] * 8, "ill": ["flu", "cold"] * 4})
+    population = tmp_path / "everybody.csv"
+    pc.write_csv(pa.table({"job": everybody}), population)
+    schema = {"quasi_identifiers": ["job"], "sensitive": "ill"}
+    k_map = {"k_map": {"k": 20, "population": str(population)}}
+    policy = fk.Policy.of({"schema": schema, "require": [k_map]})
+    if refusal is None:
+        assert [finding.reached for finding in fk.audit(released, policy).criteria] == [20]
+    else:
+        with pytest.raises(fk.InputError, match=refusal):
+            fk.audit(released, policy)
+
+
 @pytest.mark.parametrize("key", ["trees", "orders"])
 def test_labels_by_the_schemas_hierarchy(key, tmp_path):
     """A certificate that reads "N" otherwise than its schema would find more people there."""

@@ -285,20 +285,26 @@ class Population:
         return _Placed(np.array(people_in_group, np.int64), around, outside, overlap)
 
     def refuse_others(self, groups: GroupLabels) -> None:
-        """Refuse labels that say `other` where rarer values may be meant, and not a value."""
+        """Refuse the label `other` if it may be a value of the population or stand for rarer ones.
+
+        Values that another label lists are not among the rarer ones.
+        """
         if self.held or groups.exact:
             return
         points = self._points(groups.columns)
         for place, (column, values) in enumerate(zip(groups.columns, points.values, strict=True)):
             labels = {label[place] for label in groups}
             parts = set[str]()
-            for label in labels:
+            for label in labels - {None}:
                 parts.update(part.strip('"') for part in str(label).split(" | "))
             other_labels = [part for part in parts if re.fullmatch(rf"{OTHER}\+*", part)]
             if column in self.trees or not {*other_labels} & {*values.texts}:
                 continue
-            covered = [self._within(values, column, label, False) for label in labels]
-            is_listed = np.logical_or.reduce([mask for mask in covered if not mask.all()])
+            is_listed = np.array([text in parts for text in values.texts])
+            for label in labels:
+                is_covered = self._within(values, column, label, False)
+                if not is_covered.all():  # a label that covers everything lists nothing
+                    is_listed |= is_covered
             unlisted = list(compress(values.texts, ~is_listed))
             if unlisted:
                 raise DataError(
