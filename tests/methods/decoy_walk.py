@@ -36,24 +36,24 @@ class Left:
 
     def __init__(self, people, side, bag, many, unsafe=frozenset(), quiet=None, decoys=0):
         self.people, self.side, self.bag, self.many = people, side, bag, many
-        self.unsafe, self.quiet, self.decoys = unsafe, quiet, decoys
+        self.unsafe, self.safe_if_exchanged, self.decoys = unsafe, quiet, decoys
         self.dealt = planned(bag, many)
         self.sizes = tuple(Counter(side)[p] for p in range(max(side) + 1))
 
     def spared(self, placed):
         """How probable a refusal is of safe values, people being dealt out like that."""
-        if self.quiet is None:
+        if self.safe_if_exchanged is None:
             return Fraction(1)
         ways = Counter()
         each = [divided(bag, sizes) for bag, sizes in zip(self.dealt, placed, strict=True)]
         for way in product(*each):
             ways[added(*way)] += prod(own[x] for own, x in zip(each, way, strict=True))
-        held = sum(many for bags, many in ways.items() if bags in self.quiet)
+        held = sum(many for bags, many in ways.items() if bags in self.safe_if_exchanged)
         return 1 - Fraction(held, sum(ways.values())) ** self.decoys
 
     def groups(self):
         """All ways in which it may be dealt out, for each group that bears on no other."""
-        if self.quiet is None:
+        if self.safe_if_exchanged is None:
             return [[group((bag,), ((sum(bag),),), frozenset(), Fraction(1))] for bag in self.dealt]
         found = []
         for placed in placements(self.dealt, self.sizes):
@@ -65,7 +65,7 @@ class Left:
     def deals(self, even=False):
         """How many different releases deals make of it; only those whose worlds are as likely."""
         alike = prod(map(factorial, Counter(self.dealt).values()))
-        if self.quiet is None:
+        if self.safe_if_exchanged is None:
             people = [sum(bag) for bag in self.dealt]
             return factorial(sum(people)) // prod(map(factorial, people)) // alike
         found = 0
@@ -93,7 +93,7 @@ class Walk:
             final = search.final[search.point]
             ends = [
                 self._left(search, np.flatnonzero(final == own), None, int(search.dealt[own]))
-                for own in search.deal().tolist()
+                for own in search.choose_deals().tolist()
             ]
             yield left + ends, chance
             return
@@ -105,9 +105,9 @@ class Walk:
             return
         start, own = search.guards, search.group_of_people()
         made = np.ones(len(cuts.group), dtype=bool)
-        if start.coupled:
+        if start.groups_interact:
             search.guards = start.copy()
-            made = search.guards.evaluate(*search.left(cuts, made)).accept_greedily()
+            made = search.guards.evaluate(*search.groups_if_refused(cuts, made)).accept_greedily()
         waiting = [(0, (), search.guards, search.value, left, chance)]
         while waiting:
             number, accepted, search.guards, search.value, found, so_far = waiting.pop()
@@ -136,7 +136,7 @@ class Walk:
                 for part, bag in enumerate(bags):
                     inside = people[np.array(mine.side) == part]
                     search.value[inside] = np.repeat(np.arange(len(bag)), bag)
-                if start.coupled:
+                if start.groups_interact:
                     search.guards = before.copy()
                     search.commit(_with(search, cuts), np.arange(len(cuts.group)) == number)
                 state = (search.guards, search.value, found, so_far * kept)
@@ -152,10 +152,10 @@ class Walk:
         own = place[other.point]
         other._point, other._value = own[own >= 0], other.value[own >= 0]
         other._many = np.ones(len(other._point), dtype=np.int64)
-        if start.coupled:
+        if start.groups_interact:
             other.guards = start.copy()
             if (made & ~accepted).any():
-                other.guards.commit(other.left(cuts, made & ~accepted)[0])
+                other.guards.commit(other.groups_if_refused(cuts, made & ~accepted)[0])
             other.commit(_with(other, cuts), accepted)
         other.descend(cuts, _outcome(made, accepted))
         yield from self._follow(other, left, chance)
@@ -168,12 +168,12 @@ class Walk:
             return Left(people.tolist(), [0] * len(people), bag, number)
         first = np.flatnonzero(cuts.owner == number)[0]
         side = (search.part_of_people(cuts)[people] - first).tolist()
-        key = (tuple(side), bag, int(cuts.many[number]), int(cuts.decoys[number]))
-        if search.guards.coupled or key not in self.judged:
+        key = (tuple(side), bag, int(cuts.n_deals[number]), int(cuts.decoys[number]))
+        if search.guards.groups_interact or key not in self.judged:
             every = list(divided(bag, tuple(Counter(side)[p] for p in range(max(side) + 1))))
             each = np.array(every, dtype=np.int64)
             asked = each.reshape(-1, each.shape[2]), np.repeat(np.arange(len(each)), each.shape[1])
-            safe, quiet = search.safe(*asked), search.quiet(*asked)
+            safe, quiet = search.safe(*asked), search.safe_if_exchanged(*asked)
             self.judged[key] = (
                 frozenset(way for way, one in zip(every, safe, strict=True) if not one),
                 frozenset(way for way, one in zip(every, quiet, strict=True) if one),
@@ -218,7 +218,7 @@ def eager(monkeypatch):
         monkeypatch.setattr(guards, "AMOUNTS", (decoys, *(x for x in guards.AMOUNTS if x > decoys)))
         monkeypatch.setattr(search, "AMOUNTS", guards.AMOUNTS)
         for module in (guards, decoy, search):
-            monkeypatch.setattr(module, "COUPLED", decoys)
+            monkeypatch.setattr(module, "DECOYS_IF_INTERACTING", decoys)
         if "swaps" in broken:
             monkeypatch.setattr(guards.Guards, "swaps", broken["swaps"])
         if "kept" in broken:

@@ -99,11 +99,16 @@ def test_foreseen_cuts_happen():
         size, decoys = draw.randrange(6, len(values) - 5), draw.choice([3, 10])
         people, none = np.array([size, len(values) - size]), np.zeros(2, dtype=np.int64)
         chance = start._chances(
-            [(none, people)], draws.UnlikeParts.of(bag), none[:1], np.array([decoys])
+            [search._Parts(none, none, people)],
+            draws.UnlikeParts.of(bag),
+            none[:1],
+            np.array([decoys]),
         )
         owner = np.arange(many).repeat(2)
         bags = draws.deal_bags(bag.repeat(many, axis=0), np.tile(people, many), owner, lot)
-        found[float(chance[0, 0])].append(start.quiet(bags, owner).mean() ** (decoys + 1))
+        found[float(chance[0, 0])].append(
+            start.safe_if_exchanged(bags, owner).mean() ** (decoys + 1)
+        )
     least, most = found[0.0], found[search._CHANCES[-1]]
     assert min(len(least), len(most)) > 3
     assert np.mean(least) < 0.15
@@ -241,7 +246,7 @@ def guarded(table, *requirements, decoys=None):
     everyone = rows.counts(np.zeros(len(table), dtype=np.int64))
     policy = fk.Policy(list(requirements), ONE)
     guards = Guards.of(policy, everyone, decoys)
-    if decoys and not Guards.of(policy, everyone).coupled:
+    if decoys and not Guards.of(policy, everyone).groups_interact:
         guards = Guards.of(policy, everyone)
 
     def safe(way, bag, *more):
@@ -283,7 +288,7 @@ def test_what_refusals_leave_keeps_criteria(kind):
         safe = guarded(table, fk.Requirement(made(limit)))
         bag = draw.sample(table, draw.randrange(4, len(table)))
         for amount in AMOUNTS:
-            now = safe("left", bag, amount)
+            now = safe("evaluate_refused", bag, amount)
             several = [*map(set, ["", *"abcd", "ab", "bcd", "abc", "abd", "acd"])]
             several += [{x for x in "abcd" if draw.random() < 2 / 3} for _ in range(20)]
             held = True
@@ -353,7 +358,7 @@ def test_beliefs_after_refusals_keep_criteria(kind):
         many, safe = draw.choice([1, 1, 2]), guarded(values, fk.Requirement(made(limit)))
         unsafe = {draw.choice(sorted({tuple(sorted(w[:3])) for w in permutations(values)}))}
         for (_, bags), weights in one_trial(values, range(3), many, unsafe, 1, 3)[1].items():
-            if any(weights.values()) and all(safe("left", bag, 3) for bag in bags):
+            if any(weights.values()) and all(safe("evaluate_refused", bag, 3) for bag in bags):
                 told += len(set(weights.values())) > 1
                 assert all(keeps(one, shares(values), kind, limit) for one in beliefs(weights))
     assert told

@@ -28,10 +28,16 @@ Safe = Callable[[IntArray, IntArray], BoolArray]
 def bags_of_groups(
     bags: IntArray, starts: IntArray, n_groups: IntArray, groups: IntArray
 ) -> NDArray[Any]:
-    """The bags of some of the groups that each bag is dealt into; shape (bags, groups, values)."""
-    m, i = n_groups.astype(np.int32)[:, None, None], groups.astype(np.int32)[:, :, None]
-    first = starts.astype(np.int32)[:, None, :] - 1 - i
-    dealt: NDArray[Any] = (first + bags.astype(np.int32)[:, None, :]) // m - first // m
+    """The bags of some of the groups that each bag is dealt into; shape (bags, groups, values).
+
+    Seats are numbered round the groups: in turn i of m groups, a value that begins at seat s and
+    has n people gets as many seats as there are numbers in s..s+n-1 that are i modulo m.
+    """
+    n_dealt, number = n_groups.astype(np.int32)[:, None, None], groups.astype(np.int32)[:, :, None]
+    seats_before = starts.astype(np.int32)[:, None, :] - 1 - number
+    dealt: NDArray[Any] = (
+        seats_before + bags.astype(np.int32)[:, None, :]
+    ) // n_dealt - seats_before // n_dealt
     return dealt
 
 
@@ -53,17 +59,17 @@ def most_groups(
         if not len(waiting):
             break
         parts = people[waiting] // size
-        ask = slice(None) if at_most is None else np.flatnonzero(parts <= at_most[waiting])
-        ask, parts = waiting[ask], parts[ask]
+        asked = slice(None) if at_most is None else np.flatnonzero(parts <= at_most[waiting])
+        asked, parts = waiting[asked], parts[asked]
         # First by the largest and the smallest: most sizes fail at these.
         first_and_last = np.stack([np.zeros_like(parts), parts - 1], axis=1)
-        ends = bags_of_groups(bags[ask], starts[ask], parts, first_and_last).reshape(
+        outer_bags = bags_of_groups(bags[asked], starts[asked], parts, first_and_last).reshape(
             -1, bags.shape[1]
         )
-        holds = safe(ends, np.repeat(np.arange(len(ask)), 2))
-        candidates = np.flatnonzero(holds)
-        holds[candidates] = _hold(bags[ask[candidates]], parts[candidates], safe)
-        n_groups[ask[holds]] = parts[holds]
+        is_safe = safe(outer_bags, np.repeat(np.arange(len(asked)), 2))
+        candidates = np.flatnonzero(is_safe)
+        is_safe[candidates] = _hold(bags[asked[candidates]], parts[candidates], safe)
+        n_groups[asked[is_safe]] = parts[is_safe]
         waiting = waiting[n_groups[waiting] == 1]
     return n_groups
 
@@ -74,14 +80,16 @@ def bags_of_deals(bags: IntArray, n_groups: IntArray) -> tuple[NDArray[Any], Int
     From one group to the next, bags differ only where the seats of some value begin or end.
     """
     starts = value_ranks(bags)[1]
-    ends = np.column_stack([starts, bags.sum(axis=1)])
-    n_checked = np.minimum(n_groups, ends.shape[1])  # all groups, where they are no more than ends
+    seat_ends = np.column_stack([starts, bags.sum(axis=1)])
+    n_checked = np.minimum(
+        n_groups, seat_ends.shape[1]
+    )  # all groups, where they are no more than ends
     owner = np.repeat(np.arange(len(bags)), n_checked)
-    place = np.arange(len(owner)) - np.repeat(np.cumsum(n_checked) - n_checked, n_checked)
-    place = np.where(
-        n_groups[owner] > n_checked[owner], ends[owner, place] % n_groups[owner], place
+    group = np.arange(len(owner)) - np.repeat(np.cumsum(n_checked) - n_checked, n_checked)
+    group = np.where(
+        n_groups[owner] > n_checked[owner], seat_ends[owner, group] % n_groups[owner], group
     )
-    return bags_of_groups(bags[owner], starts[owner], n_groups[owner], place[:, None])[:, 0], owner
+    return bags_of_groups(bags[owner], starts[owner], n_groups[owner], group[:, None])[:, 0], owner
 
 
 def _hold(bags: IntArray, n_groups: IntArray, safe: Safe) -> BoolArray:
@@ -124,38 +132,38 @@ class Deal:
 
         Groups of one part are left out, and people whose group is below 0.
         """
-        dealt = np.flatnonzero((group >= 0) & (n_parts[group] > 1))
-        group_of, n_values = group[dealt], bags.shape[1]
+        dealt_people = np.flatnonzero((group >= 0) & (n_parts[group] > 1))
+        group_of, n_values = group[dealt_people], bags.shape[1]
         # Half the memory where it will do.
         dtype: type = np.int32 if max(bags.size, len(group)) < 2**31 else np.int64
-        key = (group_of * n_values + value[dealt]).astype(dtype)
+        sort_key = (group_of * n_values + value[dealt_people]).astype(dtype)
         # The order: by group, there by the rank of the value, there at random.
-        key += (value_ranks(bags)[0] - np.arange(n_values)).astype(dtype).reshape(-1)[key]
-        order = random.permutation(np.arange(len(dealt), dtype=dtype))
-        order = order[order_of(key[order])]
-        n_own = np.bincount(group_of, minlength=len(n_parts))
-        group_of = np.repeat(np.arange(len(n_parts)), n_own)
-        starts = (np.cumsum(n_own) - n_own)[group_of]
+        sort_key += (value_ranks(bags)[0] - np.arange(n_values)).astype(dtype).reshape(-1)[sort_key]
+        order = random.permutation(np.arange(len(dealt_people), dtype=dtype))
+        order = order[order_of(sort_key[order])]
+        n_people = np.bincount(group_of, minlength=len(n_parts))
+        group_of = np.repeat(np.arange(len(n_parts)), n_people)
+        starts = (np.cumsum(n_people) - n_people)[group_of]
         turn, seat = np.divmod(np.arange(len(group_of)) - starts, n_parts[group_of])
         # Each group's seats one after the other: the first ones have a person more.
-        fewest, n_larger = np.divmod(n_own, n_parts)
+        fewest, n_larger = np.divmod(n_people, n_parts)
         position = starts + seat * fewest[group_of] + np.minimum(seat, n_larger[group_of]) + turn
         people, seats = np.empty((2, len(group_of)), dtype=np.int64)
-        people[position], seats[position] = dealt[order], seat
+        people[position], seats[position] = dealt_people[order], seat
         return cls(people, group_of, value[people], seats)
 
-    def of(self, chosen: BoolArray) -> Deal:
+    def of_groups(self, chosen: BoolArray) -> Deal:
         """The deals of some groups."""
         mine = chosen[self.group]
         return Deal(self.people[mine], self.group[mine], self.value[mine], self.seat[mine])
 
     def shuffled(
-        self, part: IntArray, n_parts: int, n_values: int, random: np.random.Generator
+        self, part_of_person: IntArray, n_parts: int, n_values: int, random: np.random.Generator
     ) -> IntArray:
         """The bag of each part if the values of each small group are dealt at random."""
-        new = np.ones(len(self.seat), dtype=bool)
-        new[1:] = (self.seat[1:] != self.seat[:-1]) | (self.group[1:] != self.group[:-1])
-        lengths = np.diff(np.flatnonzero(new), append=len(new))
-        part_of = shuffled_runs(part[self.people], lengths, random)
-        counts = np.bincount(part_of * n_values + self.value, minlength=n_parts * n_values)
+        is_first = np.ones(len(self.seat), dtype=bool)
+        is_first[1:] = (self.seat[1:] != self.seat[:-1]) | (self.group[1:] != self.group[:-1])
+        lengths = np.diff(np.flatnonzero(is_first), append=len(is_first))
+        shuffled_parts = shuffled_runs(part_of_person[self.people], lengths, random)
+        counts = np.bincount(shuffled_parts * n_values + self.value, minlength=n_parts * n_values)
         return counts.reshape(n_parts, n_values).astype(np.int64)

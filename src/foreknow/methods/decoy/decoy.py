@@ -11,8 +11,9 @@ from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.microdata import Microdata
 from foreknow.errors import NoSafeRelease
 from foreknow.hints import hints
-from foreknow.methods.decoy.guards import AMOUNTS, COUPLED, Guards, speaks_of
-from foreknow.methods.decoy.search import Outcome, Search, TriedCuts
+from foreknow.methods.decoy.deals import Deal
+from foreknow.methods.decoy.guards import AMOUNTS, DECOYS_IF_INTERACTING, Guards, speaks_of
+from foreknow.methods.decoy.search import Decoys, Outcome, Search, TriedCuts
 from foreknow.methods.points import Points
 from foreknow.methods.proof import Proof
 from foreknow.methods.protocol import (
@@ -112,8 +113,8 @@ class Decoy(Grouper):
         points = Points.of(microdata)
         guards = Guards.of(policy, everyone)
         tries = True
-        if guards.coupled:  # all limits are those that hold for what a refusal leaves
-            stricter = Guards.of(policy, everyone, COUPLED)
+        if guards.groups_interact:  # all limits are those that hold for what a refusal leaves
+            stricter = Guards.of(policy, everyone, DECOYS_IF_INTERACTING)
             only = np.zeros(1, dtype=np.int64)
             tries = bool(stricter.evaluate(everyone, only).safe_each()[0])
             guards = stricter if tries else guards
@@ -158,81 +159,104 @@ _PROOF = Proof(
 
 
 def _decide_cuts(search: Search, cuts: TriedCuts, random: np.random.Generator) -> Outcome:
-    """Accept the cuts that are safe, if all their decoys are."""
-    n = len(cuts.group)
-    many = np.ones(search.n_groups, dtype=np.int64)
-    many[cuts.group] = cuts.many
-    deal = search.deal_of(search.group_of_people(), many, random)
-    all_cuts = np.ones(n, dtype=bool)
-    if not search.guards.coupled:
-        possible = search.safe(cuts.bags, cuts.owner)
-        drawn = np.zeros(n, dtype=np.int64)
-        while True:  # a few decoys at a time: most cuts that are refused are refused by the first
-            n_new = np.minimum(np.maximum(3 * drawn, AMOUNTS[0]), cuts.decoys - drawn)
-            drawing = np.flatnonzero(possible & (n_new > 0))
-            if not len(drawing):
-                break
-            bags, owner, cut_of = search.decoys(cuts, drawing, n_new[drawing], deal, random)
-            possible[cut_of[~search.quiet(bags, owner)]] = False
-            drawn[drawing] += n_new[drawing]
-        return Outcome(all_cuts, possible, deal)
-    before = search.guards
-    search.guards = before.copy()
-    is_tried = search.guards.evaluate(*search.left(cuts, all_cuts)).accept_greedily()
-    possible = is_tried & search.safe(cuts.bags, cuts.owner)
-    accepted = np.zeros(n, dtype=bool)
-    waiting = np.flatnonzero(possible)
-    step = max(_TOGETHER // int(cuts.decoys.max()), 1)
-    for start in range(0, len(waiting), step):
-        drawing = waiting[start : start + step]
-        decoys = search.decoys(cuts, drawing, cuts.decoys[drawing], deal, random)
-        drawing = np.setdiff1d(drawing, decoys[2][~search.quiet(*decoys[:2])])
-        _accept(search, cuts, drawing, decoys, accepted)
-    search.guards = before
+    """Accept the cuts that are safe and whose decoys all are."""
+    n_deals = np.ones(search.n_groups, dtype=np.int64)
+    n_deals[cuts.group] = cuts.n_deals
+    deal = search.draw_deal(search.group_of_people(), n_deals, random)
+    if search.guards.groups_interact:
+        return _decide_together(search, cuts, deal, random)
+    return _decide_apart(search, cuts, deal, random)
+
+
+def _decide_apart(
+    search: Search, cuts: TriedCuts, deal: Deal, random: np.random.Generator
+) -> Outcome:
+    """Decide about each cut by itself, if the safety of a group does not depend on others.
+
+    A few decoys are drawn at a time: most cuts that are refused are refused by the first.
+    """
+    n_cuts = len(cuts.group)
+    possible = search.safe(cuts.bags, cuts.owner)
+    n_drawn = np.zeros(n_cuts, dtype=np.int64)
+    while True:
+        n_new = np.minimum(np.maximum(3 * n_drawn, AMOUNTS[0]), cuts.decoys - n_drawn)
+        drawing = np.flatnonzero(possible & (n_new > 0))
+        if not len(drawing):
+            return Outcome(np.ones(n_cuts, dtype=bool), possible, deal)
+        decoys = search.decoys(cuts, drawing, n_new[drawing], deal, random)
+        possible[_cuts_with_unsafe_decoy(search, decoys)] = False
+        n_drawn[drawing] += n_new[drawing]
+
+
+def _decide_together(
+    search: Search, cuts: TriedCuts, deal: Deal, random: np.random.Generator
+) -> Outcome:
+    """Decide about cuts in order, each beside those before, if the groups interact."""
+    n_cuts = len(cuts.group)
+    guards_before = search.guards
+    search.guards = guards_before.copy()
+    try:
+        refusals = search.groups_if_refused(cuts, np.ones(n_cuts, dtype=bool))
+        is_tried = search.guards.evaluate(*refusals).accept_greedily()
+        waiting = np.flatnonzero(is_tried & search.safe(cuts.bags, cuts.owner))
+        accepted = np.zeros(n_cuts, dtype=bool)
+        step = max(_TOGETHER // int(cuts.decoys.max()), 1)
+        for start in range(0, len(waiting), step):
+            drawing = waiting[start : start + step]
+            decoys = search.decoys(cuts, drawing, cuts.decoys[drawing], deal, random)
+            safe_alone = np.setdiff1d(drawing, _cuts_with_unsafe_decoy(search, decoys))
+            _accept(search, cuts, safe_alone, decoys, accepted)
+    finally:
+        search.guards = guards_before
     _note(search, cuts, is_tried, accepted)
     return Outcome(is_tried, accepted, deal)
 
 
+def _cuts_with_unsafe_decoy(search: Search, decoys: Decoys) -> IntArray:
+    return decoys.cut_of[~search.safe_if_exchanged(decoys.bags, decoys.owner)]
+
+
 def _note(search: Search, cuts: TriedCuts, is_tried: BoolArray, accepted: BoolArray) -> None:
-    """Note the accepted and the refused cuts, where groups bear on one another."""
+    """Commit the groups of accepted cuts, and those that people are dealt into after refusals."""
     refused = is_tried & ~accepted
     if refused.any():
-        search.guards.commit(search.left(cuts, refused)[0])
+        search.guards.commit(search.groups_if_refused(cuts, refused)[0])
     search.commit(cuts, accepted)
 
 
 def _accept(
     search: Search,
     cuts: TriedCuts,
-    waiting: IntArray,
-    decoys: tuple[IntArray, IntArray, IntArray],
+    candidates: IntArray,
+    decoys: Decoys,
     accepted: BoolArray,
 ) -> None:
-    """Accept cuts in order, each if it and its decoys are safe beside those before; by halves.
+    """Mark in `accepted` those candidates that, with their decoys, are safe beside those before.
 
-    Limits only become tighter, so what is safe beside all of a batch is safe one after the other.
+    All are tried at once, and if that fails, each half: limits only become tighter, so what is
+    safe beside all of a batch is safe one after the other.
     """
-    if not len(waiting):
+    if not len(candidates):
         return
-    batch = np.zeros(len(accepted), dtype=bool)
-    batch[waiting] = True
-    bags, owner, cut_of = decoys  # bags of parts, the decoy of each, and the cut of each decoy
-    is_decoy = batch[cut_of][owner]
-    decoy = np.unique(owner[is_decoy], return_inverse=True)[1]
-    before = search.guards
-    if len(waiting) > 1:
-        search.guards = before.copy()
-        search.commit(cuts, batch)
-    parts = batch[cuts.owner]
+    in_batch = np.zeros(len(accepted), dtype=bool)
+    in_batch[candidates] = True
+    bags, owner, cut_of = decoys
+    is_decoy = in_batch[cut_of][owner]
+    decoy_number = np.unique(owner[is_decoy], return_inverse=True)[1]
+    guards_before = search.guards
+    if len(candidates) > 1:
+        search.guards = guards_before.copy()
+        search.commit(cuts, in_batch)
+    parts = in_batch[cuts.owner]
     proposal = np.unique(cuts.owner[parts], return_inverse=True)[1]
     is_safe = search.safe(cuts.bags[parts], proposal).all()
-    if is_safe and search.quiet(bags[is_decoy], decoy).all():
-        if len(waiting) == 1:
-            search.commit(cuts, batch)
-        accepted |= batch
+    if is_safe and search.safe_if_exchanged(bags[is_decoy], decoy_number).all():
+        if len(candidates) == 1:
+            search.commit(cuts, in_batch)
+        accepted |= in_batch
         return
-    search.guards = before
-    if len(waiting) > 1:
-        middle = len(waiting) // 2
-        _accept(search, cuts, waiting[:middle], decoys, accepted)
-        _accept(search, cuts, waiting[middle:], decoys, accepted)
+    search.guards = guards_before
+    if len(candidates) > 1:
+        middle = len(candidates) // 2
+        _accept(search, cuts, candidates[:middle], decoys, accepted)
+        _accept(search, cuts, candidates[middle:], decoys, accepted)

@@ -35,7 +35,7 @@ from foreknow.policy.requirement import Requirement
 from foreknow_judge.errors import PolicyError
 
 # How many decoys there may be; the one amount where groups bear on one another.
-AMOUNTS, COUPLED = (3, 10, 30, 100), 30
+AMOUNTS, DECOYS_IF_INTERACTING = (3, 10, 30, 100), 30
 # For decoys and estimates, limits are lowered by so little that a tie is surely above one.
 _STRICTER = 1 - Fraction(1, 10**6)
 
@@ -228,7 +228,7 @@ class Guards:
         return result
 
     @cached_property
-    def coupled(self) -> bool:
+    def groups_interact(self) -> bool:
         """True if the safety of a group depends on the others."""
         return any(guard.speaks.groups for guard in self.each)
 
@@ -271,7 +271,7 @@ class Guards:
 
     def roughly(self, groups: GroupCounts, owner: IntArray) -> PolicyEvaluation:
         """Evaluate for estimates, a little more strictly."""
-        if self.coupled:
+        if self.groups_interact:
             return self.evaluate(groups, owner)
         return PolicyEvaluation(
             [guard.rough.evaluate(None, guard.counted(groups), owner) for guard in self.each]
@@ -288,13 +288,15 @@ class Guards:
                 )
                 continue
             exchanged, group = guard.exchanged(groups, self.swaps)
-            ledger = guard.ledger if self.coupled else guard.rough
+            ledger = guard.ledger if self.groups_interact else guard.rough
             parts.append(_Padded(ledger.evaluate(None, exchanged, owner[group]), n_proposals))
         return PolicyEvaluation(parts)
 
-    def left(self, groups: GroupCounts, owner: IntArray, decoys: int) -> PolicyEvaluation:
+    def evaluate_refused(
+        self, groups: GroupCounts, owner: IntArray, decoys: int
+    ) -> PolicyEvaluation:
         """Measure groups that refusals leave, with this number of decoys."""
-        if self.coupled:  # by the limits of what a refusal leaves, all of them
+        if self.groups_interact:  # by the limits of what a refusal leaves, all of them
             return self.evaluate(groups, owner)
         evaluations = []
         for guard in self.each:

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Microdata
 from foreknow.methods.decoy.deals import Deal, bags_of_deals, most_groups
 from foreknow.methods.decoy.draws import UnlikeParts, deal_bags, value_ranks
-from foreknow.methods.decoy.guards import AMOUNTS, COUPLED, Guards
+from foreknow.methods.decoy.guards import AMOUNTS, DECOYS_IF_INTERACTING, Guards
 from foreknow.methods.mondrian.cuts import (
     Cuts,
     counts_of_table,
@@ -56,7 +56,7 @@ class TriedCuts:
     ----------
     group : int64 array
         Which group each is of.
-    decoys, many : int64 array
+    decoys, n_deals : int64 array
         How many decoys there are, and into how many groups people are dealt if it is refused.
     child : int64 array, shape (points,)
         The part of each point, those of one cut after the other; -1 of other groups.
@@ -68,12 +68,28 @@ class TriedCuts:
 
     group: IntArray
     decoys: IntArray
-    many: IntArray
+    n_deals: IntArray
     child: IntArray
     owner: IntArray
     people: IntArray
     bags: IntArray
     attribute: IntArray
+
+
+class _Parts(NamedTuple):
+    """The parts that candidate cuts divide groups into."""
+
+    of_point: IntArray  # (points,): the part of each point
+    group: IntArray  # (parts,)
+    people: IntArray  # (parts,)
+
+
+class Decoys(NamedTuple):
+    """Decoys of cuts: the same cuts of the same groups, with values dealt out at random."""
+
+    bags: IntArray  # (parts, values): how many people of each part have each value
+    owner: IntArray  # (parts,): the decoy that each part belongs to
+    cut_of: IntArray  # (decoys,): the cut that each decoy is one of
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,12 +110,12 @@ class Candidates:
 
     attributes: Sequence[Attribute]
     gain: NDArray[np.float64]  # (groups, candidates)
-    at: IntArray  # (groups, candidates): where each divides, as in `Cuts`
+    cut_codes: IntArray  # (groups, candidates): where each divides, as in `Cuts`
     attribute: IntArray  # (candidates,): along which quasi-identifier each is
 
     @classmethod
     def of(cls, attributes: Sequence[Attribute], cuts_by_attribute: list[Cuts]) -> Candidates:
-        """Put those of all quasi-identifiers side by side."""
+        """Put the cuts of all quasi-identifiers side by side."""
         attribute = np.repeat(
             np.arange(len(cuts_by_attribute)), [cuts.gain.shape[1] for cuts in cuts_by_attribute]
         )
@@ -111,15 +127,17 @@ class Candidates:
     def sides(
         self, cut: IntArray, group: IntArray, codes: list[NDArray[Any]], points: IntArray
     ) -> IntArray:
-        """The side of each of some points, by the cut of its group; `codes` are of all points."""
-        side = np.zeros(len(points), dtype=np.int64)
-        which = self.attribute[cut]  # (groups,)
-        position = self.at[np.arange(len(cut)), cut]
-        for place, attribute in enumerate(self.attributes):
-            mine = np.flatnonzero((which == place)[group])
-            if len(mine):
-                side[mine] = sides(attribute, codes[place][points[mine]], position[group[mine]])
-        return side
+        """The side of each point by the cut of its group; `codes` has all points, by attribute."""
+        side_of_point = np.zeros(len(points), dtype=np.int64)
+        attribute_of_group = self.attribute[cut]  # (groups,)
+        cut_code = self.cut_codes[np.arange(len(cut)), cut]
+        for number, attribute in enumerate(self.attributes):
+            on_attribute = np.flatnonzero((attribute_of_group == number)[group])
+            if len(on_attribute):
+                side_of_point[on_attribute] = sides(
+                    attribute, codes[number][points[on_attribute]], cut_code[group[on_attribute]]
+                )
+        return side_of_point
 
 
 Decide = Callable[["Search", TriedCuts], Outcome]
@@ -175,39 +193,39 @@ class Search:
         self.descend(cuts, outcome)
 
     def descend(self, cuts: TriedCuts, outcome: Outcome) -> None:
-        """Go on with the parts of what was accepted; the rest is final, and dealt if refused.
+        """Go on with the parts of accepted cuts; the other groups are final, and dealt if refused.
 
-        Of every group that is not divided: into how many it is dealt (1 while that is open), and
-        whether it is open. Cuts along a column count as tried, to tell how often they go through.
+        Notes for every final group into how many it is dealt (1 while that is open), and whether it
+        is open; and for each quasi-identifier, how many cuts along it were tried and accepted.
         """
-        certain = (cuts.attribute >= 0) & outcome.made
-        np.add.at(self._tried, cuts.attribute[certain], 1)
-        np.add.at(self._went, cuts.attribute[certain & outcome.accepted], 1)
+        tells_of_values = (cuts.attribute >= 0) & outcome.made
+        np.add.at(self._tried, cuts.attribute[tells_of_values], 1)
+        np.add.at(self._went, cuts.attribute[tells_of_values & outcome.accepted], 1)
         refused = outcome.made & ~outcome.accepted
         n_deals, is_open = np.ones((2, self.n_groups), dtype=np.int64)
-        n_deals[cuts.group[refused]], is_open[cuts.group[refused]] = cuts.many[refused], 0
+        n_deals[cuts.group[refused]], is_open[cuts.group[refused]] = cuts.n_deals[refused], 0
         if outcome.deal is not None:
-            deal = outcome.deal.of(n_deals > 1)
+            deal = outcome.deal.of_groups(n_deals > 1)
             self.seat[deal.people] = deal.seat
-        final = np.ones(self.n_groups, dtype=bool)
-        final[cuts.group[outcome.accepted]] = False
-        self.dealt = np.concatenate([self.dealt, n_deals[final]])
-        self.open = np.concatenate([self.open, is_open[final]])
+        is_final = np.ones(self.n_groups, dtype=bool)
+        is_final[cuts.group[outcome.accepted]] = False
+        self.dealt = np.concatenate([self.dealt, n_deals[is_final]])
+        self.open = np.concatenate([self.open, is_open[is_final]])
         self._descend(cuts, outcome.accepted)
         self.level += 1
 
-    def deal(self) -> IntArray:
-        """Choose into how many groups to deal each final group without a refused cut."""
+    def choose_deals(self) -> IntArray:
+        """Choose into how many groups to deal each final group that is open; return those."""
         open_groups = np.flatnonzero(self.open)
         if not len(open_groups):
             return open_groups
-        place = np.full(self.n_final, -1)
-        place[open_groups] = np.arange(len(open_groups))
-        group_of = place[self.final[self.point]]
+        number_of_group = np.full(self.n_final, -1)
+        number_of_group[open_groups] = np.arange(len(open_groups))
+        group_of = number_of_group[self.final[self.point]]
         bags = self._bags(group_of, len(open_groups))
         _, kind, forms = self.guards.kinds(bags)
         n_parts = most_groups(forms, self.safe, np.ones(len(forms), dtype=bool))[kind]
-        if self.guards.coupled:
+        if self.guards.groups_interact:
             step = max(_CELLS // len(self.labels) ** 2, 1)
             for start in range(0, len(bags), step):
                 part = slice(start, start + step)
@@ -220,55 +238,55 @@ class Search:
     def finish(self, random: np.random.Generator) -> IntArray:
         """Deal the remaining groups out, and return everybody's group."""
         chosen = np.zeros(self.n_final, dtype=bool)
-        chosen[self.deal()] = True
+        chosen[self.choose_deals()] = True
         group_of = self.final[self.point]
-        deal = self.deal_of(np.where(chosen[group_of], group_of, -1), self.dealt, random)
+        deal = self.draw_deal(np.where(chosen[group_of], group_of, -1), self.dealt, random)
         self.seat[deal.people] = deal.seat
         starts = np.cumsum(self.dealt) - self.dealt
         return starts[group_of] + self.seat
 
-    def deal_of(self, group: IntArray, n_parts: IntArray, random: np.random.Generator) -> Deal:
-        """Deal the people of groups out; points of -1 are in none."""
+    def draw_deal(self, group: IntArray, n_parts: IntArray, random: np.random.Generator) -> Deal:
+        """Deal the people of groups out at random; people of group -1 are not dealt."""
         return Deal.draw(group, self.value, self._bags(group, len(n_parts)), n_parts, random)
 
     def _bags(self, group: IntArray, n_groups: int) -> IntArray:
-        """The bags of groups of people; -1 of nobody's."""
-        inside, n_values = group >= 0, len(self.labels)
-        keys = group[inside] * n_values + self.value[inside]
+        """The bags of groups, given the group of each person, or -1."""
+        is_in_group, n_values = group >= 0, len(self.labels)
+        keys = group[is_in_group] * n_values + self.value[is_in_group]
         counts = np.bincount(keys, minlength=n_groups * n_values)
         return counts.reshape(n_groups, n_values).astype(np.int64)
 
     def group_of_people(self) -> IntArray:
-        """The group that everybody is in at this level; -1 of those whose group is final."""
+        """The group of each person at this level; -1 if it is final."""
         of_point = np.full(len(self.final), -1)
         of_point[self.index] = self.node
         return of_point[self.point]
 
     def part_of_people(self, cuts: TriedCuts) -> IntArray:
-        """The part of a cut that everybody would be in; -1 of others."""
+        """The part of a cut that each person would be in; -1 without a cut."""
         of_point = np.full(len(self.final), -1)
         of_point[self.index] = cuts.child
         return of_point[self.point]
 
     def counts(self, bags: IntArray) -> GroupCounts:
-        """Groups of so many of each value."""
+        """The counts of groups with these bags."""
         return counts_of_table(self.labels, bags)
 
     def safe(self, bags: IntArray, owner: IntArray) -> BoolArray:
-        """True for each proposal with whose groups every limit is kept."""
+        """True for each proposal whose groups keep every limit; `owner` has a bag's proposal."""
         return self._judged(self.guards.evaluate, bags, owner)
 
     def roughly(self, bags: IntArray, owner: IntArray) -> BoolArray:
-        """True for each proposal with whose groups every limit is kept, for estimates."""
+        """True for each proposal whose groups keep every limit, a little stricter: an estimate."""
         return self._judged(self.guards.roughly, bags, owner)
 
-    def quiet(self, bags: IntArray, owner: IntArray) -> BoolArray:
-        """True for each decoy that stays safe under any `swaps` exchanges."""
+    def safe_if_exchanged(self, bags: IntArray, owner: IntArray) -> BoolArray:
+        """True for each decoy that keeps every limit after any `swaps` exchanges of values."""
         return self._judged(self.guards.exchanged, bags, owner)
 
     def _judged(self, judge: Judge, bags: IntArray, owner: IntArray) -> BoolArray:
         """True for each safe proposal; bags of a kind are judged once if groups are independent."""
-        if self.guards.coupled:
+        if self.guards.groups_interact:
             return self._measured(judge, bags, owner)
         safe = np.ones(int(owner.max(initial=-1)) + 1, dtype=bool)
         first, kind, forms = self.guards.kinds(bags)
@@ -277,6 +295,7 @@ class Search:
         return safe
 
     def _measured(self, judge: Judge, bags: IntArray, owner: IntArray) -> BoolArray:
+        """True for each safe proposal; as many bags at a time as memory allows."""
         safe = np.ones(int(owner.max(initial=-1)) + 1, dtype=bool)
         offsets = np.arange(len(bags) + 1) * bags.shape[1]
         for start, stop in whole_proposals(owner, offsets, _CELLS):
@@ -285,53 +304,57 @@ class Search:
             safe[first : first + len(batch_safe)] = batch_safe
         return safe
 
-    def tried(
-        self, cuts: TriedCuts, which: IntArray, decoys: IntArray, random: np.random.Generator
-    ) -> tuple[IntArray, IntArray, IntArray]:
-        """Draw decoys of cuts: the bags of parts, the decoy of each bag, the cut of each decoy."""
-        parts = np.flatnonzero(np.isin(cuts.owner, which))
-        place = np.full(len(cuts.group), -1)
-        place[which] = np.arange(len(which))
-        cut_index = place[cuts.owner[parts]]
-        ends = np.cumsum(np.bincount(cut_index, minlength=len(which)))
-        starts = ends - np.bincount(cut_index, minlength=len(which))
-        cut_of = np.repeat(np.arange(len(which)), decoys)
-        n_parts = (ends - starts)[cut_of]
+    def drawn_decoys(
+        self, cuts: TriedCuts, chosen: IntArray, n_decoys: IntArray, random: np.random.Generator
+    ) -> Decoys:
+        """Draw decoys of the chosen cuts, for each as many as `n_decoys` says."""
+        parts = np.flatnonzero(np.isin(cuts.owner, chosen))
+        number_of_cut = np.full(len(cuts.group), -1)
+        number_of_cut[chosen] = np.arange(len(chosen))
+        cut_index = number_of_cut[cuts.owner[parts]]
+        part_ends = np.cumsum(np.bincount(cut_index, minlength=len(chosen)))
+        part_starts = part_ends - np.bincount(cut_index, minlength=len(chosen))
+        cut_of = np.repeat(np.arange(len(chosen)), n_decoys)
+        n_parts = (part_ends - part_starts)[cut_of]
         owner = np.repeat(np.arange(len(cut_of)), n_parts)
         begin = np.cumsum(n_parts) - n_parts
-        part_index = parts[starts[cut_of][owner] + np.arange(len(owner)) - begin[owner]]
-        cut_bags = np.zeros((len(which), cuts.bags.shape[1]), dtype=np.int64)
+        part_index = parts[part_starts[cut_of][owner] + np.arange(len(owner)) - begin[owner]]
+        cut_bags = np.zeros((len(chosen), cuts.bags.shape[1]), dtype=np.int64)
         np.add.at(cut_bags, cut_index, cuts.bags[parts])
         decoy_bags = deal_bags(cut_bags[cut_of], cuts.people[part_index], owner, random)
-        return decoy_bags, owner, which[cut_of]
+        return Decoys(decoy_bags, owner, chosen[cut_of])
 
     def decoys(
         self,
         cuts: TriedCuts,
-        which: IntArray,
-        n_new: IntArray,
+        chosen: IntArray,
+        n_decoys: IntArray,
         deal: Deal,
         random: np.random.Generator,
-    ) -> tuple[IntArray, IntArray, IntArray]:
-        """Draw decoys that leave every dealt group its bag, in the form of `tried`."""
-        is_whole = cuts.many[which] == 1
-        bags, owner, cut_of = self.tried(cuts, which[is_whole], n_new[is_whole], random)
-        all_bags, owners, of_decoys, n_decoys = [bags], [owner], [cut_of], len(cut_of)
-        dealt, remaining = which[~is_whole], n_new[~is_whole]
-        part, n_values = self.part_of_people(cuts), len(self.labels)
-        place = np.full(self.n_groups, -1)
+    ) -> Decoys:
+        """Draw `n_decoys` decoys of each chosen cut that leave every dealt group its bag."""
+        is_whole = cuts.n_deals[chosen] == 1
+        bags, owner, cut_of = self.drawn_decoys(cuts, chosen[is_whole], n_decoys[is_whole], random)
+        all_bags, owners, cuts_of_decoys, n_drawn = [bags], [owner], [cut_of], len(cut_of)
+        dealt, remaining = chosen[~is_whole], n_decoys[~is_whole]
+        part_of_person, n_values = self.part_of_people(cuts), len(self.labels)
+        number_of_group = np.full(self.n_groups, -1)
         for turn in range(int(remaining.max(initial=0))):
             redealt = dealt[remaining > turn]
-            place[:] = -1
-            place[cuts.group[redealt]] = np.arange(len(redealt))
-            mine = deal.of(place >= 0)
+            number_of_group[:] = -1
+            number_of_group[cuts.group[redealt]] = np.arange(len(redealt))
+            shuffled_deal = deal.of_groups(number_of_group >= 0)
             parts = np.flatnonzero(np.isin(cuts.owner, redealt))
-            number = np.cumsum(np.isin(cuts.owner, redealt)) - 1
-            all_bags.append(mine.shuffled(number[part], len(parts), n_values, random))
-            owners.append(place[cuts.group[cuts.owner[parts]]] + n_decoys)
-            of_decoys.append(redealt)
-            n_decoys += len(redealt)
-        return np.concatenate(all_bags), np.concatenate(owners), np.concatenate(of_decoys)
+            number_of_part = np.cumsum(np.isin(cuts.owner, redealt)) - 1
+            all_bags.append(
+                shuffled_deal.shuffled(number_of_part[part_of_person], len(parts), n_values, random)
+            )
+            owners.append(number_of_group[cuts.group[cuts.owner[parts]]] + n_drawn)
+            cuts_of_decoys.append(redealt)
+            n_drawn += len(redealt)
+        return Decoys(
+            np.concatenate(all_bags), np.concatenate(owners), np.concatenate(cuts_of_decoys)
+        )
 
     # ---- what is tried -------------------------------------------------------------------------
 
@@ -356,32 +379,37 @@ class Search:
         share = np.bincount(self.node, self.weights, self.n_groups) / len(self.point)
         min_chance = _CHANCES[0] + (_CHANCES[-1] - _CHANCES[0]) * np.sqrt(share)  # (groups,)
         # For each group, the cut that promises most so far, along which column, and its promise.
-        best_cut, along = np.full((2, self.n_groups), -1)
+        best_cut, attribute_of_cut = np.full((2, self.n_groups), -1)
         best_score = np.full(self.n_groups, -np.inf)
-        waiting, unlike_parts = decoys > 0, UnlikeParts.of(forms)
+        is_waiting, unlike_parts = decoys > 0, UnlikeParts.of(forms)
         points = np.arange(len(self.node))
         for cut in np.split(order, _TURNS, axis=1):  # (groups, turns): whose turn it is in each
             gain = np.take_along_axis(worth, cut, axis=1)
-            ask = waiting[:, None] & (gain > best_score[:, None])
-            if not ask.any():
+            is_asked = is_waiting[:, None] & (gain > best_score[:, None])
+            if not is_asked.any():
                 break
             parts_by_turn = []
-            for is_asked, candidate in zip(ask.T, cut.T, strict=True):
-                points = points[is_asked[self.node[points]]]  # who is asked was asked before, too
-                parts_by_turn.append(self._parts(points, candidates, candidate)[1:])
+            for asked_groups, candidate in zip(is_asked.T, cut.T, strict=True):
+                points = points[
+                    asked_groups[self.node[points]]
+                ]  # who is asked was asked before, too
+                parts_by_turn.append(self._parts(points, candidates, candidate))
             chance = self._chances(parts_by_turn, unlike_parts, kind, decoys)
-            good = ask & (chance >= min_chance[:, None])
+            is_promising = is_asked & (chance >= min_chance[:, None])
             score = np.full(cut.shape, -np.inf)
-            score[good] = gain[good] * chance[good]
-            turn = score.argmax(axis=1)
-            better = np.flatnonzero(score[groups, turn] > best_score)
-            turn = turn[better]
-            best_cut[better], best_score[better] = cut[better, turn], score[better, turn]
-            sure = chance >= _CHANCES[-1]
-            attribute = candidates.attribute[best_cut[better]]
-            along[better] = np.where(sure[better, turn], attribute, -1)
-            waiting &= ~sure.any(axis=1)
-        return self._cut(candidates, best_cut, decoys, deals, along)
+            score[is_promising] = gain[is_promising] * chance[is_promising]
+            best_turn = score.argmax(axis=1)
+            improved = np.flatnonzero(score[groups, best_turn] > best_score)
+            best_turn = best_turn[improved]
+            best_cut[improved], best_score[improved] = (
+                cut[improved, best_turn],
+                score[improved, best_turn],
+            )
+            is_sure = chance >= _CHANCES[-1]
+            attribute = candidates.attribute[best_cut[improved]]
+            attribute_of_cut[improved] = np.where(is_sure[improved, best_turn], attribute, -1)
+            is_waiting &= ~is_sure.any(axis=1)
+        return self._cut(candidates, best_cut, decoys, deals, attribute_of_cut)
 
     def _cut(
         self,
@@ -414,37 +442,39 @@ class Search:
         if not gains.shape[1]:
             return gains
         gains = np.where(gains > 0, gains, 0.0)
-        none = gains <= 0
+        no_gain = gains <= 0
         best_by_attribute = np.maximum.reduceat(gains, starts, axis=1)
-        later = best_by_attribute.sum(axis=1)
-        failed = (1 - self._went / self._tried)[along]
-        trust = 1 - failed ** (_SHARPLY * (room[:, None] - 1))
+        later_gain = best_by_attribute.sum(axis=1)
+        failure_share = (1 - self._went / self._tried)[along]
+        trust = 1 - failure_share ** (_SHARPLY * (room[:, None] - 1))
         people = np.bincount(self.node, self.weights, self.n_groups)
-        later *= np.sqrt(people / len(self.point))
-        return np.where(none, -np.inf, (gains + later[:, None]) * trust)
+        later_gain *= np.sqrt(people / len(self.point))
+        return np.where(no_gain, -np.inf, (gains + later_gain[:, None]) * trust)
 
     def _room(self, bags: IntArray) -> NDArray[np.float64]:
-        """About how many times as frequent as in its group values may be in a safe part."""
-        odd = value_ranks(bags)[0] % 2 > 0
-        room, tilting = np.ones(len(bags)), np.arange(len(bags))
-        for times in _TIMES:  # as if every other value were more frequent there, the rest less
-            tilted = np.rint(bags[tilting] * np.where(odd[tilting], 8 / times, 8 * times))
-            tilting = tilting[self.roughly(tilted.astype(np.int64), np.arange(len(tilting)))]
-            room[tilting] = times
-        return room
+        """How many times as frequent as in its group a value may be in a safe part, about."""
+        has_odd_rank = value_ranks(bags)[0] % 2 > 0
+        highest_times, open_bags = np.ones(len(bags)), np.arange(len(bags))
+        for times in _TIMES:  # every other value more frequent, the rest less
+            tilted_bags = np.rint(
+                bags[open_bags] * np.where(has_odd_rank[open_bags], 8 / times, 8 * times)
+            )
+            open_bags = open_bags[
+                self.roughly(tilted_bags.astype(np.int64), np.arange(len(open_bags)))
+            ]
+            highest_times[open_bags] = times
+        return highest_times
 
-    def _parts(
-        self, points: IntArray, candidates: Candidates, cut: IntArray
-    ) -> tuple[IntArray, IntArray, IntArray]:
-        """Divide groups that have some points, each by a candidate of its own.
+    def _parts(self, points: IntArray, candidates: Candidates, cut: IntArray) -> _Parts:
+        """Divide the groups of some points, each by the candidate that `cut` names.
 
-        The part of each point, in order of group, and then of side; the group and people of each.
+        Parts are numbered in order of group, then of side.
         """
         node = self.node[points]
         side = candidates.sides(cut, node, self.codes, points)
         part, first = combine([node, side], [self.n_groups, int(side.max(initial=0)) + 1])
         people = np.bincount(part, self.weights[points], len(first)).astype(np.int64)
-        return part, node[first], people
+        return _Parts(part, node[first], people)
 
     def bags_of(self, child: IntArray, n_children: int) -> IntArray:
         """How many people of each part have each value; points of -1 are in none."""
@@ -462,67 +492,71 @@ class Search:
         n_decoys, n_groups = amounts = np.zeros((2, len(bags)), dtype=np.int64)
         if not self.tries:
             return amounts
-        small = bags.sum(axis=1) <= _DEALT
-        could = most_groups(bags, self.roughly, small)
-        for amount in (COUPLED,) if self.guards.coupled else AMOUNTS:
+        is_small = bags.sum(axis=1) <= _DEALT
+        most_possible = most_groups(bags, self.roughly, is_small)
+        for amount in (DECOYS_IF_INTERACTING,) if self.guards.groups_interact else AMOUNTS:
 
-            def left(bags: IntArray, owner: IntArray, amount: int = amount) -> BoolArray:
-                judge = self.guards.left
+            def is_refusal_safe(bags: IntArray, owner: IntArray, amount: int = amount) -> BoolArray:
+                judge = self.guards.evaluate_refused
                 return self._judged(
                     lambda groups, owners: judge(groups, owners, amount), bags, owner
                 )
 
-            ask = np.flatnonzero(n_groups < _ENOUGH * could)
-            ask = ask[left(bags[ask], np.arange(len(ask)))]
-            n_decoys[ask] = amount
-            n_groups[ask] = most_groups(bags[ask], left, small[ask], could[ask])
+            asked = np.flatnonzero(n_groups < _ENOUGH * most_possible)
+            asked = asked[is_refusal_safe(bags[asked], np.arange(len(asked)))]
+            n_decoys[asked] = amount
+            n_groups[asked] = most_groups(
+                bags[asked], is_refusal_safe, is_small[asked], most_possible[asked]
+            )
         return amounts
 
     def _chances(
         self,
-        parts_by_turn: list[tuple[IntArray, IntArray]],
+        parts_by_turn: list[_Parts],
         unlike_parts: UnlikeParts,
         kind: IntArray,
         decoys: IntArray,
     ) -> NDArray[np.float64]:
         """The chance that the cut of each group is accepted, in each turn; 0 without a cut.
 
-        Of each turn, the group and the people of each part. A cut has a chance if decoys are safe
+        A cut has a chance if decoys are safe
         whose parts are so far from the shares of the whole group, either way, that none is drawn
         that is further with that chance, by the normal distribution.
         """
-        groups_of_turns, people_of_turns = zip(*parts_by_turn, strict=True)
+        _, groups_of_turns, people_of_turns = zip(*parts_by_turn, strict=True)
         lengths = list(map(len, groups_of_turns))
         turn = np.repeat(np.arange(len(parts_by_turn)), lengths)
-        of_part = turn * self.n_groups + np.concatenate(groups_of_turns)
+        group_in_turn = turn * self.n_groups + np.concatenate(groups_of_turns)
         people = np.concatenate(people_of_turns)
         chances = np.zeros(len(parts_by_turn) * self.n_groups)
-        cells = of_part[starts_of(of_part)]
+        likely_cells = group_in_turn[starts_of(group_in_turn)]
         for chance in _CHANCES:
             numbers = range(1, int(decoys.max()) + 2)  # of decoys and the cut itself
             quantiles = [chance ** (1 / number) for number in numbers]
-            far = np.array([NormalDist().inv_cdf((1 + quantile) / 2) for quantile in quantiles])
-            place = np.full(len(chances), -1)
-            place[cells] = np.arange(len(cells))
-            mine = np.flatnonzero(place[of_part] >= 0)
-            cell, group = place[of_part[mine]], of_part[mine] % self.n_groups
-            bags = unlike_parts.bags(kind[group], people[mine], far[decoys[group]])
-            cells = cells[self.quiet(bags, cell)]
-            chances[cells] = chance
+            deviations = np.array(
+                [NormalDist().inv_cdf((1 + quantile) / 2) for quantile in quantiles]
+            )
+            cell_number = np.full(len(chances), -1)
+            cell_number[likely_cells] = np.arange(len(likely_cells))
+            parts = np.flatnonzero(cell_number[group_in_turn] >= 0)
+            cell, group = cell_number[group_in_turn[parts]], group_in_turn[parts] % self.n_groups
+            bags = unlike_parts.bags(kind[group], people[parts], deviations[decoys[group]])
+            likely_cells = likely_cells[self.safe_if_exchanged(bags, cell)]
+            chances[likely_cells] = chance
         return chances.reshape(len(parts_by_turn), -1).T
 
     # ---- what becomes of it --------------------------------------------------------------------
 
-    def left(self, cuts: TriedCuts, chosen: BoolArray) -> tuple[GroupCounts, IntArray]:
-        """The groups that remain when cuts are refused, and the owner of each."""
+    def groups_if_refused(self, cuts: TriedCuts, chosen: BoolArray) -> tuple[GroupCounts, IntArray]:
+        """The groups that people are dealt into if chosen cuts are refused, and the cut of each."""
         cut_bags = np.add.reduceat(cuts.bags, starts_of(cuts.owner), axis=0)
-        bags, owner = bags_of_deals(cut_bags[chosen], cuts.many[chosen])
+        bags, owner = bags_of_deals(cut_bags[chosen], cuts.n_deals[chosen])
         return self.counts(bags), owner
 
     def commit(self, cuts: TriedCuts, accepted: BoolArray) -> None:
         """Note the parts of accepted cuts, where groups bear on one another."""
         mine = accepted[cuts.owner]
-        if mine.any() and self.guards.coupled:
+        if mine.any() and self.guards.groups_interact:
             self.guards.commit(self.counts(cuts.bags[mine]))
 
     def _descend(self, cuts: TriedCuts, accepted: BoolArray) -> None:
@@ -531,21 +565,21 @@ class Search:
         n_children = 0
         if accepted.any():
             is_accepted = accepted[cuts.owner]
-            place = np.cumsum(is_accepted) - 1
+            new_part = np.cumsum(is_accepted) - 1
             n_children = int(is_accepted.sum())
-            mine = cuts.child >= 0
-            mine[mine] = is_accepted[cuts.child[mine]]
-            child[mine] = place[cuts.child[mine]]
-        done = child < 0
-        final_nodes, numbered = np.unique(self.node[done], return_inverse=True)
-        self.final[self.index[done]] = numbered + self.n_final
+            in_accepted = cuts.child >= 0
+            in_accepted[in_accepted] = is_accepted[cuts.child[in_accepted]]
+            child[in_accepted] = new_part[cuts.child[in_accepted]]
+        is_final = child < 0
+        final_nodes, numbered = np.unique(self.node[is_final], return_inverse=True)
+        self.final[self.index[is_final]] = numbered + self.n_final
         self.n_final += len(final_nodes)
         _log.info("level done: %d groups final, %d divided further", self.n_final, n_children)
-        continues = ~done
-        moved = np.cumsum(continues) - 1
-        inside = continues[self._point]
-        self._point = moved[self._point[inside]]
-        self._value, self._many = self._value[inside], self._many[inside]
+        continues = ~is_final
+        new_number = np.cumsum(continues) - 1
+        is_left = continues[self._point]
+        self._point = new_number[self._point[is_left]]
+        self._value, self._many = self._value[is_left], self._many[is_left]
         self.index, self.weights = self.index[continues], self.weights[continues]
         self.codes = [codes[continues] for codes in self.codes]
         self.node, self.n_groups = child[continues], n_children
