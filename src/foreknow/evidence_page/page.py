@@ -34,9 +34,9 @@ from foreknow.report.figures import worst_cell
 from foreknow.report.knowledge import Terms, describe, is_learned
 from foreknow.report.page import Page
 from foreknow.report.pages.audit import (
-    beside_audit,
     by_requirement,
     labels_of,
+    notes_beside_verdicts,
     policy_rows,
     requirement_title,
     schema_rows,
@@ -56,7 +56,7 @@ from foreknow.report.scope import (
     by_word_of,
     sentences,
 )
-from foreknow.report.trial import lacking_for_trial, trials_beside
+from foreknow.report.trial import lacking_for_trial, trial_notes
 from foreknow.report.words import average_text, nouns_of, setting_text
 from foreknow.toml import from_toml
 from foreknow.wording import CASES, PEOPLE, listing, people_text
@@ -323,7 +323,7 @@ class EvidencePage(Page[EvidenceReport]):
     @property
     def _beside(self) -> list[str]:
         audit, claimed = self.result.audit, self.result.verification.claimed_scope
-        notes = beside_audit(audit, self._any_noun, audit.scope, owner=False)
+        notes = notes_beside_verdicts(audit, self._any_noun, audit.scope, owner=False)
         if claimed.word:
             notes = [CASES_OF_FILES if note == SEVERAL_CASES else note for note in notes]
         reader = Reader(
@@ -568,7 +568,7 @@ class EvidencePage(Page[EvidenceReport]):
     def _tried(self) -> list[str]:
         audit = self.result.audit
         if audit.trials:
-            return trials_beside(audit)
+            return trial_notes(audit)
         return [
             "No trial was run for this page of what can be learned from the release itself: "
             f"{lacking_for_trial(audit)}. {REPORT} says whether the publisher tried an "
@@ -666,7 +666,7 @@ class EvidencePage(Page[EvidenceReport]):
     @property
     def _objectives(self) -> list[str]:
         audit = self.result.audit
-        rows = policy_rows(audit.policy, audit.counts.semantics, judged=audit.counted)
+        rows = policy_rows(audit.policy, audit.counts.semantics, counted_requirements=audit.counted)
         requirements = rows[: len(audit.policy.requirements)]
         return [f"{title}: {' '.join(lines)}" for title, lines in requirements]
 

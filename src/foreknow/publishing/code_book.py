@@ -70,7 +70,7 @@ class Contents(NamedTuple):
 
 
 def _texts_of(written_release: Written, table: str) -> dict[str, pa.Array]:
-    """The distinct texts of each column of a table, by the name of the column in the file."""
+    """The distinct texts of each column of a table of the release, by the header in its file."""
     groups = written_release.groups
     names = [*(written_release.columns or {}).get(table, ())]
     count_sights(written_release, table, [(*groups, *({name} - {*groups})) for name in names])
@@ -88,8 +88,8 @@ def _texts_of(written_release: Written, table: str) -> dict[str, pa.Array]:
 def code_book(
     certificate: Certificate, contents: Contents, titles: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """The code book of a release, from its files and its certificate."""
-    people = contents.people
+    """The code book of a release as a data package: its tables, their columns, and its groups."""
+    group_sizes = contents.people
     resources = []
     for part in certificate.parts:
         paths = [path.as_posix() for path in certificate.paths(Path())[part]]
@@ -115,10 +115,10 @@ def code_book(
             "certificate": CERTIFICATE,
             "form": certificate.form,
             "row": unit_counted(certificate.in_cases).singular,
-            "people": int(people.sum()),
-            "groups": len(people),
-            "smallest_group": int(people.min()),
-            "largest_group": int(people.max()),
+            "people": int(group_sizes.sum()),
+            "groups": len(group_sizes),
+            "smallest_group": int(group_sizes.min()),
+            "largest_group": int(group_sizes.max()),
         },
     }
 
@@ -152,44 +152,46 @@ def _format(certificate: Certificate) -> dict[str, Any]:
 
 def _field(
     certificate: Certificate,
-    part: str,
+    table: str,
     name: str,
     texts: pa.Array,
     titles: Mapping[str, str],
 ) -> dict[str, Any]:
-    """The entry of a column in the code book: its type, and what its labels mean."""
-    bare = rearmed(name) if certificate.escaped else name
+    """The entry of a column in the code book: its type, its role and what its labels mean."""
+    column_name = rearmed(name) if certificate.escaped else name
     details: dict[str, Any] = {}
-    if part == "release" and bare.removesuffix(SHUFFLED) in certificate.unlinked:
-        bare, details = bare.removesuffix(SHUFFLED), {"shuffled": True}
-    field: dict[str, Any] = {"name": name, "type": _type_of(texts, certificate, bare)}
-    if bare in titles:
-        field["title"] = titles[bare][:_LONGEST_TITLE]
-    decimal = {"decimalChar": ","} if bare in certificate.commas else {}
+    if table == "release" and column_name.removesuffix(SHUFFLED) in certificate.unlinked:
+        column_name, details = column_name.removesuffix(SHUFFLED), {"shuffled": True}
+    field: dict[str, Any] = {"name": name, "type": _type_of(texts, certificate, column_name)}
+    if column_name in titles:
+        field["title"] = titles[column_name][:_LONGEST_TITLE]
+    decimal = {"decimalChar": ","} if column_name in certificate.commas else {}
     if field["type"] == "number":
         field |= decimal
-    if part.startswith("sensitive") and bare == COUNT:
+    if table.startswith("sensitive") and column_name == COUNT:
         return {**field, "description": _COUNTED, "foreknow": {"role": "count"}}
-    role = _roles(certificate).get(bare, "quasi-identifier")
+    role = _roles(certificate).get(column_name, "quasi-identifier")
     if role == "group":
         return {**field, "description": _GROUPED, "foreknow": {"role": role}}
-    if part != "release" and role == "sensitive":
+    if table != "release" and role == "sensitive":
         details = {"shuffled": True}
     sentences = [_SHUFFLED] if details else []
-    step = certificate.policy.get("publish", {}).get("round", {}).get(bare)
-    if step is not None:
-        details |= {"rounded": str(step)}
-        sentences.append(f"Rounded to the nearest multiple of {step}.")
+    rounding_step = certificate.policy.get("publish", {}).get("round", {}).get(column_name)
+    if rounding_step is not None:
+        details |= {"rounded": str(rounding_step)}
+        sentences.append(f"Rounded to the nearest multiple of {rounding_step}.")
     if sentences:
         field["description"] = " ".join(sentences)
-    if role == "quasi-identifier" and bare in certificate.groups:
-        hints = hints_of(certificate, bare)
+    if role == "quasi-identifier" and column_name in certificate.groups:
+        hints = hints_of(certificate, column_name)
         tree = "tree" if "tree" in hints else hints.get("above")
         meaning = "order" if "order" in hints else tree or about_of(texts, **hints)
         field |= {"type": "string", "description": _MEANS[meaning]}
         field.pop("decimalChar", None)
         details |= {"labels": meaning, **decimal}
-        details |= {"grid": certificate.grids[bare]} if bare in certificate.grids else {}
+        details |= (
+            {"grid": certificate.grids[column_name]} if column_name in certificate.grids else {}
+        )
         details |= {"order": hints["order"]} if "order" in hints else {}
     return {**field, "foreknow": {"role": role, **details}}
 
@@ -215,8 +217,10 @@ def _type_of(texts: pa.Array, certificate: Certificate, bare: str) -> str:
     return "string" if marked or is_text(certificate, bare) else type_of(texts)
 
 
-def lies_of(path: Path, certificate: Certificate, written_release: Written) -> Iterator[str]:
-    """The problems of a code book that contradicts the files or the certificate."""
+def contradictions_of(
+    path: Path, certificate: Certificate, written_release: Written
+) -> Iterator[str]:
+    """Yield where the code book in this file contradicts the release's files or certificate."""
     try:
         content = read_bytes(path, _MOST_BYTES, CertificateError, CODE_BOOK)
         claims = from_json(decode_utf8(content, CertificateError, CODE_BOOK))
@@ -225,43 +229,43 @@ def lies_of(path: Path, certificate: Certificate, written_release: Written) -> I
     except ValueError as error:
         yield f"{CODE_BOOK} is not JSON: {error}"
         return
-    true = code_book(certificate, Contents.of(certificate, written_release))
-    yield from _differences(_untitled(claims), true, "")
+    expected = code_book(certificate, Contents.of(certificate, written_release))
+    yield from _differences(_untitled(claims), expected, "")
 
 
 def _untitled(claims: Any) -> Any:
-    """The claims without titles of fields, which are the publisher's words."""
+    """The claims without the titles of fields, which are the publisher's words."""
     if isinstance(claims, list):
-        return [_untitled(inner) for inner in claims]
+        return [_untitled(part) for part in claims]
     if not isinstance(claims, dict):
         return claims
     title = claims.get("title")
     is_field = "name" in claims and "type" in claims
     if is_field and isinstance(title, str) and len(title) <= _LONGEST_TITLE:
-        claims = {key: inner for key, inner in claims.items() if key != "title"}
-    return {key: _untitled(inner) for key, inner in claims.items()}
+        claims = {key: part for key, part in claims.items() if key != "title"}
+    return {key: _untitled(part) for key, part in claims.items()}
 
 
-def _differences(claimed: Any, true: Any, place: str) -> Iterator[str]:
-    """The first place where two entries differ."""
-    if type(claimed) is not type(true):
+def _differences(claimed: Any, expected: Any, place: str) -> Iterator[str]:
+    """Yield a sentence about the first place where the claims differ from what is expected."""
+    if type(claimed) is not type(expected):
         pass
-    elif isinstance(true, dict):
-        for key in dict.fromkeys([*true, *claimed]):
-            if key not in claimed or key not in true:
-                word = "lacks" if key in true else "has an unknown key"
+    elif isinstance(expected, dict):
+        for key in dict.fromkeys([*expected, *claimed]):
+            if key not in claimed or key not in expected:
+                word = "lacks" if key in expected else "has an unknown key"
                 yield f"{CODE_BOOK} {word} {f'{place}.{key}'.strip('.')!r}"
                 return
-            difference = next(_differences(claimed[key], true[key], f"{place}.{key}"), None)
+            difference = next(_differences(claimed[key], expected[key], f"{place}.{key}"), None)
             if difference is not None:
                 yield difference
                 return
         return
-    elif isinstance(true, list) and len(claimed) == len(true):
-        for index, pair in enumerate(zip(claimed, true, strict=True)):
+    elif isinstance(expected, list) and len(claimed) == len(expected):
+        for index, pair in enumerate(zip(claimed, expected, strict=True)):
             yield from _differences(*pair, f"{place}[{index}]")
         return
-    elif claimed == true:
+    elif claimed == expected:
         return
-    claim, right = (repr(content)[:_SHOWN] for content in (claimed, true))
-    yield f"{CODE_BOOK}: {place.strip('.')} is {claim}; by the files it is {right}"
+    claimed_text, expected_text = (repr(content)[:_SHOWN] for content in (claimed, expected))
+    yield f"{CODE_BOOK}: {place.strip('.')} is {claimed_text}; by the files it is {expected_text}"

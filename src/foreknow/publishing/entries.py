@@ -86,35 +86,42 @@ class Entries:
         path: Path,
         files: Mapping[str, str],
     ) -> None:
-        """Write for the owner who is in which group of a release, of files with these digests.
+        """Write a file for the owner that says who is in which group of the release.
 
-        `published` is how each group is called in the release, by column.
+        `published` has the label of each group by column; `files` are the digests of the release.
         """
         write_parts(self.members(groups, published), path, _note(files))
 
     def members(
         self, groups: IntArray, published: Mapping[str, pa.Array], *, in_order: bool = False
     ) -> Iterator[pa.Table]:
-        """A row for each of the source, with the labels of its group; null if left out."""
-        people = np.bincount(groups, self.microdata.times).astype(np.int64)
-        names, (row, *who) = self._named(published)
+        """Yield the rows of the source with the labels of their groups; null if left out.
+
+        Raises an error if the source now has other rows than were counted.
+        """
+        group_sizes = np.bincount(groups, self.microdata.times).astype(np.int64)
+        source_columns, (row_column, *id_columns) = self._named(published)
         labels = {
             name: array.dictionary_encode() if pa.types.is_string(array.type) else array
             for name, array in published.items()
         }
-        counted_people, done = np.zeros(len(people), dtype=np.int64), 0
-        rows = self._looked_up(groups, names, in_order=in_order)
-        for batch, of_row in rows:
-            inside = of_row >= 0
-            counted_people += np.bincount(of_row[inside], minlength=len(people))
-            indices = pa.array(of_row, mask=~inside)
-            members = {row: pa.array(np.arange(done + 1, done + 1 + len(of_row)))}
-            members |= dict(zip(who, batch.columns, strict=True))
+        people_met, n_rows_done = np.zeros(len(group_sizes), dtype=np.int64), 0
+        rows = self._looked_up(groups, source_columns, in_order=in_order)
+        for batch, group_of_row in rows:
+            is_published = group_of_row >= 0
+            people_met += np.bincount(group_of_row[is_published], minlength=len(group_sizes))
+            indices = pa.array(group_of_row, mask=~is_published)
+            members = {
+                row_column: pa.array(
+                    np.arange(n_rows_done + 1, n_rows_done + 1 + len(group_of_row))
+                )
+            }
+            members |= dict(zip(id_columns, batch.columns, strict=True))
             yield pa.table(members | {name: array.take(indices) for name, array in labels.items()})
-            done += len(of_row)
+            n_rows_done += len(group_of_row)
         if self.microdata.schema.several:  # whose entries are people, whatever rows they have
-            counted_people = people
-        if done != self.microdata.n_rows or not np.array_equal(counted_people, people):
+            people_met = group_sizes
+        if n_rows_done != self.microdata.n_rows or not np.array_equal(people_met, group_sizes):
             raise self._read_otherwise()
 
     def of_rows(self, groups: IntArray) -> IntArray:
@@ -179,13 +186,13 @@ class CountedEntries(Entries):
         path: Path,
         files: Mapping[str, str],
     ) -> None:
-        """Let the engine write who is in which group, by what was counted."""
-        names, (row, *who) = self._named(published)
-        of_entry = np.full(len(self.counted_table), -1, dtype=np.int64)
-        of_entry[self.microdata.kept] = groups
-        counted_groups = (self.counted_table, self.times, of_entry, pa.table(dict(published)))
-        new_names = dict(zip(names, who, strict=True))
-        if not self.rows.write_rows(*counted_groups, new_names, row, path, _note(files)):
+        """Let the engine that counted the table write who is in which group."""
+        source_columns, (row_column, *id_columns) = self._named(published)
+        group_of_entry = np.full(len(self.counted_table), -1, dtype=np.int64)
+        group_of_entry[self.microdata.kept] = groups
+        counted_groups = (self.counted_table, self.times, group_of_entry, pa.table(dict(published)))
+        new_names = dict(zip(source_columns, id_columns, strict=True))
+        if not self.rows.write_rows(*counted_groups, new_names, row_column, path, _note(files)):
             raise self._read_otherwise()
 
     def _looked_up(
@@ -206,7 +213,7 @@ class DuckEntries(CountedEntries):
         path: Path,
         files: Mapping[str, str],
     ) -> None:
-        """Write for the owner who is in which group; in order of rows where that is needed."""
+        """Write who is in which group; in order of rows if DuckDB returned them out of order."""
         try:
             write_parts(self.members(groups, published), path, _note(files))
         except OutOfOrder:
@@ -217,20 +224,22 @@ class DuckEntries(CountedEntries):
     ) -> Iterator[tuple[Any, IntArray]]:
         schema = self.microdata.schema
         needed = schema.sensitives if self.microdata.left_out else ()
-        keys, of_key = self._keys(list(schema.quasi_identifiers), groups)
+        keys, of_key = self._group_of_signatures(list(schema.quasi_identifiers), groups)
         yield from self.rows.looked_up(keys, of_key, needed, names, in_order=in_order)
 
-    def _keys(self, names: list[str], groups: IntArray) -> tuple[pa.Table, IntArray]:
+    def _group_of_signatures(self, names: list[str], groups: IntArray) -> tuple[pa.Table, IntArray]:
         """The distinct quasi-identifiers as they stand in the table, and the group of each."""
         coded = [codes_of(self.counted_table.column(name)) for name in names]
-        key, first = combine([codes for codes, _ in coded], [len(values) for _, values in coded])
-        of_key = np.full(len(first), -1, dtype=np.int64)
-        kept_keys = key[self.microdata.kept]
-        of_key[kept_keys] = groups
-        if not np.array_equal(of_key[kept_keys], groups):
+        signature, first_entry = combine(
+            [codes for codes, _ in coded], [len(values) for _, values in coded]
+        )
+        group_of_signature = np.full(len(first_entry), -1, dtype=np.int64)
+        kept_signatures = signature[self.microdata.kept]
+        group_of_signature[kept_signatures] = groups
+        if not np.array_equal(group_of_signature[kept_signatures], groups):
             raise InternalError("people with the same quasi-identifiers were put into two groups")
-        columns = [values.take(pa.array(codes[first])) for codes, values in coded]
-        return pa.table(columns, names=names), of_key
+        columns = [values.take(pa.array(codes[first_entry])) for codes, values in coded]
+        return pa.table(columns, names=names), group_of_signature
 
 
 def _note(files: Mapping[str, str]) -> str:
@@ -238,7 +247,7 @@ def _note(files: Mapping[str, str]) -> str:
 
 
 def entries_of(microdata: Microdata, policy: Policy, method: Any, engine: str) -> Entries:
-    """Count equal rows; take every row if the method or a requirement needs each."""
+    """The entries to publish: equal rows counted, or every row if something needs each."""
     if engine not in ENGINES:
         raise InputError(f"engine is {engine!r}{did_you_mean(str(engine), ENGINES)}")
     by_row = _by_row(microdata, policy, method)
@@ -253,7 +262,7 @@ def entries_of(microdata: Microdata, policy: Policy, method: Any, engine: str) -
 
 
 def _by_engine(microdata: Microdata, policy: Policy, *, automatic: bool) -> Entries | str:
-    """Entries as an engine counts them, or the reason to read the table."""
+    """Entries as an engine counts them, or a text that says why the table must be read."""
     source, names = _source(microdata, policy), counted_by(microdata.schema)
     if isinstance(source, str):
         return source
@@ -285,20 +294,20 @@ class Placed:
     groups: IntArray
     published: Mapping[str, pa.Array]
 
-    def among(self, counts: GroupCounts) -> IntArray:
-        """The position of each entry's group in the counts of the release."""
+    def group_of_entries_in(self, counts: GroupCounts) -> IntArray:
+        """The position in `counts` of each entry's group; groups are matched by their labels."""
         columns = [labels.to_pylist() for labels in self.published.values()]
         group_labels: Any = counts.groups
-        place = {
+        position = {
             label if isinstance(label, tuple) else (label,): i
             for i, label in enumerate(group_labels)
         }
-        of_group = [place[label] for label in zip(*columns, strict=True)]
-        return np.array(of_group, dtype=np.int64)[self.groups]
+        position_of_group = [position[label] for label in zip(*columns, strict=True)]
+        return np.array(position_of_group, dtype=np.int64)[self.groups]
 
     def of_people(self, counts: GroupCounts) -> IntArray:
         """The position of each person's group in the counts; needs the rows in memory."""
-        rows, among = self.entries.rows, self.among(counts)
+        rows, among = self.entries.rows, self.group_of_entries_in(counts)
         merged = self.entries.microdata is not rows
         of_row = rows.of_rows(among) if merged else rows.rows_of(among)
         groups: IntArray = of_row[rows.kept]
@@ -349,7 +358,7 @@ class Aside:
         return Aside(tables, write)
 
     def copy(self, name: str, path: Path) -> list[Path]:
-        """Write the files of a table elsewhere."""
+        """Copy the files of a table to a path, and return where they are now."""
         table_paths = self.paths[name]
         if gone := [file for file in table_paths if not file.is_file()]:
             raise DataError(
@@ -437,14 +446,15 @@ def _by_row(microdata: Microdata, policy: Policy, method: Any) -> str | None:
 
 
 def _source(microdata: Microdata, policy: Policy) -> Source | str:
-    """The table if an engine can count it, or the reason to read it."""
+    """The table if an engine can count it where it lies, or a text that says why not."""
     if microdata.was_read:
         return "it was read already"
     source = counted_where_it_lives(microdata.source, counted_by(microdata.schema))
     if not isinstance(source, str) and not format_of(policy.options).typed:
-        odd = [name for name in policy.known_other if not source.is_text(name)]
-        if odd:
-            return f"column {odd[0]!r}, which may be known, is no text, and is written as one"
+        untyped_columns = [name for name in policy.known_other if not source.is_text(name)]
+        if untyped_columns:
+            name = untyped_columns[0]
+            return f"column {name!r}, which may be known, is no text, and is written as one"
     return source
 
 

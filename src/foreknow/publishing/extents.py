@@ -127,6 +127,10 @@ class Extents:
         return moment.date() if self.step == _DAY else moment
 
     def _numbers(self, meanings: Mapping[str | None, Meaning]) -> dict[str | None, Extent] | None:
+        """The extent of each label as numbers; None if numbers are too large to count in steps.
+
+        Sets `decimals`, of a step between numbers, and `whole`.
+        """
         ranges = {}
         for text, meaning in meanings.items():
             if ends := [Decimal(end) for end in meaning.ends_given]:
@@ -154,6 +158,7 @@ class Extents:
         return extents
 
     def _dates(self, meanings: Mapping[str | None, Meaning]) -> dict[str | None, Extent]:
+        """The extent of each label as days or moments; sets `step`, the coarsest common unit."""
         periods = {}
         for text, meaning in meanings.items():
             ends = meaning.ends_given
@@ -194,52 +199,80 @@ class Extents:
         tree: Rows | None,
         above: str | None,
     ) -> dict[str | None, Extent]:
+        """The extent of each label as texts.
+
+        `order` and `tree` list the values, if they are known; `above` says what labels are
+        otherwise: masked codes, or nodes of a tree.
+        """
         all_texts = [None, *(order or ()), *(row[0] for row in tree or ())]
         values = Values(all_texts, "", tree, order) if all_texts[1:] else None
-        all_ways = chain.from_iterable(map(meanings_of, filter(None, texts)))
-        quoted = any(way.quoted and way.members for way in all_ways)
+        all_meanings = chain.from_iterable(map(meanings_of, filter(None, texts)))
+        uses_quotes = any(meaning.quoted and meaning.members for meaning in all_meanings)
 
-        def extent(text: str | None) -> Extent:
-            ways = () if text is None else meanings_of(text)
+        def extent_of(text: str | None) -> Extent:
+            """What one label covers: a missing value, values, everything, or what is unknown.
+
+            The first rule that fits decides.
+            """
+            meanings = () if text is None else meanings_of(text)
+            # A missing value.
             if text is None or (text == MISSING and (above or values)):
                 return Extent(missing=True)
+            # Values of the order or of the tree.
             if values is not None:
                 with suppress(DataError):  # it can be read in two ways
-                    inside = values.covered_by(text)
-                    members = [*compress(all_texts, inside)]
-                    if members and not any(way.everything for way in ways):
-                        present = tuple(member for member in members if member is not None)
-                        return Extent(members=present, missing=None in members)
-            if any(way.everything for way in ways) and text not in all_texts:
+                    is_covered = values.covered_by(text)
+                    members = [*compress(all_texts, is_covered)]
+                    if members and not any(meaning.everything for meaning in meanings):
+                        known_members = tuple(member for member in members if member is not None)
+                        return Extent(members=known_members, missing=None in members)
+            # Everything.
+            if any(meaning.everything for meaning in meanings) and text not in all_texts:
                 return Extent(everything=True)
+            # A node of a tree that is not at hand, or a value.
             if values is not None or above:
-                unknown = above == "tree" or (above and any(way.start for way in ways))
-                return Extent(members=() if unknown else (text,))
-            for way in ways:
-                if way.members and way.quoted == quoted and (way.missing or way.members[1:]):
-                    texts = way.members if quoted else [m for m in way.members if m != MISSING]
-                    return Extent(members=tuple(texts), missing=way.missing)
+                is_unknown = above == "tree" or (
+                    above and any(meaning.start for meaning in meanings)
+                )
+                return Extent(members=() if is_unknown else (text,))
+            # A list of values.
+            for meaning in meanings:
+                if (
+                    meaning.members
+                    and meaning.quoted == uses_quotes
+                    and (meaning.missing or meaning.members[1:])
+                ):
+                    texts = (
+                        meaning.members
+                        if uses_quotes
+                        else [m for m in meaning.members if m != MISSING]
+                    )
+                    return Extent(members=tuple(texts), missing=meaning.missing)
             return Extent(members=(text,))
 
-        return {text: extent(text) for text in texts}
+        return {text: extent_of(text) for text in texts}
 
 
 def _on_a_line(texts: Iterable[str | None], kind: str) -> dict[str | None, Meaning] | None:
-    """The meaning of each label as numbers or moments; None if a label has none."""
+    """The meaning of each label as numbers, or moments; None if one has no such meaning."""
     kinds = (int, Decimal) if kind == "number" else (datetime,)
-    meaning_of = {}
+    meaning_of_text = {}
     for text in texts:
-        ways = _NOTHING[:1] if text is None else meanings_of(text)
-        for way in ways:
-            if way.is_range_of(*kinds) and not any(map(is_code, way.ends or ())):
-                meaning_of[text] = way
+        meanings = _NOTHING[:1] if text is None else meanings_of(text)
+        for meaning in meanings:
+            if meaning.is_range_of(*kinds) and not any(map(is_code, meaning.ends or ())):
+                meaning_of_text[text] = meaning
                 break
         else:
-            unsaid = next((way for way in ways if way.everything or way in _NOTHING), None)
-            if unsaid is None:
+            blank = next(
+                (meaning for meaning in meanings if meaning.everything or meaning in _NOTHING), None
+            )
+            if blank is None:
                 return None
-            meaning_of[text] = unsaid
-    return meaning_of if any(way.ends_given for way in meaning_of.values()) else None
+            meaning_of_text[text] = blank
+    return (
+        meaning_of_text if any(meaning.ends_given for meaning in meaning_of_text.values()) else None
+    )
 
 
 def _unsaid(meaning: Meaning) -> Extent:

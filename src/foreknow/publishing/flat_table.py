@@ -238,7 +238,10 @@ def _joined(values: Sequence[str]) -> str:
 
 
 def _framed(table: pa.Table, library: str) -> Any:
-    """A frame; of pandas with moments of its own, and attributes in place of metadata."""
+    """The table as a frame of the library.
+
+    A frame of pandas has timestamps, and names the shuffled columns in `attrs`.
+    """
     if library != "pandas":
         return frame_of(table, library)
     for position, field in enumerate(table.schema):
@@ -277,8 +280,8 @@ class _Labels:
             return pa.date32() if self.meant.of_days else pa.timestamp("us")
         return pa.string()
 
-    def beside(self) -> dict[str, pa.Array]:
-        """The further columns of a label, by the end of their names."""
+    def columns_beside(self) -> dict[str, pa.Array]:
+        """The columns that say what each label means, by the suffix of their names."""
         extra_columns = {}
         if self.meant.about == "text":
             if not all(extent.exact for extent in self.extents):
@@ -303,61 +306,73 @@ class _Labels:
         return extra_columns
 
     def drawn(self, random: np.random.Generator) -> pa.Array:
-        """Draw a value for each row, within its label."""
+        """A value for each row, drawn at random within its label."""
         if self.meant.about == "text":
             return self._drawn_texts(random)
-        sized = [extent for extent in self.extents if extent.size]
-        low, high = min(extent.first for extent in sized), max(extent.last for extent in sized)
+        known_extents = [extent for extent in self.extents if extent.size]
+        low, high = (
+            min(extent.first for extent in known_extents),
+            max(extent.last for extent in known_extents),
+        )
         bounds = [(low, high) if e.everything else (e.first, e.last) for e in self.extents]
         first, last = np.array(bounds, np.int64).reshape(-1, 2).T
         sizes = last - first + 1
-        gaps = np.array([extent.missing for extent in self.extents], np.int64)
-        chosen = random.integers(0, (sizes + gaps)[self.codes])
-        missing = chosen >= sizes[self.codes]
-        steps = first[self.codes] + chosen
+        n_missing = np.array([extent.missing for extent in self.extents], np.int64)
+        offset = random.integers(0, (sizes + n_missing)[self.codes])
+        is_missing = offset >= sizes[self.codes]
+        drawn_steps = first[self.codes] + offset
         if self.meant.about == "number":
-            values = steps if self.meant.whole else steps / 10**self.meant.decimals
-            return pa.array(values, self.kind, mask=missing)
-        steps -= _EPOCH // self.meant.step
+            values = drawn_steps if self.meant.whole else drawn_steps / 10**self.meant.decimals
+            return pa.array(values, self.kind, mask=is_missing)
+        drawn_steps -= _EPOCH // self.meant.step
         if self.meant.of_days:
-            return pa.array(steps.astype(np.int32), self.kind, mask=missing)
-        steps *= self.meant.step // timedelta(microseconds=1)
-        return pa.array(steps, self.kind, mask=missing)
+            return pa.array(drawn_steps.astype(np.int32), self.kind, mask=is_missing)
+        drawn_steps *= self.meant.step // timedelta(microseconds=1)
+        return pa.array(drawn_steps, self.kind, mask=is_missing)
 
     def _drawn_texts(self, random: np.random.Generator) -> pa.Array:
-        listed = [(*e.members, *[None] * e.missing) for e in self.extents]
-        unsaid = [extent.everything for extent in self.extents]
+        """A text for each row, drawn from those that its label lists.
+
+        A text is likelier the more rows have it, as all labels of the column together tell.
+        """
+        listed_values = [(*e.members, *[None] * e.missing) for e in self.extents]
+        is_everything = [extent.everything for extent in self.extents]
         all_texts: list[str | None] = []
-        if all(members or none for members, none in zip(listed, unsaid, strict=True)):
-            all_texts = sorted({*chain(*listed)}, key=lambda text: (text is None, text or ""))
-        shares = self._shares(listed)
+        if all(
+            members or everything
+            for members, everything in zip(listed_values, is_everything, strict=True)
+        ):
+            all_texts = sorted(
+                {*chain(*listed_values)}, key=lambda text: (text is None, text or "")
+            )
+        shares = self._shares(listed_values)
         values, weights = list[str | None](), list[int]()
         totals = []
-        for text, members, none in zip(self.texts, listed, unsaid, strict=True):
+        for text, members, everything in zip(self.texts, listed_values, is_everything, strict=True):
             # The text itself may be all that is known.
-            among = members or (all_texts if none else ()) or (text,)
-            drawn = [1 + int(_FINELY * shares.get(value, 0)) for value in among]
-            values += among
-            weights += drawn
-            totals.append(sum(drawn))
-        ends: IntArray = np.cumsum(np.array(totals, np.int64))
-        draws = random.integers((ends - totals)[self.codes], ends[self.codes])
-        place = np.searchsorted(np.cumsum(weights), draws, side="right")
-        return pa.array(values, pa.string()).take(pa.array(place))
+            candidates = members or (all_texts if everything else ()) or (text,)
+            candidate_weights = [1 + int(_FINELY * shares.get(value, 0)) for value in candidates]
+            values += candidates
+            weights += candidate_weights
+            totals.append(sum(candidate_weights))
+        weight_ends: IntArray = np.cumsum(np.array(totals, np.int64))
+        draws = random.integers((weight_ends - totals)[self.codes], weight_ends[self.codes])
+        position = np.searchsorted(np.cumsum(weights), draws, side="right")
+        return pa.array(values, pa.string()).take(pa.array(position))
 
-    def _shares(self, listed: Sequence[tuple[str | None, ...]]) -> dict[str | None, float]:
+    def _shares(self, listed_values: Sequence[tuple[str | None, ...]]) -> dict[str | None, float]:
         """How many rows probably have each value, by expectation and maximization.
 
-        In an order of its own, so that every machine gets the same.
+        Values are summed in the order of `listed_values`, so that every machine gets the same.
         """
-        times = np.bincount(self.codes, minlength=len(listed)).tolist()
-        shares = dict.fromkeys(chain(*listed), 1.0)
+        rows_of_label = np.bincount(self.codes, minlength=len(listed_values)).tolist()
+        shares = dict.fromkeys(chain(*listed_values), 1.0)
         for _ in range(_ROUNDS):
             expected = dict.fromkeys(shares, 0.0)
-            for members, n_rows in zip(listed, times, strict=True):
-                among = sum(shares[value] for value in members)
+            for members, n_rows in zip(listed_values, rows_of_label, strict=True):
+                share_of_label = sum(shares[value] for value in members)
                 for value in members:
-                    expected[value] += n_rows * shares[value] / among
+                    expected[value] += n_rows * shares[value] / share_of_label
             shares = expected
         return shares
 
@@ -404,7 +419,7 @@ class _Apart:
     def _values_of_people(
         self, people: IntArray, sizes: IntArray, copies: IntArray, random: np.random.Generator
     ) -> dict[str, pa.Array]:
-        """The values of each person as lists; `people` come group by group."""
+        """The values of each person as lists, by column; `people` come group by group."""
         starts = np.cumsum(sizes) - sizes
         holder = people[starts[self.of_row[copies]] + self._places(sizes, copies, random)]
         copies = copies[np.argsort(holder, kind="stable")]
@@ -505,12 +520,12 @@ class Flat:
         self._of_person = np.zeros(len(self._rows), np.int64)
         self._apart = []
         for names, table in tables.items():
-            self._of_person, of_row = _alike(self._rows, table, certificate.groups)
+            self._of_person, group_of_row = _groups_of_both(self._rows, table, certificate.groups)
             counts = np.ones(len(table), np.int64)
             if not self._in_rows:
                 counts = _counts(table.column(COUNT).to_pylist())
-            how = several.get(names[0], "single")
-            self._apart.append(_APART[how](table.select(list(names)), of_row, counts))
+            semantics = several.get(names[0], "single")
+            self._apart.append(_APART[semantics](table.select(list(names)), group_of_row, counts))
 
     def read(self) -> pa.Table:
         """The table with what labels mean beside them."""
@@ -518,7 +533,7 @@ class Flat:
         for name, column in columns.items():
             typed_columns[self._called(name)] = self._typed(name, column)
             if name in self._labelled:
-                for ending, extra_column in self._labels(name, column).beside().items():
+                for ending, extra_column in self._labels(name, column).columns_beside().items():
                     typed_columns[free_name(f"{name}{ending}", columns)] = extra_column
         return self._table(typed_columns)
 
@@ -537,7 +552,7 @@ class Flat:
         for name in self._labelled:
             labels = self._labels(name, _plain(self._rows, name))
             if labels.meant.about != "text":
-                middles[name] = Coded.of(labels.beside()[MIDDLE])
+                middles[name] = Coded.of(labels.columns_beside()[MIDDLE])
         return middles
 
     def drawn(self, random: np.random.Generator) -> pa.Table:
@@ -599,15 +614,17 @@ def _plain(table: pa.Table, name: str) -> pa.Array:
     return column.combine_chunks()
 
 
-def _alike(people: pa.Table, values: pa.Table, by: Sequence[str]) -> tuple[IntArray, IntArray]:
+def _groups_of_both(
+    people: pa.Table, values: pa.Table, group_columns: Sequence[str]
+) -> tuple[IntArray, IntArray]:
     """The group of each row of two tables, by the columns that make groups."""
-    codes, sizes = [], []
-    for name in by:
+    codes_by_column, sizes = [], []
+    for name in group_columns:
         columns = [
             table.column(name).cast(pa.string()).combine_chunks() for table in (people, values)
         ]
         column_codes, distinct = codes_of(pa.chunked_array(columns))
-        codes.append(column_codes)
+        codes_by_column.append(column_codes)
         sizes.append(len(distinct))
-    place, _ = combine(codes, sizes)
-    return place[: len(people)], place[len(people) :]
+    group, _ = combine(codes_by_column, sizes)
+    return group[: len(people)], group[len(people) :]

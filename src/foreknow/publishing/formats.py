@@ -47,7 +47,7 @@ class Csv(Parquet):
     typed = False
 
     def refuse_texts(self, microdata: Microdata, policy: Policy) -> None:
-        """Refuse an empty text where a file cannot tell it from a missing value."""
+        """Refuse an empty text in a column, if a CSV file cannot tell it from a missing value."""
         for name in policy.known_other:
             column = microdata.other().column(name)
             if column.null_count and "" in column.unique().to_pylist():

@@ -45,7 +45,7 @@ def learned_tables(policy: Policy) -> list[PriorTable]:
 
 
 def learned_note(tables: list[PriorTable]) -> str:
-    """Say to readers of a release which priors are not in it, and why."""
+    """The note for readers that says which priors are not in the release, and why."""
     sets = " and ".join(f"by {', '.join(table.attributes)}" for table in tables)
     return (
         f"the priors {sets} were learned from the table itself, so they are kept with the owner "
@@ -57,11 +57,14 @@ def learned_note(tables: list[PriorTable]) -> str:
 
 
 def _marked(requirement: Requirement, microdata: Microdata) -> Requirement:
+    """The requirement, with its priors marked as learned if they are this table's frequencies."""
     points = []
     for point in requirement.points:
         if isinstance(point.adversary, Priors):
             tables = [
-                replace(t, learned=t.learned or _is_own(t, microdata, requirement.sensitive))
+                replace(
+                    t, learned=t.learned or _is_learned_from(t, microdata, requirement.sensitive)
+                )
                 for t in point.adversary.tables
             ]
             point = point._replace(adversary=replace(point.adversary, source=tables))
@@ -69,8 +72,8 @@ def _marked(requirement: Requirement, microdata: Microdata) -> Requirement:
     return requirement.at(points) if points else requirement
 
 
-def _is_own(table: PriorTable, microdata: Microdata, sensitive: str | None = None) -> bool:
-    """True if a row of priors equals frequencies in the microdata, or all rows nearly do."""
+def _is_learned_from(table: PriorTable, microdata: Microdata, sensitive: str | None = None) -> bool:
+    """True if a row of priors equals the table's own frequencies, or all rows nearly do."""
     columns_of_people = [*microdata.schema.quasi_identifiers, *microdata.schema.other]
     if not set(table.attributes) <= set(columns_of_people):
         return False
@@ -79,15 +82,17 @@ def _is_own(table: PriorTable, microdata: Microdata, sensitive: str | None = Non
         column_codes, attribute_values = microdata.column(name)
         codes_by_column.append(column_codes)
         labels_by_column.append(printed(attribute_values))
-    codes, first = combine(codes_by_column, [*map(len, labels_by_column)])
-    of_people, sensitive_values = microdata.column(sensitive or microdata.schema.sensitive)
+    signature_codes, first_person = combine(codes_by_column, [*map(len, labels_by_column)])
+    sensitive_codes, sensitive_values = microdata.column(sensitive or microdata.schema.sensitive)
     values = [str(value) for value in sensitive_values]
     if not set(values) <= set(table.values):
         return False
-    order = [table.values.index(value) for value in values]
-    offsets, cell_codes, amounts = count_pairs(codes, of_people, len(first), len(values))
-    missed = []
-    for code, row in enumerate(first):
+    value_positions = [table.values.index(value) for value in values]
+    offsets, cell_codes, amounts = count_pairs(
+        signature_codes, sensitive_codes, len(first_person), len(values)
+    )
+    largest_deviations = []
+    for code, row in enumerate(first_person):
         signature = []
         for column_codes, labels in zip(codes_by_column, labels_by_column, strict=True):
             signature.append(labels[column_codes[row]])
@@ -96,12 +101,16 @@ def _is_own(table: PriorTable, microdata: Microdata, sensitive: str | None = Non
             continue
         chances = np.array([float(chance) for chance in row_chances])
         cells = slice(offsets[code], offsets[code + 1])
-        share = np.zeros(len(values))
-        share[cell_codes[cells]] = amounts[cells] / amounts[cells].sum()
+        shares = np.zeros(len(values))
+        shares[cell_codes[cells]] = amounts[cells] / amounts[cells].sum()
         # What nobody in the table has is as frequent as not at all.
-        missing_chance = abs(chances.sum() - chances[order].sum())
-        missed.append(max(np.abs(chances[order] - share).max(), missing_chance))
-    return bool(missed) and (min(missed) <= _NEAR or max(missed) <= _NEAR_IF_ALL)
+        missing_chance = abs(chances.sum() - chances[value_positions].sum())
+        largest_deviations.append(
+            max(np.abs(chances[value_positions] - shares).max(), missing_chance)
+        )
+    return bool(largest_deviations) and (
+        min(largest_deviations) <= _NEAR or max(largest_deviations) <= _NEAR_IF_ALL
+    )
 
 
 # ---- what the owner keeps ------------------------------------------------------------------------

@@ -189,7 +189,7 @@ class Publication:
         return rows_of_people(microdata, column, map(str, names))
 
     def to_arrow(self, table: str | None = None) -> pa.Table:
-        """The table that is published; of two, the one of a name."""
+        """The published table; `table` names one of several."""
         only = next(iter(self.tables)) if len(self.tables) == 1 else ""
         rows = self.tables.get(only if table is None else table)
         if rows is None:
@@ -356,7 +356,7 @@ class Publication:
 
 
 def _counting_cases(call: Callable[P, Publication]) -> Callable[P, Publication]:
-    """Let a refusal count cases, where rows are cases; what it quotes stays."""
+    """Let refusals of a call count cases instead of people, if the policy's rows are cases."""
 
     @wraps(call)
     def called(*args: P.args, **keywords: P.kwargs) -> Publication:
@@ -494,16 +494,16 @@ class _Choices(NamedTuple):
 
 
 @_counting_cases
-def _publication_of(microdata: Any, policy: Policy, how: _Choices, after: Any) -> Publication:
-    """Make a release of a table, or of those in it who are in no release before."""
+def _publication_of(microdata: Any, policy: Policy, choices: _Choices, after: Any) -> Publication:
+    """The certified release of a table; with `after`, of those who are in no earlier release."""
     if not isinstance(microdata, Microdata):
         microdata = policy.microdata(microdata)
     microdata = policy.as_published(microdata)
     if after is not None and after != [] and after != ():
-        return _after(after, microdata, policy, how)
-    made = _certified(_draft(microdata, policy, how))
+        return _published_after(after, microdata, policy, choices)
+    publication = _certified(_draft(microdata, policy, choices))
     # A later release counts them together with its own.
-    return replace(made, _newcomers=microdata) if policy.asks_rows else made
+    return replace(publication, _newcomers=microdata) if policy.asks_rows else publication
 
 
 @dataclass(frozen=True, eq=False)
@@ -518,9 +518,14 @@ class _Draft:
     audit: Audit
 
 
-def _draft(microdata: Microdata, policy: Policy, how: _Choices, *, is_alone: bool = True) -> _Draft:
-    """Search groups that hold a policy; one not judged alone may ask nothing itself."""
-    task = _Task.of(microdata, policy, how)
+def _draft(
+    microdata: Microdata, policy: Policy, choices: _Choices, *, is_alone: bool = True
+) -> _Draft:
+    """Search groups that hold the policy, write them as tables, and refuse what is not safe.
+
+    A draft that is not alone is judged together with earlier releases, and may ask nothing itself.
+    """
+    task = _Task.of(microdata, policy, choices)
     refuse_misspelt(
         {column.name: column.domain for column in task.microdata.sensitives},
         task.policy.requirements,
@@ -529,7 +534,7 @@ def _draft(microdata: Microdata, policy: Policy, how: _Choices, *, is_alone: boo
     tables = _tables_of(task, groups)
     placed = Placed(task.entries, groups.group_of_entry, tables.group_labels)
     release, sight = _counted(task, tables, placed)
-    audit = _judged(task, groups, tables, release, sight, how.learned)
+    audit = _judged(task, groups, tables, release, sight, choices.learned)
     if audit.idle and is_alone:
         raise NoSafeRelease(NOTHING_JUDGED, ASK_SOMETHING)
     _stop(task.policy, audit.trials or ())
@@ -555,10 +560,14 @@ class _Task:
         cls,
         raw: Microdata,
         policy: Policy,
-        how: _Choices,
+        choices: _Choices,
     ) -> _Task:
         """Settle options and method, count equal rows, and refuse what cannot be published."""
-        method, options, changed = how.method, how.options or policy.options, {**how.changed}
+        method, options, changed = (
+            choices.method,
+            choices.options or policy.options,
+            {**choices.changed},
+        )
         if not isinstance(options, PublishOptions):
             raise InputError(f"options must be PublishOptions, not {type(options).__name__}")
         if method is None or isinstance(method, str):
@@ -568,17 +577,17 @@ class _Task:
         policy = replace(policy, schema=raw.schema, options=options)
         anonymizer = method_of(method if method is not None else options.method, policy)
         policy = in_its_form(anonymizer, policy)
-        entries = entries_of(raw, policy, anonymizer, how.engine)
+        entries = entries_of(raw, policy, anonymizer, choices.engine)
         policy = marked(policy, entries.microdata)
         for population in policy.compared:
             population.hold(entries.microdata)
         if method is not None:
             policy = replace(policy, options=_with_method(policy.options, anonymizer, method))
         check_needs(anonymizer, policy)
-        _refuse_laid_conditions(policy)
+        _refuse_conditions_on_hierarchies(policy)
         format_of(policy.options).refuse_texts(entries.microdata, policy)
         cell_microdata = as_written(anonymizer, entries.microdata, policy)
-        return cls(raw, entries, policy, anonymizer, how.seed, cell_microdata)
+        return cls(raw, entries, policy, anonymizer, choices.seed, cell_microdata)
 
     @property
     def microdata(self) -> Microdata:
@@ -615,12 +624,14 @@ def _grouped(task: _Task) -> _Groups:
     _log.info("grouping %d people", task.microdata.n_people)
     grouping = grouping_of(task.method, task.cell_microdata, task.policy, task.seed, explain=True)
     method = grouping.method or task.method
-    group_of_entry, n_groups = _people(grouping.of_row, task.microdata, type(method).__name__)
+    group_of_entry, n_groups = _checked_groups(
+        grouping.of_row, task.microdata, type(method).__name__
+    )
     return _Groups(grouping, method, group_of_entry, n_groups)
 
 
 def _tables_of(task: _Task, groups: _Groups) -> _Tables:
-    """Write the groups as tables."""
+    """The tables of the release, and the labels of its groups, in the form that is asked for."""
     _log.info("writing %d groups as tables", groups.n_groups)
     microdata, options, random = task.microdata, task.options, generator(task.seed, "publish")
     rows_per_part, group_of_entry, n_groups = (
@@ -651,23 +662,28 @@ def _tables_of(task: _Task, groups: _Groups) -> _Tables:
 
 
 def _counted(task: _Task, tables: _Tables, placed: Placed) -> tuple[Release, Sight | None]:
-    """The release as its reader counts it; and as somebody sees it who knows exact columns."""
+    """The release as its reader counts it, and as the owner does.
+
+    The second is None if the reader's count says as much as the owner's.
+    """
     options, schema, columns = task.options, task.microdata.schema, tuple(tables.group_labels)
     release_tables = tables.tables.opened(format_of(options))
     for table in release_tables.values():
         table.name = "the release"
-    exact = schema.quasi_identifiers
-    release = as_release(release_tables, options.written, columns, schema, options.unlinked, exact)
+    exact_columns = schema.quasi_identifiers
+    release = as_release(
+        release_tables, options.written, columns, schema, options.unlinked, exact_columns
+    )
     if tables.coarse and task.policy.compared:
         labels = list(zip(*(column.labels for column in tables.coarse), strict=True))
         for population in task.policy.compared:
             population.keep_exact(GroupLabels.of(labels, columns))
-    release, owned = release.described(schema=task.policy.schema), task.policy.owned
-    if schema.semantics != "single" and not owned:
+    release, needs_owner = release.described(schema=task.policy.schema), task.policy.owned
+    if schema.semantics != "single" and not needs_owner:
         return release, None
-    people = task.microdata, placed.among(release.counts)
-    release = release.described(owners=people) if owned else release
-    return release, Sight(release.counts, *people, schema.sensitive, release.name, release)
+    owners = task.microdata, placed.group_of_entries_in(release.counts)
+    release = release.described(owners=owners) if needs_owner else release
+    return release, Sight(release.counts, *owners, schema.sensitive, release.name, release)
 
 
 def _judged(
@@ -678,15 +694,15 @@ def _judged(
     sight: Sight | None,
     learned: bool,
 ) -> Audit:
-    """Judge the release, and say what the verdicts leave open."""
+    """The audit of the release, with its scope: what the verdicts leave open."""
     _log.info("judging the release")
     policy, cell_microdata, options = task.policy, task.cell_microdata, task.options
     utility = replace(utility_of(release.counts), ncp=tables.ncp)
     if tables.ncp:
         utility = replace(utility, grids=cell_microdata.grids, weights=options.weights)
-    tried = learned or bool(policy.learning)
+    with_trials = learned or bool(policy.learning)
     audit = explained_audit(
-        release, policy, utility=utility, name="the release", people=sight, learned=tried
+        release, policy, utility=utility, name="the release", people=sight, learned=with_trials
     )
     # What others prove of their own methods is not said as if we had.
     proof = None if package_of(type(groups.method)) else traits_of(groups.method).proof
@@ -705,7 +721,7 @@ def _judged(
 
 
 def _refuse_unasked(task: _Task, release: Release, audit: Audit) -> None:
-    """Refuse groups that do not hold what no search asks."""
+    """Refuse groups that fail a requirement that no search asks, with ways out."""
     is_exact = not task.options.labelled
     measures, criteria = [], list[Any]()
     for verdict in audit.criteria:
@@ -733,7 +749,7 @@ def _refuse_unasked(task: _Task, release: Release, audit: Audit) -> None:
 
 
 def _refuse_unsafe(task: _Task, groups: _Groups, release: Release, audit: Audit) -> None:
-    """Refuse groups that do not hold what their method did not ask, or could not."""
+    """Refuse groups that fail a requirement that their method did not, or could not, ask."""
     policy, method, traits = task.policy, groups.method, traits_of(groups.method)
     if not audit.safe and not traits.consults_policy:
         failed = [f"{verdict.requirement.name}: {verdict.words}" for verdict in audit.failures]
@@ -758,7 +774,7 @@ def _refuse_unsafe(task: _Task, groups: _Groups, release: Release, audit: Audit)
 def _advice(
     task: _Task, groups: _Groups, tables: _Tables, audit: Audit, certificate: Certificate
 ) -> tuple[str, ...]:
-    """Advice for releases that keep next to nothing."""
+    """The lines that advise what to change, if the release keeps next to nothing."""
     if task.microdata.n_people <= 1:
         return ()
     kept_detail = KeptDetail(groups.n_groups, tables.ncp)
@@ -768,8 +784,13 @@ def _advice(
     return tuple(map(in_cases, lines) if certificate.in_cases else lines)
 
 
-def _after(folders: Any, microdata: Microdata, policy: Policy, how: _Choices) -> Publication:
-    """Publish who is in no earlier release, where the policy holds of all together."""
+def _published_after(
+    folders: Any, microdata: Microdata, policy: Policy, choices: _Choices
+) -> Publication:
+    """Publish the people who are in no earlier release; all releases together must hold the policy.
+
+    Raises NoSafeRelease if the newcomers are too few.
+    """
     several = load("foreknow.several.earlier_releases")
     earlier = several.Earlier.open(folders)
     newcomers, since = earlier.newcomers(microdata, policy)
@@ -780,28 +801,28 @@ def _after(folders: Any, microdata: Microdata, policy: Policy, how: _Choices) ->
             "k_anonymity, which implies k_map"
         )
     try:
-        draft = _draft(newcomers, policy, how, is_alone=False)
+        draft = _draft(newcomers, policy, choices, is_alone=False)
     except NoSafeRelease as error:
         raise NoSafeRelease(f"{since} {error.said}", [several.TOO_FEW, *error.way_out]) from None
     except SchemaError as error:  # such as values that few of them have
-        fewest, why = policy.least_listed, several.TOO_FEW
+        fewest, reason = policy.least_listed, several.TOO_FEW
         if newcomers.n_people < fewest:
-            why = f"Fewer than {fewest} are too few for a group or a label: {several.WAIT}."
-        raise SchemaError(f"{since} {why} Of those who are new: {error}") from None
+            reason = f"Fewer than {fewest} are too few for a group or a label: {several.WAIT}."
+        raise SchemaError(f"{since} {reason} Of those who are new: {error}") from None
     joint_audit, values = earlier.judged(
         draft.release,
         draft.audit.policy,
         several.NEW,
         microdata,
         draft.placed,
-        learned=how.learned or bool(policy.learning),
+        learned=choices.learned or bool(policy.learning),
     )
     _stop(policy, joint_audit.trials or (), earlier.names)
     scope = draft.audit.scope
-    said_of_rows = ("left_out", "lacking", "people_suppressed", "shared", "numbers")
-    of_rows = {key: getattr(scope, key) for key in said_of_rows}
+    row_fields = ("left_out", "lacking", "people_suppressed", "shared", "numbers")
+    row_values = {key: getattr(scope, key) for key in row_fields}
     joint_audit = replace(
-        joint_audit, scope=replace(joint_audit.scope, names_alike=since.alike, **of_rows)
+        joint_audit, scope=replace(joint_audit.scope, names_alike=since.alike, **row_values)
     )
     audit = replace(
         draft.audit,
@@ -814,9 +835,9 @@ def _after(folders: Any, microdata: Microdata, policy: Policy, how: _Choices) ->
 
 
 def _write_rows(table: Table, reading: Reading, folder: Path) -> Any:
-    """Write a table into a folder, for its owner, as it is read: CSV, or else Parquet.
+    """Write a table as it is read into the owner's folder, and return its rows.
 
-    Also returns its rows.
+    It is CSV, or else Parquet.
     """
     table = unshown(table)
     rows = table.arrow(list(table.columns))
@@ -836,7 +857,7 @@ def _write_rows(table: Table, reading: Reading, folder: Path) -> Any:
 def _with_method(
     options: PublishOptions, anonymizer: Anonymizer, asked_method: Anonymizer | str
 ) -> PublishOptions:
-    """The options with the method that is used, and with its settings if it is an object."""
+    """The options with the method that is used, and its settings if it was given as an object."""
     kind = type(anonymizer)
     key = str(vars(kind).get("key", kind.__name__))
     settings = dict(options.settings)
@@ -853,17 +874,18 @@ def _with_method(
 
 
 def _refuse_boxes(method: Anonymizer, policy: Policy, counts: GroupCounts) -> None:
-    """Refuse limits that a method keeps in groups, not in boxes that a reader may divide."""
+    """Refuse limits that a method keeps in groups, but not in boxes that a reader may divide."""
     proof = traits_of(method).proof
-    bound = proof and proof.limit_of_boxes(policy, counts.n_people, counts.values)
-    if proof is not None and bound and int(counts.sizes.max()) >= 2 * proof.least:
-        enough = bound[2] // bound[1] + 1
-        possible = enough * int(counts.totals.max()) <= counts.n_people
+    limit_of_boxes = proof and proof.limit_of_boxes(policy, counts.n_people, counts.values)
+    if proof is not None and limit_of_boxes and int(counts.sizes.max()) >= 2 * proof.least:
+        enough = limit_of_boxes[2] // limit_of_boxes[1] + 1
+        is_possible = enough * int(counts.totals.max()) <= counts.n_people
         raise NoSafeRelease(
             f"{type(method).__name__}: in the generalized form, groups that look alike are one to "
             "a reader, and an adversary who knows the method may be as sure of a value as "
-            f"{proof.highest}{_of_set(bound[2])}; {bound[0]} asks below {bound[1]}. Publish "
-            f'with form = "bucketized"{f", or with l = {enough}" if possible else ""}'
+            f"{proof.highest}{_of_set(limit_of_boxes[2])}; {limit_of_boxes[0]} asks below "
+            f"{limit_of_boxes[1]}. Publish "
+            f'with form = "bucketized"{f", or with l = {enough}" if is_possible else ""}'
         )
 
 
@@ -871,30 +893,31 @@ def _of_set(n_values: int) -> str:
     return f", and of a set of {n_values} values as {n_values} times that" if n_values > 1 else ""
 
 
-def _people(of_row: Any, microdata: Microdata, name: str) -> tuple[IntArray, int]:
-    """The group of everybody, and how many there are. A method's mistakes are bugs."""
-    of_row = np.asarray(of_row)
-    if of_row.shape != (microdata.n_entries,) or of_row.dtype.kind not in "iu":
+def _checked_groups(group_of_row: Any, microdata: Microdata, name: str) -> tuple[IntArray, int]:
+    """The group of each person, and their number; raises InternalError for a method's mistake."""
+    group_of_row = np.asarray(group_of_row)
+    if group_of_row.shape != (microdata.n_entries,) or group_of_row.dtype.kind not in "iu":
         raise InternalError(f"{name} did not give one whole number for each row")
-    groups = of_row[microdata.kept]
+    groups = group_of_row[microdata.kept]
     n_groups = int(groups.max()) + 1
     if groups.min() < 0 or not np.bincount(groups).all():
         raise InternalError(f"{name} numbered its groups with gaps")
-    several = microdata.schema.semantics != "single"
-    if several and not np.array_equal(microdata.rows_of(groups), of_row):
+    has_several_rows = microdata.schema.semantics != "single"
+    if has_several_rows and not np.array_equal(microdata.rows_of(groups), group_of_row):
         raise InternalError(f"{name} put one person into two groups")
     return groups, n_groups
 
 
-def _refuse_laid_conditions(policy: Policy) -> None:
+def _refuse_conditions_on_hierarchies(policy: Policy) -> None:
     """Refuse rules on exact columns that have a hierarchy: a reader may take values for labels."""
     schema = policy.needed_schema
-    laid = [name for name in schema.conditions if name in schema.hierarchies]
-    if laid and not policy.options.labelled:
+    in_hierarchy = [name for name in schema.conditions if name in schema.hierarchies]
+    if in_hierarchy and not policy.options.labelled:
         raise UnsupportedError(
-            f"impossible: where names {laid[0]!r}, which has a hierarchy, and the bucketized form "
-            "publishes it as it is, so a reader cannot tell its values from labels; leave its "
-            'hierarchy out of the schema, or publish with form = "generalized"'
+            f"impossible: where names {in_hierarchy[0]!r}, which has a hierarchy, and the "
+            "bucketized form publishes it as it is, so a reader cannot tell its values from "
+            "labels; "
+            'leave its hierarchy out of the schema, or publish with form = "generalized"'
         )
 
 
@@ -911,27 +934,30 @@ def _is_beyond_search(verdict: Verdict) -> bool:
     return isinstance(adversary, Gaining) and adversary.in_search is not None
 
 
-def _stop(policy: Policy, trials: Sequence[Trial], before: Sequence[str] = ()) -> None:
-    """Stop where an attacker whom the policy tries becomes too sure, or could not be tried."""
+def _stop(policy: Policy, trials: Sequence[Trial], earlier_releases: Sequence[str] = ()) -> None:
+    """Raise an error if an attacker whom the policy tries becomes too sure, or cannot be tried."""
     for attempt in policy.learning:
-        limit, of_attempt = attempt.limit, [trial for trial in trials if trial.asked == attempt]
+        limit, trials_of_attempt = (
+            attempt.limit,
+            [trial for trial in trials if trial.asked == attempt],
+        )
         if limit is None:
             continue
         columns = {attempt.sensitive} if attempt.sensitive else {*policy.needed_schema.sensitives}
-        if missed := columns - {trial.sensitive for trial in of_attempt}:
+        if untried_columns := columns - {trial.sensitive for trial in trials_of_attempt}:
             raise UnsupportedError(
                 f"try: an attacker who learns by {', '.join(attempt.by)} could not be tried on "
-                f"{' and '.join(sorted(missed))}, so nothing says that the limit of "
+                f"{' and '.join(sorted(untried_columns))}, so nothing says that the limit of "
                 f"{float(limit):.4g} holds; leave this [[try]] out of the policy"
             )
-        for trial in of_attempt:
+        for trial in trials_of_attempt:
             if (stopping := trial.stopping(limit)) is None:
                 continue
             rightly_sure = stopping.sure_and_right
             rightly = "" if rightly_sure is None else f", {rightly_sure:,} of them rightly"
             raise NoSafeRelease(
                 f"stopped by a trial: an attacker who learns from the release"
-                f"{' and from ' if before else ''}{' and '.join(before)} by "
+                f"{' and from ' if earlier_releases else ''}{' and '.join(earlier_releases)} by "
                 f"{', '.join(stopping.by)} becomes {stopping.surest:.1%} sure of somebody's value, "
                 f"and the policy stops at {float(limit):.4g} ({stopping.attacker}; surer of "
                 f"{stopping.sure:,} people{rightly}). Require more, "
@@ -940,7 +966,7 @@ def _stop(policy: Policy, trials: Sequence[Trial], before: Sequence[str] = ()) -
 
 
 def _stop_by_weights(task: _Task, placed: Placed, release: Release) -> None:
-    """Stop where somebody of the release is found too easily, as weights estimate it."""
+    """Raise an error if somebody's estimated risk to be found is above the policy's limit."""
     for attempt in task.policy.tries:
         if attempt.individual_risk:
             risk_of_release = load("foreknow.risks.of_release:risk_of_release")
@@ -962,16 +988,16 @@ def _certified(
 ) -> Publication:
     """Write the files of a release, let the judge judge them, and certify what it finds.
 
-    Sets are made of some `values`, of those of the table where none are given.
+    `values` has the values of each column that sets are made of; without it, those of the table.
     """
     task, audit, release = draft.task, draft.audit, draft.release
     policy = task.policy.filed
     policy_tables = policy.published(values or policy.combined(task.microdata).values)
-    required, learned = policy_tables["require"], learned_tables(policy)
-    kept_priors = keep(secrets.token_bytes(32), learned) if learned else None
+    requirements, learned_priors = policy_tables["require"], learned_tables(policy)
+    kept_priors = keep(secrets.token_bytes(32), learned_priors) if learned_priors else None
     if kept_priors is not None:
-        policy_tables["require"] = withheld(kept_priors, required)
-    notes = [*([learned_note(learned)] if learned else []), *_notes(draft, policy)]
+        policy_tables["require"] = withheld(kept_priors, requirements)
+    notes = [*([learned_note(learned_priors)] if learned_priors else []), *_notes(draft, policy)]
     certificate = _uncertified(draft, policy_tables, policy)
     if earlier is not None:
         notes.append(earlier.note)
@@ -981,22 +1007,22 @@ def _certified(
     files = draft.tables.tables.filed(format_of(task.options), certificate)
     written_release = written_of(certificate, files.paths, policy.populations)
     try:
-        findings = findings_of(written_release, required)
+        findings = findings_of(written_release, requirements)
     except CertificateError as error:
         raise NoSafeRelease(f"nothing is published that cannot be verified: {error}") from None
     if not same_groups(written_release.held, release.counts):
         raise InternalError("the release differs from what was written")
     _refuse_not_safe(findings)
-    if failed := [f"{own.requirement.name}: {own.words}" for own in audit.failures]:
+    if failures := [f"{verdict.requirement.name}: {verdict.words}" for verdict in audit.failures]:
         raise NoSafeRelease(
             "the groups that the search admits do not hold what the policy requires, as they are "
-            f"judged: {'; '.join(failed)}. Require a limit further from what they reach"
+            f"judged: {'; '.join(failures)}. Require a limit further from what they reach"
         )
     # What only the owner can count was judged before, of the owner's table.
     if not task.policy.owned:
         audit = replace(audit, verdicts=tuple(with_witnesses(findings, audit.verdicts)))
     claims = {name: getattr(audit.scope, name) for name in CLAIMED}
-    scope = replace(remarks_as_written(certificate, written_release, required), **claims)
+    scope = replace(remarks_as_written(certificate, written_release, requirements), **claims)
     certificate = replace(
         certificate,
         findings=_published(findings, kept_priors),
@@ -1022,7 +1048,7 @@ def _certified(
 
 
 def _uncertified(draft: _Draft, policy_tables: Mapping[str, Any], policy: Policy) -> Certificate:
-    """A certificate that says how a release is written, and nothing yet of what is found."""
+    """A certificate that says how a release is written, and nothing yet about what is found."""
     task, method, counts = draft.task, draft.groups.method, draft.audit.counts
     microdata, options, minimal = task.microdata, task.options, traits_of(method).minimal
     return Certificate(
@@ -1060,12 +1086,12 @@ def _is_cut_off(groups: _Groups) -> bool:
 
 
 def _notes(draft: _Draft, policy: Policy) -> Iterator[str]:
-    """The certificate's notes on how groups were made."""
+    """Yield the certificate's notes on how the groups were made."""
     task, traits = draft.task, traits_of(draft.groups.method)
-    of_lists = any(
+    has_lists = any(
         getattr(requirement.criterion, "lists", ()) for requirement in policy.requirements
     )
-    if of_lists:
+    if has_lists:
         yield OF_LISTS
     elif not (policy.monotone() or policy.attributes):
         yield NOT_MINIMAL
@@ -1077,9 +1103,11 @@ def _notes(draft: _Draft, policy: Policy) -> Iterator[str]:
         yield ESTIMATED if attempt.individual_risk else TRIED.format(", ".join(attempt.by))
     if _is_cut_off(draft.groups):
         yield CUT_OFF
-    rare = [a.name for a in task.cell_microdata.attributes if a.cells and a.cells.grid is None]
-    if rare:
-        yield note_of_others(rare, task.policy.least_listed)
+    columns_with_others = [
+        a.name for a in task.cell_microdata.attributes if a.cells and a.cells.grid is None
+    ]
+    if columns_with_others:
+        yield note_of_others(columns_with_others, task.policy.least_listed)
 
 
 def _refuse_not_safe(verdicts: Sequence[Verdict]) -> None:

@@ -95,6 +95,7 @@ def check_signature(path: Path, key: str | Path, content: bytes | None = None) -
 
 
 def _private(path: Path) -> Any:
+    """The private key in a file, in PEM form; refuses public keys and passwords."""
     text, serialization, kinds = _read(path)
     if b"PUBLIC KEY" in text or text.startswith(b"ssh-"):
         raise InputError(f"--key: {str(path)!r} is a public key; to sign takes the private one")
@@ -117,6 +118,7 @@ def _private(path: Path) -> Any:
 
 
 def _public(path: Path) -> Any:
+    """The public key in a file, in PEM or SSH form; refuses private keys."""
     text, serialization, kinds = _read(path)
     if b"PRIVATE KEY" in text:
         raise InputError(

@@ -7,7 +7,7 @@ published columns is carried over.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -39,7 +39,7 @@ def coarsened_columns(
     styles: Mapping[str, str],
     floors: Mapping[str, IntArray] | None,
 ) -> list[Coarsened]:
-    """The part that a group's members have in common, along each quasi-identifier."""
+    """For each quasi-identifier, the label that covers all members of each group."""
     return [
         coarsened(
             attribute,
@@ -63,40 +63,50 @@ def generalized(
     """The tables of a release with coarsened quasi-identifiers; rows are to be drawn.
 
     A column that is `unlinked` is shuffled within each group by itself, and its name says so.
-    Up to `max_rows` rows are drawn at once.
+    At most `max_rows` rows are drawn at once.
     """
-    one_of, rank = _ranks(columns)
+    group_of_rank, rank_of_group = _ranks(columns)
     labels_by_column, by_rank = {}, {}
     for column in columns:
-        labels_of_ranks = pa.array(column.labels, pa.string()).take(pa.array(one_of))
+        labels_of_ranks = pa.array(column.labels, pa.string()).take(pa.array(group_of_rank))
         labels_by_column[column.attribute.name] = labels_of_ranks
         by_rank[column.attribute.name] = _encoded(labels_of_ranks)
     if microdata.schema.semantics == "single":
         columns_of_people, cells = _others(microdata), None
         if not columns_of_people and not unlinked and COUNT not in microdata.schema.sensitives:
-            of_cell, values = _tally(microdata, rank[groups], len(one_of), microdata.sensitives)
+            rank_of_cell, values = _tally(
+                microdata, rank_of_group[groups], len(group_of_rank), microdata.sensitives
+            )
             times = values.pop(COUNT).to_numpy()
-            cells = pa.table({**_taken(by_rank, of_cell), **values}), times
+            cells = pa.table({**_taken(by_rank, rank_of_cell), **values}), times
         for sensitive in microdata.sensitives:
             columns_of_people[sensitive.name] = sensitive.codes, _texts(sensitive.domain)
-        runs_ = _runs(
-            microdata, rank[groups], labels_by_column, columns_of_people, random, unlinked, max_rows
+        drawn_runs = _runs(
+            microdata,
+            rank_of_group[groups],
+            labels_by_column,
+            columns_of_people,
+            random,
+            unlinked,
+            max_rows,
         )
         headers = [*by_rank, *_headers(columns_of_people, unlinked).values()]
-        return {"release": Drawing(headers, runs_, random, cells)}
+        return {"release": Drawing(headers, drawn_runs, random, cells)}
     for name in (*microdata.schema.quasi_identifiers, *microdata.schema.sensitives):
         if name == COUNT:
             raise SchemaError(f"a release counts its values in {COUNT!r}; rename the column")
     columns_of_people = _others(microdata)
     people = _runs(
-        microdata, rank[groups], labels_by_column, columns_of_people, random, (), max_rows
+        microdata, rank_of_group[groups], labels_by_column, columns_of_people, random, (), max_rows
     )
     tables: dict[str, Drawing | pa.Table] = {
         "people": Drawing([*by_rank, *columns_of_people], people, random)
     }
     for part, columns_of in _parts(microdata, unlinked):
-        of_cell, tally = _tally(microdata, rank[groups], len(one_of), columns_of)
-        tables[part] = pa.table({**_taken(by_rank, of_cell), **tally})
+        rank_of_cell, tally = _tally(
+            microdata, rank_of_group[groups], len(group_of_rank), columns_of
+        )
+        tables[part] = pa.table({**_taken(by_rank, rank_of_cell), **tally})
     return tables
 
 
@@ -137,36 +147,44 @@ def _others(microdata: Microdata) -> dict[str, tuple[NDArray[Any], Any]]:
 
 def _runs(
     microdata: Microdata,
-    of_entry: IntArray,
+    rank_of_entry: IntArray,
     by_rank: Mapping[str, pa.Array],
     columns_of_people: dict[str, tuple[NDArray[Any], Any]],
     random: np.random.Generator,
     unlinked: Sequence[str] = (),
     max_rows: int | None = None,
 ) -> Iterator[Run]:
-    """Ranks in order, some rows at a time: what a rank has, and what its entries have."""
+    """Yield the ranks in order, some rows at a time: the labels of each, its people and their bags.
+
+    Linked columns come in one bag, and each shuffled column in a bag of its own.
+    """
     n_ranks = len(next(iter(by_rank.values())))
-    times = np.ones(len(of_entry), np.int64) if microdata.times is None else microdata.times
+    times = np.ones(len(rank_of_entry), np.int64) if microdata.times is None else microdata.times
     headers = _headers(columns_of_people, unlinked)
     linked = tuple(name for name, header in headers.items() if header == name)
     bags = {}
     if linked:
-        order = order_of(of_entry)
-        places = np.concatenate(([0], np.cumsum(np.bincount(of_entry, minlength=n_ranks))))
-        bags[linked] = Bags(places, times[order], random), order
+        order = order_of(rank_of_entry)
+        rank_offsets = np.concatenate(
+            ([0], np.cumsum(np.bincount(rank_of_entry, minlength=n_ranks)))
+        )
+        bags[linked] = Bags(rank_offsets, times[order], random), order
     for name in [name for name in columns_of_people if name not in linked]:
         codes, values = columns_of_people[name]
         offsets, distinct_codes, cell_counts = count_pairs(
-            of_entry, codes, n_ranks, len(values), times
+            rank_of_entry, codes, n_ranks, len(values), times
         )
         columns_of_people[name] = distinct_codes, values
         bags[(name,)] = Bags(offsets, cell_counts, random), np.arange(len(distinct_codes))
-    people = np.bincount(of_entry, times, n_ranks).astype(np.int64)
-    for start, stop, n in runs(people, max_rows):
-        labels = {name: _encoded(x.slice(start, stop - start)) for name, x in by_rank.items()}
-        several = []
+    people = np.bincount(rank_of_entry, times, n_ranks).astype(np.int64)
+    for start, stop, n_people in runs(people, max_rows):
+        labels = {
+            name: _encoded(labels_of_ranks.slice(start, stop - start))
+            for name, labels_of_ranks in by_rank.items()
+        }
+        bags_of_run = []
         for names, (bag, order) in bags.items():
-            entries, group_in_run, cell_counts = bag.held(start, stop, n)
+            entries, group_in_run, cell_counts = bag.draw_entries(start, stop, n_people)
             columns = {}
             for name in names:
                 codes, values = columns_of_people[name]
@@ -175,29 +193,48 @@ def _runs(
                     columns[headers[name]] = pa.DictionaryArray.from_arrays(own_codes, values)
                 else:
                     columns[headers[name]] = values.take(own_codes)
-            several.append(Bag(pa.table(columns), group_in_run, cell_counts))
-        yield Run(pa.table(labels), people[start:stop] if n is None else np.array([n]), several)
+            bags_of_run.append(Bag(pa.table(columns), group_in_run, cell_counts))
+        yield Run(
+            pa.table(labels),
+            people[start:stop] if n_people is None else np.array([n_people]),
+            bags_of_run,
+        )
 
 
-def runs(people: IntArray, max_rows: int | None = None) -> Iterator[tuple[int, int, int | None]]:
-    """Divide groups of so many people into runs of up to `max_rows` people, or a million.
+class GroupRange(NamedTuple):
+    """Some groups in order, or a part of one large group."""
 
-    A run is (start, stop, None): all people of some groups. A larger group is in several runs, with
-    how many of its people are in each in place of None.
+    start: int
+    stop: int
+    n_people: int | None  # how many people of one group; None for all people of these groups
+
+
+def runs(sizes: IntArray, max_rows: int | None = None) -> Iterator[GroupRange]:
+    """Divide groups of these sizes into ranges of up to `max_rows` people, or a million.
+
+    A group that is larger is divided into several ranges.
     """
     max_rows = min(max_rows or _PART, _PART)
-    ends = np.cumsum(people)
-    start = done = 0
-    while start < len(people):
-        stop = int(np.searchsorted(ends, done + max_rows, side="right"))
+    size_ends = np.cumsum(sizes)
+    start = n_people_done = 0
+    while start < len(sizes):
+        stop = int(np.searchsorted(size_ends, n_people_done + max_rows, side="right"))
         stop = min(stop, start + _MOST_GROUPS)
         if stop > start:
-            yield start, stop, None
+            yield GroupRange(start, stop, None)
         else:
             stop = start + 1
-            for n_done in range(0, int(people[start]), max_rows):
-                yield start, stop, min(max_rows, int(people[start]) - n_done)
-        start, done = stop, int(ends[stop - 1])
+            for n_done in range(0, int(sizes[start]), max_rows):
+                yield GroupRange(start, stop, min(max_rows, int(sizes[start]) - n_done))
+        start, n_people_done = stop, int(size_ends[stop - 1])
+
+
+class DrawnEntries(NamedTuple):
+    """Entries of some groups, each with its group and how often it is there."""
+
+    entries: IntArray
+    group: Any  # counted from the first of these groups
+    times: IntArray
 
 
 class Bags:
@@ -207,10 +244,10 @@ class Bags:
         self._offsets, self._times, self._random = offsets, times, random
         self._left: tuple[int, IntArray] | None = None
 
-    def held(self, start: int, stop: int, n: int | None) -> tuple[IntArray, Any, IntArray]:
-        """The entries of a run of groups, the group of each, and how often it is there.
+    def draw_entries(self, start: int, stop: int, n: int | None) -> DrawnEntries:
+        """All entries of the groups from `start` to `stop`; or `n` of one group, drawn at random.
 
-        Or so many of one group, at random, of what was not drawn before.
+        What is drawn is not drawn again.
         """
         first = int(self._offsets[start])
         times = self._times[first : self._offsets[stop]]
@@ -220,36 +257,39 @@ class Bags:
             chosen = self._random.multivariate_hypergeometric(remaining, n, method="marginals")
             self._left = start, remaining - chosen
             entries = np.flatnonzero(chosen)
-            return first + entries, np.zeros(len(entries), np.uint16), chosen[entries]
+            return DrawnEntries(first + entries, np.zeros(len(entries), np.uint16), chosen[entries])
         group = np.repeat(
             np.arange(stop - start, dtype=np.uint16), np.diff(self._offsets[start : stop + 1])
         )
-        return np.arange(first, first + len(times)), group, times
+        return DrawnEntries(np.arange(first, first + len(times)), group, times)
 
 
 def refuse_borrowed_priors(
     columns: Sequence[Coarsened], groups: IntArray, n_groups: int, priors: Iterable[PriorTable]
 ) -> None:
-    """Refuse a label that priors know as a signature, of a group whose members have another.
+    """Refuse a coarse label that priors have as a signature: these priors are of other people.
 
-    Their priors would be those of other people. Labels without any prior are for the audit.
+    Labels without any prior are refused by the audit.
     """
     known_columns = {column.attribute.name: column for column in columns}
     for table in priors:
         names = [name for name in table.attributes if name in known_columns]
-        labels, exact = [], np.ones(n_groups, dtype=bool)
+        labels, is_exact = [], np.ones(n_groups, dtype=bool)
         for name in names:
             column = known_columns[name]
             labels.append(column.labels)
-            exact &= _are_exact(column.attribute, groups, column.labels)
+            is_exact &= _are_exact(column.attribute, groups, column.labels)
         positions = [table.attributes.index(name) for name in names]
         signatures = set()
         for known_signature in table.chances:
             signatures.add(tuple(known_signature[position] for position in positions))
-        for g in np.flatnonzero(~exact).tolist():
-            signature = tuple(texts[g] for texts in labels)
+        for group in np.flatnonzero(~is_exact).tolist():
+            signature = tuple(texts[group] for texts in labels)
             if signature in signatures:
-                labelled = ", ".join(f"{n!r} {x!r}" for n, x in zip(names, signature, strict=True))
+                labelled = ", ".join(
+                    f"{column_name!r} {label!r}"
+                    for column_name, label in zip(names, signature, strict=True)
+                )
                 raise NoSafeRelease(
                     f"{table.name}: a group of people who differ, or are written less exactly, "
                     f"would be published with {labelled}. The priors have a "
@@ -312,7 +352,7 @@ def bucketized(
 def _tallies(
     microdata: Microdata, groups: IntArray, ids: IntArray, unlinked: Sequence[str]
 ) -> dict[str, pa.Table]:
-    """The tables of sensitive values of `bucketized`."""
+    """The tables of sensitive values of `bucketized`, by their names."""
     for column in (*microdata.schema.quasi_identifiers, *microdata.schema.other):
         if column == GROUP:
             raise SchemaError(f"a bucketized release names its groups {GROUP!r}; rename the column")
@@ -329,25 +369,30 @@ def _tallies(
 def _tally(
     microdata: Microdata, groups: NDArray[Any], n_groups: int, columns: Sequence[Column]
 ) -> tuple[IntArray, dict[str, Any]]:
-    """The group of each cell, and its values and count; in order of groups and values."""
+    """The group of each cell, and its values and count by column; in order of groups and values."""
     if len(columns) == 1:
         (column,), people = columns, groups
         if column.name in microdata.schema.several:
             people = groups[microdata.holders_of(column.name)]
-        values, first = column.codes, np.arange(len(column.domain))
-        codes_by_column: dict[str, NDArray[Any]] = {column.name: first}
+        value_codes, first_entry = column.codes, np.arange(len(column.domain))
+        codes_by_column: dict[str, NDArray[Any]] = {column.name: first_entry}
     else:
         sizes = [len(column.domain) for column in columns]
-        values, first = combine([column.codes for column in columns], sizes)
-        people, codes_by_column = groups, {column.name: column.codes[first] for column in columns}
-    offsets, codes, counts = count_pairs(people, values, n_groups, len(first), microdata.times)
-    of_cell = np.repeat(np.arange(n_groups), np.diff(offsets))
+        value_codes, first_entry = combine([column.codes for column in columns], sizes)
+        people, codes_by_column = (
+            groups,
+            {column.name: column.codes[first_entry] for column in columns},
+        )
+    offsets, codes, counts = count_pairs(
+        people, value_codes, n_groups, len(first_entry), microdata.times
+    )
+    group_of_cell = np.repeat(np.arange(n_groups), np.diff(offsets))
     tally: dict[str, Any] = {}
     for column in columns:
         codes_of_cells = codes_by_column[column.name][codes]
         tally[column.name] = _texts(column.domain).take(pa.array(codes_of_cells))
     tally[COUNT] = pa.array(counts)
-    return of_cell, tally
+    return group_of_cell, tally
 
 
 def _encoded(values: pa.Array) -> pa.Array:

@@ -28,7 +28,7 @@ from foreknow.methods.protocol import traits_of
 from foreknow.methods.registry import METHODS, kind_of
 from foreknow.policy.kinds import registered_kinds
 from foreknow.policy.policy import Policy
-from foreknow.publishing.code_book import lies_of
+from foreknow.publishing.code_book import contradictions_of
 from foreknow.publishing.signature import check_signature
 from foreknow.releases.written import refuse_other_schema, schema_of
 from foreknow.result import Result
@@ -180,7 +180,7 @@ def judge(
     population: str | Path | Sequence[str | Path] | None = None,
     after: str | Path | Sequence[str | Path] | None = None,
 ) -> tuple[Verification | None, list[Problem]]:
-    """Judge a written release; return what was found, and what is wrong.
+    """Judge a written release; return the verification, None if it is unreadable, and its problems.
 
     With `after`, the earlier releases are verified, and all are judged as one.
     """
@@ -223,7 +223,7 @@ def remarks_as_written(
 
 
 def _own_policy(certificate: Certificate, policy: Policy) -> OwnPolicy:
-    """Another policy for the release of a certificate, which says how it is written."""
+    """The user's policy, with the form in which the certified release is written."""
     refuse_other_schema(certificate, policy.needed_schema)
     if policy.needed_schema.counts_people:
         raise PolicyError(
@@ -239,19 +239,19 @@ def _own_policy(certificate: Certificate, policy: Policy) -> OwnPolicy:
                 "schema without person"
             )
     # How a release is written says what is published apart, and in multiples of what.
-    how: dict[str, Any] = {"form": certificate.form, "unlinked": certificate.unlinked}
-    how["round"] = certificate.policy.get("publish", {}).get("round", {})
-    as_published = replace(policy, options=replace(policy.options, **how))
+    publish_options: dict[str, Any] = {"form": certificate.form, "unlinked": certificate.unlinked}
+    publish_options["round"] = certificate.policy.get("publish", {}).get("round", {})
+    as_published = replace(policy, options=replace(policy.options, **publish_options))
     schema = policy.needed_schema
 
-    def written_out(written_release: Written) -> Sequence[Mapping[str, Any]]:
+    def requirements_for(written_release: Written) -> Sequence[Mapping[str, Any]]:
         labels_by_column = {
             column: Labels(written_release.groups_of(column, ()).names)
             for column in (written_release.parts or (written_release.sensitive,))
         }
         refuse_misspelt(labels_by_column, policy.requirements)
-        of_maker = schema_of(certificate).impossible
-        rules = [rule for rule in schema.impossible if rule not in of_maker]
+        maker_rules = schema_of(certificate).impossible
+        rules = [rule for rule in schema.impossible if rule not in maker_rules]
         part = certificate.parts[0]  # with a row for each person
         columns = (*certificate.groups, *certificate.exact, *written_release.beside)
         for name in sorted({*chain(*(rule.where for rule in rules))}.intersection(columns)):
@@ -262,7 +262,7 @@ def _own_policy(certificate: Certificate, policy: Policy) -> OwnPolicy:
         tables: Sequence[Mapping[str, Any]] = as_published.published(labels_by_column)["require"]
         return tables
 
-    return OwnPolicy(as_published.published(), as_published.populations, written_out)
+    return OwnPolicy(as_published.published(), as_published.populations, requirements_for)
 
 
 # ---- what only Foreknow can compare --------------------------------------------------------------
@@ -274,7 +274,7 @@ def _further(
     """Problems in a code book or certificate that the judge does not know."""
     yield from _never_proved(certificate)
     if certificate.code_book is not None and book is not None:
-        yield from lies_of(book, certificate, written_release)
+        yield from contradictions_of(book, certificate, written_release)
 
 
 def _never_proved(certificate: CertificateRead) -> Iterator[str]:
@@ -299,17 +299,17 @@ def _never_proved(certificate: CertificateRead) -> Iterator[str]:
 
 
 def same_groups(bags_of_files: GroupBags, counts: GroupCounts) -> bool:
-    """True if files have the groups of a release, with as many people of each value."""
+    """True if the files have the groups of a release, with as many people of each value."""
     groups: Any = counts.groups
     parts = counts.group_parts or [(groups, np.arange(len(groups)))]
     labels = [Column.of(_texts(part_labels), codes) for part_labels, codes in parts]
     order = np.lexsort([column.codes for column in reversed(labels)])
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
+    position = np.empty(len(order), np.int64)
+    position[order] = np.arange(len(order))
     values = Column.of(_texts(counts.values), counts.codes)
-    of_group, names = place[counts.cell_groups], list(values.texts)
+    group_of_cell, names = position[counts.cell_groups], list(values.texts)
     labels = [column.take(order) for column in labels]
-    bags = GroupBags(labels, names, of_group, values.codes, counts.counts)
+    bags = GroupBags(labels, names, group_of_cell, values.codes, counts.counts)
     return (
         np.array_equal(bags_of_files.people, counts.sizes[order])
         and np.array_equal(bags_of_files.starts, bags.starts)
@@ -333,7 +333,7 @@ def _equal(first: Column, second: Column) -> bool:
 
 
 def certified_policy(certificate: Certificate) -> Policy:
-    """The policy that a release was certified by, without what only its owner has files of."""
+    """The policy that a release was certified by, without what needs files of its owner."""
 
     def needs_owner(requirement: Mapping[str, Any]) -> bool:
         return has_kept_priors(requirement) or any(map(names_population, requirement.values()))

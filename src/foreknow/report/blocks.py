@@ -207,7 +207,7 @@ def all_made(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 def reworded(content: Any, word: Callable[[str], str]) -> Any:
-    """The content with every text in other words."""
+    """The content with `word` applied to every text in it."""
     if isinstance(content, str):
         return word(content)
     if isinstance(content, (tuple, list)):

@@ -155,15 +155,15 @@ class Chart:
         return f"{100 - self.y.at(y):.2f}".rstrip("0").rstrip(".")
 
     def path(self, series: Series) -> str:
-        """The line through some points, in percents."""
-        parts, start = [], True
+        """The line through the points of a series, as an SVG path in percents."""
+        commands, starts_line = [], True
         for x, y in zip(series.x, series.y, strict=True):
             if x is None or y is None:
-                start = True
+                starts_line = True
                 continue
-            parts.append(f"{'M' if start else 'L'}{self.left(x)} {self.top(y)}")
-            start = False
-        return "".join(parts)
+            commands.append(f"{'M' if starts_line else 'L'}{self.left(x)} {self.top(y)}")
+            starts_line = False
+        return "".join(commands)
 
     def marks(self, series: Series) -> Iterator[tuple[str, str, str]]:
         """The places of its marks, and what they say."""

@@ -31,7 +31,7 @@ def progress(
         yield
         return
     logger = logging.getLogger(_LOGGER)
-    before = logger.level, logger.propagate
+    settings_before = logger.level, logger.propagate
     handler = _Line(title, terminal, logger.getEffectiveLevel(), logger.propagate)
     timer = threading.Timer(delay, handler.appear)
     timer.daemon = True
@@ -43,8 +43,8 @@ def progress(
         yield
     finally:
         timer.cancel()
-        logger.setLevel(before[0])
-        logger.propagate = before[1]
+        logger.setLevel(settings_before[0])
+        logger.propagate = settings_before[1]
         logger.removeHandler(handler)
         handler.close()
 

@@ -50,6 +50,7 @@ def exposed_table(exposed: Iterable[tuple[str, Exposed]]) -> Table:
 
 
 def _cells(exposed: Exposed) -> list[str | Cell]:
+    """The cells of a table: how many people and groups are over the limit, and how many certain."""
     over, certain = exposed.over, exposed.certain
     if over is None:
         return ["not counted", "–", "–", "–"]
@@ -69,7 +70,7 @@ def count_text(count: PeopleCount | None) -> str:
 
 
 def exposed_sentence(exposed: Exposed) -> str:
-    """Say how many people are over a limit that is not kept."""
+    """A sentence that says how many people are over a limit that is not kept."""
     over, certain = exposed.over, exposed.certain
     if over is None:
         return "How many people that is so of, this kind of knowledge does not say."
@@ -93,34 +94,34 @@ def exposed_sentence(exposed: Exposed) -> str:
 
 
 def exposed_figure(exposed: Exposed, anchor: str, title: str = "") -> Iterator[Figure]:
-    """Draw how many people an adversary could be 0 to 10% sure of, 10% to 20%, and so on."""
-    limit, people = exposed.verdict.required.at(None), exposed.by_chance
-    if not any(people):
+    """A bar chart of people by how sure an adversary could be of them: 0 to 10%, 10 to 20%, ..."""
+    limit, people_by_chance = exposed.verdict.required.at(None), exposed.by_chance
+    if not any(people_by_chance):
         return
     ranges = [f"{10 * i}% to {10 * i + 10}%" for i in range(9)]
     ranges += ["90% to less than 100%", "certain"]
-    absolute = not exposed.verdict.required.relative
+    is_absolute = not exposed.verdict.required.relative
     bars = []
-    for place, (amount, chances) in enumerate(zip(people, ranges, strict=True)):
-        is_certain = place == 10
-        start = 10.9 if is_certain else place
+    for tenth, (n_people, range_text) in enumerate(zip(people_by_chance, ranges, strict=True)):
+        is_certain = tenth == 10
+        start = 10.9 if is_certain else tenth
         # A bar that the limit divides is drawn as those below it.
-        color = LIMIT if is_certain or (absolute and place >= 10 * limit) else OWN
-        label = f"{some(amount, 'person', 'people')}: {chances}"
-        bars.append(Bar(start + 0.04, start + 0.96, amount, label, color))
+        color = LIMIT if is_certain or (is_absolute and tenth >= 10 * limit) else OWN
+        label = f"{some(n_people, 'person', 'people')}: {range_text}"
+        bars.append(Bar(start + 0.04, start + 0.96, n_people, label, color))
     ticks = [(start, f"{10 * start}%") for start in (0, 2, 4, 6, 8)] + [
         (10, "100%"),
         (11.4, "certain"),
     ]
-    head = ("how sure somebody could be", "people")
+    titles = ("how sure somebody could be", "people")
     rule = Rule(10 * float(limit), f"limit {limit_text(limit)}", limit > 0.5)
     chart = Chart(
-        Axis(head[0], -0.1, 12, ticks),
-        amounts("people", max(people), above=0.15),
+        Axis(titles[0], -0.1, 12, ticks),
+        amounts("people", max(people_by_chance), above=0.15),
         bars=bars,
-        rule=rule if absolute else None,
+        rule=rule if is_absolute else None,
         height=220,
-        table=bar_table(head, zip(ranges, people, strict=True)),
+        table=bar_table(titles, zip(ranges, people_by_chance, strict=True)),
     )
     title = f"{title}: people" if title else "People"
     title += " by how sure somebody could be of them"
@@ -128,6 +129,7 @@ def exposed_figure(exposed: Exposed, anchor: str, title: str = "") -> Iterator[F
 
 
 def _caption(exposed: Exposed) -> str:
+    """The caption that says which people the figure counts."""
     amount = number(sum(exposed.by_chance))
     if exposed.about == "suspected":
         return (
@@ -151,6 +153,7 @@ def exposed_rows(exposed: Iterable[tuple[str, Exposed]]) -> Iterator[tuple[str, 
 
 
 def _row(exposed: Exposed, group: ExposedGroup) -> Iterator[str]:
+    """The cells of one exposed group: its label, sizes, and worst value with its chance."""
     yield group_text(group.label)
     yield str(group.size)
     yield str(group.people)

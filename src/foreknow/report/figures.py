@@ -51,20 +51,20 @@ def worst_cell(disclosure: Disclosure, required: Limit, limits: bool = True) -> 
 
 
 def sizes_figure(counts: GroupCounts) -> Chart:
-    """Draw how many groups have which size."""
+    """A bar chart of the groups by how many people they have."""
     starts, groups, step = size_bins(counts.sizes.tolist())
     names, bars = [], []
     for start, n_groups in zip(starts, groups, strict=True):
         last = start + step - 1
-        middle = (start + last) / 2
+        center = (start + last) / 2
         name = str(start) if step == 1 else f"{start:,} to {last:,}"
         label = f"{some(n_groups, 'group', 'groups')} of {name}"
         names.append(name)
-        bars.append(Bar(middle - 0.45 * step, middle + 0.45 * step, n_groups, label))
-    across = amounts("people in the group", starts[-1] + step - 1, starts[0], 0.6 * step)
-    head = ("people in the group", "groups")
-    table = bar_table(head, zip(names, groups, strict=True))
-    return Chart(across, amounts("groups", max(groups)), bars=bars, height=200, table=table)
+        bars.append(Bar(center - 0.45 * step, center + 0.45 * step, n_groups, label))
+    size_axis = amounts("people in the group", starts[-1] + step - 1, starts[0], 0.6 * step)
+    titles = ("people in the group", "groups")
+    table = bar_table(titles, zip(names, groups, strict=True))
+    return Chart(size_axis, amounts("groups", max(groups)), bars=bars, height=200, table=table)
 
 
 # ---- priors beside posteriors -------------------------------------------------------------------
@@ -73,7 +73,7 @@ _MOST, _LISTED = 1_000, 20  # marks, and of these in the table
 
 
 def priors_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Iterator[Figure]:
-    """Draw priors beside posteriors for a requirement on priors, if they are known."""
+    """A chart of priors beside posteriors, if the requirement is on priors and they are known."""
     priors, required = verdict.judged, verdict.required
     all_posteriors = _judged_before(counts, verdict)
     if not any(all_posteriors):
@@ -115,6 +115,7 @@ def priors_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Iterato
 def _cloud(
     posteriors: ReleasePosteriors, is_secret: np.ndarray[Any, Any], color: str, symbol: str
 ) -> Series:
+    """The points of one table of priors: the prior of each kind of people, and its posterior."""
     who, what, prior, after = posteriors.surest()
     cells = np.flatnonzero(is_secret[what])
     cells = cells[np.argsort(-after[cells], kind="stable")][:_MOST]
@@ -146,7 +147,7 @@ _MORE, _MOST_CELLS = range(6), 100_000
 
 
 def more_known_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Iterator[Figure]:
-    """Draw how sure an adversary with priors becomes, by the number of facts of each kind."""
+    """A chart of how sure an adversary with priors becomes, by the number of facts of each kind."""
     priors, disclosure = verdict.judged, verdict.found
     judges = _judged_before(counts, verdict)
     all_posteriors = [judge for judge in judges if judge is not None]
@@ -156,20 +157,20 @@ def more_known_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Ite
         return
     code, terms, lines, rows = counts.code(disclosure.value), Terms(), [], []
     kinds = zip(terms.axes, STYLES, strict=False)
-    for place, (kind, (color, symbol, dash)) in enumerate(kinds):
-        sure, texts = [], []
+    for position, (kind, (color, symbol, dash)) in enumerate(kinds):
+        chances, texts = [], []
         for n_facts in _MORE:
-            amounts_known = list(priors.amounts)
-            amounts_known[place] += n_facts
-            l, k, m = amounts_known
+            n_known = list(priors.amounts)
+            n_known[position] += n_facts
+            l, k, m = n_known
             informed = [judge.with_facts((l, k, m)) for judge in all_posteriors]
             surest = worst(judge.of_set([code], disclosure.value) for judge in informed)
             bound = "at most " if surest.bounded else ""
             words = f"{bound}{percent(surest, Fraction(1), 1, 'up' if bound else 'nearest')}"
-            sure.append(surest.probability)
+            chances.append(surest.probability)
             texts.append(f"{kind}: {n_facts} more\n{words}")
             rows.append((kind, number(n_facts), words))
-        lines.append(Series(tuple(_MORE), sure, kind, color, texts, symbol, dash, 3))
+        lines.append(Series(tuple(_MORE), chances, kind, color, texts, symbol, dash, 3))
     chart = Chart(
         amounts("more of a kind", _MORE[-1], room=0.1),
         shares(f"how sure of {named(disclosure.value)}, at worst"),
@@ -184,10 +185,10 @@ def more_known_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Ite
 
 
 def measures(utility: Utility) -> Table:
-    """Each measure: its name, its value, and what to compare it with."""
+    """A table of measures: the name of each, its value, and what to compare it with."""
     smallest = number(utility.smallest_group)
-    optimum = optimal_discernibility(utility.people, utility.smallest_group)
-    times = f"{utility.discernibility / optimum:,.2f} times the least"
+    least_discernibility = optimal_discernibility(utility.people, utility.smallest_group)
+    ratio_text = f"{utility.discernibility / least_discernibility:,.2f} times the least"
     rows: list[Row] = [
         ("people", number(utility.people), ""),
         (
@@ -199,12 +200,12 @@ def measures(utility: Utility) -> Table:
         (
             "sum of squared group sizes",
             number(utility.discernibility),
-            f"{times} for groups of {smallest} or more (discernibility)",
+            f"{ratio_text} for groups of {smallest} or more (discernibility)",
         ),
     ]
     if utility.average_ncp is not None:
-        wide = "how wide labels are: 0% is exact, 100% is suppressed (NCP)"
-        rows.append(("detail lost", measure_text(utility.average_ncp), wide))
+        explanation = "how wide labels are: 0% is exact, 100% is suppressed (NCP)"
+        rows.append(("detail lost", measure_text(utility.average_ncp), explanation))
         for name, loss in utility.ncp.items():
             rows.append((f"detail lost: {visible(name)}", bar_cell(measure_text(loss), loss), ""))
     return Table(("measure", "value", ""), rows, left=(0, 2))

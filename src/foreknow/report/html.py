@@ -65,7 +65,7 @@ def _template(name: str) -> Template:
 
 @cache
 def templates(package: str) -> Environment:
-    """The templates of the report, or of the explorer; what they show is escaped."""
+    """The environment of a package's templates; what they show is escaped."""
     return Environment(
         loader=PackageLoader(package, "templates"),
         autoescape=True,

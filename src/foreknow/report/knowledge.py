@@ -67,7 +67,7 @@ class Terms:
     # ---- amounts in a sentence ------------------------------------------------------------
 
     def known(self, l: int, k: int, m: int) -> str:
-        """List the facts of these amounts, after "knows"; empty if there are none."""
+        """The facts of these amounts in words, to follow "knows"; empty if there are none."""
         parts: list[str] = []
         if l:
             parts.append(self._values(l))
@@ -208,8 +208,12 @@ class Description:
 def describe(
     adversary: Any, witness: Any = None, noun: str = NOUN, semantics: Semantics = "single"
 ) -> Description:
-    """Put knowledge into words: the facts of a witness, or without one the most that is allowed."""
-    unused = witness is None
+    """Describe an adversary's knowledge in words.
+
+    With a witness it is the facts that the witness uses; without one, the most facts that are
+    allowed.
+    """
+    is_hypothetical = witness is None
     match adversary, witness:
         case Facts(), FactsWitness():
             return facts_used(adversary, witness, noun)
@@ -217,20 +221,22 @@ def describe(
             terms = Terms.of(semantics, noun)
             facts = terms.known(l, k, m)
             knows = f"knows up to {facts}" if facts else _NOTHING
-            return Description(knows, terms.short(l, k, m) or _ONLY, nobody=unused)
+            return Description(knows, terms.short(l, k, m) or _ONLY, nobody=is_hypothetical)
         case Negations(k), FactsWitness():
-            used = facts_used(Facts(l=k), witness, noun)
-            return replace(used, short=some(k, "negation", "negations"))
+            description = facts_used(Facts(l=k), witness, noun)
+            return replace(description, short=some(k, "negation", "negations"))
         case Negations(k), _:
-            several = some(k, singular(noun), plural(noun))
-            knows = f"knows any {several} that people do not have" if k else _NOTHING
-            return Description(knows, some(k, "negation", "negations"), nobody=unused)
+            amount_text = some(k, singular(noun), plural(noun))
+            knows = f"knows any {amount_text} that people do not have" if k else _NOTHING
+            return Description(knows, some(k, "negation", "negations"), nobody=is_hypothetical)
         case Implications(k), ImplicationsWitness():
             return _implications_used(k, witness)
         case Implications(k), _:
-            several = "implication" if k == 1 else f"{number(k)} implications"
-            knows = f"knows any {several} between people's {plural(noun)}" if k else _NOTHING
-            return Description(knows, some(k, "implication", "implications"), nobody=unused)
+            amount_text = "implication" if k == 1 else f"{number(k)} implications"
+            knows = f"knows any {amount_text} between people's {plural(noun)}" if k else _NOTHING
+            return Description(
+                knows, some(k, "implication", "implications"), nobody=is_hypothetical
+            )
         case Priors(), PriorsWitness():
             whose = f"a member of {group_words(witness.group)}"
             short, details = short_priors(adversary), prior_details(witness)
@@ -238,7 +244,7 @@ def describe(
             return Description(knows, short, whose, details)
         case Priors(), _:
             return Description(
-                known_priors(adversary, noun), short_priors(adversary), nobody=unused
+                known_priors(adversary, noun), short_priors(adversary), nobody=is_hypothetical
             )
     name = visible(adversary)
     return Description(f"has the knowledge {name}", name)
@@ -255,18 +261,18 @@ def is_learned(adversary: Any) -> bool:
 
 
 def facts_used(facts: Facts, witness: FactsWitness, noun: str = NOUN) -> Description:
-    """Put the facts of a witness into words."""
+    """A description of the facts that a witness uses."""
     terms = Terms.of(witness.semantics, noun, named(witness.value))
-    n_known, ruled_out = sum(witness.known.values()), ""
+    n_known_people, ruled_out = sum(witness.known.values()), ""
     if witness.ruled_out:
         values = list(map(named, witness.ruled_out))
         ruled_out = terms.only_with(listing(values, "or", n_shown=_MOST_RULED_OUT))
-    parts = [terms.people(n_known)] if n_known else []
+    parts = [terms.people(n_known_people)] if n_known_people else []
     parts += [some(witness.family, "link", "links")] if witness.family else []
     knows = f"knows {' and '.join(parts)}" if parts else _NOTHING
     if ruled_out:
-        joint = ("", " and ", ", ")[len(parts)]
-        knows = f"knows that the target {ruled_out}{joint}{knows if parts else ''}"
+        joining = ("", " and ", ", ")[len(parts)]
+        knows = f"knows that the target {ruled_out}{joining}{knows if parts else ''}"
     return Description(
         knows,
         terms.short(facts.l, facts.k, facts.m) or _ONLY,
@@ -278,29 +284,31 @@ def facts_used(facts: Facts, witness: FactsWitness, noun: str = NOUN) -> Descrip
 def _facts_one_by_one(
     witness: FactsWitness, ruled_out: str, terms: Terms
 ) -> tuple[tuple[str, str], ...]:
+    """The facts of a witness as pairs of a title and a text: target, known and linked people."""
     target = f"in {group_words(witness.target_group)}"
     details = [("The target", f"{target}; {ruled_out}" if ruled_out else target)]
     if witness.known_group is not None:
         people = terms.of_people(witness.known)
         details.append(("Known people", f"in {group_words(witness.known_group)}: {people}"))
     if witness.family_group is not None:
-        who, any_of_them = "Linked person", "that person"
+        title, any_of_them = "Linked person", "that person"
         if witness.family > 1:
-            who, any_of_them = f"{number(witness.family)} linked people", "any of them"
+            title, any_of_them = f"{number(witness.family)} linked people", "any of them"
         condition = f"if {any_of_them} has {terms.value}, so has the target"
-        details.append((who, f"in {group_words(witness.family_group)}; {condition}"))
+        details.append((title, f"in {group_words(witness.family_group)}; {condition}"))
     return tuple(details)
 
 
 def _implications_used(k: int, witness: ImplicationsWitness) -> Description:
-    used = len(witness.implications)
-    amount = some(used, "implication", "implications")
-    value, verb = named(witness.value), "ends" if used == 1 else "end"
+    """A description of the implications that a witness uses."""
+    n_used = len(witness.implications)
+    amount = some(n_used, "implication", "implications")
+    value, verb = named(witness.value), "ends" if n_used == 1 else "end"
     details = [("The target", f"in {group_words(witness.target_group)}")]
-    if used:
+    if n_used:
         details.append((amount.capitalize(), implications_text(witness)))
     return Description(
-        f"knows {amount} that {verb} with the target having {value}" if used else _NOTHING,
+        f"knows {amount} that {verb} with the target having {value}" if n_used else _NOTHING,
         some(k, "implication", "implications"),
         f"a member of {group_words(witness.target_group)}",
         tuple(details),
@@ -308,24 +316,26 @@ def _implications_used(k: int, witness: ImplicationsWitness) -> Description:
 
 
 def implications_text(witness: ImplicationsWitness) -> str:
-    """Write the implications of a witness, gathered by the people in their conditions."""
-    begins: dict[tuple[int, int], list[Implication]] = {}
+    """The implications of a witness as text, gathered by the people in their conditions."""
+    by_person: dict[tuple[int, int], list[Implication]] = {}
     for implication in witness.implications:
-        begins.setdefault((implication.position, implication.person), []).append(implication)
+        by_person.setdefault((implication.position, implication.person), []).append(implication)
     sentences, value = [], named(witness.value)
-    if of_target := begins.pop((witness.target_position, 0), []):
-        values = values_text(implication.value for implication in of_target)
-        so = f"does not have {values}" if len(of_target) == 1 else "has none of these"
-        sentences.append(f"if the target has {values}, then it has {value}: so it {so}")
+    if about_target := by_person.pop((witness.target_position, 0), []):
+        values = values_text(implication.value for implication in about_target)
+        conclusion = f"does not have {values}" if len(about_target) == 1 else "has none of these"
+        sentences.append(f"if the target has {values}, then it has {value}: so it {conclusion}")
     premises = []
-    for (position, person), several in begins.items():
-        same = position == witness.target_position
-        where = "the target's group" if same else group_words(several[0].group)
-        values = values_text(implication.value for implication in several)
-        premises.append(f"person {number(person)} of {where} has {values}")
+    for (position, person), same_person in by_person.items():
+        is_in_target_group = position == witness.target_position
+        group_text = (
+            "the target's group" if is_in_target_group else group_words(same_person[0].group)
+        )
+        values = values_text(implication.value for implication in same_person)
+        premises.append(f"person {number(person)} of {group_text} has {values}")
     if premises:
-        some_of = listing(premises, "or", n_shown=4)
-        sentences.append(f"if {some_of}, then the target has {value}")
+        premise_text = listing(premises, "or", n_shown=4)
+        sentences.append(f"if {premise_text}, then the target has {value}")
     return "; ".join(sentences)
 
 
@@ -388,7 +398,7 @@ def used_prior(witness: PriorsWitness) -> str:
 
 
 def prior_details(witness: PriorsWitness) -> tuple[tuple[str, str], ...]:
-    """The person, what was known before, and what the group alone says."""
+    """Pairs of a title and a text: the target, the prior, and the share of the group alone."""
     group = group_words(witness.group)
     people = some(witness.people, "person there is", "people there are")
     share = Fraction(witness.holders, witness.size)
@@ -413,4 +423,4 @@ def share_text(chance: Fraction) -> str:
     """Write a probability in percent, with three digits that count; 100% only where it is 1."""
     if 0 < 1 - chance < _ALMOST:
         return "almost 100%"
-    return f"{significant(chance * 100, 3, apart=100)}%"
+    return f"{significant(chance * 100, 3, reserved=100)}%"

@@ -44,7 +44,7 @@ TOLD_OF_PEOPLE = (
 def spread_limits(
     columns: Sequence[str], limited: Iterable[tuple[str | None, str | None]]
 ) -> dict[str, SpreadLimits]:
-    """The criteria that limit each sensitive column, from (column, criterion) of each verdict."""
+    """The criteria that limit each sensitive column, given (column, criterion) of each verdict."""
     criteria: dict[str, list[str | None]] = {column: [] for column in columns}
     for sensitive, criterion in limited:
         column = sensitive if sensitive in criteria else columns[0]
@@ -63,9 +63,9 @@ def by_word_of(scope: Scope) -> str:
 
 
 def sentences(reader: Reader, *, claimed: bool = False) -> list[str]:
-    """Everything that stands beside the verdicts, the most important first.
+    """The sentences that stand beside the verdicts, the most important first.
 
-    With `claimed`, only what the publisher says beside what was found.
+    With `claimed`, only those that the publisher vouches for.
     """
     scope = reader.scope
     texts = [*said_to(reader), *_one_at_a_time(reader)]

@@ -45,7 +45,7 @@ class Laid:
             subject = self._text(f" – {visible(self._of)}", "dim") if self._of else ""
             yield Text.assemble(title, subject)
         for block in self._blocks:
-            for renderable in self._shown(block):
+            for renderable in self._renderables(block):
                 is_joined = getattr(block, "joined", "") and self._wide
                 yield from console.render(renderable, self._wide) if is_joined else [renderable]
 
@@ -53,7 +53,8 @@ class Laid:
         """A text that the console can show; markup in it has no effect."""
         return Text(encodable(message, self._encoding), style)
 
-    def _shown(self, block: Block) -> Iterator[RenderableType]:
+    def _renderables(self, block: Block) -> Iterator[RenderableType]:
+        """Yield what the console shows of a block."""
         match block:
             case Sentence(_, mood):
                 text = self._text(str(block), _STYLES.get(mood, ""))
@@ -77,13 +78,14 @@ class Laid:
         return grid
 
     def _table(self, table: Table) -> Grid:
+        """The table as a grid; joined columns are one, and roomy ones are hidden."""
         grid = Grid(box=box.SIMPLE_HEAD, expand=False, padding=(0, 1), pad_edge=False)
-        joined = list(table.left) if table.joined else []
-        if joined:
+        joined_columns = list(table.left) if table.joined else []
+        if joined_columns:
             grid.add_column(self._text(table.joined), overflow="fold")
-        hidden = {*table.roomy, *joined}
-        places = [column for column in range(len(table.head)) if column not in hidden]
-        for column in places:
+        hidden = {*table.roomy, *joined_columns}
+        columns = [column for column in range(len(table.head)) if column not in hidden]
+        for column in columns:
             title = self._text(table.head[column])
             if column in table.left:
                 grid.add_column(title, overflow="fold")
@@ -92,9 +94,9 @@ class Laid:
             else:
                 grid.add_column(title, justify="right", no_wrap=True)
         for row in table.rows:
-            cells = [self._cell(row[column], table.bars) for column in places]
-            if joined:
-                levels = " ".join(str(row[column]) for column in joined)
+            cells = [self._cell(row[column], table.bars) for column in columns]
+            if joined_columns:
+                levels = " ".join(str(row[column]) for column in joined_columns)
                 cells.insert(0, self._text(levels))
             grid.add_row(*cells)
         return grid

@@ -34,47 +34,51 @@ _OF_OTHERS = "They may be surer of other values."
 
 
 def trial_sentences(trial: Trial) -> list[str]:
-    """The result of a trial in sentences: right guesses, and how sure the attacker becomes."""
+    """Sentences on a trial: how many guesses are right, and how sure the attacker becomes."""
     columns = listing(map(visible, trial.by), n_shown=8)
     noun = noun_of(trial.sensitive)
-    who = f"Somebody who learns from the release how {noun} goes with {columns}"
-    right, by_groups = _share(trial, "right"), _share(trial, "baseline")
+    attacker = f"Somebody who learns from the release how {noun} goes with {columns}"
+    right_text, by_groups = _share(trial, "right"), _share(trial, "baseline")
     limit = percentage(trial.limit, 0)
-    certainty = f"up to {percentage(trial.surest, 0, 'down')} sure"
-    near = "" if trial.near is None else f" to within {visible(trial.near)}"
+    certainty_text = f"up to {percentage(trial.surest, 0, 'down')} sure"
+    width_text = "" if trial.near is None else f" to within {visible(trial.near)}"
     if not trial.measured:
         if trial.about is None:
             claim = (
-                f"be {certainty} of a person's {noun}{near}, and to guess it right for {right} of "
+                f"be {certainty_text} of a person's {noun}{width_text}, and to guess it right for "
+                f"{right_text} of "
                 "people."
             )
         else:
-            claim = f"guess a person's {noun} right for {right} of people."
-            claim += f" {_of_those(trial)} they would claim to be {certainty}. {_OF_OTHERS}"
+            claim = f"guess a person's {noun} right for {right_text} of people."
+            claim += f" {_of_those(trial)} they would claim to be {certainty_text}. {_OF_OTHERS}"
         return [
-            f"{who} would claim to {claim} That is a claim: nobody here knows who has which. By "
+            f"{attacker} would claim to {claim} That is a claim: nobody here knows who has which. "
+            "By "
             f"the groups alone, it is guessed right for {by_groups}.{_surest(trial)}"
         ]
-    guessed = f"{who} guesses at least {right} of people's values right{near}; "
-    guessed += "by the groups alone, "
+    guess_text = f"{attacker} guesses at least {right_text} of people's values right{width_text}; "
+    guess_text += "by the groups alone, "
     # Nobody is surer than 100%, so a count of those says nothing.
-    surer = f", and more than {limit} sure about {_rightly(trial)}" if trial.limit < 1 else ""
+    surer_text = f", and more than {limit} sure about {_rightly(trial)}" if trial.limit < 1 else ""
     if trial.about is None:
-        sure = f"The attacker is {certainty} of a person's {noun}{near}{surer}."
-        return [f"{guessed}{by_groups}.", f"{sure}{_surest(trial)}"]
-    sure = f"{_of_those(trial)} the attacker is {certainty}{surer}. {_OF_OTHERS}"
-    return [f"{guessed}{by_groups}.", f"{sure}{_surest(trial)}"]
+        sure_text = (
+            f"The attacker is {certainty_text} of a person's {noun}{width_text}{surer_text}."
+        )
+        return [f"{guess_text}{by_groups}.", f"{sure_text}{_surest(trial)}"]
+    sure_text = f"{_of_those(trial)} the attacker is {certainty_text}{surer_text}. {_OF_OTHERS}"
+    return [f"{guess_text}{by_groups}.", f"{sure_text}{_surest(trial)}"]
 
 
 def _surest(trial: Trial) -> str:
-    """A sentence on the surest attacker, if it is another one, and on the limit."""
+    """A sentence on the surest attacker, if it is another one, and on the limit it passed."""
     sentence, surest_tried = "", trial.surest_tried
     if surest_tried is not None:
         columns = listing(map(visible, surest_tried.by), n_shown=8)
-        are = "is" if trial.measured else "would claim to be"
-        surest = f"up to {percentage(surest_tried.surest, 0, 'down')} sure"
+        verb = "is" if trial.measured else "would claim to be"
+        surest_text = f"up to {percentage(surest_tried.surest, 0, 'down')} sure"
         attacker = f"{surest_tried.attacker}, by {columns}"
-        sentence = f" The surest of those that were tried {are} {surest}: {attacker}."
+        sentence = f" The surest of those that were tried {verb} {surest_text}: {attacker}."
     if (limit := limit_passed(trial)) is not None:
         sentence += f" {_NO_CONTRADICTION.format(limit_text(limit))}"
     return sentence
@@ -118,10 +122,10 @@ def what_it_is(trial: Trial) -> str:
     return WHAT_IT_IS if trial.measured else _CLAIMED
 
 
-def trials_beside(audit: Audit, *, published: bool = False) -> list[str]:
-    """Say beside verdicts what trials found, or that none was run, and how to run one.
+def trial_notes(audit: Audit, *, published: bool = False) -> list[str]:
+    """Sentences that say what trials found, or that none was run, and how to run one.
 
-    `published`: the report goes out with the release, and what was counted stays with the owner.
+    If `published`, the counts are left out: they stay with the owner.
     """
     if audit.trials is None:
         return [f"{_NOT_RUN} here: see foreknow audit."]
@@ -129,8 +133,8 @@ def trials_beside(audit: Audit, *, published: bool = False) -> list[str]:
         return [_KEPT.format("this release and earlier ones together")]
     if not audit.trials:
         can_be_tried = audit.counts.semantics == "single" and not published
-        how = f"; {_SEE}" if can_be_tried else ""
-        return [f"{_NOT_RUN}: {lacking_for_trial(audit)}{how}."]
+        hint = f"; {_SEE}" if can_be_tried else ""
+        return [f"{_NOT_RUN}: {lacking_for_trial(audit)}{hint}."]
     if published:
         return [_KEPT.format("the release itself")]
     sentences = []

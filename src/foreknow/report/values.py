@@ -19,6 +19,7 @@ def block_values(blocks: Iterable[Block]) -> list[dict[str, Any]]:
 
 
 def _fields(block: Block) -> dict[str, Any]:
+    """The fields of a block as plain values; those of charts and tables by their own rules."""
     match block:
         case Table():
             return table_values(block)
@@ -36,7 +37,7 @@ def _texts(figure: Figure) -> dict[str, str]:
 
 
 def table_values(table: Table) -> dict[str, Any]:
-    """A table."""
+    """The parts of a table as plain values, by their names."""
     return {
         "title": table.title,
         "style": table.style,
@@ -48,6 +49,7 @@ def table_values(table: Table) -> dict[str, Any]:
 
 
 def _cell(cell: str | Cell) -> Any:
+    """A cell as a text, or as its parts by name."""
     if not isinstance(cell, Cell):
         return cell
     return {

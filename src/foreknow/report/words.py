@@ -126,6 +126,7 @@ def setting_text(setting: object) -> str:
 
 
 def _brief(key: str, setting: object) -> str:
+    """A setting as a short text: long lists by their length, paths by their names."""
     if key == "population":  # of a path only the name: where files lie is the owner's
         return visible(re.split(r"[/\\]", str(setting))[-1])
     if isinstance(setting, Mapping):

@@ -73,7 +73,7 @@ from foreknow.report.scope import (
     sentences,
     spread_limits,
 )
-from foreknow.report.trial import limit_passed, trials_beside
+from foreknow.report.trial import limit_passed, trial_notes
 from foreknow.report.words import (
     average_text,
     group_text,
@@ -136,7 +136,7 @@ class AuditPage(Page[Audit]):
 
     @property
     def headline(self) -> str:
-        """Say whether the release is safe, and how many requirements hold."""
+        """A sentence that says whether the release is safe, and how many requirements hold."""
         idle = self._idle
         if all(idle):
             subject = "the requirement is" if len(idle) == 1 else "the requirements are"
@@ -158,20 +158,25 @@ class AuditPage(Page[Audit]):
         """For each requirement, True if it asks nothing of the table."""
         return [all(map(_is_idle, verdicts)) for verdicts in by_requirement(self.result)]
 
-    def _settled(self, safe: list[bool]) -> str:
-        total, failing = len(safe), safe.count(False)
-        if failing not in (0, total):
-            verb = "fails" if failing == 1 else "fail"
-            return f"Not safe: {number(failing)} of {number(total)} requirements {verb}"
-        several = "both requirements" if total == 2 else f"all {number(total)} requirements"
-        verb = "fail" if failing else "hold"
-        outcome = f"the requirement {verb}s" if total == 1 else f"{several} {verb}"
-        if failing:
+    def _settled(self, is_safe: list[bool]) -> str:
+        """The part of the headline that says whether the release is safe."""
+        n_judged, n_failing = len(is_safe), is_safe.count(False)
+        if n_failing not in (0, n_judged):
+            verb = "fails" if n_failing == 1 else "fail"
+            return f"Not safe: {number(n_failing)} of {number(n_judged)} requirements {verb}"
+        all_of_them = (
+            "both requirements" if n_judged == 2 else f"all {number(n_judged)} requirements"
+        )
+        verb = "fail" if n_failing else "hold"
+        outcome = f"the requirement {verb}s" if n_judged == 1 else f"{all_of_them} {verb}"
+        if n_failing:
             return f"Not safe: {outcome}"
         if self.result.limits_inference:
-            far, beyond = self.result.provisos
-            known = ", also against an adversary who knows the method" if self._foreseen else ""
-            return f"Safe: {outcome}{far}{known}{beyond}"
+            reach, exceptions = self.result.provisos
+            method_text = (
+                ", also against an adversary who knows the method" if self._foreseen else ""
+            )
+            return f"Safe: {outcome}{reach}{method_text}{exceptions}"
         return f"{outcome.capitalize()}{unlimited(self.result)}"
 
     def as_they_are(self) -> Iterable[str]:
@@ -194,28 +199,30 @@ class AuditPage(Page[Audit]):
 
     @property
     def notes(self) -> list[str]:
-        """The notes about what the verdicts do not cover."""
+        """The notes on what the verdicts do not cover; trials first if one passed its limit."""
         audit, noun = self.result, sensitive_noun(self.result.policy)
         schema = audit.policy.schema
         nouns = noun if schema is None else nouns_of(schema.sensitives)
         # How many guesses are right is counted in the table: it would confirm them to readers.
-        tried = trials_beside(audit, published=self.published)
+        found_by_trials = trial_notes(audit, published=self.published)
         scope = replace(audit.scope, method=None) if self._foreseen else audit.scope
         if self.published and schema is not None:
             scope = for_readers(scope, schema)
         attack = "" if self.published else self.attack
-        notes = beside_audit(audit, nouns, scope, attack, owner=not self.published)
-        above = not self.published and any(
+        notes = notes_beside_verdicts(audit, nouns, scope, attack, owner=not self.published)
+        trials_first = not self.published and any(
             trial.required is None or limit_passed(trial) for trial in audit.trials or ()
         )
-        notes = [*tried, *notes] if above else [*notes, *tried]
+        notes = [*found_by_trials, *notes] if trials_first else [*notes, *found_by_trials]
         notes = [*map(_beyond_the_judge, audit.too_large), *notes]
-        chosen = all(requirement.name != BY_DEFAULT for requirement in audit.policy.requirements)
-        return notes if chosen else [_UNCHOSEN, *notes]
+        has_requirements = all(
+            requirement.name != BY_DEFAULT for requirement in audit.policy.requirements
+        )
+        return notes if has_requirements else [_UNCHOSEN, *notes]
 
     @property
     def assumed(self) -> Sequence[str]:
-        """The assumptions of the verdicts: on inference if any limits it, and on who is counted."""
+        """The assumptions of the verdicts: about inference, if limited, and who is counted."""
         audit, schema = self.result, self.result.policy.schema
         limits: tuple[str, ...] = ()
         if audit.limits_inference:
@@ -235,24 +242,26 @@ class AuditPage(Page[Audit]):
         return audit.safe and audit.limits_inference and audit.scope.method == AS_REQUIRED
 
     def blocks(self) -> Iterator[Block]:
-        """A row for each verdict, a part for each, what the release is worth, and the policy."""
+        """Yield a table of verdicts, a part for each, what the release is worth, and the policy."""
         audit = self.result
         parts = list(zip(titled(audit), audit.verdicts, strict=True))
         yield Heading("The verdict on each requirement", "verdicts")
         rows = [self._row(*heading, verdict) for heading, verdict in parts if not verdict.of_groups]
-        relative = {v.required.relative for v in audit.verdicts if not v.of_groups}
+        relatives = {v.required.relative for v in audit.verdicts if not v.of_groups}
         if rows:
-            worst = " or ".join([*["worst"] * (False in relative), *[NEAREST] * (True in relative)])
-            head = [word or worst for word in _HEAD]
-            yield Table(head, rows, (0, 1, 2, 5), title="Verdicts", style="verdicts")
-        if True in relative:
+            worst_title = " or ".join(
+                [*["worst"] * (False in relatives), *[NEAREST] * (True in relatives)]
+            )
+            titles = [word or worst_title for word in _HEAD]
+            yield Table(titles, rows, (0, 1, 2, 5), title="Verdicts", style="verdicts")
+        if True in relatives:
             yield Sentence(RELATIVE, "note")
         for place, verdict in enumerate(audit.verdicts):
             if verdict.of_groups:
                 yield Sentence(self._sentence(place), verdict_mood(audit, verdict))
         if rows:
-            means = [_NEAREST] * (True in relative) + [_WORST] * (False in relative)
-            yield Sentence(f"{' '.join(means)}{_legend(audit)}", "note", whole=True)
+            explanations = [_NEAREST] * (True in relatives) + [_WORST] * (False in relatives)
+            yield Sentence(f"{' '.join(explanations)}{_legend(audit)}", "note", whole=True)
         if not self.published:
             yield Later(lambda: exposed_blocks(titled_exposed(audit)))
         for place, ((title, anchor), verdict) in enumerate(parts):
@@ -274,14 +283,14 @@ class AuditPage(Page[Audit]):
 
     def _row(self, title: str, anchor: str, verdict: Verdict) -> Row:
         """The row of a verdict in the overview table."""
-        values, numbered = self._about(verdict), title.startswith("Requirement ")
+        values, is_numbered = self._about(verdict), title.startswith("Requirement ")
         secret = Cell(
-            values if numbered else f"{title}: {values}",
-            above=title if numbered else "",
+            values if is_numbered else f"{title}: {values}",
+            above=title if is_numbered else "",
             link=anchor,
         )
         limits = limits_of(self.result, verdict)
-        where = worst = Cell("–")
+        case = worst = Cell("–")
         limit = required_text(verdict.required)
         if self._withheld(verdict) is not None:
             worst = Cell("kept with the owner", mood_of(verdict.safe, limits))
@@ -291,8 +300,8 @@ class AuditPage(Page[Audit]):
                 worst = worst_cell(disclosure, verdict.required, limits)
             limit = limit_of(disclosure, verdict.required)
             if disclosure.value is not None:
-                where = Cell(visible(disclosure.value), below=_in_group(verdict))
-        return self._word(verdict), secret, self._allowed(verdict).short, worst, limit, where
+                case = Cell(visible(disclosure.value), below=_in_group(verdict))
+        return self._word(verdict), secret, self._allowed(verdict).short, worst, limit, case
 
     def _part(self, title: str, anchor: str, place: int) -> Iterator[Block]:
         """The blocks of one verdict: its sentence and what supports it."""
@@ -304,10 +313,10 @@ class AuditPage(Page[Audit]):
         knows = self._allowed(verdict).knows
         yield Sentence(f"The requirement guards against anyone who {knows}.", whole=True)
         if not idle and self._withheld(verdict) is None:
-            yield Later(lambda: self._shown_of(anchor, place))
+            yield Later(lambda: self._worst_case_blocks(anchor, place))
 
-    def _shown_of(self, anchor: str, place: int) -> Iterator[Block]:
-        """The worst case in detail: its facts, figures, and the worst case of every value."""
+    def _worst_case_blocks(self, anchor: str, place: int) -> Iterator[Block]:
+        """Yield the worst case in detail: its facts, figures, and the worst case of every value."""
         audit, verdict = self.result, self.result.verdicts[place]
         disclosure, noun = verdict.found, sensitive_noun(audit.policy, verdict.requirement)
         requirement_counts = audit.counted_of(verdict)
@@ -361,7 +370,7 @@ class AuditPage(Page[Audit]):
         return _BY_OWNER if self.result.policy.asks_owner(verdict.requirement) else None
 
     def _allowed(self, verdict: Verdict) -> Description:
-        """The knowledge that the requirement allows an adversary, in words."""
+        """The most knowledge that the requirement allows an adversary, in words."""
         audit = self.result
         noun = sensitive_noun(audit.policy, verdict.requirement)
         semantics = (verdict.counts or audit.counts).semantics
@@ -373,16 +382,18 @@ class AuditPage(Page[Audit]):
             short=", ".join([allowed.short, *known_columns]),
         )
 
-    def _sentence(self, place: int) -> str:
+    def _sentence(self, position: int) -> str:
         """The verdict in a sentence; if it fails, also how many people are over the limit."""
-        audit, verdict = self.result, self.result.verdicts[place]
-        if (why := self._withheld(verdict)) is not None:
-            beginning = f"{criterion_text(verdict.requirement)}: t" if verdict.of_groups else "T"
-            return f"{beginning}he requirement {'holds' if verdict.safe else 'fails'}. {why}"
+        audit, verdict = self.result, self.result.verdicts[position]
+        if (withheld_reason := self._withheld(verdict)) is not None:
+            subject = f"{criterion_text(verdict.requirement)}: t" if verdict.of_groups else "T"
+            return (
+                f"{subject}he requirement {'holds' if verdict.safe else 'fails'}. {withheld_reason}"
+            )
         sentence = verdict_sentence(verdict, sensitive_noun(audit.policy, verdict.requirement))
         if verdict.safe or self.published:
             return sentence
-        return f"{sentence} {exposed_sentence(audit.exposed[place])}"
+        return f"{sentence} {exposed_sentence(audit.exposed[position])}"
 
     def _worth(self) -> Iterator[Block]:
         """Sizes of groups, and how far each column was generalized."""
@@ -395,7 +406,7 @@ class AuditPage(Page[Audit]):
             audit.policy,
             audit.counts.semantics,
             published=self.published,
-            judged=audit.counted,
+            counted_requirements=audit.counted,
         )
         yield Pairs("The policy", rows)
 
@@ -462,24 +473,24 @@ def verdict_mood(audit: Audit, verdict: Verdict) -> Mood:
     return mood_of(verdict.safe, limits_of(audit, verdict)) or "lead"
 
 
-def beside_audit(
+def notes_beside_verdicts(
     audit: Audit, nouns: str, scope: Scope, attack: str = ATTACK, *, owner: bool = True
 ) -> list[str]:
-    """The notes beside the verdicts of an audit, one sentence each."""
+    """The notes on what the verdicts of an audit do not cover, one sentence each."""
     schema = audit.policy.schema
-    limited = []
+    limited_columns = []
     for verdict in audit.verdicts:
         if audit.limits(verdict):
             criterion = verdict.judged.key if verdict.of_groups else None
-            limited.append((verdict.requirement.sensitive, criterion))
-    spread = spread_limits([""] if schema is None else schema.sensitives, limited)
+            limited_columns.append((verdict.requirement.sensitive, criterion))
+    limits_by_column = spread_limits([""] if schema is None else schema.sensitives, limited_columns)
     reader = Reader(
         scope,
         nouns,
         Terms.of(audit.counts.semantics).counted,
         bool(audit.policy.points),
         not audit.limits_inference,
-        spread,
+        limits_by_column,
         attack,
         owner,
     )
@@ -515,9 +526,9 @@ def _holders(sets: Mapping[str, Sequence[str]], counts: GroupCounts, value: Any)
 
 
 def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
-    """Say what an adversary can find out at worst, about whom, and how sure they would be.
+    """What an adversary can find out at worst, about whom, and how sure they would be.
 
-    Of a criterion, say what the release attains.
+    For a criterion: what the release attains.
     """
     disclosure, limit = verdict.found, verdict.limit
     columns = list(map(visible, verdict.known))
@@ -527,36 +538,43 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
         return f"{criterion}{knowledge}: {visible(disclosure)}."
     if disclosure.value is None:
         return f"Nobody in the release has any {noun} that this requirement is about."
-    value, bound = named(disclosure.value), _bound(verdict)
+    value, limit_sentence = named(disclosure.value), _bound(verdict)
     if verdict.requirement.sensitive is not None:
         value = f"{noun} {value}"
-    used = describe(verdict.judged, disclosure.witness, noun)
+    description = describe(verdict.judged, disclosure.witness, noun)
     knowledge = "".join(f", and {words}," for words in _of_everybody(columns))
-    if disclosure.probability == 0 and (used.nobody or disclosure.witness is None):
-        return f"Nobody in the release has {value}, so there is nothing to find out; {bound}."
+    if disclosure.probability == 0 and (description.nobody or disclosure.witness is None):
+        return (
+            f"Nobody in the release has {value}, so there is nothing to find out; {limit_sentence}."
+        )
     if disclosure.bounded and (reader := reader_of(verdict.judged)):
         # It is not said that somebody can be so sure, but that nobody can be surer.
-        bound_text = f"At most {percent(disclosure, limit, to='up')} for {value} of {used.whose}"
-        return f"{bound_text}, for {reader}{knowledge.rstrip(',')}; {bound}."
-    who, just = "Someone", reaches_just(disclosure, limit)
+        bound_text = (
+            f"At most {percent(disclosure, limit, to='up')} for {value} of {description.whose}"
+        )
+        return f"{bound_text}, for {reader}{knowledge.rstrip(',')}; {limit_sentence}."
+    adversary, reaches_limit = "Someone", reaches_just(disclosure, limit)
     if verdict.safe:
-        who, sure = "Even someone", f"only {percent(disclosure, limit, to='up')} sure"
+        adversary, certainty = "Even someone", f"only {percent(disclosure, limit, to='up')} sure"
     elif is_certain(disclosure, limit):
-        sure = "certain"
+        certainty = "certain"
     else:
-        sure = f"{'exactly ' if just else ''}{percent(disclosure, limit)} sure"
-    if not verdict.safe and just:
-        bound += ", which must not be reached"
+        certainty = f"{'exactly ' if reaches_limit else ''}{percent(disclosure, limit)} sure"
+    if not verdict.safe and reaches_limit:
+        limit_sentence += ", which must not be reached"
     elif disclosure.bounded:
-        added_up = getattr(disclosure.witness, "groups", ())
-        why = f"their {len(added_up)} cases are added up"
-        if not added_up:
-            why = "the group is out of reach of an exact answer"
+        summed_groups = getattr(disclosure.witness, "groups", ())
+        reason = f"their {len(summed_groups)} cases are added up"
+        if not summed_groups:
+            reason = "the group is out of reach of an exact answer"
             if getattr(verdict.counts, "able", None) is not None:
-                why = "who there can have the value, or has another that some cannot, is left open"
-        bound += f"; that is an upper bound, since {why}"
+                reason = (
+                    "who there can have the value, or has another that some cannot, is left open"
+                )
+        limit_sentence += f"; that is an upper bound, since {reason}"
     return (
-        f"{who} who {used.knows}{knowledge} can be {sure} that {used.whose} has {value}; {bound}."
+        f"{adversary} who {description.knows}{knowledge} can be {certainty} that "
+        f"{description.whose} has {value}; {limit_sentence}."
     )
 
 
@@ -640,7 +658,7 @@ def values_phrase(
     most: int = 6,
     sets: Mapping[str, Sequence[str]] = {},
 ) -> str:
-    """Say which values a requirement is about; a label with the values that it stands for."""
+    """The values that a requirement is about, in words; labels with the values they stand for."""
     secret = requirement.secret
     if requirement.sensitive is not None and secret == Secret():
         return f"every value of {noun}"
@@ -648,7 +666,7 @@ def values_phrase(
 
 
 def utility_line(utility: Utility) -> str:
-    """Say in one line what the release is worth."""
+    """One line that says what the release is worth."""
     people, groups = some(utility.people, "person", "people"), utility.groups
     line = f"{people} in {some(groups, 'group', 'groups')}"
     smallest, largest = number(utility.smallest_group), number(utility.largest_group)
@@ -687,56 +705,66 @@ def policy_rows(
     semantics: Semantics = "single",
     *,
     published: bool = False,
-    judged: Sequence[RequirementCounts] = (),
+    counted_requirements: Sequence[RequirementCounts] = (),
 ) -> list[tuple[str, list[str]]]:
-    """Say everything that a policy asks, and how it was published; `judged` by an audit."""
+    """Pairs of a title and lines that say what a policy asks and how it was published.
+
+    `counted_requirements` are those that an audit counted.
+    """
     rows: list[tuple[str, list[str]]] = []
-    counts_of_requirements = {id(counted.requirement): counted for counted in judged}
+    counts_of_requirements = {id(counted.requirement): counted for counted in counted_requirements}
     for place, requirement in enumerate(policy.requirements, 1):
         noun = sensitive_noun(policy, requirement)
         if requirement.criterion is not None:
             sentence = f"Every group must hold {visible(criterion_text(requirement))}."
             rows.append((requirement_title(requirement, place), [sentence]))
             continue
-        own_counted = counts_of_requirements.get(id(requirement))
-        sets = {} if own_counted is None else own_counted.meant.sets
+        counted_requirement = counts_of_requirements.get(id(requirement))
+        sets = {} if counted_requirement is None else counted_requirement.meant.sets
         values = values_phrase(requirement, noun, most=_EVERY, sets=sets)
-        own_semantics = semantics if policy.schema is None else policy.semantics_of(requirement)
+        requirement_semantics = (
+            semantics if policy.schema is None else policy.semantics_of(requirement)
+        )
         lines = [f"About {values}."]
         for point in requirement.points:
-            knows = describe(point.adversary, None, noun, own_semantics).knows
-            has_it = "that a particular person has it"
-            lines.append(f"Someone who {knows} must {_must(point)} {has_it}.")
-        judged_by = None if own_counted is None else own_counted.sight.known
+            knows = describe(point.adversary, None, noun, requirement_semantics).knows
+            claim = "that a particular person has it"
+            lines.append(f"Someone who {knows} must {_must(point)} {claim}.")
+        judged_by = None if counted_requirement is None else counted_requirement.sight.known
         lines += _sight_lines(policy, requirement, judged_by)
         rows.append((requirement_title(requirement, place), lines))
     if policy.schema is not None:
         options = policy.options
         form = f"{visible(options.form)}, " if options.form else ""  # else as suits the method
-        how = f"{form}by {visible(options.method)}"
-        apart = listing(map(visible, options.unlinked), n_shown=_EVERY)
-        how += f"; apart from each other and all else: {apart}" if options.unlinked else ""
+        publication_text = f"{form}by {visible(options.method)}"
+        separate_columns = listing(map(visible, options.unlinked), n_shown=_EVERY)
+        publication_text += (
+            f"; apart from each other and all else: {separate_columns}" if options.unlinked else ""
+        )
         steps = [f"{visible(name)} to multiples of {step}" for name, step in options.round.items()]
-        how += f"; rounded: {listing(steps, n_shown=_EVERY)}" if steps else ""
-        rows += [*schema_rows(policy.schema), *([("Published", [how])] if published else [])]
+        publication_text += f"; rounded: {listing(steps, n_shown=_EVERY)}" if steps else ""
+        rows += [
+            *schema_rows(policy.schema),
+            *([("Published", [publication_text])] if published else []),
+        ]
     return rows
 
 
 def _sight_lines(
-    policy: Policy, requirement: Requirement, judged_by: Sequence[str] | None
+    policy: Policy, requirement: Requirement, judged_columns: Sequence[str] | None
 ) -> list[str]:
-    """Say what an adversary is taken to know of everybody, where columns stand beside a value."""
+    """Lines that say which columns an adversary is assumed to know, and not to know."""
     sight = requirement.sight(policy.layout)
-    known_columns = list(map(visible, sight.known if judged_by is None else judged_by))
+    known_columns = list(map(visible, sight.known if judged_columns is None else judged_columns))
     columns = map(visible, (*sight.known, *sight.assumed))
     other_columns = [column for column in columns if column not in known_columns]
     lines = []
     if known_columns:
-        known = listing(known_columns, n_shown=_EVERY)
-        lines.append(f"They also know the {known} of everybody.")
+        known_text = listing(known_columns, n_shown=_EVERY)
+        lines.append(f"They also know the {known_text} of everybody.")
     if other_columns:
-        unknown = listing(other_columns, "or", n_shown=_EVERY)
-        lines.append(f"It is assumed that nobody knows the {unknown} of anybody.")
+        unknown_text = listing(other_columns, "or", n_shown=_EVERY)
+        lines.append(f"It is assumed that nobody knows the {unknown_text} of anybody.")
     return lines
 
 
@@ -747,20 +775,20 @@ def _must(point: Point) -> str:
 
 
 def schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
-    """Say what each column is: what each row is about, and its lines."""
+    """Pairs of a title and lines that say what each column of the schema is."""
     sensitive = list(map(visible, schema.sensitives))
     known_columns = [_column(schema, column) for column in schema.quasi_identifiers]
-    noun = "Sensitive columns" if len(sensitive) > 1 else "Sensitive column"
-    for name, how in schema.several.items():
+    title_of_sensitive = "Sensitive columns" if len(sensitive) > 1 else "Sensitive column"
+    for name, semantics in schema.several.items():
         whose_values = (
             "its values" if len(schema.sensitives) == 1 else f"the values of {visible(name)}"
         )
-        sensitive.append(f"A person may have several of {whose_values}, {_SEVERAL[how]}.")
+        sensitive.append(f"A person may have several of {whose_values}, {_SEVERAL[semantics]}.")
     named_sets = [name for name in schema.sensitives if name in schema.hierarchies]
     sensitive += [
         f"Sets of values have names, {_coarsening_text(schema, name)}" for name in named_sets
     ]
-    rows = [(noun, sensitive), ("Columns others may know", known_columns)]
+    rows = [(title_of_sensitive, sensitive), ("Columns others may know", known_columns)]
     for title, columns in (
         ("Identifiers, never published", schema.identifiers),
         ("Published as they are", schema.other),
@@ -791,11 +819,7 @@ def _coarsening_text(schema: Schema, column: str) -> str:
 
 
 def coarsening(table: Mapping[str, Any]) -> str:
-    """Say how the values of a column coarsen, by what stands for it in a policy file.
-
-    >>> coarsening({"dates": ["month", "year"]}), coarsening({"mask": 5})
-    ('by month, then year', 'characters masked from the right')
-    """
+    """How the values of a column coarsen, in words; `table` is the hierarchy in a policy file."""
     match dict(table):
         case {"intervals": widths}:
             return f"in ranges of {', then '.join(map(visible, widths))}"

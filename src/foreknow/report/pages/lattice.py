@@ -51,7 +51,7 @@ class LatticePage(Page[LatticeResult]):
             yield from map(visible, (column, *levels))
 
     def blocks(self) -> Iterator[Block]:
-        """The chosen node, all of them as a figure, and those that are minimal."""
+        """Yield the chosen node, a figure of the lattice, and a table of the minimal nodes."""
         result, caption = self.result, _caption(self.result)
         yield Sentence(chosen_sentence(result, self.form), "lead")
         yield Sentence(search_sentences(result, self.form), "note")
@@ -68,17 +68,17 @@ class LatticePage(Page[LatticeResult]):
 
 
 def _nodes(result: LatticeResult) -> Table:
-    """The chosen node and the minimal ones as a table."""
-    listed = [result.chosen, *(node for node in result.minimal if node != result.chosen)]
+    """A table of the chosen node and the minimal ones."""
+    nodes = [result.chosen, *(node for node in result.minimal if node != result.chosen)]
     rows = []
-    for node in listed:
+    for node in nodes:
         loss = result.loss_of(node)
         levels = list(map(visible, result.in_words(node).values()))
         people = number(result.suppressed.get(node, 0))
         word = "chosen" if node == result.chosen else "minimal"
         rows.append((word, *levels, people, "" if loss is None else f"{loss:.4g}"))
-    head = ("", *map(visible, result.attributes), "suppressed", "loss")
-    return Table(head, rows, range(len(head) - 2), style="names", brief=_BRIEF).cut(_MOST_ROWS)
+    titles = ("", *map(visible, result.attributes), "suppressed", "loss")
+    return Table(titles, rows, range(len(titles) - 2), style="names", brief=_BRIEF).cut(_MOST_ROWS)
 
 
 # ---- words ----------------------------------------------------------------------------------
@@ -101,16 +101,16 @@ _FINDS_OF_HELD = {
 
 
 def chosen_sentence(result: LatticeResult, form: Form) -> str:
-    """Say which levels were chosen, and what became of suppressed people."""
-    words = result.in_words(result.chosen)
-    parts = [f"{visible(name)} {word}" for name, word in words.items()]
+    """A sentence that says which levels were chosen, and what became of suppressed people."""
+    words_of_levels = result.in_words(result.chosen)
+    parts = [f"{visible(name)} {word}" for name, word in words_of_levels.items()]
     levels = listing(parts, n_shown=len(parts))
     suppressed = result.suppressed.get(result.chosen, 0)
     if form == "bucketized":
-        start = f"Grouped by {levels}; the columns themselves are published exactly"
+        beginning = f"Grouped by {levels}; the columns themselves are published exactly"
         people = some(suppressed, "person who stands out is", "people who stand out are")
-        where = "one group" if result.hidden is None else "groups that differ more"
-        return f"{start}; {people} in {where}." if suppressed else f"{start}."
+        place_text = "one group" if result.hidden is None else "groups that differ more"
+        return f"{beginning}; {people} in {place_text}." if suppressed else f"{beginning}."
     people = some(suppressed, "person is", "people are")
     if not suppressed:
         return f"Levels: {levels}."
@@ -130,19 +130,19 @@ def lattice_line(result: LatticeResult, form: Form) -> str:
 
 
 def search_sentences(result: LatticeResult, form: Form) -> str:
-    """Say how the levels were found."""
+    """Sentences that say how the levels were found, and whether the search is complete."""
     what = {"generalized": "is published at", "bucketized": "is grouped by"}[form]
-    by = _OBJECTIVES.get(result.objective, visible(result.objective))
-    finds = _FINDS if result.limits_inference else _FINDS_OF_HELD
-    end = (
+    objective = _OBJECTIVES.get(result.objective, visible(result.objective))
+    search_text = _FINDS if result.limits_inference else _FINDS_OF_HELD
+    ending = (
         "; of the others, what matters follows."
         if result.complete
         else f": {_cut(result)}. This is the best found by then."
     )
     return (
         f"Everybody's value of a column {what} one level. There are {number(result.n_nodes)} ways "
-        f"to choose the levels. {finds[result.find]}, by {by}. It judged "
-        f"{number(result.n_checked)} of them{end} Loss goes from 0, exact, to 1, everything "
+        f"to choose the levels. {search_text[result.find]}, by {objective}. It judged "
+        f"{number(result.n_checked)} of them{ending} Loss goes from 0, exact, to 1, everything "
         "suppressed."
     )
 
@@ -159,12 +159,13 @@ def _cut(result: LatticeResult) -> str:
 
 
 def _caption(result: LatticeResult) -> str:
-    safe, unsafe = len(result.nodes("safe")), len(result.nodes("unsafe"))
-    n_unknown = result.n_nodes - safe - unsafe
-    caption = f"{some(safe, 'node is', 'nodes are')} safe, {some(unsafe, 'is', 'are')} not"
+    """The caption of the lattice: how many nodes are safe, unsafe and unknown."""
+    n_safe, n_unsafe = len(result.nodes("safe")), len(result.nodes("unsafe"))
+    n_unknown = result.n_nodes - n_safe - n_unsafe
+    caption = f"{some(n_safe, 'node is', 'nodes are')} safe, {some(n_unsafe, 'is', 'are')} not"
     if not result.limits_inference:
-        caption = f"{some(safe, 'node holds', 'nodes hold')} the policy, "
-        caption += some(unsafe, "does not", "do not")
+        caption = f"{some(n_safe, 'node holds', 'nodes hold')} the policy, "
+        caption += some(n_unsafe, "does not", "do not")
     if result.listed is not None:
         caption += f"; of {some(n_unknown, 'other', 'others')} nothing is kept"
     elif n_unknown:
@@ -203,27 +204,27 @@ _STATUS_OF_HELD = {"safe": "holds", "unsafe": "fails"}
 
 
 def lattice_figure(result: LatticeResult) -> Chart:
-    """Draw the nodes of a lattice."""
+    """A chart of the nodes of a lattice by height, with a colour for each kind."""
     lattice = Lattice(result.tops)
     x, y = _places(lattice)
     has_lines = len(lattice) <= _MOST_LINES
-    data = [_lines(lattice, x, y)] if has_lines else []
+    series = [_lines(lattice, x, y)] if has_lines else []
     nodes = list(map(lattice.node, range(len(lattice))))
-    kinds = [kind_of(result, node) for node in nodes]
+    kind_of_node = [kind_of(result, node) for node in nodes]
     for kind, name, name_if_held, color, symbol, size in _KINDS:
         if not result.limits_inference:
             name, color = name_if_held, _HELD if color == _GREEN else color
-        places = [i for i, node_kind in enumerate(kinds) if node_kind == kind]
-        if places:
-            name = f"{name}: {number(len(places))}" if kind != "chosen" else name
-            points = (x[places].tolist(), y[places].tolist())
+        numbers = [i for i, node_kind in enumerate(kind_of_node) if node_kind == kind]
+        if numbers:
+            name = f"{name}: {number(len(numbers))}" if kind != "chosen" else name
+            points = (x[numbers].tolist(), y[numbers].tolist())
             size = size if has_lines or size > 0.9 else size / 2
-            texts = [_hover(result, nodes[i]) for i in places]
-            hollow = kind in ("unknown", "suppressing")
-            data.append(Series(*points, name, color, texts, symbol, size=size, open=hollow))
-    wide = float(np.abs(x).max()) + 0.5
-    up = amounts("height: levels climbed", int(lattice.heights.max()), room=0.4)
-    return Chart(Axis("", -wide, wide), up, data, height=420)
+            texts = [_hover(result, nodes[i]) for i in numbers]
+            is_hollow = kind in ("unknown", "suppressing")
+            series.append(Series(*points, name, color, texts, symbol, size=size, open=is_hollow))
+    half_width = float(np.abs(x).max()) + 0.5
+    height_axis = amounts("height: levels climbed", int(lattice.heights.max()), room=0.4)
+    return Chart(Axis("", -half_width, half_width), height_axis, series, height=420)
 
 
 def kind_of(result: LatticeResult, node: Node) -> str:
@@ -237,6 +238,7 @@ def kind_of(result: LatticeResult, node: Node) -> str:
 
 
 def _hover(result: LatticeResult, node: Node) -> str:
+    """The text of a node: its levels, status, suppressed people and loss."""
     words = result.in_words(node)
     lines = [f"{visible(name)}: {word}" for name, word in words.items()]
     status = result.status_of(node)

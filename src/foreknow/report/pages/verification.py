@@ -60,27 +60,30 @@ class VerificationPage(Page[Verification]):
 
     @property
     def headline(self) -> str:
-        """Say what was verified, and what holds."""
+        """A sentence that says what was verified, and what holds."""
         result = self.result
         people = some(result.people, "person", "people")
         groups = some(result.n_groups, "group", "groups")
-        by = ", ".join(map(visible, result.groups))
-        whose = "of your policy " if result.own_policy else ""
+        group_columns = ", ".join(map(visible, result.groups))
+        owner_text = "of your policy " if result.own_policy else ""
         required = [name for name in result.sensitives if name not in result.scope.unrequired]
         columns = _full_listing(required)
-        far, beyond = how_far(result)
+        reach, exceptions = how_far(result)
         if result.limits_inference:
-            ends = f"{far}{no_limit(result)}{by_word_of(result.scope)}"
-            what = f"every requirement {whose}on {columns} holds{ends}"
+            ending = f"{reach}{no_limit(result)}{by_word_of(result.scope)}"
+            claim = f"every requirement {owner_text}on {columns} holds{ending}"
         else:
-            ends = f"{unlimited(result, far)}{by_word_of(result.scope)}"
-            what = f"every requirement {whose}holds{ends}"
-        asking = len({finding.place for finding in result.findings if not finding.idle})
-        n_idle = len({finding.place for finding in result.findings}) - asking
+            ending = f"{unlimited(result, reach)}{by_word_of(result.scope)}"
+            claim = f"every requirement {owner_text}holds{ending}"
+        n_asking = len({finding.place for finding in result.findings if not finding.idle})
+        n_idle = len({finding.place for finding in result.findings}) - n_asking
         verb = "asks" if n_idle == 1 else "ask"
-        idle = f"; {n_idle} {verb} nothing of this table" if n_idle else ""
-        of_cases = unit_counted(result.scope.cases).of_all
-        return f"Verified{of_cases}: {people} in {groups} by {by}; {what}{beyond}{idle}"
+        idle_text = f"; {n_idle} {verb} nothing of this table" if n_idle else ""
+        unit_text = unit_counted(result.scope.cases).of_all
+        return (
+            f"Verified{unit_text}: {people} in {groups} by {group_columns}; "
+            f"{claim}{exceptions}{idle_text}"
+        )
 
     @property
     def mood(self) -> Mood:
@@ -106,19 +109,21 @@ class VerificationPage(Page[Verification]):
         )
         claimed = sentences(reader, claimed=True)
         claimed += [f"{one_line(note)}." for note in result.claimed]
-        limited = []
+        limited_columns = []
         for finding in result.findings:
             if result.limits(finding):
                 criterion = next(iter(finding.judged)) if finding.of_groups else None
-                limited.append((finding.requirement.get("sensitive"), criterion))
-        spread = spread_limits(result.sensitives or (result.sensitive,), limited)
-        notes = sentences(reader._replace(scope=result.scope, spread=spread, attack=self.attack))
-        in_its_place: dict[str, str] = {}
+                limited_columns.append((finding.requirement.get("sensitive"), criterion))
+        limits_by_column = spread_limits(result.sensitives or (result.sensitive,), limited_columns)
+        notes = sentences(
+            reader._replace(scope=result.scope, spread=limits_by_column, attack=self.attack)
+        )
+        replacements: dict[str, str] = {}
         if result.claimed_scope.word:
-            in_its_place[SEVERAL_CASES] = CASES_OF_FILES
+            replacements[SEVERAL_CASES] = CASES_OF_FILES
         if result.after:  # which were judged, too
-            in_its_place[OTHER_RELEASES] = FURTHER_RELEASES
-        notes = [in_its_place.get(sentence, sentence) for sentence in notes]
+            replacements[OTHER_RELEASES] = FURTHER_RELEASES
+        notes = [replacements.get(sentence, sentence) for sentence in notes]
         return [*notes, *map(noted, claimed)]
 
     @property
@@ -181,38 +186,43 @@ def _texts_of(secret: Secret) -> Iterator[str]:
 
 
 def _finding(finding: Verdict) -> str:
-    """The sentence about a requirement at one of its points."""
+    """A sentence on one finding: the requirement, what is reached, and the limit."""
     of_column = (
         f"{finding.requirement['sensitive']}: " if "sensitive" in finding.requirement else ""
     )
     ((key, setting),) = finding.judged.items()
     if finding.of_groups:
-        divided = f" in groups divided by {_full_listing(finding.known)}" if finding.known else ""
-        who = f"who has the same {_full_listing(finding.alike)}, which are published exactly"
-        unit = who if finding.alike else "groups"
+        by_columns = (
+            f" in groups divided by {_full_listing(finding.known)}" if finding.known else ""
+        )
+        same_people = (
+            f"who has the same {_full_listing(finding.alike)}, which are published exactly"
+        )
+        unit = same_people if finding.alike else "groups"
         kind = criteria.CRITERIA[key]
-        attained = f"attained is {finding.reached}"
+        attained_text = f"attained is {finding.reached}"
         if kind.of_labels:
-            attained = "it holds"
+            attained_text = "it holds"
         elif hasattr(kind, "unit") and finding.reached is not None:
             # The owner may have counted households, or people of several cases: files do not.
-            attained = f"attained is {some(int(finding.reached), 'person', 'people')}"
+            attained_text = f"attained is {some(int(finding.reached), 'person', 'people')}"
         return (
-            f"{of_column}{key} = {setting_text(setting)}{divided}: {attained}; {about(kind, unit)}"
+            f"{of_column}{key} = {setting_text(setting)}{by_columns}: {attained_text}; "
+            f"{about(kind, unit)}"
         )
     required = finding.required
-    reached, limit = exact_text(finding.found.exact), finding.limit
+    reached_text, limit = exact_text(finding.found.exact), finding.limit
     if required.relative:
         limit = f"{_above(limit)}, {required.amount} times the prior. {RELATIVE}"
     limit = f"{'not above' if required.inclusive else 'below'} {limit}"
     knowledge = f" and the {_full_listing(finding.known)} of everybody" if finding.known else ""
     secret = _secret(finding.requirement)
-    whom = "" if secret == Secret() else f", about {secret_words(secret, most=20)}"
-    worst = f"{NEAREST}:" if required.relative else "at most"
-    adversary = f"{of_column}against {key} {_amounts(setting)}{knowledge}{whom}"
+    secret_text = "" if secret == Secret() else f", about {secret_words(secret, most=20)}"
+    worst_text = f"{NEAREST}:" if required.relative else "at most"
+    adversary = f"{of_column}against {key} {_amounts(setting)}{knowledge}{secret_text}"
     if finding.value is None:
         return f"{adversary}: asks nothing, since nobody has a value"
-    return f"{adversary}: {worst} {reached} ({named(finding.value)}), {limit}"
+    return f"{adversary}: {worst_text} {reached_text} ({named(finding.value)}), {limit}"
 
 
 def _above(limit: Fraction) -> str:
