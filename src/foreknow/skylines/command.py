@@ -109,7 +109,7 @@ def skyline(
 def _print_each(
     report: SkylineReport, release: Release, point: Point | None, name_people: bool
 ) -> None:
-    """Print each value that was asked for, with a worst case."""
+    """Print the skyline of each value that was asked for, with a worst case."""
     from foreknow.pages import page_of
     from foreknow.report.terminal import Laid
     from foreknow.skylines import named_people
@@ -204,7 +204,7 @@ def curves(
 
 
 def _levels(text: str) -> dict[str, int | str]:
-    """Read "age=3, sex=*"."""
+    """The level of each column, read from a text such as "age=3, sex=*"."""
     levels: dict[str, int | str] = {}
     for part in text.split(","):
         column, equals, level = map(str.strip, part.rpartition("="))

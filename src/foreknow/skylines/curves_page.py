@@ -58,7 +58,7 @@ class CurvesPage(CountsPage[DisclosureCurves]):
         return sentences(Reader(curves.scope, _noun(curves), holders))
 
     def blocks(self) -> Iterator[Block]:
-        """The figure, and every point of it in tables."""
+        """Yield the figure of both curves, and a table of their points."""
         curves, noun = self.result, _noun(self.result)
         yield Sentence(key_sentence(curves), "lead")
         yield Sentence(
@@ -105,20 +105,20 @@ def _bar_cell(disclosure: Disclosure) -> Cell:
 
 
 def key_sentence(curves: DisclosureCurves) -> str:
-    """Say how many pieces it takes to be more likely right than wrong, and to be certain."""
-    half = _pieces_needed(curves, certain=False)
-    sure = _pieces_needed(curves, certain=True)
-    if half is None:
-        end = percent(curves.implications[-1], _ALL, 1, "up")
-        return f"With {_pieces(curves.ks[-1])}, nobody can be more than {end} sure."
-    if half == sure:
-        return f"It takes {half} to be certain."
-    then = "" if sure is None else f", and {sure} to be certain"
-    return f"It takes {half} to be more likely right than wrong{then}."
+    """A sentence that says how many pieces it takes to be likely right, and to be certain."""
+    to_be_likely = _pieces_needed(curves, certain=False)
+    to_be_certain = _pieces_needed(curves, certain=True)
+    if to_be_likely is None:
+        highest = percent(curves.implications[-1], _ALL, 1, "up")
+        return f"With {_pieces(curves.ks[-1])}, nobody can be more than {highest} sure."
+    if to_be_likely == to_be_certain:
+        return f"It takes {to_be_likely} to be certain."
+    certain_text = "" if to_be_certain is None else f", and {to_be_certain} to be certain"
+    return f"It takes {to_be_likely} to be more likely right than wrong{certain_text}."
 
 
 def _pieces_needed(curves: DisclosureCurves, certain: bool) -> str | None:
-    """How many implications, or how many negations, it takes; None where these do not suffice."""
+    """How many implications, or negations, it takes, in words; None if none suffice."""
     n_implications = _first(curves, curves.implications, certain)
     n_negations = _first(curves, curves.negations, certain)
     if n_implications is None:
@@ -129,10 +129,10 @@ def _pieces_needed(curves: DisclosureCurves, certain: bool) -> str | None:
             if n_implications
             else "nothing but the release"
         )
-    start = some(n_implications, "implication", "implications")
+    implications_text = some(n_implications, "implication", "implications")
     if n_negations is None:
-        return f"{start}, or more than {some(curves.ks[-1], 'negation', 'negations')},"
-    return f"{start} or {some(n_negations, 'negation', 'negations')}"
+        return f"{implications_text}, or more than {some(curves.ks[-1], 'negation', 'negations')},"
+    return f"{implications_text} or {some(n_negations, 'negation', 'negations')}"
 
 
 def _pieces(k: int) -> str:
@@ -188,18 +188,18 @@ def _figure(curves: DisclosureCurves) -> Figure:
 
 
 def curves_figure(curves: DisclosureCurves) -> Chart:
-    """Draw both curves."""
+    """A chart of both curves: how sure, by pieces of knowledge."""
     ks, lines = curves.ks, []
     size = 1 if len(ks) <= 60 else 0.4
-    of_kinds = curves.implications, curves.negations
-    for name, disclosures, style in zip(_KINDS, of_kinds, STYLES, strict=False):
+    curves_by_kind = curves.implications, curves.negations
+    for name, disclosures, style in zip(_KINDS, curves_by_kind, STYLES, strict=False):
         color, symbol, dash = style
         chances, texts = [], []
         for k, disclosure in zip(ks, disclosures, strict=True):
             chances.append(disclosure.probability)
             texts.append(_hover(k, name[:-1], disclosure))
         lines.append(Series(ks, chances, name, color, texts, symbol, dash, 3, size))
-    what = f"some {_noun(curves)}" if curves.value is None else named(curves.value)
-    room = max(ks[-1], 1) / 40  # at both ends, for the marks
-    across = amounts("pieces of knowledge (k)", ks[-1], room=room)
-    return Chart(across, shares(f"how sure of {what}, at worst"), lines)
+    secret_text = f"some {_noun(curves)}" if curves.value is None else named(curves.value)
+    margin = max(ks[-1], 1) / 40  # at both ends, for the marks
+    axis = amounts("pieces of knowledge (k)", ks[-1], room=margin)
+    return Chart(axis, shares(f"how sure of {secret_text}, at worst"), lines)

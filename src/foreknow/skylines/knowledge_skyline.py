@@ -55,29 +55,31 @@ class Alike:
 
     @classmethod
     def of(cls, counts: GroupCounts) -> Alike:
-        """Put values with the same kinds of cells into a class; dominated kinds do not count."""
+        """Put values with the same kinds of cells into a class; dominated cells do not count."""
         kind = formulas_of(counts).kinds(counts)
         # Each kind once for each value.
         order = np.lexsort((kind, counts.codes))
         codes, kinds = counts.codes[order], kind[order]
-        new = np.append(True, (codes[1:] != codes[:-1]) | (kinds[1:] != kinds[:-1]))
-        cells = _not_dominated(counts, order[new[: len(order)]], kind)
+        is_new = np.append(True, (codes[1:] != codes[:-1]) | (kinds[1:] != kinds[:-1]))
+        cells = _not_dominated(counts, order[is_new[: len(order)]], kind)
         codes, kinds = counts.codes[cells], kind[cells]
         starts = np.flatnonzero(np.diff(codes, prepend=-1))
         ends = np.append(starts, len(cells))[1:]
         number_of_kinds: dict[bytes, int] = {}
         number = np.empty(len(starts), dtype=np.int64)
-        for place, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+        for value_number, (start, end) in enumerate(
+            zip(starts.tolist(), ends.tolist(), strict=True)
+        ):
             content = kinds[start:end].tobytes()
-            number[place] = number_of_kinds.setdefault(content, len(number_of_kinds))
-        first = np.unique(number, return_index=True)[1]
-        of_examples, offsets = ranges(starts[first], ends[first])
+            number[value_number] = number_of_kinds.setdefault(content, len(number_of_kinds))
+        first_value = np.unique(number, return_index=True)[1]
+        cells_of_examples, offsets = ranges(starts[first_value], ends[first_value])
         value_codes = codes[starts]
         return cls(
             value_codes,
             number,
-            value_codes[first],
-            cells[of_examples],
+            value_codes[first_value],
+            cells[cells_of_examples],
             offsets,
         )
 
@@ -97,56 +99,59 @@ class Alike:
 
 
 def _not_dominated(counts: GroupCounts, cells: IntArray, kind: IntArray) -> IntArray:
-    """Drop most of the cells that are dominated: another one is as bad at each l."""
-    first = np.unique(kind, return_index=True)[1]  # a cell of each kind
-    group, s = counts.cell_groups[first], counts.counts[first]
+    """The cells without most of those for which another cell of the value is as bad at each l.
+
+    Each round compares the cells of a value with its worst one, the pivot.
+    """
+    first_cell = np.unique(kind, return_index=True)[1]  # a cell of each kind
+    group, s = counts.cell_groups[first_cell], counts.counts[first_cell]
     n, steps, formulas = counts.sizes[group], _most_l(counts) + 1, formulas_of(counts)
-    if not formulas.ordered or not 0 < len(first) * steps <= _MOST_SPARE:
+    if not formulas.ordered or not 0 < len(first_cell) * steps <= _MOST_SPARE:
         return cells
-    spare = np.empty((len(first), steps), dtype=np.int64)
+    spare = np.empty((len(first_cell), steps), dtype=np.int64)
     for l in range(steps):
         spare[:, l] = formulas.spare(n, s, formulas.excluded(counts, l, group, s))
     score = (spare[:, 0] - spare[:, 0].min(initial=0) + 1.0) * n / s
-    alive, pivot_cells = cells, list[IntArray]()
+    remaining_cells, pivot_cells = cells, list[IntArray]()
     for _ in range(_ROUNDS):
-        starts = np.flatnonzero(np.diff(counts.codes[alive], prepend=-1))
+        starts = np.flatnonzero(np.diff(counts.codes[remaining_cells], prepend=-1))
         if not len(starts):
             break
-        lengths = np.diff(starts, append=len(alive))
-        alive_kinds = kind[alive]
+        lengths = np.diff(starts, append=len(remaining_cells))
+        alive_kinds = kind[remaining_cells]
         lowest_score = np.repeat(np.minimum.reduceat(score[alive_kinds], starts), lengths)
         lowest = np.flatnonzero(score[alive_kinds] == lowest_score)
         owner = np.repeat(np.arange(len(starts)), lengths)
-        pivots = lowest[np.unique(owner[lowest], return_index=True)[1]]
-        pivot_cells.append(alive[pivots])
-        pairs = np.stack((alive_kinds, alive_kinds[pivots][owner]))
+        pivot_of_value = lowest[np.unique(owner[lowest], return_index=True)[1]]
+        pivot_cells.append(remaining_cells[pivot_of_value])
+        pairs = np.stack((alive_kinds, alive_kinds[pivot_of_value][owner]))
         (candidate, pivot), pair_of_cell = np.unique(pairs, axis=1, return_inverse=True)
-        better = (n[candidate] < n[pivot]) | (s[candidate] > s[pivot])
-        undecided = np.flatnonzero(~better)
+        is_undominated = (n[candidate] < n[pivot]) | (s[candidate] > s[pivot])
+        undecided = np.flatnonzero(~is_undominated)
         for part in np.array_split(undecided, len(undecided) * steps // fronts.BLOCK + 1):
-            better[part] = (spare[candidate[part]] < spare[pivot[part]]).any(axis=1)
-        going = better[pair_of_cell.ravel()]
-        going[pivots] = False
-        alive = alive[going]
-    remaining = np.concatenate((alive, *pivot_cells))
-    return remaining[np.lexsort((kind[remaining], counts.codes[remaining]))]
+            is_undominated[part] = (spare[candidate[part]] < spare[pivot[part]]).any(axis=1)
+        is_better = is_undominated[pair_of_cell.ravel()]
+        is_better[pivot_of_value] = False
+        remaining_cells = remaining_cells[is_better]
+    kept_cells = np.concatenate((remaining_cells, *pivot_cells))
+    return kept_cells[np.lexsort((kind[kept_cells], counts.codes[kept_cells]))]
 
 
 def worst_values(candidates: Profiles) -> Profiles:
-    """Drop most of the values that are dominated: another one is as bad at each k and m."""
-    alive, pivots = candidates, list[Profiles]()
+    """Candidates without most values that are dominated: another one is as bad at each k and m."""
+    remaining, pivots = candidates, list[Profiles]()
     for _ in range(_ROUNDS):
-        if not len(alive):
+        if not len(remaining):
             break
-        pivot = alive.value[np.argmin(alive.score)]
-        of_pivot = alive.value == pivot
-        better = np.ones(len(alive), dtype=bool)
-        for place in np.flatnonzero(of_pivot).tolist():
-            better &= alive.better_than(alive.take(np.full(len(alive), place)))
-        better[of_pivot] = False
-        pivots.append(alive.take(of_pivot))
-        alive = alive.take(np.isin(alive.value, alive.value[better]))
-    return alive.join(*pivots).by_value()
+        pivot = remaining.value[np.argmin(remaining.score)]
+        is_pivot = remaining.value == pivot
+        is_undominated = np.ones(len(remaining), dtype=bool)
+        for cell in np.flatnonzero(is_pivot).tolist():
+            is_undominated &= remaining.better_than(remaining.take(np.full(len(remaining), cell)))
+        is_undominated[is_pivot] = False
+        pivots.append(remaining.take(is_pivot))
+        remaining = remaining.take(np.isin(remaining.value, remaining.value[is_undominated]))
+    return remaining.join(*pivots).by_value()
 
 
 Skyline: TypeAlias = list[tuple[int, int, int]]
@@ -229,7 +234,10 @@ def knowledge_skyline(
 
 
 def near_skyline(windows: Windows, limit: Fraction) -> Skyline:
-    """The skyline of all windows: for each l a staircase in k and m, down from the most k."""
+    """The skyline of all windows of values.
+
+    For each l it is a staircase in k and m, which begins at the largest k.
+    """
     n_people = windows.counts.n_people
 
     @cache
@@ -240,14 +248,14 @@ def near_skyline(windows: Windows, limit: Fraction) -> Skyline:
     for l in range(windows.counts.n_values):
         if not withstands(l, 0, 0):
             break
-        k, m, stairs = n_people, 0, list[tuple[int, int, int]]()
+        k, m, staircase = n_people, 0, list[tuple[int, int, int]]()
         while withstands(l, 0, m):
             k = _last(lambda k, l=l, m=m: withstands(l, k, m), 0, k)  # type: ignore[misc]
             m = _last(partial(withstands, l, k), m, n_people)
-            stairs.append((l, k, m))
+            staircase.append((l, k, m))
             m += 1
-        points = [point for point in points if not _is_below(stairs, point)]
-        points += stairs
+        points = [point for point in points if not _is_below(staircase, point)]
+        points += staircase
     return sorted(points)
 
 
@@ -385,24 +393,26 @@ class Skylines(Mapping[Label, Skyline]):
 
 
 def _most_alone(counts: GroupCounts, partition: Alike, limit: Fraction) -> list[tuple[int, ...]]:
-    """The most l alone, k alone and m alone that each class withstands."""
+    """For each class, the most l, the most k and the most m that it withstands by themselves."""
     least_odds, most_l = (1 - limit) / limit, _most_l(counts)
     amounts = np.full((len(partition.examples), 3), -1)
-    alive = np.arange(len(amounts))
-    if len(alive):
-        k_and_m = [_Slices.of(part, least_odds).alone() for part in partition.fronts(counts, 0)]
-        amounts[:, 1:] = np.concatenate(k_and_m)
+    safe_classes = np.arange(len(amounts))
+    if len(safe_classes):
+        most_k_and_m = [
+            _Slices.of(part, least_odds).alone() for part in partition.fronts(counts, 0)
+        ]
+        amounts[:, 1:] = np.concatenate(most_k_and_m)
     for l in range(most_l + 1):
-        if not len(alive):
+        if not len(safe_classes):
             break
-        going: list[bool] = []
-        for part in partition.surest(counts, l, alive):
+        is_safe: list[bool] = []
+        for part in partition.surest(counts, l, safe_classes):
             slices = _Slices.of(part, least_odds)
-            none = np.zeros(len(slices), dtype=np.int64)
-            going += slices.safe(np.arange(len(slices)), none, none).tolist()
-        alive = alive[going]
-        amounts[alive, 0] = l
-    amounts[alive, 0] = _n_others(counts)
+            zeros = np.zeros(len(slices), dtype=np.int64)
+            is_safe += slices.safe(np.arange(len(slices)), zeros, zeros).tolist()
+        safe_classes = safe_classes[is_safe]
+        amounts[safe_classes, 0] = l
+    amounts[safe_classes, 0] = _n_others(counts)
     return [tuple(row) if row[0] >= 0 else () for row in amounts.tolist()]
 
 
@@ -419,9 +429,9 @@ def _skyline_of_all(counts: GroupCounts, partition: Alike, limit: Fraction) -> S
             shortest = min(map(len, stairs_of_values))
             stairs = np.min([value_stairs[:shortest] for value_stairs in stairs_of_values], axis=0)
         else:
-            inside = np.min(slices.stairs_within([stairs] * len(slices)), axis=0)
-            points += _corners(l - 1, stairs, inside)
-            stairs = inside[inside >= 0]
+            lower_stairs = np.min(slices.stairs_within([stairs] * len(slices)), axis=0)
+            points += _corners(l - 1, stairs, lower_stairs)
+            stairs = lower_stairs[lower_stairs >= 0]
         if not len(stairs):
             return points
     if stairs is not None:
@@ -457,27 +467,32 @@ class _Class:
 
 
 def _skylines(counts: GroupCounts, codes: IntArray, limit: Fraction) -> list[Skyline]:
-    """The skylines of some values (ascending, all occurring), worked out l by l."""
+    """The skylines of some values, which occur and are in ascending order; worked out l by l.
+
+    Values with the same profiles so far are worked out as one class.
+    """
     n_others, most_l = _n_others(counts), _most_l(counts)
     least_odds = (1 - limit) / limit
     skylines: dict[int, Skyline] = {}
-    alive, classes = codes, list[_Class]()  # the class of each value that is alive
+    open_codes, classes = codes, list[_Class]()  # the class of each value that is alive
     for l in range(most_l + 1):
-        now: list[_Class] = []
-        for part in _fronts(counts, l, alive):
-            now += _next_classes(part, classes[len(now) :], least_odds, l)
-        _settle(skylines, alive, now)
-        going = [place for place, value_class in enumerate(now) if len(value_class.stairs)]
-        alive, classes = alive[going], [now[place] for place in going]
-        if not going:
+        classes_at_l: list[_Class] = []
+        for part in _fronts(counts, l, open_codes):
+            classes_at_l += _next_classes(part, classes[len(classes_at_l) :], least_odds, l)
+        _settle(skylines, open_codes, classes_at_l)
+        continuing = [
+            place for place, value_class in enumerate(classes_at_l) if len(value_class.stairs)
+        ]
+        open_codes, classes = open_codes[continuing], [classes_at_l[place] for place in continuing]
+        if not continuing:
             break
-    last: dict[int, _Class] = {}
+    last_classes: dict[int, _Class] = {}
     for value_class in classes:
-        none = np.full(len(value_class.stairs), -1)
-        last[id(value_class)] = _Class(
-            none[:0], value_class, _corners(n_others, value_class.stairs, none)
+        no_stairs = np.full(len(value_class.stairs), -1)
+        last_classes[id(value_class)] = _Class(
+            no_stairs[:0], value_class, _corners(n_others, value_class.stairs, no_stairs)
         )
-    _settle(skylines, alive, [last[id(value_class)] for value_class in classes])
+    _settle(skylines, open_codes, [last_classes[id(value_class)] for value_class in classes])
     return [list(skylines[code]) for code in codes.tolist()]
 
 
@@ -494,44 +509,47 @@ def _settle(skylines_of_values: dict[int, Skyline], codes: IntArray, classes: li
 def _fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterable[Profiles]:
     """The undominated profiles of each value, with l values ruled out.
 
-    Of a release with few values, the front of all of them is worked out once and remembered.
+    In a release with few values, the front of all is worked out once and remembered.
     """
     if len(codes) == 1:
         return [fronts.front(counts, l, int(codes[0]))]
     if counts.n_values > _FEW:
         return fronts.fronts(counts, l, codes)
     front = fronts.front(counts, l)
-    is_wanted = np.zeros(counts.n_values, dtype=bool)
-    is_wanted[codes] = True
-    return [front.take(is_wanted[front.value])]
+    is_asked = np.zeros(counts.n_values, dtype=bool)
+    is_asked[codes] = True
+    return [front.take(is_asked[front.value])]
 
 
 def _next_classes(
-    profiles: Profiles, before: list[_Class], least_odds: Fraction, l: int
+    profiles: Profiles, classes_before: list[_Class], least_odds: Fraction, l: int
 ) -> list[_Class]:
-    """The class of each value of some fronts; `before` has those at the l before, or is empty."""
+    """The class of each value at l.
+
+    `classes_before` has those at l - 1, and is empty at the first.
+    """
     starts = profiles.starts
     ends = np.append(starts[1:], len(profiles))
     rows = np.stack((profiles.n, profiles.s, profiles.identity), axis=1)
     class_numbers: dict[tuple[int, bytes], int] = {}
-    first: list[int] = []  # of each new class, a value that is in it
-    number = []
+    examples: list[int] = []  # of each new class, a value that is in it
+    class_of_value = []
     for i, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
-        key = id(before[i]) if before else 0, rows[start:end].tobytes()
+        key = id(classes_before[i]) if classes_before else 0, rows[start:end].tobytes()
         if key not in class_numbers:
-            class_numbers[key] = len(first)
-            first.append(i)
-        number.append(class_numbers[key])
-    cells, offsets = ranges(starts[first], ends[first])
+            class_numbers[key] = len(examples)
+            examples.append(i)
+        class_of_value.append(class_numbers[key])
+    cells, offsets = ranges(starts[examples], ends[examples])
     slices = _Slices(profiles.take(cells), offsets, least_odds)
-    classes: list[_Class] = [] if before else list(map(_Class, slices.stairs()))
-    if before:
-        parents = [before[i] for i in first]
+    classes: list[_Class] = [] if classes_before else list(map(_Class, slices.stairs()))
+    if classes_before:
+        parents = [classes_before[i] for i in examples]
         stairs = slices.stairs_within([parent.stairs for parent in parents])
-        for parent, inside in zip(parents, stairs, strict=True):
-            corners = _corners(l - 1, parent.stairs, inside)
-            classes.append(_Class(inside[inside >= 0], parent, corners))
-    return [classes[i] for i in number]
+        for parent, lower_stairs in zip(parents, stairs, strict=True):
+            corners = _corners(l - 1, parent.stairs, lower_stairs)
+            classes.append(_Class(lower_stairs[lower_stairs >= 0], parent, corners))
+    return [classes[i] for i in class_of_value]
 
 
 def _corners(l: int, stairs: IntArray, above: IntArray) -> Skyline:
@@ -573,37 +591,40 @@ class _Slices:
         return [steps[steps >= 0] for steps in self.stairs_within(bounds)]
 
     def stairs_within(self, bounds: list[IntArray]) -> list[IntArray]:
-        """For each value and m, the most k that it withstands, up to a bound; -1 for none."""
+        """For each value and m, the most k that it withstands, at most its bound; -1 for none."""
         stairs: list[IntArray] = []
         sizes = np.cumsum([0, *map(len, bounds)])
         first = 0
         while first < len(bounds):
             end = int(np.searchsorted(sizes, sizes[first] + _BLOCK, side="right")) - 1
             end = max(end, first + 1)
-            part = bounds[first:end]
-            lengths = list(map(len, part))
-            owner = np.repeat(np.arange(first, end), lengths)
-            m, _ = ranges(np.zeros(len(part), dtype=np.int64), np.array(lengths))
-            high = np.concatenate(part)
-            low = _search(high, partial(self._safe_at, owner, m))
-            stairs += np.split(low, np.cumsum(lengths)[:-1])
+            bounds_of_block = bounds[first:end]
+            lengths = list(map(len, bounds_of_block))
+            value = np.repeat(np.arange(first, end), lengths)
+            m, _ = ranges(np.zeros(len(bounds_of_block), dtype=np.int64), np.array(lengths))
+            bound = np.concatenate(bounds_of_block)
+            most_k = _search(bound, partial(self._safe_at, value, m))
+            stairs += np.split(most_k, np.cumsum(lengths)[:-1])
             first = end
         return stairs
 
     def safe(self, value: IntArray, k: IntArray, m: IntArray) -> BoolArray:
-        """True for each (k, m) that is withstood; floats decide unless close, then fractions."""
+        """True for each (k, m) that its value withstands.
+
+        Fractions decide where floats are close.
+        """
         ratio = np.empty(len(k))
         # Values with as many holders are worked on together: that is what costs steps.
-        for places in self._alike(value):
-            ratio[places] = self._negated_ratio(value[places], k[places], m[places])
+        for positions in self._alike(value):
+            ratio[positions] = self._negated_ratio(value[positions], k[positions], m[positions])
         least_odds = float(self.least_odds)
-        safe = ratio > least_odds  # at least_odds 0 a float of 0 is exact
+        is_safe = ratio > least_odds  # at least_odds 0 a float of 0 is exact
         if least_odds:
             for i in np.flatnonzero(np.abs(ratio - least_odds) <= CLOSE * least_odds).tolist():
                 cells = slice(self.offsets[value[i]], self.offsets[value[i] + 1])
                 minimum = exact_minimum(self.profiles.take(cells), int(k[i]), int(m[i]))
-                safe[i] = minimum.ratio > self.least_odds
-        return safe
+                is_safe[i] = minimum.ratio > self.least_odds
+        return is_safe
 
     def _safe_at(self, owner: IntArray, m: IntArray, places: IntArray, k: IntArray) -> BoolArray:
         return self.safe(owner[places], k, m[places])

@@ -62,7 +62,7 @@ class NamedWitness(Plain):
 
     @property
     def statements(self) -> tuple[str, ...]:
-        """Everything that the adversary knows, in the language of `Statements`."""
+        """The facts that the adversary knows, in the language of `Statements`."""
         target, value = _quote(self.target), _quote(self.value)
         ruled_out, people = map(_quote, self.ruled_out), map(_quote, self.relatives)
         if self.semantics == "single":
@@ -191,12 +191,12 @@ class _Crowd:
         """The first members of a group that fit and are not chosen yet, at most `n_people`."""
         if group is None or not n_people:
             return []
-        fits = self._free & (self._members.groups == group)
+        is_fitting = self._free & (self._members.groups == group)
         if has is not None:
-            fits &= self._holders(has)
+            is_fitting &= self._holders(has)
         if lacks is not None:
-            fits &= ~self._holders(lacks)
-        chosen = np.flatnonzero(fits)[:n_people]
+            is_fitting &= ~self._holders(lacks)
+        chosen = np.flatnonzero(is_fitting)[:n_people]
         self._free[chosen] = False
         return [self._members.names[i] for i in chosen.tolist()]
 

@@ -36,7 +36,7 @@ class NamedPeoplePage(Page[NamedWitness]):
 
     @property
     def headline(self) -> str:
-        """Say who is found out, through which facts about whom."""
+        """A sentence that says who is found out, and through which facts about whom."""
         witness = self.result
         target, value = named(witness.target), named(witness.value)
         terms = Terms.of(witness.semantics, value=value)
@@ -44,19 +44,21 @@ class NamedPeoplePage(Page[NamedWitness]):
         if witness.ruled_out:
             values = listing(map(named, witness.ruled_out), "or")
             parts.append(f"{target} {terms.only_with(values)}")
-        who: dict[Label, list[str]] = {}
-        for person, has in witness.known:
-            who.setdefault(has, []).append(named(person))
-        for has, people in who.items():
-            parts.append(f"{listing(people)} {terms.have(len(people))} {named(has)}")
+        people_by_value: dict[Label, list[str]] = {}
+        for person, value_known in witness.known:
+            people_by_value.setdefault(value_known, []).append(named(person))
+        for value_known, people in people_by_value.items():
+            parts.append(f"{listing(people)} {terms.have(len(people))} {named(value_known)}")
         if witness.relatives:
             linked = listing(map(named, witness.relatives), "or")
             parts.append(f"{target} has {value} if {linked} has it")
         exact, limit = witness.exact, Fraction(1)
         disclosure = Disclosure(witness.value, witness.probability, lambda: exact)
-        sure = "certain" if is_certain(disclosure, limit) else f"{percent(disclosure, limit)} sure"
+        certainty = (
+            "certain" if is_certain(disclosure, limit) else f"{percent(disclosure, limit)} sure"
+        )
         knows = listing([f"that {part}" for part in parts], n_shown=8) or "nothing but the release"
-        return f"Someone who knows {knows} can be {sure} that {target} has {value}."
+        return f"Someone who knows {knows} can be {certainty} that {target} has {value}."
 
     def html(self) -> str:
         """Refuse: no page names people."""
@@ -67,7 +69,7 @@ class NamedPeoplePage(Page[NamedWitness]):
         return f"<code>{escape(repr(self.result))}</code>"
 
     def blocks(self) -> Iterator[Block]:
-        """Who it is about, and all that is known, after a warning."""
+        """Yield a warning, who it is about, and all that is known."""
         yield Sentence(_WARNING, "warning")
         yield Sentence(self.headline)
         items = []

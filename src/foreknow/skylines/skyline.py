@@ -119,7 +119,7 @@ class SkylineReport(Result):
             raise InputError(f"this report is not about {value!r}") from None
 
     def corners(self, value: Label) -> tuple[Corner, ...]:
-        """The points of a value with what is reached there, and with one fact more of each kind."""
+        """The points of a value's skyline, and what one more fact of each kind would reach."""
         points = self.points(value)
         beyond = [((l + 1, k, m), (l, k + 1, m), (l, k, m + 1)) for l, k, m in points]
         disclosures = self.disclosures(value, [*points, *chain.from_iterable(beyond)])
@@ -225,16 +225,16 @@ def _of_classes(skylines: Skylines) -> dict[str, Any]:
 
 
 def fewest_beyond(points: Sequence[Point], most_l: int) -> Point:
-    """Find the fewest facts that are not withstood, by the points of a skyline."""
+    """The fewest facts (l, k, m) that are not withstood, given the points of a skyline."""
     corners = np.array([(-1, -1, -1), *points], dtype=np.int64)
     options = []
     for l in sorted({0, *(corners[:, 0] + 1).tolist()}):
         if l > most_l:
             break
-        above = corners[corners[:, 0] >= l]
-        for k in sorted({0, *(above[:, 1] + 1).tolist()}):
-            above_both = above[above[:, 1] >= k]
-            options.append((l, k, int(above_both[:, 2].max(initial=-1)) + 1))
+        with_more_l = corners[corners[:, 0] >= l]
+        for k in sorted({0, *(with_more_l[:, 1] + 1).tolist()}):
+            with_more_l_and_k = with_more_l[with_more_l[:, 1] >= k]
+            options.append((l, k, int(with_more_l_and_k[:, 2].max(initial=-1)) + 1))
     return min(options, key=lambda point: (sum(point), -point.count(0), -point[1], point))
 
 
@@ -333,15 +333,18 @@ skyline = skyline_report
 def counted_as_one(
     counts: GroupCounts, any_of: Sequence[Label] | str, policy: Policy | None = None
 ) -> tuple[GroupCounts, Label]:
-    """Count a set of values as one, or those below a label of the hierarchy that a policy has."""
+    """The counts with a set of values as one value, and its label.
+
+    `any_of` lists the values, or is a label of the policy's hierarchy.
+    """
     schema = None if policy is None else policy.schema
     hierarchy: Any = None if schema is None else schema.hierarchies.get(schema.sensitive)
     requirement = Requirement(Facts(), 1, name="any_of", any_of=any_of, hierarchy=hierarchy)
     requirement_counts = requirement.count(counts)
     ((_, members),) = requirement_counts.meant.sets.items()
     if not members:
-        what = any_of if isinstance(any_of, str) else " or ".join(map(str, any_of))
-        raise DataError(f"nobody in the release has {what!r}")
+        set_text = any_of if isinstance(any_of, str) else " or ".join(map(str, any_of))
+        raise DataError(f"nobody in the release has {set_text!r}")
     merged_counts = counts_of(requirement_counts.counts)
     return merged_counts, merged_counts.values[-1]
 

@@ -27,7 +27,7 @@ def open_release(
     knowing: Sequence[str] | None,
     name: str | None,
 ) -> tuple[Release | GroupCounts, dict[str, Any]]:
-    """A release as an adversary sees it, and its name, sensitive column and scope.
+    """The release as an adversary sees it, and a description: name, sensitive column, scope.
 
     The adversary knows all columns that are published beside the secret, or those in `knowing`.
     Columns may be named in place of a policy, whose rules are not counted. Refused where some

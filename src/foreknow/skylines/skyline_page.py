@@ -58,7 +58,7 @@ class SkylinePage(CountsPage[SkylineReport]):
 
     @property
     def explanation(self) -> str:
-        """Say in two sentences what a skyline is, to a reader who has never heard of one."""
+        """Two sentences that say what a skyline is to a reader who has never heard of one."""
         report = self.result
         value = named(report.values[0]) if len(report.values) == 1 else "the value"
         sure = "certain" if report.confidence == 1 else f"{limit_text(report.confidence)} sure"
@@ -87,7 +87,7 @@ class SkylinePage(CountsPage[SkylineReport]):
         return sentences(Reader(self.result.scope, terms.noun, terms.counted))
 
     def blocks(self) -> Iterator[Block]:
-        """An explanation, an overview of all values, then the skyline of each."""
+        """Yield an explanation, an overview of all values, and the skyline of each."""
         report = self.result
         has_several = len(report.values) > 1
         yield Sentence(self.explanation, "lead")
@@ -115,7 +115,7 @@ def _drawn_values(report: SkylineReport) -> Sequence[Label]:
 
 
 def _all_values(report: SkylineReport, skylines: Skylines) -> Iterator[Block]:
-    """The skyline of all values together."""
+    """Yield the skyline of all values together: a sentence and a table of notable points."""
     terms, points = terms_of(report), skylines.of_all
     yield Heading(
         f"All values together: {some(len(points), 'point', 'points')}", "together", whole=False
@@ -141,7 +141,7 @@ def _all_values(report: SkylineReport, skylines: Skylines) -> Iterator[Block]:
 
 
 def _classes(report: SkylineReport, skylines: Skylines) -> Iterator[Block]:
-    """A table of classes of values, with the most of each kind of knowledge alone."""
+    """Yield a table of classes of values, with the most of each kind of knowledge alone."""
     terms, classes = terms_of(report), skylines.classes
     yield Heading(
         f"Values by class: {some(len(classes), 'class', 'classes')}", "classes", whole=False
@@ -171,25 +171,27 @@ def _classes(report: SkylineReport, skylines: Skylines) -> Iterator[Block]:
 
 
 def _overview(report: SkylineReport) -> Iterator[Block]:
-    """A table of values, with the most of each kind of knowledge alone."""
+    """Yield a table of values, with the most of each kind of knowledge alone."""
     limit, terms = limit_text(report.confidence), terms_of(report)
     title = f"The largest amount of one kind of knowledge alone that stays below {limit}"
     yield Heading(title, "values", whole=False)
     amounts = {value: _most_alone(report, value) for value in report.values}
-    left_out = len(amounts) - _MOST_LISTED
-    listed_values = amounts if left_out <= 0 else _weakest_values(amounts)
-    drawn = {value: f"value-{place}" for place, value in enumerate(report.values[:_MOST_VALUES], 1)}
+    n_omitted = len(amounts) - _MOST_LISTED
+    listed_values = amounts if n_omitted <= 0 else _weakest_values(amounts)
+    anchors = {
+        value: f"value-{place}" for place, value in enumerate(report.values[:_MOST_VALUES], 1)
+    }
     rows: list[Row] = []
     for value in listed_values:
-        name = Cell(visible(value), link=drawn.get(value, ""))
+        name = Cell(visible(value), link=anchors.get(value, ""))
         n_points = len(report.points(value))
         points = Cell(number(n_points), "" if n_points else "unsafe")
         rows.append((name, number(report.occurrences(value)), *_texts(amounts[value]), points))
-    head = ("value", terms.holders.lower(), *terms.axes, "points of the skyline")
-    yield Table(head, rows, roomy=(1,))
-    if left_out > 0:
+    titles = ("value", terms.holders.lower(), *terms.axes, "points of the skyline")
+    yield Table(titles, rows, roomy=(1,))
+    if n_omitted > 0:
         yield Sentence(
-            f"These are the weakest by all three together; {number(left_out)} more values are "
+            f"These are the weakest by all three together; {number(n_omitted)} more values are "
             "left out. Ask for them by name."
         )
     elif len(amounts) > _MOST_VALUES:
@@ -205,7 +207,7 @@ def _overview(report: SkylineReport) -> Iterator[Block]:
 
 
 def value_blocks(report: SkylineReport, value: Label, anchor: str = "value") -> Iterator[Block]:
-    """The skyline of one value: what is too much, a heat map, and its (notable) points."""
+    """Yield the skyline of one value: what is too much, a heat map, and its notable points."""
     corners = report.corners(value)
     notable = notable_points(corners)
     points_text = some(len(corners), "point", "points")
@@ -223,13 +225,14 @@ def value_blocks(report: SkylineReport, value: Label, anchor: str = "value") -> 
 
 
 def _every(report: SkylineReport, value: Label, corners: Sequence[Corner]) -> Folded:
+    """A folded table of all points of a value's skyline."""
     n_rows, total = min(len(corners), _MOST_ROWS), number(len(corners))
     title = (
         f"All {total} points" if n_rows == len(corners) else f"The first {n_rows} of {total} points"
     )
-    where = ", which are in the JSON of the report" if report.by_class is None else ""
+    where_text = ", which are in the JSON of the report" if report.by_class is None else ""
     table = replace(
-        _points(report, value, corners[:n_rows]), omitted=len(corners) - n_rows, where=where
+        _points(report, value, corners[:n_rows]), omitted=len(corners) - n_rows, where=where_text
     )
     return Folded(title, [table])
 
@@ -247,6 +250,7 @@ def _cells(point: Point) -> list[Cell]:
 
 
 def _points(report: SkylineReport, value: Label, corners: Sequence[Corner]) -> Table:
+    """A table of points: what each withstands, what is beyond, and how sure one can be there."""
     terms, limit = terms_of(report, value), report.confidence
     rows: list[Row] = []
     for corner in corners:
@@ -254,21 +258,21 @@ def _points(report: SkylineReport, value: Label, corners: Sequence[Corner]) -> T
         chance = percent(corner.found, limit, 1, "up")
         bar = bar_cell(chance, corner.found.probability, "safe", limit)
         rows.append((*_cells(corner.point), withstands, beyond, bar))
-    head = (*"lkm", "withstands", "beyond", "at most this sure")
+    titles = (*"lkm", "withstands", "beyond", "at most this sure")
     title = "Points of the skyline, and how sure an adversary with that much knowledge could be"
-    return Table(head, rows, left=(3, 4), style="points", roomy=(4,), title=title)
+    return Table(titles, rows, left=(3, 4), style="points", roomy=(4,), title=title)
 
 
 def worst_case(report: SkylineReport, value: Label, point: Point) -> Iterator[Block]:
-    """Say whether some amounts are withstood, and the worst case by groups and numbers."""
-    safe, (l, k, m) = report.withstands(value, point), point
-    statement = f"l={l}, k={k}, m={m} is {'withstood' if safe else 'not withstood'}"
+    """Yield whether these amounts are withstood, and the worst case in groups and numbers."""
+    is_withstood, (l, k, m) = report.withstands(value, point), point
+    statement = f"l={l}, k={k}, m={m} is {'withstood' if is_withstood else 'not withstood'}"
     yield Sentence(
-        f"{statement}: {probability_text(report, value, point)}.", "" if safe else "unsafe"
+        f"{statement}: {probability_text(report, value, point)}.", "" if is_withstood else "unsafe"
     )
     yield Sentence(worst_sentence(report, value, point))
     yield Items(
-        [f"{who}: {what}" for who, what in _worst_description(report, value, point).details]
+        [f"{title}: {text}" for title, text in _worst_description(report, value, point).details]
     )
 
 
@@ -291,7 +295,7 @@ def adversary(terms: Terms, point: Point) -> str:
 
 
 def beyond_sentence(terms: Terms, corner: Corner, limit: Fraction) -> str:
-    """Say what one fact more of each kind would do."""
+    """A sentence that says what one more fact of each kind would do."""
     chances: dict[str, str] = {}
     for (kind, _), disclosure in zip(terms.things, corner.beyond, strict=True):
         if disclosure is not None:
@@ -304,22 +308,24 @@ def beyond_sentence(terms: Terms, corner: Corner, limit: Fraction) -> str:
 
 
 def least_sentence(report: SkylineReport, value: Label) -> str:
-    """Say the least knowledge that is too much."""
+    """A sentence that says what the least knowledge is that is too much."""
     terms, limit = terms_of(report, value), report.confidence
     point = report.least_beyond(value)
     disclosure = report.disclosure(value, point)
-    sure = (
+    certainty = (
         "certain of"
         if is_certain(disclosure, limit)
         else f"{percent(disclosure, limit, 1)} sure of"
     )
     if not any(point):
         return (
-            f"The release alone is too much: an adversary who knows nothing else can be {sure} "
+            "The release alone is too much: an adversary who knows nothing else can be "
+            f"{certainty} "
             f"{terms.value}."
         )
     return (
-        f"Too much: an adversary who knows {terms.known(*point)} can be {sure} {terms.value} in "
+        f"Too much: an adversary who knows {terms.known(*point)} can be {certainty} {terms.value} "
+        "in "
         "the worst case."
     )
 
@@ -381,15 +387,15 @@ def notable_points(corners: Sequence[Corner], max_points: int = _NOTABLE) -> lis
 
 
 def notable_places(all_points: Sequence[Point], max_points: int = _NOTABLE) -> list[int]:
-    """The places of the points that `notable_points` chooses."""
+    """The positions of the points that `notable_points` chooses: the extremes, and some between."""
     if len(all_points) <= max(max_points, _SHOWN):
         return list(range(len(all_points)))
     points = np.array(all_points, dtype=float)
     points /= np.maximum(1, points.max(axis=0))
     chosen = {*np.argmax(points + points.sum(axis=1, keepdims=True) / 1e6, axis=0).tolist()}
     chosen.add(int(np.argmax(points.min(axis=1))))
-    evenly = np.linspace(0, len(all_points) - 1, max_points - len(chosen))
-    chosen |= set(evenly.round().astype(int).tolist())
+    evenly_spaced = np.linspace(0, len(all_points) - 1, max_points - len(chosen))
+    chosen |= set(evenly_spaced.round().astype(int).tolist())
     return sorted(chosen)
 
 
@@ -400,19 +406,27 @@ _MOST_AMOUNTS, _MOST_PANELS = (13, 8), (6, 3)
 
 
 def skyline_heat(report: SkylineReport, value: Label) -> HeatMap:
-    """How sure an adversary becomes of a value by l, up, and k, across, for each m."""
+    """A heat map of how sure an adversary becomes of a value.
+
+    It has l upwards, k across, and a panel for each m.
+    """
     terms, points = terms_of(report, value), np.array(report.points(value))
     highest_l, highest_k, _ = points.max(axis=0).tolist()
-    several = len(report.values) > 1
-    ls = some_amounts(min(highest_l + 1, report.most_l), highest_l, _MOST_AMOUNTS[several])
-    ks = some_amounts(highest_k + 1, highest_k, _MOST_AMOUNTS[several])
-    ms = chosen(sorted({0, *points[:, 2].tolist()}), _MOST_PANELS[several])
+    has_several = len(report.values) > 1
+    ls = some_amounts(min(highest_l + 1, report.most_l), highest_l, _MOST_AMOUNTS[has_several])
+    ks = some_amounts(highest_k + 1, highest_k, _MOST_AMOUNTS[has_several])
+    ms = chosen(sorted({0, *points[:, 2].tolist()}), _MOST_PANELS[has_several])
     disclosures = report.disclosures(value, [(l, k, m) for m, l, k in product(ms, ls, ks)])
 
     def square(point: Point) -> Square:
-        (l, k, m), sure = point, _chance(disclosures[point], report.confidence)
-        inside = report.withstands(value, point)
-        return Square(f"l={l}, k={k}, m={m}: {sure}", disclosures[point].probability, inside, point)
+        (l, k, m), chance_text = point, _chance(disclosures[point], report.confidence)
+        is_withstood = report.withstands(value, point)
+        return Square(
+            f"l={l}, k={k}, m={m}: {chance_text}",
+            disclosures[point].probability,
+            is_withstood,
+            point,
+        )
 
     def row(l: int, m: int) -> list[Square]:
         return [square((l, k, m)) for k in ks]

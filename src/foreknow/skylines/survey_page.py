@@ -34,20 +34,20 @@ class SurveyPage(Page[LatticeSurvey]):
         return f"{nodes[0].upper()}{nodes[1:]}: entropy and worst disclosure"
 
     def blocks(self) -> Iterator[Block]:
-        """The levels of each column, and the nodes."""
+        """Yield the levels of each column, and tables of the nodes."""
         survey = self.result
         yield Sentence(plain_sentence(survey), "lead")
         yield Sentence(_explanation(survey), "note", whole=True)
         yield Heading("The levels", "levels")
         yield Pairs("The levels of each column", _level_lines(survey), whole=True)
-        if even := _by_entropy(survey):
+        if even_nodes := _by_entropy(survey):
             yield Heading("The generalizations, the most even first", "nodes")
             knowledge = f"the number of {survey.kind} (k)"
             yield Sentence(f"The level of each column, and the worst disclosure, by {knowledge}:")
-            yield _nodes(survey, even)
-        if plain := [node for node in survey.nodes if node.entropy == 0]:
+            yield _nodes(survey, even_nodes)
+        if plain_nodes := [node for node in survey.nodes if node.entropy == 0]:
             yield Heading("Generalizations with a group of one value", "plain")
-            yield Folded("Show them", [_nodes(survey, plain)])
+            yield Folded("Show them", [_nodes(survey, plain_nodes)])
 
     @property
     def scope(self) -> str:
@@ -63,15 +63,15 @@ def _by_entropy(survey: LatticeSurvey) -> list[SurveyedNode]:
 
 
 def _nodes(survey: LatticeSurvey, nodes: Sequence[SurveyedNode]) -> Table:
-    """Nodes: their levels, groups, entropy, and disclosures."""
+    """A table of nodes: their levels, groups, entropy and disclosures."""
     pieces = (f"k={number(k)}" for k in survey.knowledge)
-    head = (*map(visible, survey.attributes), "groups", "bits", *pieces)
+    titles = (*map(visible, survey.attributes), "groups", "bits", *pieces)
     rows: list[Row] = []
     for node in nodes:
         levels, chances = map(_level, node.levels, survey.tops), map(_chance, node.disclosures)
         rows.append((*levels, number(node.groups), f"{node.entropy:.3f}", *chances))
     return Table(
-        head,
+        titles,
         rows,
         range(len(survey.attributes)),
         style="names",
@@ -85,17 +85,18 @@ def _nodes(survey: LatticeSurvey, nodes: Sequence[SurveyedNode]) -> Table:
 
 
 def plain_sentence(survey: LatticeSurvey) -> str:
-    """Say how many nodes disclose everything about someone to everybody, and are left out."""
-    noun, plain = noun_of(survey.sensitive), survey.n_plain
-    whose = f"a group whose members all have the same {noun}"
-    if plain == survey.n_nodes:
-        return f"Every generalization has {whose}, which discloses it without any knowledge."
-    if not plain:
-        return f"No generalization has {whose}."
-    verb, they = ("has", "it is") if plain == 1 else ("have", "they are")
+    """A sentence that says how many nodes disclose a value without any knowledge."""
+    noun, n_plain = noun_of(survey.sensitive), survey.n_plain
+    group_text = f"a group whose members all have the same {noun}"
+    if n_plain == survey.n_nodes:
+        return f"Every generalization has {group_text}, which discloses it without any knowledge."
+    if not n_plain:
+        return f"No generalization has {group_text}."
+    verb, subject = ("has", "it is") if n_plain == 1 else ("have", "they are")
     return (
-        f"{number(plain)} of the {number(survey.n_nodes)} {verb} {whose}, which discloses it "
-        f"without any knowledge; {they} listed apart."
+        f"{number(n_plain)} of the {number(survey.n_nodes)} {verb} {group_text}, which discloses "
+        "it "
+        f"without any knowledge; {subject} listed apart."
     )
 
 
@@ -115,7 +116,7 @@ def _level(level: int, top: int) -> str:
 
 
 def _level_lines(survey: LatticeSurvey) -> list[tuple[str, str]]:
-    """Say for each quasi-identifier what its levels look like."""
+    """Pairs of a quasi-identifier and a text that says what its levels look like."""
     lines = []
     for name, (exact, *levels) in zip(survey.attributes, survey.levels, strict=True):
         parts = [f"exact: {some(exact.values, 'value', 'values')}"]

@@ -107,7 +107,7 @@ def ask(
 
 
 def _sets(release: Release, columns: Columns) -> Mapping[str, Sequence[str]]:
-    """The values below each label of the policy's hierarchy of the sensitive column."""
+    """The values below each label of the policy's hierarchy for the sensitive column."""
     from foreknow.policy.targets import labelled
 
     if columns.given is None:
@@ -120,7 +120,7 @@ def _sets(release: Release, columns: Columns) -> Mapping[str, Sequence[str]]:
 
 
 def _read_statements(path: Path) -> list[str]:
-    """Statements of a file; errors say in which line."""
+    """The statements in a file, one a line; errors name the line."""
     from foreknow.statements.formulas import parse
 
     texts = []
@@ -146,6 +146,7 @@ def _text(path: Path) -> str:
 def _table(
     release: Release, known_statements: Statements, answers: list[Posterior]
 ) -> dict[str, Any]:
+    """The statements and the answers as plain values, for JSON."""
     from foreknow_judge._version import __version__
 
     return {
@@ -160,7 +161,7 @@ def _table(
 
 
 def _answers_page(release: Release, known_statements: Statements, answers: list[Posterior]) -> Laid:
-    """The statements, and a table of answers."""
+    """What the console shows: the statements, and a table of the answers."""
     from foreknow.auditing.scope import scope_of
     from foreknow.report.blocks import Sentence, Table
     from foreknow.report.scope import sight

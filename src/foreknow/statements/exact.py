@@ -50,35 +50,40 @@ class OutOfReach(Exception):
 
 
 def elimination_rank(variable_sets: Iterable[Iterable[int]]) -> dict[int, int]:
-    """The rank of each variable in the order of assignment; those with few neighbours come last."""
-    near: dict[int, set[int]] = {}
+    """The rank of each variable in the order of assignment.
+
+    Variables with few neighbours come last; two are neighbours if a set holds both.
+    """
+    neighbours_of: dict[int, set[int]] = {}
     for variables in variable_sets:
-        for v in variables:
-            near.setdefault(v, set()).update(variables)
-    height = dict.fromkeys(near, 0)
+        for variable in variables:
+            neighbours_of.setdefault(variable, set()).update(variables)
+    height = dict.fromkeys(neighbours_of, 0)
 
-    def key(v: int) -> tuple[int, int, int]:
-        return max(len(near[v]), 3), height[v], v
+    def key(variable: int) -> tuple[int, int, int]:
+        return max(len(neighbours_of[variable]), 3), height[variable], variable
 
-    heap = list(map(key, near))
+    heap = list(map(key, neighbours_of))
     heapify(heap)
-    last: list[int] = []
+    eliminated: list[int] = []
     while heap:
         entry = heappop(heap)
-        v = entry[2]
-        if v not in near or entry != key(v):
+        variable = entry[2]
+        if variable not in neighbours_of or entry != key(variable):
             continue
-        if len(near[v]) > _DENSE:
-            last += sorted(near, key=lambda w: (len(near[w]), w))
+        if len(neighbours_of[variable]) > _DENSE:
+            eliminated += sorted(
+                neighbours_of, key=lambda other: (len(neighbours_of[other]), other)
+            )
             break
-        last.append(v)
-        neighbours = near.pop(v) - {v}
-        for w in neighbours:
-            near[w] = (near[w] | neighbours) - {v}
-            height[w] = max(height[w], height[v] + 1)
-        for w in neighbours:
-            heappush(heap, key(w))
-    return {v: i for i, v in enumerate(reversed(last))}
+        eliminated.append(variable)
+        neighbours = neighbours_of.pop(variable) - {variable}
+        for other in neighbours:
+            neighbours_of[other] = (neighbours_of[other] | neighbours) - {variable}
+            height[other] = max(height[other], height[variable] + 1)
+        for other in neighbours:
+            heappush(heap, key(other))
+    return {variable: i for i, variable in enumerate(reversed(eliminated))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +125,7 @@ class Exact:
         return None if chance is None else chance / self.chance
 
     def _chance(self, formula: Node, memory: dict[Key, Polynomial]) -> Fraction | None:
+        """The chance that a formula holds; None if that takes more steps than the budget."""
         if formula == FALSE:
             return Fraction(0)
         self._limit = self.steps + self._budget
@@ -130,35 +136,42 @@ class Exact:
         total = prod(self._model.symbols[s].moment(0) for s in self._symbols_of(formula))
         return Fraction(polynomial.get(0, 0), total)
 
-    def _value(self, root: Key, new: dict[Key, Polynomial]) -> Polynomial:
-        """Evaluate a formula without recursion, so that it may be of any depth."""
-        memory = self._known
+    def _value(self, root: Key, computed: dict[Key, Polynomial]) -> Polynomial:
+        """The polynomial of a formula, without recursion, so that it may be of any depth."""
+        remembered = self._known
         stack: list[tuple[Key, list[Key] | None]] = [(root, None)]
         while stack:
-            key, needed = stack.pop()
-            if key in new or key in memory:
+            key, operands = stack.pop()
+            if key in computed or key in remembered:
                 continue
-            formula, outside = key
+            formula, outer_symbols = key
             plan = self._plan(formula)
-            if needed is None:
+            if operands is None:
                 self._spend(1 + len(self._model.nodes.parts(formula)) // _PARTS)
                 if isinstance(plan, _Product):
-                    inside, after = plan.shared, plan.parts
+                    inner_symbols, next_nodes = plan.shared, plan.parts
                 else:
-                    inside, after = plan.symbols, [term[2] for term in plan.terms]
-                open_symbols = outside | inside
-                needed = [(node, self._symbols_of(node) & open_symbols) for node in after]
-                missing = [k for k in needed if k not in new and k not in memory]
-                if missing:
-                    stack.append((key, needed))
-                    stack += [(k, None) for k in missing]
+                    inner_symbols, next_nodes = plan.symbols, [term[2] for term in plan.terms]
+                open_symbols = outer_symbols | inner_symbols
+                operands = [(node, self._symbols_of(node) & open_symbols) for node in next_nodes]
+                missing_operands = [
+                    operand
+                    for operand in operands
+                    if operand not in computed and operand not in remembered
+                ]
+                if missing_operands:
+                    stack.append((key, operands))
+                    stack += [(operand, None) for operand in missing_operands]
                     continue
-            values = [new[k] if k in new else memory[k] for k in needed]
+            values = [
+                computed[operand] if operand in computed else remembered[operand]
+                for operand in operands
+            ]
             if isinstance(plan, _Product):
-                new[key] = self._product(plan.shared - outside, needed, values)
+                computed[key] = self._product(plan.shared - outer_symbols, operands, values)
             else:
-                new[key] = self._sum(formula, outside, plan, values)
-        return new[root] if root in new else memory[root]
+                computed[key] = self._sum(formula, outer_symbols, plan, values)
+        return computed[root] if root in computed else remembered[root]
 
     def _spend(self, steps: int) -> None:
         self.steps += steps
@@ -175,6 +188,7 @@ class Exact:
     # ---- plans ----------------------------------------------------------------------------
 
     def _plan(self, formula: Node) -> _Expansion | _Product:
+        """The plan of a formula: a product of independent parts, or the choice of a variable."""
         if formula not in self._plans:
             nodes = self._model.nodes
             linked_parts = components(nodes.parts(formula), nodes.variables.__getitem__)
@@ -188,6 +202,7 @@ class Exact:
         return self._plans[formula]
 
     def _expansion(self, formula: Node) -> _Expansion:
+        """The plan that assigns the first variable of a formula: a term for each of its options."""
         model, nodes = self._model, self._model.nodes
         candidates = set[int]()
         for part in nodes.parts(formula):
@@ -195,21 +210,21 @@ class Exact:
                 candidates.update(nodes.variables[part])
         number = min(
             candidates or nodes.variables[formula],
-            key=lambda v: (self._rank.get(v, len(self._rank)), v),
+            key=lambda candidate: (self._rank.get(candidate, len(self._rank)), candidate),
         )
         variable = model.variables[number]
         pool = variable.pool
         atoms = [atom for atom in variable.options if atom in nodes.atoms[formula]]
         counts = [pool.counts[variable.options[atom]] for atom in atoms]
-        none = nodes.given(formula, number, -1)
+        otherwise = nodes.given(formula, number, -1)
         if not pool.multiset and sum(counts) == pool.size:
-            none = FALSE  # it takes one of them for certain
+            otherwise = FALSE  # it takes one of them for certain
         terms = Counter[tuple[int, Node]]()
-        terms[0, none] += 1
+        terms[0, otherwise] += 1
         for atom in atoms:
             power = model.atoms[atom].power
             terms[power, nodes.given(formula, number, atom)] += 1
-            terms[power, none] -= 1
+            terms[power, otherwise] -= 1
         symbols = frozenset().union(*(model.atoms[atom].symbols for atom in atoms))
         remaining_terms = []
         for (power, node), factor in terms.items():
@@ -221,61 +236,72 @@ class Exact:
     # ---- polynomials ----------------------------------------------------------------------
 
     def _sum(
-        self, formula: Node, outside: frozenset[int], plan: _Expansion, values: list[Polynomial]
+        self,
+        formula: Node,
+        outer_symbols: frozenset[int],
+        plan: _Expansion,
+        values: list[Polynomial],
     ) -> Polynomial:
-        """The sum of the terms of an expansion, in the symbols that are mentioned outside."""
+        """The sum of the terms of an expansion, as a polynomial in the outer symbols."""
         symbols, bias, guards = self._model.symbols, self._model.bias, self._model.guards
-        inner = self._symbols_of(formula) - outside - plan.symbols
+        inner_symbols = self._symbols_of(formula) - outer_symbols - plan.symbols
         polynomial: Polynomial = {}
         for (factor, power, node), value in zip(plan.terms, values, strict=True):
-            for symbol in inner - self._symbols_of(node):
+            for symbol in inner_symbols - self._symbols_of(node):
                 factor *= symbols[symbol].moment(0)
             self._spend(len(value) // _MONOMIALS)
             for value_power, coefficient in value.items():
                 joint_power = power + value_power
                 if not (joint_power + bias) & guards:
                     polynomial[joint_power] = polynomial.get(joint_power, 0) + factor * coefficient
-        for symbol in plan.symbols - outside:
+        for symbol in plan.symbols - outer_symbols:
             polynomial = self._closed(polynomial, symbol)
         return {power: coefficient for power, coefficient in polynomial.items() if coefficient}
 
     def _product(
-        self, closing: frozenset[int], needed: list[Key], values: list[Polynomial]
+        self, closing: frozenset[int], operands: list[Key], values: list[Polynomial]
     ) -> Polynomial:
-        """The product of parts, in the symbols that are mentioned outside."""
+        """The product of parts, as a polynomial in the outer symbols.
+
+        A symbol is closed once all parts that mention it are multiplied; the smallest product
+        first.
+        """
         factors = dict(enumerate(values))
         users: dict[int, set[int]] = {symbol: set() for symbol in sorted(closing)}
-        for place, (_, symbols) in enumerate(needed):
+        for part, (_, symbols) in enumerate(operands):
             for symbol in symbols & closing:
-                users[symbol].add(place)
+                users[symbol].add(part)
         while users:
             # The smallest product first: a symbol is closed once all its users are one.
             symbol = min(users, key=lambda s: prod(len(factors[i]) for i in users[s]))
-            mine = users.pop(symbol)
-            joined = self._multiplied(list(map(factors.pop, mine)))
-            place = min(mine)
-            factors[place] = self._closed(joined, symbol)
+            parts_with_symbol = users.pop(symbol)
+            product = self._multiplied(list(map(factors.pop, parts_with_symbol)))
+            part = min(parts_with_symbol)
+            factors[part] = self._closed(product, symbol)
             for other_users in users.values():
-                if other_users & mine:
-                    other_users -= mine
-                    other_users.add(place)
+                if other_users & parts_with_symbol:
+                    other_users -= parts_with_symbol
+                    other_users.add(part)
         return self._multiplied(list(factors.values()))
 
     def _multiplied(self, factors: list[Polynomial]) -> Polynomial:
+        """The product of polynomials, without powers that no world has."""
         product: Polynomial = {0: 1}
         bias, guards = self._model.bias, self._model.guards
         for factor in sorted(factors, key=len):
             self._spend(len(product) * len(factor) // _MONOMIALS)
-            before, product = product, {}
-            for power, coefficient in before.items():
-                for factor_power, number in factor.items():
+            previous, product = product, {}
+            for power, coefficient in previous.items():
+                for factor_power, factor_coefficient in factor.items():
                     joint_power = power + factor_power
                     if not (joint_power + bias) & guards:
-                        product[joint_power] = product.get(joint_power, 0) + coefficient * number
+                        product[joint_power] = (
+                            product.get(joint_power, 0) + coefficient * factor_coefficient
+                        )
         return product
 
     def _closed(self, polynomial: Polynomial, symbol: int) -> Polynomial:
-        """Replace the powers of a symbol by their moments."""
+        """The polynomial with the powers of a symbol replaced by their moments."""
         _, moment, shift, mask = self._model.symbols[symbol]
         moments: dict[int, int] = {}
         closed: Polynomial = {}

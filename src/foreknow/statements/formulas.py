@@ -198,7 +198,7 @@ def as_formula(candidate: object) -> Formula:
 
 
 def parts_of(formula: Formula) -> tuple[Formula, ...]:
-    """List the formulas that a formula is made of; none for `Has` and `Same`."""
+    """The formulas that a formula is made of; none for `Has` and `Same`."""
     match formula:
         case Not(part):
             return (part,)
@@ -320,8 +320,11 @@ def parse(text: str) -> Formula:
     return formula
 
 
-def place_of(text: str, role: Literal["person", "value"], name: str) -> int:
-    """Find where a text first names a person, or a value."""
+def offset_of_name(text: str, role: Literal["person", "value"], name: str) -> int:
+    """The position of the first character where the text names this person or value, or 0.
+
+    A name after = or !=, or before "in" or "not in", is the name of a value.
+    """
     tokens = list(_parser().lex(text))
     kinds = ["", *(token.type for token in tokens), ""]
     for i, token in enumerate(tokens, 1):
@@ -334,6 +337,7 @@ def place_of(text: str, role: Literal["person", "value"], name: str) -> int:
 
 @cache
 def _parser() -> Lark:
+    """The parser of statements; it makes formulas as it reads."""
     from lark import Lark, Transformer, v_args
 
     def keyword(token: Token) -> Token:
@@ -388,6 +392,7 @@ def _plain(token: Token) -> str:
 
 
 def _stray(text: str, position: int) -> StatementError:
+    """The error for a character that is no sign of the language, at its position."""
     char = text[position]
     if char in "\"'":
         return StatementError(
@@ -396,34 +401,39 @@ def _stray(text: str, position: int) -> StatementError:
             text,
             position,
         )
-    instead = f"; write {_INSTEAD[char]}" if char in _INSTEAD else ""
+    replacement = f"; write {_INSTEAD[char]}" if char in _INSTEAD else ""
     return StatementError(
-        f"{char!r} is no sign of the language{instead}, or put the name into quotes", text, position
+        f"{char!r} is no sign of the language{replacement}, or put the name into quotes",
+        text,
+        position,
     )
 
 
 def _unexpected(text: str, token: Token) -> StatementError:
+    """The error for a token that the grammar does not allow, with what it allows there."""
     at_end = token.type == "$END"
     position = len(text) if at_end else token.start_pos or 0
-    before = list(_parser().lex(text[:position]))
-    if not before and at_end:
+    tokens_before = list(_parser().lex(text[:position]))
+    if not tokens_before and at_end:
         return StatementError("the statement is empty")
     if at_end:
-        position = before[-1].end_pos or position
+        position = tokens_before[-1].end_pos or position
     # What the parser expected is asked before it draws conclusions from the token it got.
-    so_far = _parser().parse_interactive(text[:position])
-    so_far.exhaust_lexer()
-    expected = so_far.accepts()  # type: ignore[no-untyped-call]
-    expected_texts = [expected_text for kind, expected_text in _WANTED if kind in expected]
-    if "_EQUAL" in expected:
+    parser = _parser().parse_interactive(text[:position])
+    parser.exhaust_lexer()
+    expected_kinds = parser.accepts()  # type: ignore[no-untyped-call]
+    expected_texts = [expected_text for kind, expected_text in _WANTED if kind in expected_kinds]
+    if "_EQUAL" in expected_kinds:
         expected_texts = ["'='", "'!='", "'in'", "'not in'"]
     expected_text = " or ".join(
         [", ".join(expected_texts[:-1]), expected_texts[-1]]
         if len(expected_texts) > 1
         else expected_texts
     )
-    after = f" after {before[-1]}" if before else " at the start"
-    return StatementError(f"expected {expected_text}{after}{_hint(token, before)}", text, position)
+    position_text = f" after {tokens_before[-1]}" if tokens_before else " at the start"
+    return StatementError(
+        f"expected {expected_text}{position_text}{_hint(token, tokens_before)}", text, position
+    )
 
 
 def _hint(token: Token, before: list[Token]) -> str:

@@ -55,22 +55,24 @@ class Names:
         self._missing, self._hint = missing, hint
         self._by_text: Mapping[Any, int] = labels.codes
         if {*map(type, labels)} - {str}:
-            places: dict[str, int] = {}
-            for place, label in enumerate(labels):
-                if places.setdefault(str(label), place) != place:
-                    places[str(label)] = _AMBIGUOUS
-            self._by_text = places
+            position_of_text: dict[str, int] = {}
+            for position, label in enumerate(labels):
+                if position_of_text.setdefault(str(label), position) != position:
+                    position_of_text[str(label)] = _AMBIGUOUS
+            self._by_text = position_of_text
 
-    def of_text(self, text: str) -> int:
-        """Position of the label that prints as a text."""
-        place = self._by_text.get(text)
-        if place is None:
+    def code_of_text(self, text: str) -> int:
+        """The position of the label that prints as this text."""
+        position = self._by_text.get(text)
+        if position is None:
             label_texts = list(map(str, self.labels[:_HINTS]))
             raise Unknown(f"{self._missing} {text!r}{self._hint(text, label_texts)}")
-        if place == _AMBIGUOUS:
-            same = [repr(label) for label in self.labels if str(label) == text]
-            raise InputError(f"{text!r} may mean {' or '.join(same)}; make their labels differ")
-        return place
+        if position == _AMBIGUOUS:
+            candidates = [repr(label) for label in self.labels if str(label) == text]
+            raise InputError(
+                f"{text!r} may mean {' or '.join(candidates)}; make their labels differ"
+            )
+        return position
 
     def of_label(self, label: Label) -> int:
         """Position of a label, or else of the one that prints like it."""
@@ -78,7 +80,7 @@ class Names:
             place = self.labels.codes.get(label)
         except TypeError:
             place = None
-        return self.of_text(str(label)) if place is None else place
+        return self.code_of_text(str(label)) if place is None else place
 
 
 # ---- formulas over atoms -----------------------------------------------------------------------
@@ -124,13 +126,13 @@ class Nodes:
         return self.some_of((self.all_of(kids), self.all_of(map(self.negate, kids))))
 
     def negate(self, node: Node) -> Node:
-        """The node that holds where this one does not."""
+        """The node of the negation."""
         if node not in self._negated:
-            kind, kids = self.kinds[node], self.kids[node]
+            kind, parts = self.kinds[node], self.kids[node]
             if kind == "atom":
-                negation = self._make("not", kids, self.variables[node], self.atoms[node])
+                negation = self._make("not", parts, self.variables[node], self.atoms[node])
             else:
-                negation = (self.some_of if kind == "all" else self.all_of)(map(self.negate, kids))
+                negation = (self.some_of if kind == "all" else self.all_of)(map(self.negate, parts))
             self._negated[node] = negation
             self._negated.setdefault(negation, node)
         return self._negated[node]
@@ -142,45 +144,53 @@ class Nodes:
         return () if node == TRUE else (node,)
 
     def given(self, node: Node, variable: int, atom: int) -> Node:
-        """The node that remains once one atom of a variable holds, or none of them if it is -1."""
+        """What remains of a formula once one atom of a variable holds.
+
+        Atom -1: none of them holds.
+        """
         if variable not in self.variables[node]:
             return node
         key = (node, variable, atom)
         if key not in self._given:
-            kind, kids = self.kinds[node], self.kids[node]
+            kind, parts = self.kinds[node], self.kids[node]
             if kind in ("atom", "not"):
-                remainder = TRUE if (kids[0] == atom) == (kind == "atom") else FALSE
+                remainder = TRUE if (parts[0] == atom) == (kind == "atom") else FALSE
             else:
                 join = self.all_of if kind == "all" else self.some_of
-                mentions = self.variables  # most kids do not mention it
+                variables_of = self.variables  # most kids do not mention it
                 remainder = join(
-                    self.given(kid, variable, atom) if variable in mentions[kid] else kid
-                    for kid in kids
+                    self.given(part, variable, atom) if variable in variables_of[part] else part
+                    for part in parts
                 )
             self._given[key] = remainder
         return self._given[key]
 
     def _join(
-        self, kind: Literal["all", "any"], kids: Iterable[Node], nothing: Node, decides: Node
+        self, kind: Literal["all", "any"], parts: Iterable[Node], neutral: Node, absorbing: Node
     ) -> Node:
+        """The conjunction or disjunction of parts.
+
+        `neutral` parts drop out, an `absorbing` one decides.
+        """
         joined: set[Node] = set()
-        for kid in kids:
-            if self.kinds[kid] == kind:
-                joined.update(self.kids[kid])
+        for part in parts:
+            if self.kinds[part] == kind:
+                joined.update(self.kids[part])
             else:
-                joined.add(kid)
-        joined.discard(nothing)
-        if decides in joined or any(self._negated.get(kid) in joined for kid in joined):
-            return decides
+                joined.add(part)
+        joined.discard(neutral)
+        if absorbing in joined or any(self._negated.get(part) in joined for part in joined):
+            return absorbing
         if len(joined) < 2:
-            return joined.pop() if joined else nothing
-        variables = _NONE.union(*(self.variables[kid] for kid in joined))
-        atoms = _NONE.union(*(self.atoms[kid] for kid in joined))
+            return joined.pop() if joined else neutral
+        variables = _NONE.union(*(self.variables[part] for part in joined))
+        atoms = _NONE.union(*(self.atoms[part] for part in joined))
         return self._make(kind, tuple(sorted(joined)), variables, atoms)
 
     def _make(
         self, kind: Kind, kids: tuple[int, ...], variables: frozenset[int], atoms: frozenset[int]
     ) -> Node:
+        """The node of this kind with these parts; made if it is new."""
         node = self._known.get((kind, kids))
         if node is None:
             node = self._known[kind, kids] = len(self.kinds)
@@ -286,14 +296,17 @@ class Model:
 
     def has(self, person: int, code: int) -> Node:
         """The node that says that a person has a value."""
-        number = self.variable(person, code)
+        number = self.variable_index(person, code)
         if number is None:
             return FALSE
         node = self.nodes.atom(self._atom(number, code))
         return self.nodes.negate(node) if self.variables[number].pool.multiset else node
 
-    def variable(self, person: int, code: int) -> int | None:
-        """The variable that says whether a person has a value; None where they cannot."""
+    def variable_index(self, person: int, code: int) -> int | None:
+        """The index in `variables` of the variable for this person and value, made if it is new.
+
+        None if the person's group lacks the value.
+        """
         pool = self.pool(self.group_of(person), code)
         if pool is None:
             return None
@@ -311,21 +324,22 @@ class Model:
     # ---- reading --------------------------------------------------------------------------
 
     def _check(self, formula: said.Formula, where: str, text: str | None) -> None:
-        """Refuse a statement that names a person or value that is not in the release."""
+        """Note the people whom a formula names; refuse people and values not in the release."""
         for part in said.walk(formula):
             for name in part.people if isinstance(part, said.Same) else (part.person,):
                 with _pointing(where, text, "person", name):
-                    person = self.people.of_text(name)
+                    person = self.people.code_of_text(name)
                 self.named.setdefault(self.group_of(person), {})[person] = None
             if isinstance(part, said.Has):
                 with _pointing(where, text, "value", part.value):
-                    self.values.of_text(part.value)
+                    self.values.code_of_text(part.value)
 
     def _node(self, formula: said.Formula) -> Node:
+        """The node of a formula."""
         nodes = self.nodes
         match formula:
             case said.Has(person, value):
-                return self.has(self.people.of_text(person), self.values.of_text(value))
+                return self.has(self.people.code_of_text(person), self.values.code_of_text(value))
             case said.Not(part):
                 return nodes.negate(self._node(part))
             case said.And(parts):
@@ -337,7 +351,7 @@ class Model:
             case said.Iff(first, second):
                 return nodes.alike((self._node(first), self._node(second)))
             case said.Same(names):
-                people = list(map(self.people.of_text, names))
+                people = list(map(self.people.code_of_text, names))
                 codes = set[int]()
                 for place in people:
                     codes.update(self.bag(self.group_of(place)))
@@ -350,6 +364,7 @@ class Model:
     # ---- making ---------------------------------------------------------------------------
 
     def _new_pool(self, group: int, code: int) -> Pool:
+        """A new pool: all values of a group, or one of them, with the symbols that count people."""
         size, bag = int(self.counts.sizes[group]), self.bag(group)
         # No monomial of this group has a higher power: those named, and one who is asked about.
         highest_power = min(size, len(self.named.get(group, ())) + 1)
@@ -376,13 +391,14 @@ class Model:
         return len(self.symbols) - 1
 
     def _atom(self, number: int, code: int) -> int:
+        """The atom that says that a variable takes this value; made if it is new."""
         variable = self.variables[number]
         for atom, option_code in variable.options.items():
             if option_code == code:
                 return atom
         pool = variable.pool
-        used = frozenset((pool.symbol, pool.bags.get(code, pool.symbol)))
-        self.atoms.append(Atom(sum(1 << self.symbols[s].shift for s in used), used))
+        symbols = frozenset((pool.symbol, pool.bags.get(code, pool.symbol)))
+        self.atoms.append(Atom(sum(1 << self.symbols[s].shift for s in symbols), symbols))
         self.nodes.owner.append(number)
         variable.options[len(self.atoms) - 1] = code
         return len(self.atoms) - 1
@@ -410,5 +426,5 @@ def _pointing(
     try:
         yield
     except InputError as error:
-        place = None if text is None else said.place_of(text, role, name)
+        place = None if text is None else said.offset_of_name(text, role, name)
         raise StatementError(f"{where}: {error}", text, place) from None

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from html import escape
 from itertools import chain
 from operator import itemgetter
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -48,6 +48,14 @@ class Part:
     answers: dict[tuple[int, int], Fraction | None] = field(default_factory=dict)
 
 
+class _Representative(NamedTuple):
+    """A case that is worked out in place of others that are exchangeable with it."""
+
+    person: int
+    code: int
+    share: Fraction  # the chance of the other case, as a multiple of this one's
+
+
 class StatementQuery:
     """Statements about one release."""
 
@@ -73,16 +81,16 @@ class StatementQuery:
         return Posterior(self.model.members.names[person], set_name, answer, before)
 
     def answer(self, person: int, code: int) -> Fraction:
-        """The probability that a person has a value."""
+        """The probability that a person has a value, given the statements."""
         self.check()
         pool = self.model.pool(self.model.group_of(person), code)
         part = None if pool is None else self._parts.get(pool)
         if part is None:  # no statement is about it
             return self.before(person, code)
-        answer = self._exactly(part, person, code)
-        if answer is None:
+        chance = self._exactly(part, person, code)
+        if chance is None:
             raise self._out_of_reach(f"how likely {self.model.members.names[person]} has it")
-        return answer
+        return chance
 
     def check(self) -> None:
         """Refuse statements that cannot hold together, or for which that is out of reach."""
@@ -96,16 +104,16 @@ class StatementQuery:
         return _by_counts(counts.semantics, int(counts.sizes[group]), count)
 
     def highest(self, code: int) -> Disclosure:
-        """The highest posterior."""
+        """The highest posterior of a value over all people, named in statements or not."""
         self.check()
         counts, members = self.model.counts, self.model.members
         answers: list[tuple[Fraction, int, int | None]] = []
         for candidate in self._candidates:
             chance = self.answer(candidate, code)
             answers.append((chance, self.model.group_of(candidate), candidate))
-        unnamed = _best_unnamed(counts, code, self.model.named)
-        if unnamed is not None:
-            answers.append((*unnamed, None))
+        best_unnamed = _best_unnamed(counts, code, self.model.named)
+        if best_unnamed is not None:
+            answers.append((*best_unnamed, None))
         value = counts.values[code]
         highest, group, person = max(answers, key=itemgetter(0), default=(Fraction(0), 0, 0))
 
@@ -135,7 +143,10 @@ class StatementQuery:
 
     @cached_property
     def _parts(self) -> dict[Pool, Part]:
-        """The parts of all statements, by their pools; none is impossible."""
+        """The part that each pool belongs to: statements fall into parts without a common pool.
+
+        Raises `ContradictionError` if a part cannot hold.
+        """
         part_of_pool: dict[Pool, Part] = {}
         formula = self._nodes.all_of(self.model.said)
         if formula == FALSE:
@@ -163,18 +174,18 @@ class StatementQuery:
         """The probability as a fraction; None where it is out of reach."""
         if part.exact.chance is None:
             return None
-        who, asked_code, share = self._alike(part, person, code)
+        who, asked_code, share = self._representative(part, person, code)
         if (who, asked_code) not in part.answers:
             part.answers[who, asked_code] = part.exact.given(self.model.has(person, asked_code))
         answer = part.answers[who, asked_code]
         return None if answer is None else answer * share
 
-    def _alike(self, part: Part, person: int, code: int) -> tuple[int, int, Fraction]:
-        """A person and a value whose chance is asked in place of these, and the factor to it.
+    def _representative(self, part: Part, person: int, code: int) -> _Representative:
+        """The case whose chance is worked out in place of this one, and the factor to it.
 
-        They are the same for all people, and for all values, that are exchangeable.
+        All people whom no statement names are exchangeable, and all values that none names.
         """
-        number = self.model.variable(person, code)
+        number = self.model.variable_index(person, code)
         assert number is not None  # the value occurs in their group
         pool = self.model.variables[number].pool
         is_named = number in self._nodes.variables[part.formula]
@@ -183,7 +194,7 @@ class StatementQuery:
             # Of the values that nobody speaks of, each has its share.
             asked_code = next(c for c in pool.counts if c not in part.codes)
         share = Fraction(pool.counts[code], pool.counts[asked_code])
-        return person if is_named else -1 - pool.group, asked_code, share
+        return _Representative(person if is_named else -1 - pool.group, asked_code, share)
 
     def _out_of_reach(self, what: str) -> UnsupportedError:
         return UnsupportedError(
@@ -211,61 +222,66 @@ class StatementQuery:
         return None if chance is None else chance > 0
 
     def _contradiction(self, suspects: Sequence[int]) -> ContradictionError:
-        """The error that some statements cannot all hold; it names as few as possible."""
+        """The error that some statements cannot all hold; it names as few of them as possible."""
         formulas = self._statements
         for i in suspects:
             if self._possible([i]) is False:
                 message = f"statement {i + 1} cannot hold in this release: {formulas[i]}"
                 return ContradictionError(message + self._reason(formulas[i]), (i,))
-        blamed, certain = fewest(suspects, self._possible)
-        *earlier, last = [f"{i + 1} ({formulas[i]})" for i in blamed]
+        needed, is_minimal = smallest_contradiction(suspects, self._possible)
+        *earlier, last = [f"{i + 1} ({formulas[i]})" for i in needed]
         noun = "statement" if len(earlier) == 1 else "statements"
-        listed = " and ".join([", ".join(earlier[:-1]), earlier[-1]] if earlier[1:] else earlier)
-        message = f"statement {last} contradicts {noun} {listed}"
-        if not certain:
-            message = f"statements {listed} and {last} cannot hold together"
-        return ContradictionError(message, tuple(blamed))
+        earlier_text = " and ".join(
+            [", ".join(earlier[:-1]), earlier[-1]] if earlier[1:] else earlier
+        )
+        message = f"statement {last} contradicts {noun} {earlier_text}"
+        if not is_minimal:
+            message = f"statements {earlier_text} and {last} cannot hold together"
+        return ContradictionError(message, tuple(needed))
 
     def _reason(self, formula: Formula) -> str:
-        """Why a single statement cannot hold, where that is simple."""
-        negated = isinstance(formula, Not)
+        """Why a single statement cannot hold, as the end of a sentence.
+
+        Empty if that is not simple.
+        """
+        is_negated = isinstance(formula, Not)
         part = formula.part if isinstance(formula, Not) else formula
         if not isinstance(part, Has):
             return ""
         model = self.model
-        group = model.group_of(model.people.of_text(part.person))
-        count = model.bag(group).get(model.values.of_text(part.value), 0)
-        if not count and not negated:
+        group = model.group_of(model.people.code_of_text(part.person))
+        count = model.bag(group).get(model.values.code_of_text(part.value), 0)
+        if not count and not is_negated:
             return f"; nobody in the group of {part.person} has {part.value}"
         people = int(model.counts.sizes[group])
-        everybody = _by_counts(model.counts.semantics, people, count) == 1
-        if everybody and negated:
+        all_have_it = _by_counts(model.counts.semantics, people, count) == 1
+        if all_have_it and is_negated:
             return f"; everybody in the group of {part.person} has {part.value}"
         return ""
 
 
-def fewest(
-    suspects: Sequence[int], possible: Callable[[list[int]], bool | None]
+def smallest_contradiction(
+    suspects: Sequence[int], can_hold: Callable[[list[int]], bool | None]
 ) -> tuple[list[int], bool]:
-    """The statements that contradict each other; and whether it is certain that all are needed."""
-    certain = True
+    """As few statements that contradict each other as found, and whether all are surely needed."""
+    is_minimal = True
     needed = list(suspects)
     # The first ones that cannot hold, so that the last of them is the one to blame.
     low, high = 1, len(needed)
     while low < high:
         middle = (low + high) // 2
-        if possible(needed[:middle]) is False:
+        if can_hold(needed[:middle]) is False:
             high = middle
         else:
             low = middle + 1
     needed = needed[:high]
     for i in needed[:-1]:
         remaining = [j for j in needed if j != i]
-        answer = possible(remaining)
-        if answer is False:
+        is_possible = can_hold(remaining)
+        if is_possible is False:
             needed = remaining
-        certain &= answer is not None
-    return needed, certain
+        is_minimal &= is_possible is not None
+    return needed, is_minimal
 
 
 @dataclass(frozen=True)
@@ -289,7 +305,7 @@ def _by_counts(semantics: Semantics, people: int, count: int) -> Fraction:
 def _best_unnamed(
     counts: GroupCounts, code: int, named_people: Iterable[int]
 ) -> tuple[Fraction, int] | None:
-    """The highest chance of a value by counts alone, and its group, where nobody is named."""
+    """The highest chance of a value in groups where nobody is named, by counts, and its group."""
     cells = np.flatnonzero(counts.codes == code)
     cells = cells[~np.isin(counts.cell_groups[cells], list(named_people))]
     if not len(cells):
@@ -300,12 +316,14 @@ def _best_unnamed(
     if counts.semantics == "multiset":
         with np.errstate(divide="ignore"):
             shares = -np.expm1(occurrences * np.log1p(-1 / people))
-    near = np.flatnonzero(shares >= shares.max() - CLOSE)
-    pairs, first = np.unique(np.stack([people[near], occurrences[near]]), axis=1, return_index=True)
+    nearly_best = np.flatnonzero(shares >= shares.max() - CLOSE)
+    pairs, first_cells = np.unique(
+        np.stack([people[nearly_best], occurrences[nearly_best]]), axis=1, return_index=True
+    )
     candidates: list[tuple[Fraction, int]] = []
-    for n_people, n_occurrences, place in zip(*pairs.tolist(), first, strict=True):
+    for n_people, n_occurrences, cell in zip(*pairs.tolist(), first_cells, strict=True):
         chance = _by_counts(counts.semantics, n_people, n_occurrences)
-        candidates.append((chance, int(groups[near[place]])))
+        candidates.append((chance, int(groups[nearly_best[cell]])))
     return max(candidates)
 
 
@@ -436,27 +454,29 @@ class Statements:
         names, labels = model.members.names, model.counts.values
         asked_people: Iterable[Label] = names
         if people is not None:
-            places = list(map(model.people.of_label, _labels(people)))
-            asked_people = [names[place] for place in dict.fromkeys(places)]
-        chosen: list[int] | None = None
+            positions = list(map(model.people.of_label, _labels(people)))
+            asked_people = [names[position] for position in dict.fromkeys(positions)]
+        chosen_codes: list[int] | None = None
         if values is not None:
-            chosen = list(map(model.values.of_label, _labels(values)))
+            chosen_codes = list(map(model.values.of_label, _labels(values)))
         elif any_of is not None:
-            chosen = []
-        own_name: list[Any] = []
+            chosen_codes = []
+        given_name: list[Any] = []
         if isinstance(any_of, Mapping):
             if len(any_of) != 1:
                 raise InputError("any_of is one secret: one name with its values")
             ((name, any_of),) = any_of.items()
-            own_name = [name]
-        asked_of = [] if any_of is None else _labels(any_of)
-        alternatives = list(dict.fromkeys(map(model.values.of_label, asked_of)))
-        members = own_name or [labels[code] for code in alternatives]
+            given_name = [name]
+        alternative_labels = [] if any_of is None else _labels(any_of)
+        alternatives = list(dict.fromkeys(map(model.values.of_label, alternative_labels)))
+        members = given_name or [labels[code] for code in alternatives]
         set_name = name_of_set(members, map(str, labels))
 
         def row(name: Label) -> PosteriorsOfOne:
             person = names.codes[name]
-            codes = list(model.bag(model.group_of(person))) if chosen is None else chosen
+            codes = (
+                list(model.bag(model.group_of(person))) if chosen_codes is None else chosen_codes
+            )
 
             def answer(value: Label) -> Posterior:
                 if alternatives and value == set_name:
@@ -519,20 +539,21 @@ class Statements:
 
     def _case(self, release: HasCounts) -> StatementQuery:
         """The query of a release; that of the last release is cached."""
-        for remembered, case in self._last:
-            if remembered is release:
+        for last_release, case in self._last:
+            if last_release is release:
                 return case
         model = Model(release, self.statements, self._texts)
         if self.priors is not None:
             require(self, several_values(model.counts.semantics), {Need.ONE_VALUE})
-            weighed: Any = WeighedCase(model, self, release)
-            return weighed  # type: ignore[no-any-return]
+            weighed_case: Any = WeighedCase(model, self, release)
+            return weighed_case  # type: ignore[no-any-return]
         case = StatementQuery(model, self)
         self._last[:] = [(release, case)]
         return case
 
 
 def _read(statement: object, number: int) -> Formula:
+    """The formula of a statement, parsed if it is a text; errors name its number."""
     if not isinstance(statement, str):
         try:
             return as_formula(statement)

@@ -49,31 +49,31 @@ class WeighedCase:
     # ---- worlds ---------------------------------------------------------------------------
 
     def _chances(self, person: int, with_statements: bool) -> dict[int, Fraction]:
-        """How likely each value is for a person, by statements or without."""
+        """The chance of each value for a person, by the priors, with the statements or without."""
         if (person, with_statements) in self._answers:
             return self._answers[person, with_statements]
         group = self.model.group_of(person)
         formulas = self._linked(group) if with_statements else []
-        named_people: dict[int, dict[int, None]] = {group: {person: None}}
+        named_by_group: dict[int, dict[int, None]] = {group: {person: None}}
         for formula in formulas:
-            for who in _people(formula):
-                number = self.model.people.of_text(who)
-                named_people.setdefault(self.model.group_of(number), {})[number] = None
+            for name in _people(formula):
+                number = self.model.people.code_of_text(name)
+                named_by_group.setdefault(self.model.group_of(number), {})[number] = None
         steps, assignments_of_groups = 1, []
-        for named_group, people in named_people.items():
-            assignments = list(self._group(named_group, list(people)))
+        for named_group, people in named_by_group.items():
+            assignments = list(self._assignments(named_group, list(people)))
             assignments_of_groups.append(assignments)
             steps *= len(assignments)
         if steps > self._known.budget:
             raise self._out_of_reach()
         weights: Counter[int] = Counter()
         for world in product(*assignments_of_groups):
-            has, weight = dict[int, int](), 1
+            value_of_person, weight = dict[int, int](), 1
             for codes_of_people, weight_of_group in world:
-                has |= codes_of_people
+                value_of_person |= codes_of_people
                 weight *= weight_of_group
-            if all(self._holds(formula, has) for formula in formulas):
-                weights[has[person]] += weight
+            if all(self._holds(formula, value_of_person) for formula in formulas):
+                weights[value_of_person[person]] += weight
         total = weights.total()
         if not total:
             if with_statements:
@@ -91,46 +91,46 @@ class WeighedCase:
 
     def _linked(self, group: int) -> list[said.Formula]:
         """The statements about a group, and those linked to them by common groups."""
-        groups: dict[int, set[int]] = {}
-        for place, formula in enumerate(self._known.statements):
-            people = map(self.model.people.of_text, _people(formula))
-            groups[place] = set(map(self.model.group_of, people))
-        for places in components(groups, groups.__getitem__):
-            if any(group in groups[place] for place in places):
-                return [self._known.statements[place] for place in sorted(places)]
+        groups_of_statement: dict[int, set[int]] = {}
+        for number, formula in enumerate(self._known.statements):
+            people = map(self.model.people.code_of_text, _people(formula))
+            groups_of_statement[number] = set(map(self.model.group_of, people))
+        for numbers in components(groups_of_statement, groups_of_statement.__getitem__):
+            if any(group in groups_of_statement[number] for number in numbers):
+                return [self._known.statements[number] for number in sorted(numbers)]
         return []
 
-    def _group(self, group: int, people: list[int]) -> Iterator[tuple[dict[int, int], int]]:
-        """The values that some people of a group may have together, with whole-number weights."""
+    def _assignments(self, group: int, people: list[int]) -> Iterator[tuple[dict[int, int], int]]:
+        """The values that some people of a group may have together, each with a whole weight."""
         bag = self.model.bag(group)
         codes = list(bag)
-        rows = {who: self._row(who, codes) for who in self._members(group)}
+        chances_of_person = {person: self._row(person, codes) for person in self._members(group)}
         # By what they use of each value, the weight of all ways to give it to the others.
-        weights: dict[tuple[int, ...], int] = {(0,) * len(codes): 1}
+        weight_of_rest: dict[tuple[int, ...], int] = {(0,) * len(codes): 1}
         steps = 0
-        for who in rows:
-            if who in people:
+        for person in chances_of_person:
+            if person in people:
                 continue
-            next_weights: Counter[tuple[int, ...]] = Counter()
-            for used, weight in weights.items():
-                for place, code in enumerate(codes):
-                    if used[place] < bag[code] and rows[who][place]:
-                        next_weights[(*used[:place], used[place] + 1, *used[place + 1 :])] += (
-                            weight * rows[who][place]
-                        )
-            weights, steps = dict(next_weights), steps + len(next_weights)
+            next_weight: Counter[tuple[int, ...]] = Counter()
+            for n_used, weight in weight_of_rest.items():
+                for position, code in enumerate(codes):
+                    if n_used[position] < bag[code] and chances_of_person[person][position]:
+                        next_weight[
+                            (*n_used[:position], n_used[position] + 1, *n_used[position + 1 :])
+                        ] += weight * chances_of_person[person][position]
+            weight_of_rest, steps = dict(next_weight), steps + len(next_weight)
             if steps > self._known.budget:
                 raise self._out_of_reach()
         if len(codes) ** len(people) > self._known.budget:
             raise self._out_of_reach()
-        for chosen in product(range(len(codes)), repeat=len(people)):
-            named_counts = Counter(chosen)
-            remaining = [bag[code] - named_counts[place] for place, code in enumerate(codes)]
-            weight = weights.get(tuple(remaining), 0)
+        for assigned in product(range(len(codes)), repeat=len(people)):
+            named_counts = Counter(assigned)
+            remaining = [bag[code] - named_counts[position] for position, code in enumerate(codes)]
+            weight = weight_of_rest.get(tuple(remaining), 0)
             values: dict[int, int] = {}
-            for who, place in zip(people, chosen, strict=True):
-                weight *= rows[who][place]
-                values[who] = codes[place]
+            for person, position in zip(people, assigned, strict=True):
+                weight *= chances_of_person[person][position]
+                values[person] = codes[position]
             if weight:
                 yield values, weight
 
@@ -160,24 +160,28 @@ class WeighedCase:
 
     # ---- what is said ---------------------------------------------------------------------
 
-    def _holds(self, formula: said.Formula, has: Mapping[int, int]) -> bool:
-        """True if a statement holds where people have these values."""
+    def _holds(self, formula: said.Formula, value_of_person: Mapping[int, int]) -> bool:
+        """True if a statement holds when people have these values."""
         people, values = self.model.people, self.model.values
         match formula:
             case said.Has(person, value):
-                return has[people.of_text(person)] == values.of_text(value)
+                return value_of_person[people.code_of_text(person)] == values.code_of_text(value)
             case said.Same(members):
-                return len({has[people.of_text(person)] for person in members}) == 1
+                return (
+                    len({value_of_person[people.code_of_text(person)] for person in members}) == 1
+                )
             case said.Not(part):
-                return not self._holds(part, has)
+                return not self._holds(part, value_of_person)
             case said.And(parts):
-                return all(self._holds(part, has) for part in parts)
+                return all(self._holds(part, value_of_person) for part in parts)
             case said.Or(parts):
-                return any(self._holds(part, has) for part in parts)
+                return any(self._holds(part, value_of_person) for part in parts)
             case said.Implies(first, second):
-                return not self._holds(first, has) or self._holds(second, has)
+                return not self._holds(first, value_of_person) or self._holds(
+                    second, value_of_person
+                )
             case said.Iff(first, second):
-                return self._holds(first, has) == self._holds(second, has)
+                return self._holds(first, value_of_person) == self._holds(second, value_of_person)
 
     def check(self) -> None:
         """Do nothing: contradictions appear when a posterior is computed."""
@@ -205,7 +209,7 @@ def _people(formula: said.Formula) -> list[str]:
 
 
 def require_weights(priors: Any) -> Priors | None:
-    """Refuse priors that statements cannot stand on."""
+    """The priors, refused if statements cannot be combined with them."""
     if priors is None:
         return None
     if not isinstance(priors, Priors):
