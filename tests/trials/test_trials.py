@@ -19,7 +19,7 @@ from foreknow.auditing.trial import Tried
 from foreknow.data.sights import Sight
 from foreknow.policy.tries import Try
 from foreknow.releases.written import open_published
-from foreknow.report.trial import trial_sentences, trials_beside
+from foreknow.report.trial import trial_notes, trial_sentences
 from foreknow.trials import learned as attack
 from foreknow.trials.learned import learned_trial, learnings
 from foreknow_judge.errors import DataError, PolicyError, UnsupportedError
@@ -325,7 +325,7 @@ def test_excluded_values_are_stated(judged):
     assert trial.about == ("HIV", "Syphilis")
     assert trial.to_dict()["about"] == ["HIV", "Syphilis"]
     assert trial.required == Fraction(1, 4)
-    (said,) = trials_beside(judged)
+    (said,) = trial_notes(judged)
     (claim,) = trial_sentences(replace(trial, measured=False, sure_and_right=None))
     values = "Of HIV or Syphilis, the values that a requirement is about, "
     for text, start in ((said, "the attacker is"), (claim, "they would claim")):

@@ -57,6 +57,14 @@ class Expected(NamedTuple):
     weights: FloatArray
 
 
+class _CaseParts(NamedTuple):
+    """Cases, divided by how their posteriors are worked out."""
+
+    uniform: IntArray  # of one signature, or of one value: everybody has the group's shares
+    exact: list[Batch]  # all worlds are counted
+    balanced: IntArray  # the rest: chances are scaled until they have the group's margins
+
+
 @dataclass(frozen=True, eq=False)
 class CaseLayout:
     """The distinct groups (cases); ``offsets[c]:offsets[c + 1]`` are the cells of case c.
@@ -116,58 +124,63 @@ class CaseLayout:
         return self.cases.counts[self._places[2]] / self.cases.sizes[self.case]
 
     @cached_property
-    def _parts(self) -> tuple[IntArray, list[Batch], IntArray]:
-        """Cases of one signature; those that are counted exactly; and the rest."""
+    def _parts(self) -> _CaseParts:
+        """The cases, divided by how their posteriors are worked out.
+
+        What is counted exactly is what the time allows, the cheapest cases first.
+        """
         cases, sizes = self.cases, self.cases.sizes
         is_uniform = (np.diff(cases.offsets) == 1) | (np.diff(cases.value_offsets) == 1)
         by_value = states_of(cases.counts, cases.value_offsets)
         by_signature = states_of(cases.people, cases.offsets)
-        reached = ~is_uniform & (np.minimum(by_value, by_signature) <= REACH)
-        beyond = [np.flatnonzero(~is_uniform & ~reached)]
-        shaped: list[tuple[float, bool, IntArray]] = []
-        for turned in (False, True):
-            chosen = np.flatnonzero(reached & ((by_signature < by_value) == turned))
-            amounts = cases.people if turned else cases.counts
-            starts = cases.offsets if turned else cases.value_offsets
-            for batch in shapes(cases, chosen, turned):
+        is_countable = ~is_uniform & (np.minimum(by_value, by_signature) <= REACH)
+        balanced = [np.flatnonzero(~is_uniform & ~is_countable)]
+        candidates: list[tuple[float, bool, IntArray]] = []
+        for by_signatures in (False, True):
+            countable = np.flatnonzero(is_countable & ((by_signature < by_value) == by_signatures))
+            amounts = cases.people if by_signatures else cases.counts
+            starts = cases.offsets if by_signatures else cases.value_offsets
+            for batch in shapes(cases, countable, by_signatures):
                 first = batch[0]
                 capacities, size = amounts[starts[first] : starts[first + 1]], int(sizes[first])
                 cost = _STEP * size * len(capacities)
                 cost += _STATE * float(np.prod(capacities + 1.0)) * len(capacities) * len(batch)
-                shaped.append((cost / (size * len(batch)), turned, batch))
+                candidates.append((cost / (size * len(batch)), by_signatures, batch))
         time_left = self.seconds[0] + self.seconds[1] * float(sizes.sum())
         exact_batches: list[Batch] = []
-        for cost_per_person, turned, batch in sorted(shaped, key=lambda entry: entry[0]):
+        for cost_per_person, by_signatures, batch in sorted(candidates, key=lambda entry: entry[0]):
             time_left -= cost_per_person * int(sizes[batch[0]]) * len(batch)
             if time_left < 0:
-                beyond.append(batch)
+                balanced.append(batch)
             else:
-                exact_batches += batches(cases, self.offsets, batch, turned)
-        return np.flatnonzero(is_uniform), exact_batches, np.sort(np.concatenate(beyond))
+                exact_batches += batches(cases, self.offsets, batch, by_signatures)
+        return _CaseParts(
+            np.flatnonzero(is_uniform), exact_batches, np.sort(np.concatenate(balanced))
+        )
 
     @property
     def balanced(self) -> NDArray[np.bool_]:
         """True for each case that is beyond reach of exact counting."""
         mask = np.zeros(self.cases.n_groups, dtype=bool)
-        mask[self._parts[2]] = True
+        mask[self._parts.balanced] = True
         return mask
 
     def expected(self, chances: FloatArray, weighed: bool = True) -> Expected:
-        """Posteriors, for given chances of cells: how likely its people are to have its value.
+        """The expected posteriors of cells, given their chances, and the weights of the cases.
 
-        Weights are not worked out where they are not asked for.
+        Without `weighed`, the weights are 0.
         """
-        uniform, reached, beyond = self._parts
+        uniform, exact, balanced = self._parts
         expected = Expected(self.alone.copy(), np.zeros(self.cases.n_groups))
         if len(uniform):
-            self._balance(uniform, self._of_alike, chances, expected, 0, weighed)
-        if len(beyond):
-            self._balance(beyond, self._of_beyond, chances, expected, _ROUNDS, weighed)
+            self._balance(uniform, self._margins_of_uniform, chances, expected, 0, weighed)
+        if len(balanced):
+            self._balance(balanced, self._margins_of_balanced, chances, expected, _ROUNDS, weighed)
         failed = []
-        for batch in reached:
-            good, expected.weights[batch.cases] = batch.judge(chances, expected.posteriors)
-            if not good.all():  # the weights of worlds are too far apart for floats
-                failed.append(batch.cases[~good])
+        for batch in exact:
+            is_judged, expected.weights[batch.cases] = batch.judge(chances, expected.posteriors)
+            if not is_judged.all():  # the weights of worlds are too far apart for floats
+                failed.append(batch.cases[~is_judged])
         if failed:
             failed_cases = np.concatenate(failed)
             self._balance(
@@ -177,6 +190,7 @@ class CaseLayout:
         return expected
 
     def _margins(self, cases: IntArray) -> _Margins:
+        """The margins of these cases: people by signature, and occurrences by value."""
         cells, offsets = ranges(self.offsets[cases], self.offsets[cases + 1])
         rows, columns = (_numbered(part[cells]) for part in self._places[1:])
         people = np.zeros(rows.max() + 1)
@@ -187,12 +201,12 @@ class CaseLayout:
         return _Margins(cells, case, rows, columns, people, occurrences, people[rows])
 
     @cached_property
-    def _of_beyond(self) -> _Margins:
-        return self._margins(self._parts[2])
+    def _margins_of_balanced(self) -> _Margins:
+        return self._margins(self._parts.balanced)
 
     @cached_property
-    def _of_alike(self) -> _Margins:
-        return self._margins(self._parts[0])
+    def _margins_of_uniform(self) -> _Margins:
+        return self._margins(self._parts.uniform)
 
     def _balance(
         self,
@@ -203,19 +217,24 @@ class CaseLayout:
         rounds: int,
         weighed: bool,
     ) -> None:
-        """Scale chances until they have the margins of some cases (balanced tables)."""
+        """Set the posteriors of some cases: their chances, scaled to the margins of the case.
+
+        Rows and columns are scaled in turn; with 0 rounds, the values' own shares are taken.
+        """
         cells, rows, columns, people = margins.cells, margins.rows, margins.columns, margins.people
         positive = np.maximum(chances.take(cells), np.finfo(float).tiny)
-        start = positive if rounds else self.alone[cells]
-        row, column = people, np.ones(len(margins.occurrences))
+        start_table = positive if rounds else self.alone[cells]
+        row_factor, column_factor = people, np.ones(len(margins.occurrences))
         for _ in range(rounds):
-            column = margins.occurrences / np.bincount(columns, start * row.take(rows))
-            sums = np.bincount(rows, start * column.take(columns))
-            change = np.abs(row * sums / people - 1).max()
-            row = people / sums
+            column_factor = margins.occurrences / np.bincount(
+                columns, start_table * row_factor.take(rows)
+            )
+            sums = np.bincount(rows, start_table * column_factor.take(columns))
+            change = np.abs(row_factor * sums / people - 1).max()
+            row_factor = people / sums
             if change <= _BALANCED:
                 break
-        table = start * row.take(rows) * column.take(columns)
+        table = start_table * row_factor.take(rows) * column_factor.take(columns)
         expected.posteriors[cells] = table / margins.of_row
         if weighed:
             # Stirling's leading terms of how many worlds agree with the table, and their weight.

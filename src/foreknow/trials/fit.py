@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -50,41 +50,46 @@ class Kinds:
 
     @classmethod
     def of(cls, signatures: Signatures, binned: Collection[str] = ()) -> Kinds:
-        """Tell people apart by their signatures; of some columns numbers are cut into bins."""
+        """The kinds of people by their signatures.
+
+        Numbers in `binned` columns are cut into bins.
+        """
         people = np.zeros(len(signatures.labels))
         np.add.at(people, signatures.codes, signatures.people)
         columns = []
-        for place, name in enumerate(signatures.attributes):
-            labels_of_column = [label[place] for label in signatures.labels]
+        for position, name in enumerate(signatures.attributes):
+            labels_of_column = [label[position] for label in signatures.labels]
             columns.append(
                 _bins(labels_of_column, people) if name in binned else _labels(labels_of_column)
             )
-        keys, first = combine([codes for _, codes in columns], [len(names) for names, _ in columns])
-        names_of_kinds = (np.array(names, object)[codes[first]] for names, codes in columns)
+        keys, first_of_kind = combine(
+            [codes for _, codes in columns], [len(names) for names, _ in columns]
+        )
+        names_of_kinds = (np.array(names, object)[codes[first_of_kind]] for names, codes in columns)
         labels = [*zip(*names_of_kinds, strict=True)]
         return cls(signatures.attributes, labels, signatures.labels, keys.astype(np.int64))
 
     def groups(
         self, signatures: Signatures, value_offsets: IntArray, values: IntArray, counts: IntArray
     ) -> SignatureGroups:
-        """The groups of a release, by kind."""
+        """The groups of a release, with their people counted by kind."""
         n_groups = len(signatures.offsets) - 1
-        of_cell = np.repeat(np.arange(n_groups), np.diff(signatures.offsets))
-        people = count_pairs(
-            of_cell,
+        group_of_cell = np.repeat(np.arange(n_groups), np.diff(signatures.offsets))
+        people_by_kind = count_pairs(
+            group_of_cell,
             self.of_signature[signatures.codes],
             n_groups,
             len(self.labels),
             signatures.people,
         )
-        return SignatureGroups(*people, value_offsets, values, counts)
+        return SignatureGroups(*people_by_kind, value_offsets, values, counts)
 
 
 def numbers_among(signatures: Signatures) -> list[str]:
-    """The columns with enough numbers to be cut into bins."""
+    """The columns that hold numbers, and enough of them to be cut into bins."""
     number_columns = []
-    for place, name in enumerate(signatures.attributes):
-        distinct = {label[place] for label in signatures.labels} - {None}
+    for position, name in enumerate(signatures.attributes):
+        distinct = {label[position] for label in signatures.labels} - {None}
         if len(distinct) > MOST_NUMBERS and all(
             _number(str(label)) is not None for label in distinct
         ):
@@ -99,25 +104,25 @@ def _labels(labels: Sequence[str | None]) -> tuple[list[str | None], IntArray]:
 
 
 def _bins(labels: Sequence[str | None], people: FloatArray) -> tuple[list[str | None], IntArray]:
-    """Names of the bins of a column of numbers, and the bin of each label.
+    """The names of the bins of a column of numbers, and the bin of each label.
 
-    A bin goes on until it has its share; equal numbers are never divided.
+    A bin ends once it has its share of people; equal numbers are never divided.
     """
     distinct, codes = _labels(labels)
     numbers = [None if label is None else _number(label) for label in distinct]
     numbered = [(x, i) for i, x in enumerate(numbers) if x is not None]
     ranked = np.array([i for _, i in sorted(numbered)])
-    amount = np.bincount(codes, people, minlength=len(distinct))[ranked]
-    before = np.cumsum(amount) - amount
-    share = np.floor(BINS * before / amount.sum()).astype(np.int64)
+    people_by_number = np.bincount(codes, people, minlength=len(distinct))[ranked]
+    people_before = np.cumsum(people_by_number) - people_by_number
+    share = np.floor(BINS * people_before / people_by_number.sum()).astype(np.int64)
     bins = np.unique(share, return_inverse=True)[1].reshape(-1)
     names: list[str | None] = []
     for code in range(int(bins[-1]) + 1):
         first, last = (distinct[i] for i in ranked[bins == code][[0, -1]].tolist())
         names.append(first if first == last else f"{first} to {last}")
-    kind = np.full(len(distinct), len(names), dtype=np.int64)
-    kind[ranked] = bins
-    return [*names, None], kind[codes]
+    bin_of_label = np.full(len(distinct), len(names), dtype=np.int64)
+    bin_of_label[ranked] = bins
+    return [*names, None], bin_of_label[codes]
 
 
 def _number(label: str) -> float | None:
@@ -185,9 +190,9 @@ def fits(
     *,
     brief: bool = False,
 ) -> Iterator[Fit]:
-    """Learn statistics with each smoothing, from the groups' own frequencies on.
+    """Yield the statistics that are learned with each smoothing, from the groups' own shares on.
 
-    A brief look goes through as few groups exactly when it judges as when it learns.
+    If `brief`, as few groups are worked out exactly for judging as for learning.
     """
     layout_for_judging = layout if brief else replace(layout, seconds=JUDGING)
     for smoothing in smoothings:
@@ -202,6 +207,15 @@ def fits(
             smoothing,
             *climbed[2:],
         )
+
+
+class Climbed(NamedTuple):
+    """Where a climb ends."""
+
+    chances: FloatArray
+    amounts: FloatArray
+    steps: int
+    change: float  # the largest change in the last step
 
 
 class _Climb:
@@ -258,22 +272,24 @@ class _Climb:
             )
         return likelihood
 
-    def climb(self) -> tuple[FloatArray, FloatArray, int, float]:
-        """Step until nothing changes; the chances, amounts, number of steps, and last change."""
+    def climb(self) -> Climbed:
+        """Step until nothing changes, or for the most steps that are allowed."""
         chances = self.chances(self.begun)
         steps = 0
         while True:
-            once, amounts, _ = self.step(chances)
+            next_chances, amounts, _ = self.step(chances)
             steps += 1
-            change = float(np.abs(once - chances).max())
+            change = float(np.abs(next_chances - chances).max())
             if change <= TOLERANCE or steps >= STEPS:
-                return once, amounts, steps, change
-            twice, _, near = self.step(once, weighed=True)
-            ahead = _extrapolated(chances, once, twice)
-            three, _, far = self.step(ahead, weighed=True)
+                return Climbed(next_chances, amounts, steps, change)
+            second_chances, _, near_weights = self.step(next_chances, weighed=True)
+            extrapolated = _extrapolated(chances, next_chances, second_chances)
+            third_chances, _, far_weights = self.step(extrapolated, weighed=True)
             steps += 2
-            better = self.likelihood(ahead, far) >= self.likelihood(once, near)
-            chances = three if better else twice
+            is_better = self.likelihood(extrapolated, far_weights) >= self.likelihood(
+                next_chances, near_weights
+            )
+            chances = third_chances if is_better else second_chances
 
 
 def _extrapolated(zero: FloatArray, once: FloatArray, twice: FloatArray) -> FloatArray:
@@ -299,14 +315,14 @@ def likeliest_table(release: Any, by: Sequence[str], people: Any) -> tuple[Prior
     kinds = Kinds.of(signatures)
     bags = counts.offsets, counts.codes, counts.counts
     layout = CaseLayout.of(kinds.groups(signatures, *bags).checked(counts), LEARNING)
-    best = max(fits(layout, kinds, counts.n_values), key=lambda one: one.predicts)
+    best_fit = max(fits(layout, kinds, counts.n_values), key=lambda fit: fit.predicts)
     chances = {
-        label: tuple(_in_steps(best.chances[kind]))
+        label: tuple(_in_steps(best_fit.chances[kind]))
         for label, kind in zip(signatures.labels, kinds.of_signature.tolist(), strict=True)
     }
     values = tuple(map(str, counts.values))
     name = "what was learned"
-    return PriorTable(signatures.attributes, values, chances, name, estimated=True), best
+    return PriorTable(signatures.attributes, values, chances, name, estimated=True), best_fit
 
 
 def _in_steps(chances: FloatArray) -> list[Fraction]:

@@ -219,7 +219,7 @@ class Learning:
         return highest
 
     def claim(self, cell: int) -> Claim:
-        """The claim of a cell: its people and its value."""
+        """The claim that belongs to a cell: these people of this group have this value."""
         layout, counts = self.layout, self.counts
         group = int(np.argmax(layout.case_of == layout.case[cell]))
         value = counts.values[int(layout.value[cell])]
@@ -237,36 +237,43 @@ class Learning:
     def trial(
         self, release: Any, truth: _TrueValues | None, limit: float, value_codes: IntArray
     ) -> Trial:
-        """The share of right guesses, and the people about whom it is surer than a limit.
+        """The share of right guesses, and how many people are guessed more surely than the limit.
 
-        `truth`: who has which value; None where nobody may count that. How sure it
-        makes is said of the values in `value_codes`, by their codes.
+        `truth` says who has which value; without it, right guesses are not counted. Only values in
+        `value_codes` count as claims.
         """
         layout, counts = self.layout, self.counts
         groups_alone = release.groups_alone
-        heights = np.where(np.isin(layout.value, value_codes), self.posteriors, 0.0)
-        top = int(np.argmax(heights))
-        frequent = np.maximum.reduceat(groups_alone.counts, groups_alone.offsets[:-1]).astype(
+        chances = np.where(np.isin(layout.value, value_codes), self.posteriors, 0.0)
+        surest_cell = int(np.argmax(chances))
+        most_frequent = np.maximum.reduceat(groups_alone.counts, groups_alone.offsets[:-1]).astype(
             np.float64
         )
-        guess = self._guess
-        sure_row = heights[guess] > limit
-        people = (layout.times[layout.case] * layout.people)[guess]
-        sure, rightly = round(float(people[sure_row].sum())), None
-        right = float(people @ self.posteriors[guess]) / counts.n_people
+        guesses = self._guess
+        is_sure = chances[guesses] > limit
+        people = (layout.times[layout.case] * layout.people)[guesses]
+        n_sure, n_rightly_sure = round(float(people[is_sure].sum())), None
+        right_share = float(people @ self.posteriors[guesses]) / counts.n_people
         shares: dict[str, Share] = {}
         if truth is not None:
-            group, amount, row = truth.group, truth.people, self._row_of(truth)
-            hit = amount * (layout.value[guess[row]] == truth.value)
-            of_group = np.bincount(group, hit, minlength=counts.n_groups)
+            group, people_of_truth, row_of_truth = truth.group, truth.people, self._row_of(truth)
+            right_people = people_of_truth * (layout.value[guesses[row_of_truth]] == truth.value)
+            right_by_group = np.bincount(group, right_people, minlength=counts.n_groups)
             shares = {
-                "right": Share.of(of_group, counts.sizes),
-                "baseline": Share.of(frequent, groups_alone.sizes),
+                "right": Share.of(right_by_group, counts.sizes),
+                "baseline": Share.of(most_frequent, groups_alone.sizes),
             }
-            right, rightly = shares["right"].share, round(float(hit[sure_row[row]].sum()))
-            if sure:
-                sure_and_right = np.bincount(group, hit * sure_row[row], minlength=counts.n_groups)
-                sure_people = np.bincount(group, amount * sure_row[row], minlength=counts.n_groups)
+            right_share, n_rightly_sure = (
+                shares["right"].share,
+                round(float(right_people[is_sure[row_of_truth]].sum())),
+            )
+            if n_sure:
+                sure_and_right = np.bincount(
+                    group, right_people * is_sure[row_of_truth], minlength=counts.n_groups
+                )
+                sure_people = np.bincount(
+                    group, people_of_truth * is_sure[row_of_truth], minlength=counts.n_groups
+                )
                 shares["sure_and_right"] = Share.of(sure_and_right, sure_people)
         return Trial(
             "learned",
@@ -274,15 +281,15 @@ class Learning:
             str(getattr(release, "sensitive", "")),
             self.kinds.attributes,
             self.attacker,
-            right,
-            float(frequent.sum()) / groups_alone.n_people,
-            float(heights[top]),
+            right_share,
+            float(most_frequent.sum()) / groups_alone.n_people,
+            float(chances[surest_cell]),
             limit,
-            sure,
-            rightly,
+            n_sure,
+            n_rightly_sure,
             truth is not None,
             counts.n_people,
-            claim=self.claim(top) if heights[top] else None,
+            claim=self.claim(surest_cell) if chances[surest_cell] else None,
             shares=shares,
             in_cases=release.cases,
             near=release.near,
@@ -308,7 +315,7 @@ class _TrueValues(NamedTuple):
     def of(
         cls, held_signatures: Signatures, signatures: Sequence[Signature], sample: _GroupSample
     ) -> _TrueValues:
-        """Make it from signatures that end with the value."""
+        """The true values, from signatures whose last part is the value."""
         place_of_signature = {label: i for i, label in enumerate(signatures)}
         code_of, counts = sample.code_of, sample.counts
         signature = np.array(
@@ -364,26 +371,26 @@ def learnings(release: HasCounts, by: Sequence[str], effort: Effort = "full") ->
 
 
 def _ways_to_tell_apart(release: Any, counts: GroupCounts, by: Sequence[str]) -> list[_Distinction]:
-    """Return the ways to tell people apart: by exact values, and by bins if there are numbers."""
-    find = signatures_of(Learned, release)
+    """The ways to tell people apart: by exact values, and by bins if there are numbers."""
+    signatures_by = signatures_of(Learned, release)
     if release.sensitive in by:
         raise DataError(
             f"Learned: {release.sensitive!r} is the sensitive column of the release; by names "
             "columns that are known of people"
         )
-    signatures = find(by)
+    signatures = signatures_by(by)
     ways = [("exact values", Kinds.of(signatures))]
     if numbers := numbers_among(signatures):
         ways.append(("bins of numbers", Kinds.of(signatures, numbers)))
     bags = counts.offsets, counts.codes, counts.counts
     return [
         _Distinction(
-            what,
+            description,
             counts,
             kinds,
             CaseLayout.of(kinds.groups(signatures, *bags).checked(counts), LEARNING),
         )
-        for what, kinds in ways
+        for description, kinds in ways
     ]
 
 
@@ -412,16 +419,18 @@ class _Distinction:
         return self._brief[smoothing]
 
     def learned(self, smoothings: Sequence[float], brief: bool = False) -> list[Learning]:
-        """The posteriors with each smoothing."""
-        counts, kinds, n = self.counts, self.kinds, len(smoothings)
+        """The posteriors of an attacker with each smoothing."""
+        counts, kinds, n_fits = self.counts, self.kinds, len(smoothings)
         fitted = [*fits(self.layout, kinds, counts.n_values, smoothings, brief=brief)]
         layout = fitted[0].layout
-        copies = layout if n == 1 else layout.times_over(n)
+        copies = layout if n_fits == 1 else layout.times_over(n_fits)
         chances = np.concatenate([fit.of_cells for fit in fitted])
-        own = np.split(copies.expected(chances, weighed=False).posteriors, n)
-        statistics = [fit.taught_by_others(part) for fit, part in zip(fitted, own, strict=True)]
+        expected_parts = np.split(copies.expected(chances, weighed=False).posteriors, n_fits)
+        statistics = [
+            fit.taught_by_others(part) for fit, part in zip(fitted, expected_parts, strict=True)
+        ]
         expected = copies.expected(np.concatenate(statistics))
-        parts = (np.split(expected.posteriors, n), np.split(expected.weights, n))
+        parts = (np.split(expected.posteriors, n_fits), np.split(expected.weights, n_fits))
         return [
             Learning(f"EM, {self.what}, smoothing {fit.smoothing:g}", counts, kinds, layout, part)
             for fit, part in zip(fitted, map(Expected, *parts), strict=True)
@@ -441,24 +450,34 @@ def _learned_by_trees(way: _Distinction) -> list[Learning]:
 
 
 def _trees(layout: CaseLayout, kinds: Kinds, n_values: int) -> FloatArray | None:
-    """The chances that trees learn; each third of the groups is learned from the others."""
+    """The chance of each cell as trees learn it; None if there are too few groups or kinds.
+
+    Each third of the groups is learned from the others.
+    """
     n_kinds = len(kinds.labels)
     if layout.cases.n_groups < 2 * _FOLDS or n_kinds < 2:
         return None
     features = np.hstack([features_of(column) for column in zip(*kinds.labels, strict=True)])
     weight = layout.times[layout.case] * layout.people
-    class_of, share = _classes(np.bincount(layout.value, weight * layout.alone, n_values))
-    shape = n_kinds, int(class_of.max()) + 1
+    class_of_value, share_in_class = _classes(
+        np.bincount(layout.value, weight * layout.alone, n_values)
+    )
+    shape = n_kinds, int(class_of_value.max()) + 1
     if shape[0] * shape[1] > _MOST_CELLS:
         return None
-    place = layout.signature * shape[1] + class_of[layout.value]
-    part = (np.random.default_rng(0).permutation(layout.cases.n_groups) % _FOLDS)[layout.case]
-    folds = [np.flatnonzero(part == fold) for fold in range(_FOLDS)]
+    kind_and_class = layout.signature * shape[1] + class_of_value[layout.value]
+    fold_of_cell = (np.random.default_rng(0).permutation(layout.cases.n_groups) % _FOLDS)[
+        layout.case
+    ]
+    folds = [np.flatnonzero(fold_of_cell == fold) for fold in range(_FOLDS)]
     chances = layout.alone
     for _ in range(1 + _ROUNDS):
-        spread = weight * layout.expected(chances, weighed=False).posteriors
-        by_fold = [np.bincount(place[cells], spread[cells], shape[0] * shape[1]) for cells in folds]
-        chances = np.empty(len(part))
+        weighted = weight * layout.expected(chances, weighed=False).posteriors
+        by_fold = [
+            np.bincount(kind_and_class[cells], weighted[cells], shape[0] * shape[1])
+            for cells in folds
+        ]
+        chances = np.empty(len(fold_of_cell))
         for fold, cells in enumerate(folds):
             other_folds = np.add.reduce([by_fold[i] for i in range(_FOLDS) if i != fold]).reshape(
                 shape
@@ -467,7 +486,9 @@ def _trees(layout: CaseLayout, kinds: Kinds, n_values: int) -> FloatArray | None
                 return None
             overall = other_folds.sum(axis=0) / other_folds.sum()
             table = _MIXED * overall + (1 - _MIXED) * Forest.of(features, other_folds).shares()
-            chances[cells] = table.ravel()[place[cells]] * share[layout.value[cells]]
+            chances[cells] = (
+                table.ravel()[kind_and_class[cells]] * share_in_class[layout.value[cells]]
+            )
     return chances
 
 
@@ -571,9 +592,13 @@ def _trial(
     held_signatures: Signatures | None,
     effort: Effort,
 ) -> Trial:
+    """The most successful trial of all attackers by some columns.
+
+    Without the true values, it is that of the attacker whose statistics predict the groups best.
+    """
     values = sample.counts.values
-    of_all = secret_values is None or sample.near or {*values} <= {*secret_values}
-    stated_values = None if of_all else tuple(secret_values or ())
+    is_about_all = secret_values is None or sample.near or {*values} <= {*secret_values}
+    stated_values = None if is_about_all else tuple(secret_values or ())
     codes = (
         np.arange(len(values))
         if stated_values is None
@@ -584,12 +609,12 @@ def _trial(
     truth = None if held_signatures is None else _TrueValues.of(held_signatures, signatures, sample)
     trials = [learning.trial(sample, truth, limit, codes) for learning in attackers]
     if truth is None:
-        place = max(range(len(attackers)), key=lambda i: attackers[i].predicts)
-        best = trials[place]
+        best_number = max(range(len(attackers)), key=lambda i: attackers[i].predicts)
+        best_trial = trials[best_number]
     else:
-        best = most_successful(trials)
-    tried = tuple(trial.as_tried for trial in trials)
-    return replace(best, tried=tried, whole=sample.whole, about=stated_values)
+        best_trial = most_successful(trials)
+    attempts = tuple(trial.as_tried for trial in trials)
+    return replace(best_trial, tried=attempts, whole=sample.whole, about=stated_values)
 
 
 def known_columns(release: Any) -> tuple[str, ...]:
@@ -613,8 +638,8 @@ class _GroupSample:
     ) -> None:
         counts = counts_of(release)
         order = np.random.default_rng(0).permutation(counts.n_groups)
-        enough = int(np.searchsorted(np.cumsum(counts.sizes[order]), most_people)) + 1
-        self._groups = np.sort(order[:enough])
+        n_needed = int(np.searchsorted(np.cumsum(counts.sizes[order]), most_people)) + 1
+        self._groups = np.sort(order[:n_needed])
         self.whole = len(self._groups) == counts.n_groups
         self._release, self._has_others = release, not self.whole
         if isinstance(release, Sight) and not self.whole:
@@ -630,8 +655,8 @@ class _GroupSample:
             self.near = width.words(line.kind)
             self.code_of = {text: int(window_of[code]) for text, code in self.code_of.items()}
             self.counts = self.counts.recoded(window_of, windows)
-            alone_of, windows = Line.of(self.groups_alone.values).parted(width)
-            self.groups_alone = self.groups_alone.recoded(alone_of, windows)
+            window_of_alone, windows = Line.of(self.groups_alone.values).parted(width)
+            self.groups_alone = self.groups_alone.recoded(window_of_alone, windows)
         self.sensitive, self.name = release.sensitive, release.name
         self.cases = bool(getattr(release, "cases", False))
         self.sight = getattr(release, "sight", None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -85,34 +85,34 @@ def learned_report(
     >>> found.measured, found.surest > 0.9
     (False, True)
     """
-    sure = float(as_threshold(limit))
-    loaded = getattr(getattr(release, "audit", None), "policy", None)  # of a publication
+    certainty = float(as_threshold(limit))
+    loaded_policy = getattr(getattr(release, "audit", None), "policy", None)  # of a publication
     if policy is not None:
-        loaded = Policy.of(policy)
+        loaded_policy = Policy.of(policy)
     sight = _as_attackers_see(release, people, policy, members, by or ())
     width = None if within is None else Width.of(within)
-    if width is None and loaded is not None:
-        width = loaded.widths_of(sensitive or sight.sensitive)[0]
+    if width is None and loaded_policy is not None:
+        width = loaded_policy.widths_of(sensitive or sight.sensitive)[0]
     if by is None:
         schema = getattr(sight, "schema", None)
         columns = schema.quasi_identifiers if schema else known_columns(sight)
-        trial = learned_beside(sight, columns, limit=sure, sensitive=sensitive, width=width)
+        trial = learned_beside(sight, columns, limit=certainty, sensitive=sensitive, width=width)
         if trial is None:
             raise UnsupportedError(
                 "nothing can be learned: it takes one value per person, the columns of everybody "
                 "(people), and 50 groups; name columns (by, --by) to try with fewer"
             )
     else:
-        trial = learned_trial(sight, by, limit=sure, sensitive=sensitive, width=width)
-    if loaded is not None:
-        trial = replace(trial, required=loaded.least_limit(trial.sensitive))
+        trial = learned_trial(sight, by, limit=certainty, sensitive=sensitive, width=width)
+    if loaded_policy is not None:
+        trial = replace(trial, required=loaded_policy.least_limit(trial.sensitive))
     return replace(trial, name=name) if name is not None else trial
 
 
 def _as_attackers_see(
     release: Any, people: Any, policy: Any, members: Any, by: Sequence[str]
 ) -> Any:
-    """A release as attackers see it; with the owner's table, a `Sight` of that."""
+    """The release as attackers see it: with the owner's table, a `Sight` of it."""
     if people is None and members is None:
         opened_release = as_opened(release)
         opened_release = getattr(opened_release, "release", opened_release)
@@ -140,20 +140,29 @@ def _read(people: Any, schema: Schema) -> Microdata:
     return people if isinstance(people, Microdata) else Microdata(people, schema)
 
 
-def placed(release: Any, people: Any, policy: Any, members: Any) -> tuple[Release, Microdata, Any]:
-    """A release, its people, and the group of each person as a position in the counts."""
-    loaded = None if policy is None else Policy.of(policy)
+class PlacedPeople(NamedTuple):
+    """The people of a release."""
+
+    release: Release
+    microdata: Microdata
+    groups: Any  # the group of each person, as a position in the counts of the release
+
+
+def placed(release: Any, people: Any, policy: Any, members: Any) -> PlacedPeople:
+    """The people of a published release, given its table, and the group of each."""
+    loaded_policy = None if policy is None else Policy.of(policy)
     if isinstance(release, (str, Path)):
         own_release = OwnRelease.open(
-            release, members, None if loaded is None else loaded.needed_schema
+            release, members, None if loaded_policy is None else loaded_policy.needed_schema
         )
         if people is None:
             raise InputError("members say who is in which group; give people=, the table, too")
         microdata = own_release.shown(
-            _read(people, table_schema(loaded, own_release.published.certificate))
+            _read(people, table_schema(loaded_policy, own_release.published.certificate))
         )
         own_release.refuse_other(microdata)
-        return own_release.release, microdata, own_release.groups[microdata.kept]
+        groups = own_release.groups[microdata.kept]
+        return PlacedPeople(own_release.release, microdata, groups)
     if members is not None:
         raise InputError("members is for a folder that publish wrote")
     if not (hasattr(release, "certificate") and hasattr(release, "audit")):
@@ -161,13 +170,13 @@ def placed(release: Any, people: Any, policy: Any, members: Any) -> tuple[Releas
             "give a Release, what fk.publish returned or the folder that it wrote, not "
             f"{type(release).__name__}"
         )
-    microdata = release.shown(_read(people, (loaded or release.audit.policy).needed_schema))
+    microdata = release.shown(_read(people, (loaded_policy or release.audit.policy).needed_schema))
     certificate, opened_release = release.certificate, release.release
     parts = release.placed.members()
-    groups = np.concatenate([groups_of(p, certificate, opened_release.counts) for p in parts])
+    groups = np.concatenate([groups_of(part, certificate, opened_release.counts) for part in parts])
     if len(groups) != microdata.n_rows:
         raise DataError(
             f"{microdata.name}, read as the policy says, is not the table that the release was "
             "made of"
         )
-    return opened_release, microdata, groups[microdata.kept]
+    return PlacedPeople(opened_release, microdata, groups[microdata.kept])

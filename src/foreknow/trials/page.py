@@ -51,7 +51,7 @@ class TrialPage(Page[Trial]):
 
     def _tried(self) -> Table:
         """A table of the most successful attackers."""
-        tried = sorted(self.result.tried, key=lambda attempt: (-attempt.right, -attempt.surest))
+        attempts = sorted(self.result.tried, key=lambda attempt: (-attempt.right, -attempt.surest))
         rows = [
             (
                 attempt.attacker,
@@ -59,36 +59,37 @@ class TrialPage(Page[Trial]):
                 bar_cell(percentage(attempt.right, 1), attempt.right),
                 percentage(attempt.surest, 1, "down"),
             )
-            for attempt in tried
+            for attempt in attempts
         ]
-        guessed = "guessed right" if self.result.measured else "claims to guess right"
-        head, where = ("attacker", "by", guessed, "sure of somebody"), ", in the JSON"
-        return Table(head, rows, left=(0, 1), where=where).cut(_MOST)
+        guess_title = "guessed right" if self.result.measured else "claims to guess right"
+        titles, where_text = ("attacker", "by", guess_title, "sure of somebody"), ", in the JSON"
+        return Table(titles, rows, left=(0, 1), where=where_text).cut(_MOST)
 
     def _how(self) -> str:
+        """Sentences on how the trial was run, and which attacker it shows."""
         trial = self.result
         if trial.measured:
-            chosen = "the attacker with most right guesses"
-            sure = "Intervals are of 95%. "
+            choice_text = "the attacker with most right guesses"
+            interval_text = "Intervals are of 95%. "
         else:
-            chosen = "the attacker whose statistics predict the groups best"
-            sure = ""
+            choice_text = "the attacker whose statistics predict the groups best"
+            interval_text = ""
         people = f"{trial.people:,} people" + ("" if trial.whole else ", drawn at random")
         return (
-            f"{trial.attacker}: {chosen}, of {len(trial.tried)} that were tried on {people}. "
-            f"{sure}No seed changes the figures."
+            f"{trial.attacker}: {choice_text}, of {len(trial.tried)} that were tried on {people}. "
+            f"{interval_text}No seed changes the figures."
         )
 
 
 def claim_sentence(trial: Trial) -> str:
-    """The people about whom the attacker is surest, in a sentence; for the owner only."""
+    """A sentence on the people about whom the attacker is surest; for the owner only."""
     claim = trial.claim
     if claim is None:
         return "The attacker is sure of nobody."
-    who = listing(signature_words(claim.known, claim.known.values()), n_shown=8)
+    people_text = listing(signature_words(claim.known, claim.known.values()), n_shown=8)
     people = some(claim.people, "person there", "people there")
     return (
-        f"It is surest of {named(claim.value)} for {people} with {who} in "
+        f"It is surest of {named(claim.value)} for {people} with {people_text} in "
         f"{group_words(claim.group)}: {percentage(claim.probability, 0, 'down')}. The group alone "
         f"says {percentage(claim.alone, 0)}."
     )

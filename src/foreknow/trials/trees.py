@@ -44,36 +44,39 @@ class Forest(NamedTuple):
         random = np.random.default_rng(0)
         per_tree = n_kinds * (n_values + self.features.shape[1])
         n_at_once = min(max(_AT_ONCE // per_tree, 1), n_trees)
-        total = np.zeros(self.amounts.shape)
-        for begun in range(0, n_trees, n_at_once):
-            n_grown = min(n_at_once, n_trees - begun)
-            leaf_of = np.empty((n_grown * n_kinds, n_values))
+        sum_of_shares = np.zeros(self.amounts.shape)
+        for n_done in range(0, n_trees, n_at_once):
+            n_grown = min(n_at_once, n_trees - n_done)
+            shares_in_leaf = np.empty((n_grown * n_kinds, n_values))
             for members, shares in self._leaves(n_grown, random):
-                leaf_of[members] = shares
-            total += leaf_of.reshape(n_grown, n_kinds, n_values).sum(axis=0)
-        return total / n_trees
+                shares_in_leaf[members] = shares
+            sum_of_shares += shares_in_leaf.reshape(n_grown, n_kinds, n_values).sum(axis=0)
+        return sum_of_shares / n_trees
 
     def _leaves(
         self, n_trees: int, random: np.random.Generator
     ) -> Iterator[tuple[IntArray, FloatArray]]:
-        """The members of leaves (a member is a kind in a tree), and the shares of values there."""
+        """Yield the members of leaves, and the shares of values there.
+
+        A member is a kind of people in a tree.
+        """
         n_kinds = len(self.features)
-        least = min(float(LEAF), float(self.amounts.sum()) / 2)
+        least_people = min(float(LEAF), float(self.amounts.sum()) / 2)
         members = np.arange(n_trees * n_kinds)
         starts = np.arange(n_trees) * n_kinds
         while len(members):
             node = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(members)))
             sums = np.add.reduceat(self.amounts[members % n_kinds], starts)
             is_divided, is_left = self._divided(
-                members % n_kinds, node, starts, sums, least, random
+                members % n_kinds, node, starts, sums, least_people, random
             )
-            goes_on = is_divided[node]
+            is_continued = is_divided[node]
             shares = sums / sums.sum(axis=1, keepdims=True)
-            yield members[~goes_on], shares[node[~goes_on]]
-            side = 2 * node[goes_on] + ~is_left[goes_on]
-            order = np.argsort(side, kind="stable")
-            members, side = members[goes_on][order], side[order]
-            starts = np.flatnonzero(np.diff(side, prepend=-1))
+            yield members[~is_continued], shares[node[~is_continued]]
+            child = 2 * node[is_continued] + ~is_left[is_continued]
+            order = np.argsort(child, kind="stable")
+            members, child = members[is_continued][order], child[order]
+            starts = np.flatnonzero(np.diff(child, prepend=-1))
 
     def _divided(
         self,
@@ -81,37 +84,43 @@ class Forest(NamedTuple):
         node: IntArray,
         starts: IntArray,
         sums: FloatArray,
-        least: float,
+        least_people: float,
         random: np.random.Generator,
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Masks of the nodes that are divided, and of the members that then go to the left.
 
-        Of some columns that vary, each cut at random, the best is taken that leaves enough people
-        on both sides.
+        Some columns that vary are drawn, and each is cut at random. The best cut is taken that
+        leaves enough people on both sides.
         """
         people, amounts = sums.sum(axis=1), self.amounts[kinds]
         has_people = (self.amounts.sum(axis=1) > 0)[:, None]
-        low = np.minimum.reduceat(np.where(has_people, self.features, np.inf)[kinds], starts)
-        high = np.maximum.reduceat(np.where(has_people, self.features, -np.inf)[kinds], starts)
-        order = np.argsort(random.random(low.shape) + (low >= high), axis=1)
-        best, is_left = np.full(len(starts), -np.inf), np.zeros(len(kinds), dtype=bool)
+        lowest = np.minimum.reduceat(np.where(has_people, self.features, np.inf)[kinds], starts)
+        highest = np.maximum.reduceat(np.where(has_people, self.features, -np.inf)[kinds], starts)
+        order = np.argsort(random.random(lowest.shape) + (lowest >= highest), axis=1)
+        best_purity, is_left = np.full(len(starts), -np.inf), np.zeros(len(kinds), dtype=bool)
         nodes = np.arange(len(starts))
         for column in order[:, : self.n_drawn].T:
-            bottom, top = low[nodes, column], high[nodes, column]
+            lowest_in_node, highest_in_node = lowest[nodes, column], highest[nodes, column]
             share = random.random(len(nodes))
             with np.errstate(invalid="ignore"):  # endless numbers, and columns that do not vary
-                cut = (1 - share) * bottom + share * top
-            below = self.features[kinds, column[node]] <= cut[node]
-            left = _sums(amounts[below], node[below], len(nodes))
-            n_left, right = left.sum(axis=1), sums - left
+                cut_at = (1 - share) * lowest_in_node + share * highest_in_node
+            is_below = self.features[kinds, column[node]] <= cut_at[node]
+            left_amounts = _sums(amounts[is_below], node[is_below], len(nodes))
+            n_left, right_amounts = left_amounts.sum(axis=1), sums - left_amounts
             n_right = people - n_left
-            is_possible = (bottom < top) & (n_left >= least) & (n_right >= least)
+            is_possible = (
+                (lowest_in_node < highest_in_node)
+                & (n_left >= least_people)
+                & (n_right >= least_people)
+            )
             with np.errstate(divide="ignore", invalid="ignore"):
-                purity = (left**2).sum(axis=1) / n_left + (right**2).sum(axis=1) / n_right
-            is_better = is_possible & (purity > best)
-            best = np.where(is_better, purity, best)
-            is_left = np.where(is_better[node], below, is_left)
-        return best > -np.inf, is_left
+                purity = (left_amounts**2).sum(axis=1) / n_left + (right_amounts**2).sum(
+                    axis=1
+                ) / n_right
+            is_better = is_possible & (purity > best_purity)
+            best_purity = np.where(is_better, purity, best_purity)
+            is_left = np.where(is_better[node], is_below, is_left)
+        return best_purity > -np.inf, is_left
 
 
 def _sums(amounts: FloatArray, node: IntArray, n_nodes: int) -> FloatArray:
@@ -124,7 +133,7 @@ def _sums(amounts: FloatArray, node: IntArray, n_nodes: int) -> FloatArray:
 
 
 def features_of(labels: Sequence[str | None]) -> FloatArray:
-    """A column as numbers: its numbers, a column of 0 and 1 for each label, or labels in order."""
+    """A column as numbers: its own, or a column of 0 and 1 for each label, or the labels' ranks."""
     distinct = sorted({label for label in labels if label is not None})
     try:
         return np.array([[-1.0 if label is None else float(label)] for label in labels])

@@ -59,7 +59,7 @@ def utility(
     from foreknow.releases.written import open_published
     from foreknow.utility.report import utility_report
 
-    if is_published(table) and not is_published(release):
+    if is_published(table) and not is_published(release):  # given in the other order
         release, table = table, release
     rules, is_written = columns.rules(table), is_published(release)
     schema = rules.needed_schema

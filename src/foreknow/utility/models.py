@@ -228,9 +228,9 @@ def models_of(
     raw_columns = {name: variable.column for name, variable in variables.items()}
     raw = _Table.of(raw_columns, variables, microdata.n_people)
     drawn = [_Table.of(table, variables, flat.n_rows) for table in tables]
-    of_middles = [_with_middles(table, middles, variables) for table in drawn]
-    work = _ComparedTables(raw, of_middles, drawn, question)
-    fits, without = _fits(work, seed)
+    with_middles = [_with_middles(table, middles, variables) for table in drawn]
+    compared_tables = _ComparedTables(raw, with_middles, drawn, question)
+    fits, without = _fits(compared_tables, seed)
     return Models(
         targets=question.targets,
         by=question.by,
@@ -239,8 +239,8 @@ def models_of(
         published=flat.n_rows,
         draws=draws,
         seed=seed,
-        groups=tuple(_by_group(work)),
-        tables=tuple(_cross_tables(work)),
+        groups=tuple(_by_group(compared_tables)),
+        tables=tuple(_cross_tables(compared_tables)),
         fits=fits,
         without=without,
     )
@@ -265,7 +265,10 @@ class Question:
         targets: Sequence[str] | None = None,
         by: Sequence[str] | None = None,
     ) -> Question:
-        """Make it from the given columns or the usual ones; refuses columns the table lacks."""
+        """The question with the given columns, or the usual ones.
+
+        Raises `InputError` for columns that the table lacks.
+        """
         schema = microdata.schema
         usual_columns = [*schema.quasi_identifiers, *schema.other]
         published_columns = [*usual_columns, *schema.sensitives]
@@ -279,18 +282,20 @@ class Question:
             values = [value for column, value in target_values if column == name]
             variables[name] = _Variable.of(microdata, name, values)
         for name, value in target_values:
-            _place_of(variables[name], value)
+            _asked_cell(variables[name], value)
         left_out: dict[str, str] = {}
         if by is None:
-            explaining = [name for name in by_columns if name not in target_columns]
-            left_out = _left_out([variables[name] for name in explaining])
+            explaining_columns = [name for name in by_columns if name not in target_columns]
+            left_out = _left_out([variables[name] for name in explaining_columns])
         elif several := [name for name in by_columns if variables[name].several]:
             raise InputError(
                 f"by: a person may have several values of {several[0]!r}; let it be a target"
             )
-        used = {name: variable for name, variable in variables.items() if name not in left_out}
-        used_columns = [name for name in by_columns if name in used]
-        return cls(target_values, tuple(used_columns), left_out, used)
+        used_variables = {
+            name: variable for name, variable in variables.items() if name not in left_out
+        }
+        used_columns = [name for name in by_columns if name in used_variables]
+        return cls(target_values, tuple(used_columns), left_out, used_variables)
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -374,11 +379,11 @@ class _Table:
         data = self.columns[variable.name]
         if variable.numeric:
             return data.numbers
-        has: FloatArray = (data.cells == value).astype(np.float64)
+        has_value: FloatArray = (data.cells == value).astype(np.float64)
         if data.who is not None:
-            return np.minimum(np.bincount(data.who, has, self.n_rows), 1)
-        has[data.cells < 0] = np.nan
-        return has
+            return np.minimum(np.bincount(data.who, has_value, self.n_rows), 1)
+        has_value[data.cells < 0] = np.nan
+        return has_value
 
 
 @dataclass(frozen=True, eq=False)
@@ -399,20 +404,23 @@ class _Variable:
 
     @classmethod
     def of(cls, microdata: Microdata, name: str, asked_values: Sequence[str | None]) -> _Variable:
-        """A column of the raw table; values that are asked about stand for themselves."""
+        """The variable of a column; values in `asked_values` have a cell of their own."""
         codes, domain = microdata.column(name)
         schema = microdata.schema
         several = name in schema.several
-        who = microdata.holders_of(name).astype(np.int64) if several else None
+        holders = microdata.holders_of(name).astype(np.int64) if several else None
         hierarchy = schema.hierarchies.get(name)
-        laid = hierarchy is None or isinstance(hierarchy, (Intervals, DateLevels))
+        is_line = hierarchy is None or isinstance(hierarchy, (Intervals, DateLevels))
         most_codes = _CODES if name in schema.sensitives else 2
         present_values = [value for value in domain if value is not None]
         reads = schema.types.get(name) != "text" and _are_numbers(present_values)
         numbers = np.array([_number(value) if reads else np.nan for value in domain], np.float64)
         finite = numbers[codes][np.isfinite(numbers)[codes]]
         numeric = (
-            laid and not several and len(present_values) > most_codes and len(np.unique(finite)) > 1
+            is_line
+            and not several
+            and len(present_values) > most_codes
+            and len(np.unique(finite)) > 1
         )
         cell_of: dict[Key, int] = {}
         scale = 0.0, 1.0
@@ -448,22 +456,22 @@ class _Variable:
             cell_of=cell_of,
             edges=edges,
             n_values=len(domain),
-            column=Coded(codes.astype(np.int64), domain, who),
+            column=Coded(codes.astype(np.int64), domain, holders),
             scale=scale,
         )
 
     def data(self, column: Coded) -> _ColumnValues:
-        """The data of a column of some table, in this variable's cells."""
-        codes, values, who = column.codes, column.values, column.who
+        """The values of a table's column, in the cells of this variable."""
+        codes, values, holders = column.codes, column.values, column.who
         if not self.numeric:
             cell_of_code = [self.cell_of.get(_key(value, self.reads), -1) for value in values]
             return _ColumnValues(
-                np.full(len(codes), np.nan), np.array(cell_of_code, np.int64)[codes], who
+                np.full(len(codes), np.nan), np.array(cell_of_code, np.int64)[codes], holders
             )
         numbers = np.array(list(map(_number, values)), np.float64)
-        unsaid = [self.cell_of.get(None, -1) if value is None else -1 for value in values]
-        cells = np.where(np.isnan(numbers), np.array(unsaid, np.int64), self.bands(numbers))
-        return _ColumnValues(numbers[codes], cells[codes], who)
+        missing_cells = [self.cell_of.get(None, -1) if value is None else -1 for value in values]
+        cells = np.where(np.isnan(numbers), np.array(missing_cells, np.int64), self.bands(numbers))
+        return _ColumnValues(numbers[codes], cells[codes], holders)
 
     def bands(self, numbers: FloatArray) -> IntArray:
         """The band of each number."""
@@ -477,7 +485,7 @@ class _Variable:
         return [f"{self.name} = {name}" for name in self.names[1:]]
 
     def features(self, data: _ColumnValues) -> FloatArray:
-        """A column for each term; NaN if unknown."""
+        """A column for each term of a model; NaN if unknown."""
         if self.numeric:
             mean, deviation = self.scale
             scaled: FloatArray = ((data.numbers - mean) / deviation)[:, None]
@@ -524,7 +532,7 @@ def _are_numbers(values: Sequence[Any]) -> bool:
 
 
 def _number(value: Any) -> float:
-    """A number, or the days to a date; NaN where it is neither."""
+    """The number, or the days of a date; NaN for anything else."""
     if isinstance(value, str):
         number = read_number(value)
         value = read_moment(value) if number is None else number
@@ -538,28 +546,30 @@ def _number(value: Any) -> float:
 
 
 def _bands(edges: FloatArray, dates: bool) -> list[str]:
-    """The names of the bands between edges."""
+    """The names of the bands that edges divide numbers, or dates, into."""
     if not len(edges):
         return ["all"]
 
-    def said(edge: float) -> str:
+    def edge_text(edge: float) -> str:
         return date.fromordinal(int(edge)).isoformat() if dates else f"{edge:.6g}"
 
-    between = [f"{said(low)} to under {said(high)}" for low, high in pairwise(edges)]
-    return [f"under {said(edges[0])}", *between, f"{said(edges[-1])} or more"]
+    inner_names = [f"{edge_text(low)} to under {edge_text(high)}" for low, high in pairwise(edges)]
+    return [f"under {edge_text(edges[0])}", *inner_names, f"{edge_text(edges[-1])} or more"]
 
 
 def _with_middles(
     drawn: _Table, middles: Mapping[str, Coded], variables: Mapping[str, _Variable]
 ) -> _Table:
-    """The table with the middles of labels in place of numbers."""
+    """The drawn table, with the middle of each label in place of a drawn number."""
     columns = dict(drawn.columns)
     for variable in variables.values():
         if variable.numeric and variable.name in middles:
             data = variable.data(middles[variable.name])
-            before, missing = columns[variable.name].cells, variable.cell_of.get(None, -1)
-            unsaid = np.isnan(data.numbers)
-            cells = np.where(unsaid, np.where(before == missing, missing, -1), data.cells)
+            drawn_cells, missing_cell = columns[variable.name].cells, variable.cell_of.get(None, -1)
+            is_unknown = np.isnan(data.numbers)
+            cells = np.where(
+                is_unknown, np.where(drawn_cells == missing_cell, missing_cell, -1), data.cells
+            )
             columns[variable.name] = _ColumnValues(data.numbers, cells)
     return _Table(columns, drawn.n_rows)
 
@@ -595,12 +605,12 @@ def _mean(figures: Any) -> float | None:
 
 
 def _by_group(work: _ComparedTables) -> Iterator[Estimate]:
-    """Means of numbers and shares of values, by group."""
+    """Yield the estimates of means of numbers, and of shares of values, by group."""
     for target, value, by in work.question.explained():
         for column in by:
             turned = column.numeric and not target.numeric
             measured, groups = (column, target) if turned else (target, column)
-            place = None if measured.numeric else _place_of(measured, value)
+            place = None if measured.numeric else _asked_cell(measured, value)
             title = f"mean of {measured.name}" if place is None else f"share of {measured.name} = "
             title += "" if place is None else measured.names[place]
             for cell, group in enumerate(() if measured.dates else groups.names):
@@ -620,8 +630,8 @@ def _by_group(work: _ComparedTables) -> Iterator[Estimate]:
                 yield work.estimate(title, figure, f"{groups.name} = {group}")
 
 
-def _place_of(target: _Variable, value: str | None) -> int:
-    """The cell of the value that was asked about, else of the commonest value."""
+def _asked_cell(target: _Variable, value: str | None) -> int:
+    """The cell of the value that is asked about; without one, of the commonest value."""
     if value is None:
         return int(target.cell_of.get(None) == 0 and len(target.names) > 1)
     if target.numeric:
@@ -633,6 +643,7 @@ def _place_of(target: _Variable, value: str | None) -> int:
 
 
 def _cross_tables(work: _ComparedTables) -> Iterator[CrossTable]:
+    """Yield the cross table of each pair of variables: its counts, and how they go together."""
     variables, targets = work.question.variables, work.question.targets
     for pair in sorted(combinations(variables, 2), key=lambda pair: pair[0] not in targets):
         a, b = variables[pair[0]], variables[pair[1]]
@@ -677,21 +688,21 @@ def _rows(cells: FloatArray) -> tuple[tuple[float, ...], ...]:
 
 
 def _count_cells(table: _Table, a: _Variable, b: _Variable) -> FloatArray:
-    """The count of each cell; the last row and column are for unknown values."""
+    """The counts of a cross table; its last row and column are for unknown values."""
     first, second = table.columns[a.name], table.columns[b.name]
-    who = first.who if first.who is not None else second.who
+    holders = first.who if first.who is not None else second.who
     if first.who is None:
-        first = first.of(who)
+        first = first.of(holders)
     if second.who is None:
-        second = second.of(who)
+        second = second.of(holders)
     rows, values = len(a.names) + 1, len(b.names) + 1
-    place = (first.cells % rows) * values + second.cells % values
-    counts: FloatArray = np.bincount(place, minlength=rows * values).astype(np.float64)
+    cell = (first.cells % rows) * values + second.cells % values
+    counts: FloatArray = np.bincount(cell, minlength=rows * values).astype(np.float64)
     return counts.reshape(rows, values)
 
 
 def _cramer(table: _Table, a: _Variable, b: _Variable) -> float | None:
-    """Cramér's V of those whose values are both known."""
+    """Cramér's V of two variables, among people whose values are known; None if one is constant."""
     cells = _count_cells(table, a, b)[:-1, :-1]
     cells = cells[cells.sum(axis=1) > 0][:, cells.sum(axis=0) > 0]
     if min(cells.shape) < 2:
@@ -714,23 +725,29 @@ def _correlation(table: _Table, a: _Variable, b: _Variable) -> float | None:
 # ---- models --------------------------------------------------------------------------------------
 
 
-def _fits(work: _ComparedTables, seed: int | None) -> tuple[tuple[Fit, ...], str]:
+def _fits(tables: _ComparedTables, seed: int | None) -> tuple[tuple[Fit, ...], str]:
+    """The models of each target, fitted to the raw table and to tables of the release.
+
+    The second result says what is missing, if scikit-learn is not installed.
+    """
     try:
-        learn = _ScikitLearn()
+        models = _ScikitLearn()
     except ImportError:
         return (), NEEDED
     fits = []
-    for target, value, columns in work.question.explained():
+    for target, value, columns in tables.question.explained():
         if not columns:
             continue
-        designs = {id(table): _Design.of(table, columns) for table in work.tables}
+        designs = {id(table): _Design.of(table, columns) for table in tables.tables}
         terms = [*chain.from_iterable(column.terms for column in columns)]
-        place = None if target.numeric else _place_of(target, value)
+        asked_cell = None if target.numeric else _asked_cell(target, value)
         for kind in ("linear" if target.numeric else "logistic", "tree"):
             model_kind: Kind = kind
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of what is separated perfectly, say
-                fit = _fit(work, learn, designs, target, place, model_kind, terms, seed or 0)
+                fit = _fit(
+                    tables, models, designs, target, asked_cell, model_kind, terms, seed or 0
+                )
             fits += [] if fit is None else [fit]
     return tuple(fits), ""
 
@@ -786,33 +803,37 @@ def _fit(
     terms: Sequence[str],
     seed: int,
 ) -> Fit | None:
+    """One kind of model of a target, fitted to each table, and asked about the raw people.
+
+    None if it cannot be fitted to the raw table.
+    """
     all_values = kind == "tree" and not target.numeric and not target.several
 
-    def wanted(table: _Table) -> FloatArray:
+    def target_of(table: _Table) -> FloatArray:
         if not all_values:
             return table.figures(target, value)
         cells = table.columns[target.name].cells
         return np.where(cells < 0, np.nan, cells.astype(np.float64))
 
-    way = f"{kind} of numbers" if kind == "tree" and target.numeric else kind
+    model_name = f"{kind} of numbers" if kind == "tree" and target.numeric else kind
 
     def model_of(table: _Table) -> Any:
-        y, design = wanted(table), designs[id(table)]
+        y, design = target_of(table), designs[id(table)]
         is_known = np.isfinite(y)
-        return learn.fitted(way, design.matrix[is_known], y[is_known], seed)
+        return learn.fitted(model_name, design.matrix[is_known], y[is_known], seed)
 
-    truth = wanted(work.raw)
-    is_known = np.isfinite(truth)
-    people, truth = designs[id(work.raw)].matrix[is_known], truth[is_known]
+    true_values = target_of(work.raw)
+    is_known = np.isfinite(true_values)
+    features, true_values = designs[id(work.raw)].matrix[is_known], true_values[is_known]
     models = {id(table): model_of(table) for table in work.tables}
     raw_model = models[id(work.raw)]
-    if raw_model is None or (target.numeric and not np.ptp(truth)):
+    if raw_model is None or (target.numeric and not np.ptp(true_values)):
         return None
 
     def predicted(model: Any) -> FloatArray:
         if target.numeric or all_values:
-            return np.asarray(model.predict(people), np.float64)
-        return np.asarray(model.predict_proba(people)[:, 1], np.float64)
+            return np.asarray(model.predict(features), np.float64)
+        return np.asarray(model.predict_proba(features)[:, 1], np.float64)
 
     predictions: dict[int, FloatArray | None] = {}
     for key, model in models.items():
@@ -821,24 +842,24 @@ def _fit(
     if target.numeric:
         measure, score, baseline = "R²", metrics.r2_score, 0.0
     elif all_values:
-        share = float(np.unique(truth, return_counts=True)[1].max() / len(truth))
+        share = float(np.unique(true_values, return_counts=True)[1].max() / len(true_values))
         measure, score, baseline = "accuracy", metrics.accuracy_score, share
     else:
         measure, score, baseline = "AUC", metrics.roc_auc_score, 0.5
-    first = predictions[id(work.raw)]
-    spread = float(truth.std()) if target.numeric else 1.0
+    raw_prediction = predictions[id(work.raw)]
+    deviation = float(true_values.std()) if target.numeric else 1.0
 
     def scored(table: _Table) -> float | None:
         prediction = predictions[id(table)]
-        return None if prediction is None else float(score(truth, prediction))
+        return None if prediction is None else float(score(true_values, prediction))
 
-    def apart(table: _Table) -> float | None:
+    def deviation_from_raw(table: _Table) -> float | None:
         prediction = predictions[id(table)]
-        if prediction is None or first is None:
+        if prediction is None or raw_prediction is None:
             return None
         if all_values:
-            return float((prediction != first).mean())
-        return float(np.abs(prediction - first).mean() / spread)
+            return float((prediction != raw_prediction).mean())
+        return float(np.abs(prediction - raw_prediction).mean() / deviation)
 
     coefficients = []
     for place, term in enumerate(terms if kind != "tree" else ()):
@@ -854,10 +875,10 @@ def _fit(
         target=target.name,
         value=None if value is None or all_values else target.names[value],
         kind=kind,
-        people=len(truth),
+        people=len(true_values),
         measure=measure,
         score=work.estimate(measure, scored),
         baseline=baseline,
-        apart=work.estimate("predictions apart", apart),
+        apart=work.estimate("predictions apart", deviation_from_raw),
         coefficients=tuple(coefficients),
     )

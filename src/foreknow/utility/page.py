@@ -29,7 +29,7 @@ class UtilityPage(Page[UtilityReport]):
         return f"What the {self.result.form} release is still worth"
 
     def blocks(self, level: int = 2) -> Iterator[Block]:
-        """How far counts are off, the measures, and the answers to queries."""
+        """Yield how far counts are off, the measures, the answers to queries, and the models."""
         if sentence := self.key:
             yield Sentence(sentence, "lead")
         yield Heading("Measures of groups and labels", "measures", level)
@@ -42,7 +42,7 @@ class UtilityPage(Page[UtilityReport]):
 
     @property
     def key(self) -> str:
-        """Say how far a typical answer is off, and how far without the release."""
+        """A sentence that says how far a typical answer is off, and how far without the release."""
         error = self.result.errors[-1]
         if error.baseline is None:
             return ""
@@ -62,7 +62,7 @@ class UtilityPage(Page[UtilityReport]):
 
     @property
     def queries(self) -> Table:
-        """Each workload: how many columns it asks about, its errors, and those of a baseline."""
+        """A table of workloads: how many columns each asks about, its errors, and a baseline's."""
         rows = []
         for error in self.result.errors:
             asked_columns = some(error.predicates, "quasi-identifier", "quasi-identifiers")
@@ -70,14 +70,14 @@ class UtilityPage(Page[UtilityReport]):
             if error.baseline is not None:
                 shares += [error.baseline.median, error.baseline.average]
             rows.append((asked_columns, *map(measure_text, shares)))
-        head = (
+        titles = (
             "queries about",
             "median",
             "average",
             "overall counts: median",
             "overall counts: average",
         )
-        return Table(head[: len(rows[0])], rows, note=_BASELINE if len(rows[0]) > 3 else "")
+        return Table(titles[: len(rows[0])], rows, note=_BASELINE if len(rows[0]) > 3 else "")
 
     @property
     def asked(self) -> str:
@@ -104,20 +104,21 @@ _NOTHING = "–"
 
 
 def model_blocks(models: Models, level: int = 2) -> Iterator[Block]:
-    """How models come out: fits, coefficients, pairs of columns, groups, and cells."""
+    """Yield how models come out: fits, coefficients, pairs of columns, groups, and cells."""
     yield Heading("Does my model still work?", "models", level)
     for fit in models.fits:
         if sentence := fit_text(fit):
             yield Sentence(sentence, "lead")
-    targets, by = listing(map(visible, models.targets)), listing(map(visible, models.by))
+    targets, by_text = listing(map(visible, models.targets)), listing(map(visible, models.by))
     draws = some(models.draws, "drawn table", "drawn tables")
     yield Sentence(
-        f"Explained: {targets}, by {by or 'nothing'}. Middles: as a reader of foreknow read has "
+        f"Explained: {targets}, by {by_text or 'nothing'}. Middles: as a reader of foreknow read "
+        "has "
         f"the release; drawn: the mean of {draws} of foreknow draw. How much draws differ is no "
         "interval."
     )
-    for name, why in models.left_out.items():
-        yield Sentence(f"{visible(name)} is in no model: {why}.", "note")
+    for name, reason in models.left_out.items():
+        yield Sentence(f"{visible(name)} is in no model: {reason}.", "note")
     if models.without:
         yield Sentence(f"{models.without[0].upper()}{models.without[1:]}.", "warning")
     if models.fits:
@@ -140,25 +141,25 @@ def model_blocks(models: Models, level: int = 2) -> Iterator[Block]:
             name, group = visible(estimate.of), visible(estimate.group)
             groups.append((name, group, *_three(estimate)))
         yield Table(("", "of those with", *_THREE), groups, (0, 1), brief=_BRIEF)
-    of_targets = [table for table in models.tables if table.columns[0] in models.targets]
-    if of_targets:
-        yield Folded("Cross tables, in people", list(map(_cells, of_targets)))
+    tables_of_targets = [table for table in models.tables if table.columns[0] in models.targets]
+    if tables_of_targets:
+        yield Folded("Cross tables, in people", list(map(_cells, tables_of_targets)))
 
 
 def fits_table(models: Models) -> Table:
-    """A row for each model: how well it predicts the raw people, wherever it was fitted."""
+    """A table of models: how well each predicts the raw people, by where it was fitted."""
     rows: list[Row] = []
     for fit in models.fits:
         name = f"{fit.kind}, {explained(fit)}"
-        apart = _share(fit.apart.middles), _share(fit.apart.drawn)
+        deviations = _share(fit.apart.middles), _share(fit.apart.drawn)
         figures = *_three(fit.score), figure_text(fit.baseline)
-        rows.append((name, fit.measure, *figures, *apart))
-    head = ("model", "on raw people", *_THREE, "without", "middles apart", "drawn apart")
-    return Table(head, rows, (0, 1), _SCORES, roomy=(6,))
+        rows.append((name, fit.measure, *figures, *deviations))
+    titles = ("model", "on raw people", *_THREE, "without", "middles apart", "drawn apart")
+    return Table(titles, rows, (0, 1), _SCORES, roomy=(6,))
 
 
 def fit_text(fit: Fit) -> str:
-    """Say in a sentence how well a regression on the release predicts the raw people."""
+    """A sentence on how well a regression on the release predicts the raw people; else empty."""
     if fit.kind == "tree" or fit.score.raw is None:
         return ""
     subject = f"A {fit.kind} model of {explained(fit)}"
@@ -179,8 +180,8 @@ def figure_text(figure: float | None) -> str:
     """
     if figure is None:
         return _NOTHING
-    places = 3 if abs(figure) < 10 else 1 if abs(figure) < 1000 else 0
-    return f"{round(figure, places) + 0.0:,.{places}f}"
+    decimals = 3 if abs(figure) < 10 else 1 if abs(figure) < 1000 else 0
+    return f"{round(figure, decimals) + 0.0:,.{decimals}f}"
 
 
 def explained(fit: Fit) -> str:

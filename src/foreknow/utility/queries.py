@@ -107,37 +107,38 @@ def draw_queries(
     random = np.random.default_rng(seed)
     share = selectivity ** (1 / (n_predicates + 1))
     # Which attributes each query asks about.
-    order = np.argsort(random.random((queries, len(names))), axis=1)
-    asking = np.zeros((len(names), queries), dtype=bool)
-    asking[order[:, :n_predicates].T, np.arange(queries)] = True
-    chosen = [attribute_of_name[name] for name in names]
+    attribute_order = np.argsort(random.random((queries, len(names))), axis=1)
+    is_asked = np.zeros((len(names), queries), dtype=bool)
+    is_asked[attribute_order[:, :n_predicates].T, np.arange(queries)] = True
+    asked_attributes = [attribute_of_name[name] for name in names]
     asked_values = []
-    for attribute, asks in zip(chosen, asking, strict=True):
-        first = int(attribute.domain[0] is None)
-        size = len(attribute.domain) - first
+    for attribute, asking_queries in zip(asked_attributes, is_asked, strict=True):
+        first_value = int(attribute.domain[0] is None)
+        size = len(attribute.domain) - first_value
         if not size:
             raise DataError(f"{attribute.name!r} is missing everywhere; there is nothing to ask")
         in_order = ranges and attribute.order == "ordered"
         drawn = (_runs if in_order else _subsets)(size, _width(size, share), queries, random)
         is_wanted = np.ones((len(attribute.domain), queries), dtype=bool)
-        is_wanted[:first, asks] = False
-        is_wanted[first:, asks] = drawn[:, asks]
+        is_wanted[:first_value, asking_queries] = False
+        is_wanted[first_value:, asking_queries] = drawn[:, asking_queries]
         asked_values.append(is_wanted)
     n_values = len(source.values)
     values = _subsets(n_values, _width(n_values, share), queries, random)
-    how = n_predicates, float(selectivity), ranges, float(delta), seed
-    drawn_queries = Queries(chosen, asked_values, values, *how)
-    return drawn_queries if like is None else _asked_of(microdata, drawn_queries, like)
+    settings = n_predicates, float(selectivity), ranges, float(delta), seed
+    drawn_queries = Queries(asked_attributes, asked_values, values, *settings)
+    return drawn_queries if like is None else _translated(microdata, drawn_queries, like)
 
 
-def _asked_of(microdata: Microdata, drawn: Queries, like: Microdata) -> Queries:
-    """Translate queries into the codes of another schema of the same table."""
+def _translated(microdata: Microdata, queries: Queries, like: Microdata) -> Queries:
+    """The queries in the codes of another schema of the same table."""
     attribute_of = {attribute.name: attribute for attribute in microdata.attributes}
-    asked_names = [attribute.name for attribute in drawn.attributes]
-    if strange := [name for name in asked_names if name not in attribute_of]:
+    asked_names = [attribute.name for attribute in queries.attributes]
+    if unknown_names := [name for name in asked_names if name not in attribute_of]:
         common = [attribute.name for attribute in like.attributes if attribute.name in attribute_of]
         raise InputError(
-            f"queries about {strange[0]!r} cannot be asked where it is no quasi-identifier; ask "
+            f"queries about {unknown_names[0]!r} cannot be asked where it is no quasi-identifier; "
+            "ask "
             f"both releases about attributes = {common}"
         )
     if like.schema.sensitive != microdata.schema.sensitive:
@@ -146,29 +147,30 @@ def _asked_of(microdata: Microdata, drawn: Queries, like: Microdata) -> Queries:
             f"{microdata.schema.sensitive!r}"
         )
     attributes, asked_values = [attribute_of[name] for name in asked_names], []
-    for attribute, is_wanted in zip(drawn.attributes, drawn.asked_values, strict=True):
+    for attribute, is_wanted in zip(queries.attributes, queries.asked_values, strict=True):
         domain = attribute_of[attribute.name].domain
         asked_values.append(_by_values(attribute.name, attribute.domain, is_wanted, domain))
-    values = _by_values(like.schema.sensitive, like.values, drawn.values, microdata.values)
-    return replace(drawn, attributes=attributes, asked_values=asked_values, values=values)
+    values = _by_values(like.schema.sensitive, like.values, queries.values, microdata.values)
+    return replace(queries, attributes=attributes, asked_values=asked_values, values=values)
 
 
 def _by_values(
     name: str, values_before: Sequence[Any], is_wanted: BoolArray, values: Sequence[Any]
 ) -> BoolArray:
-    """A mask of some values, from a mask of the same values in another order."""
+    """A mask over `values`, from a mask over the same values in another order."""
     texts_before = [None if value is None else text_of(value) for value in values_before]
     texts = [None if value is None else text_of(value) for value in values]
-    place = {text: i for i, text in enumerate(texts_before)}
-    if {*texts} != {*place}:
+    position = {text: i for i, text in enumerate(texts_before)}
+    if {*texts} != {*position}:
         raise InputError(
             f"the two policies read other values in {name!r}; give its type in both: "
             "types in [schema]"
         )
-    return is_wanted[[place[text] for text in texts]]
+    return is_wanted[[position[text] for text in texts]]
 
 
 def _names(attributes: Sequence[str] | None, allowed: list[str]) -> list[str]:
+    """The quasi-identifiers that are asked about; all that are allowed by default."""
     if attributes is None:
         return allowed
     if isinstance(attributes, str) or not attributes:
@@ -214,7 +216,7 @@ class Boxes:
     counts: GroupCounts  # its values are those of the queries, by the same codes
 
     def answers(self, queries: Queries) -> FloatArray:
-        """The answers if everybody in a group is equally likely to be anywhere in its box."""
+        """The answer to each query, if everybody is equally likely to be anywhere in their box."""
         counts = self.counts
         codes = [*(cover.of_group[counts.cell_groups] for cover in self.covers), counts.codes]
 
@@ -251,7 +253,7 @@ class Buckets:
         return _weighted_sums(factors, self.people, len(queries))
 
     def _shares(self, groups: IntArray, wanted_values: FloatArray) -> FloatArray:
-        """Occurrences of wanted values per person of some groups, which are in order."""
+        """Occurrences of wanted values per person of each group, for groups in order."""
         counts, first, end = self.counts, int(groups[0]), int(groups[-1]) + 1
         offsets = counts.offsets[first : end + 1]
         cells = slice(int(offsets[0]), int(offsets[-1]))
@@ -268,7 +270,7 @@ class Buckets:
 
 
 def true_answers(microdata: Microdata, queries: Queries) -> FloatArray:
-    """The true count of each query: people, or values where people may have several."""
+    """The true answer to each query: people, or values if people may have several."""
     holdings = microdata.holdings
     columns = [attribute.codes[holdings.people] for attribute in queries.attributes]
     asked_values = [*queries.asked_values, queries.values]
@@ -291,13 +293,13 @@ def _looked_up(tables: Sequence[NDArray[Any]], codes: Sequence[NDArray[Any]]) ->
 
 
 def _weighted_sums(
-    factors: Callable[[slice], list[Factor]], weights: IntArray, n_queries: int, widest: int = 1
+    factors: Callable[[slice], list[Factor]], weights: IntArray, n_queries: int, most_rows: int = 1
 ) -> FloatArray:
-    """For each query, the sum of all cells: the weight of each times its factors.
+    """The answer to each query: the sum over cells of a weight times all factors.
 
-    Factors are looked up in tables, with a column for each query; the `widest` has so many rows.
+    Factors are looked up in tables with a column for each query; the largest has `most_rows` rows.
     """
-    step = min(_QUERIES, max(1, _MOST_NUMBERS // max(1, widest)))
+    step = min(_QUERIES, max(1, _MOST_NUMBERS // max(1, most_rows)))
     answers = []
     for first in range(0, n_queries, step):
         *first_factors, last = factors(slice(first, first + step))
@@ -320,27 +322,29 @@ def shown_by_groups(
     floors: Mapping[str, IntArray],
     styles: Mapping[str, str],
 ) -> Boxes | Buckets:
-    """A reader's view of some attributes in a release of these groups."""
-    used, of_person = np.unique(given_groups(microdata, groups), return_inverse=True)
-    n_groups, of_person = len(used), of_person.reshape(-1).astype(np.int64)
-    counts = microdata.counts(of_person)
+    """What a reader sees of some attributes in a release of these groups: boxes, or buckets."""
+    group_numbers, group_of_person = np.unique(given_groups(microdata, groups), return_inverse=True)
+    n_groups, group_of_person = len(group_numbers), group_of_person.reshape(-1).astype(np.int64)
+    counts = microdata.counts(group_of_person)
     if form == "generalized":
         covers: list[Covers] = []
         positions_of_attributes = all_positions(microdata, attributes)
         for attribute, positions in zip(attributes, positions_of_attributes, strict=True):
             style = style_of(attribute, styles.get(attribute.name))
             levels = floors.get(attribute.name)
-            floor = None if levels is None else np.asarray(levels)[used]
-            cover = covers_of_groups(attribute, positions, of_person, n_groups, style, floor)
+            floor = None if levels is None else np.asarray(levels)[group_numbers]
+            cover = covers_of_groups(attribute, positions, group_of_person, n_groups, style, floor)
             covers.append(cover)
         return Boxes(covers, counts)
     columns = [attribute.codes for attribute in attributes]
     sizes = [len(attribute.domain) for attribute in attributes]
-    point, first = combine(columns, sizes)
-    offsets, points, people = count_pairs(of_person, point, n_groups, len(first))
-    of_cell = np.repeat(np.arange(n_groups), np.diff(offsets))
-    codes = [column[first].astype(np.int64)[points] for column in columns]
-    return Buckets(of_cell, codes, people, counts)
+    point_of_person, first_person = combine(columns, sizes)
+    offsets, points, people = count_pairs(
+        group_of_person, point_of_person, n_groups, len(first_person)
+    )
+    group_of_cell = np.repeat(np.arange(n_groups), np.diff(offsets))
+    codes = [column[first_person].astype(np.int64)[points] for column in columns]
+    return Buckets(group_of_cell, codes, people, counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -354,7 +358,7 @@ class ReleaseReader:
     weights: Mapping[str, float] = field(default_factory=dict)  # what columns count in the NCP
 
     def shown(self, microdata: Microdata, attributes: Sequence[Attribute]) -> Boxes | Buckets:
-        """A reader's view of some attributes of the raw table."""
+        """What a reader of the release sees of some attributes: boxes, or buckets."""
         release = self.release
         counts = _same_values(release.counts, microdata)
         if counts.n_people > microdata.n_people:
@@ -366,18 +370,19 @@ class ReleaseReader:
         if set(names) <= set(release.group_columns):
             return Boxes(self._covers(names, microdata, attributes), counts)
         signatures = release.signatures(names)
-        of_cell = np.repeat(np.arange(counts.n_groups), np.diff(signatures.offsets))
+        group_of_cell = np.repeat(np.arange(counts.n_groups), np.diff(signatures.offsets))
         codes = []
         for i, attribute in enumerate(attributes):
             attribute_codes = codes_of_texts(
                 attribute, [signature[i] for signature in signatures.labels]
             )
             codes.append(attribute_codes[signatures.codes])
-        return Buckets(of_cell, codes, signatures.people, counts)
+        return Buckets(group_of_cell, codes, signatures.people, counts)
 
     def _covers(
         self, names: Sequence[str], microdata: Microdata, attributes: Sequence[Attribute]
     ) -> list[Covers]:
+        """What the labels of each attribute cover, by group."""
         columns, labels = self.release.group_columns, list(self.release.counts.groups or ())
         if len(columns) == 1:
             labels = [label if isinstance(label, tuple) else (label,) for label in labels]
@@ -388,14 +393,19 @@ class ReleaseReader:
         for name, attribute, positions in zip(
             names, attributes, positions_of_attributes, strict=True
         ):
-            place = columns.index(name)
-            texts: list[Any] = [label[place] for label in labels]  # type: ignore[index]
+            position = columns.index(name)
+            texts: list[Any] = [label[position] for label in labels]  # type: ignore[index]
             style = style_of(attribute, self.styles.get(attribute.name))
             label_meanings = self.labels.get(name)
-            cells = None if attribute.cells else (in_cells := rounded[attribute.name]).cells
+            cells = (
+                None if attribute.cells else (rounded_attribute := rounded[attribute.name]).cells
+            )
             # Labels of other makers are of values.
-            if cells is not None and wording_of(in_cells, style).read_all(texts) is not None:
-                attribute, positions = in_cells, positions_of(cells.values, cells.grid)
+            if (
+                cells is not None
+                and wording_of(rounded_attribute, style).read_all(texts) is not None
+            ):
+                attribute, positions = rounded_attribute, positions_of(cells.values, cells.grid)
             meanings = label_meanings.of(attribute) if label_meanings is not None else None
             if style == "set" and meanings is None:
                 meanings = wording_of(attribute, style).read_all(texts, microdata.times)
@@ -409,7 +419,7 @@ def release_and_table(
     policy: Policy | Mapping[str, Any] | str | Path | None,
     rules: Mapping[str, Any],
 ) -> tuple[Any, Microdata]:
-    """Open a release and the table that it was made of, unless they are open already."""
+    """The release and the table that it was made of, opened unless they are open already."""
     is_read = isinstance(table, Microdata)
     if (
         not is_read
@@ -421,22 +431,22 @@ def release_and_table(
     microdata = microdata_of(table, policy, rules)
     if isinstance(release, (str, Path)):
         path = Path(release)
-        published = path.is_dir() or path.with_name(CERTIFICATE).exists()
-        if published:
+        is_opened = path.is_dir() or path.with_name(CERTIFICATE).exists()
+        if is_opened:
             microdata = shown_of(path if path.is_dir() else path.parent, microdata)
     elif isinstance(release, Publication):
-        published, microdata = True, release.shown(microdata)
+        is_opened, microdata = True, release.shown(microdata)
     elif isinstance(release, Published):
-        published, microdata = True, shown_of(release.folder, microdata)
+        is_opened, microdata = True, shown_of(release.folder, microdata)
     else:
-        published = isinstance(getattr(release, "release", release), (Release, Microdata))
-    if published:
+        is_opened = isinstance(getattr(release, "release", release), (Release, Microdata))
+    if is_opened:
         return release, microdata
     return Release.from_schema(release, microdata.schema), microdata
 
 
 def release_reader(release: Any, styles: Mapping[str, str] | None = None) -> ReleaseReader:
-    """Make a reader of a release; `styles`, or else its certificate, say how labels read."""
+    """A reader of a release; `styles`, or else its certificate, say how labels read."""
     release = as_opened(release)
     table = getattr(release, "release", release)
     if not isinstance(table, Release):
@@ -462,17 +472,17 @@ def release_reader(release: Any, styles: Mapping[str, str] | None = None) -> Rel
 def _same_values(counts: GroupCounts, microdata: Microdata) -> GroupCounts:
     """The counts of a release, with its values numbered as in the table."""
     coded_values = [*enumerate(microdata.values)]
-    place = {printed(value): code for code, value in coded_values}
-    place |= {str(value): code for code, value in coded_values}  # wins where both are alike
+    code_of_text = {printed(value): code for code, value in coded_values}
+    code_of_text |= {str(value): code for code, value in coded_values}  # wins where both are alike
     codes = np.empty(len(counts.values), dtype=np.int64)
     for code, value in enumerate(counts.values):
-        text = str(value) if str(value) in place else printed(value)
-        if text not in place:
+        text = str(value) if str(value) in code_of_text else printed(value)
+        if text not in code_of_text:
             raise DataError(
                 f"{microdata.name} has nobody with the sensitive value {str(value)!r}, which is "
                 "in the release; give the table that the release was made from"
             )
-        codes[code] = place[text]
+        codes[code] = code_of_text[text]
     return GroupCounts.from_pairs(
         counts.cell_groups,
         codes[counts.codes],

@@ -219,7 +219,7 @@ def query_error(
     QueryError(100 queries, generalized: 4.04% on average, median 3.24%)
     """
     release, microdata = release_and_table(release, microdata, policy, rules)
-    reading = release_reader(release, labels)
+    reader = release_reader(release, labels)
     workload = draw_queries(
         microdata,
         queries=queries,
@@ -231,7 +231,7 @@ def query_error(
         seed=seed,
         like=like,
     )
-    return compared(workload, reading.shown(microdata, workload.attributes), microdata)
+    return compared(workload, reader.shown(microdata, workload.attributes), microdata)
 
 
 def query_error_of_groups(
@@ -291,8 +291,8 @@ def query_error_of_groups(
         delta=delta,
         seed=seed,
     )
-    asks = workload.attributes
-    sight = shown_by_groups(microdata, groups, form, asks, floors or {}, labels or {})
+    asked_attributes = workload.attributes
+    sight = shown_by_groups(microdata, groups, form, asked_attributes, floors or {}, labels or {})
     return compared(workload, sight, microdata)
 
 
@@ -308,7 +308,7 @@ def compared(
     microdata: Microdata,
     overall: Boxes | Buckets | None = None,
 ) -> QueryError:
-    """Compare the answers of a release with the true ones and with those of overall counts."""
+    """The errors of a release's answers, beside those of answers by overall counts."""
     overall = overall or one_group(microdata, queries.attributes)
     return QueryError(
         exact=true_answers(microdata, queries),

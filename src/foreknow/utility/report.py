@@ -136,7 +136,7 @@ def utility_report(
     """
     release, microdata = release_and_table(release, microdata, policy, rules)
     release = as_opened(release)
-    reading = release_reader(release, labels)
+    reader = release_reader(release, labels)
     all_attributes = (like or microdata).attributes if attributes is None else attributes
     predicate_counts = _numbers(predicates, len(all_attributes))
     draw = partial(
@@ -151,26 +151,28 @@ def utility_report(
         like=like,
     )
     workloads = [draw(predicates=n) for n in predicate_counts]
-    everything = reading.shown(microdata, microdata.attributes)
-    utility = utility_of(reading.release)
+    everything = reader.shown(microdata, microdata.attributes)
+    utility = utility_of(reader.release)
     if isinstance(everything, Boxes):
         sizes = everything.counts.sizes
         coarsened = [covers.coarsened for covers in everything.covers]
         ncp = {column.attribute.name: column.ncp(sizes) for column in coarsened}
         grids = grids_of(column.attribute for column in coarsened)
-        utility = replace(utility, ncp=ncp, grids=grids, weights=reading.weights)
+        utility = replace(utility, ncp=ncp, grids=grids, weights=reader.weights)
     asked_attributes = workloads[0].attributes
     sight = everything
     if attributes is not None or like is not None:
-        sight = reading.shown(microdata, asked_attributes)
+        sight = reader.shown(microdata, asked_attributes)
     overall = one_group(microdata, asked_attributes)
     errors = tuple([compared(workload, sight, microdata, overall) for workload in workloads])
     in_cases = microdata.schema.unit == "row"
-    modelled = None
+    model_report = None
     if models is not False:
         targets = None if models is True else models
-        modelled = models_of(release, microdata, targets, by, draws, seed)
-    return UtilityReport(reading.release.name, errors[0].form, utility, errors, in_cases, modelled)
+        model_report = models_of(release, microdata, targets, by, draws, seed)
+    return UtilityReport(
+        reader.release.name, errors[0].form, utility, errors, in_cases, model_report
+    )
 
 
 def _numbers(predicates: int | Sequence[int] | None, attributes: int) -> list[int]:

@@ -34,40 +34,43 @@ _UNITS = (_DAY, _HOUR, 60_000_000, 1_000_000, 1_000, 1)  # in microseconds
 
 
 def listed_steps(values: Sequence[Any], hierarchy: Tree | Ordered) -> Steps:
-    """The place of values among all that a hierarchy lists; of nodes, all leaves below them."""
+    """The position of each value among all that a hierarchy lists.
+
+    For its nodes: the positions from which, and up to which, the leaves below them lie.
+    """
     if isinstance(hierarchy, Tree):
         listed_values: list[Any] = list(dict.fromkeys(row[0] for row in hierarchy.rows))
     else:
         listed_values = list(hierarchy.values)
     # Laid out together, each value that occurs comes right before itself in the list.
     levels = hierarchy.levels([*values, *listed_values], "", lambda _: 0)
-    listed = levels.order >= len(values)
-    before = np.concatenate(([0], np.cumsum(listed)))
-    value_places = np.flatnonzero(~listed)
+    is_listed = levels.order >= len(values)
+    listed_before = np.concatenate(([0], np.cumsum(is_listed)))
+    value_places = np.flatnonzero(~is_listed)
     limits = []
     for nodes in levels.ancestors[:-1]:
-        firsts = before[np.searchsorted(nodes, nodes[value_places], "left")]
-        ends = before[np.searchsorted(nodes, nodes[value_places], "right")]
-        limits.append(list(zip(firsts.tolist(), ends.tolist(), strict=True)))
-    return before[value_places].tolist(), limits
+        first_steps = listed_before[np.searchsorted(nodes, nodes[value_places], "left")]
+        end_steps = listed_before[np.searchsorted(nodes, nodes[value_places], "right")]
+        limits.append(list(zip(first_steps.tolist(), end_steps.tolist(), strict=True)))
+    return listed_before[value_places].tolist(), limits
 
 
 def number_steps(values: Sequence[Any], hierarchy: Intervals | None = None) -> Steps | None:
-    """Numbers in units of the last decimal place that any of them needs; None for other values."""
+    """Numbers in steps of the last decimal that any of them needs; None for other values."""
     kinds = set(map(type, values))
     if not kinds <= {int, float, Decimal}:
         return None
-    places, steps = 0, list(values)
+    decimals_needed, steps = 0, list(values)
     if kinds != {int}:
         decimals = list(map(exact, values))
         if not all(map(is_usual, decimals)):
             return None
-        places, steps = common_unit(decimals)
+        decimals_needed, steps = common_unit(decimals)
     if hierarchy is None:
         return steps, []
     # Bounds of intervals may lie between two steps.
     bounds = [Decimal(str(number)) for number in (hierarchy.origin, *hierarchy.widths)]
-    _, (unit, origin, *widths) = common_unit([Decimal(1).scaleb(-places), *bounds])
+    _, (unit, origin, *widths) = common_unit([Decimal(1).scaleb(-decimals_needed), *bounds])
 
     intervals_of_levels: list[list[tuple[int, int]]] = []
     for width in widths:
@@ -79,7 +82,10 @@ def number_steps(values: Sequence[Any], hierarchy: Intervals | None = None) -> S
 
 
 def date_steps(values: Sequence[Any], hierarchy: DateLevels | None = None) -> Steps | None:
-    """Moments in the coarsest of days, hours, ... in which all are whole; None for other values."""
+    """Moments in steps of the coarsest unit in which all are whole; None for other values.
+
+    Units are days, hours, and so on.
+    """
     optional_moments = [_microseconds(value, clock=hierarchy is not None) for value in values]
     moments = [moment for moment in optional_moments if moment is not None]
     if len(moments) < len(values):
@@ -147,20 +153,20 @@ class ValuePositions:
         return tuple(zip(starts.tolist(), (cells[last] + 1).tolist(), strict=True))
 
     def of_meaning(self, style: Style, meaning: Codes, cells: bool = False) -> Stretches:
-        """The stretches of a label: a null only if a member has one; each of `cells` as a whole."""
+        """The stretches of the line that a label covers; with `cells`, each cell as a whole."""
         if not meaning:
             return self.everything
         if style == "set":
             return self.of_values(np.array(meaning))
         if style == "hierarchy":
             level, node = meaning
-            low, end = self.nodes[level][node].tolist()
-            return ((low, end),)
-        null_too, first, last = meaning
-        null = (self.between(0, 0),) if null_too else ()
+            start, end = self.nodes[level][node].tolist()
+            return ((start, end),)
+        has_null, first, last = meaning
+        null_stretch = (self.between(0, 0),) if has_null else ()
         if cells:
-            return (*null, (int(self.nodes[1][first, 0]), int(self.nodes[1][last, 1])))
-        return (*null, self.between(first, last))
+            return (*null_stretch, (int(self.nodes[1][first, 0]), int(self.nodes[1][last, 1])))
+        return (*null_stretch, self.between(first, last))
 
 
 def all_positions(microdata: Microdata, attributes: Sequence[Attribute]) -> list[ValuePositions]:
@@ -191,7 +197,7 @@ def positions_of(attribute: Attribute, hierarchy: Any = None) -> ValuePositions:
 
 
 def _laid_out(attribute: Attribute, steps: Sequence[int], limits: Limits) -> ValuePositions:
-    null = int(attribute.domain[0] is None)
+    n_nulls = int(attribute.domain[0] is None)
     start = steps[0] if steps else 0
     span = steps[-1] + 1 - start if steps else 1
 
@@ -199,9 +205,9 @@ def _laid_out(attribute: Attribute, steps: Sequence[int], limits: Limits) -> Val
         return step - start if span <= _MOST_STEPS else (step - start) * _FEWER // span
 
     # Each value after the one before, whatever roundings and changing clocks did.
-    rising = accumulate((place(step) - i for i, step in enumerate(steps)), max)
-    places = [step + i for i, step in enumerate(rising)]
-    cells = [-1] * null + places
+    offsets = accumulate((place(step) - i for i, step in enumerate(steps)), max)
+    positions = [step + i for i, step in enumerate(offsets)]
+    cells = [-1] * n_nulls + positions
     names: list[Sequence[str]] = [list(map(text_of, attribute.domain)), *attribute.labels]
     stretch_of_name: dict[tuple[str, int, int], tuple[int, int]] = {}
     nodes = []
@@ -209,15 +215,21 @@ def _laid_out(attribute: Attribute, steps: Sequence[int], limits: Limits) -> Val
         ends = np.cumsum(np.bincount(node_of_value)).tolist()
         codes = list(pairwise([0, *ends]))
         stretches = []
-        for name, (a, b) in zip(names[level], codes, strict=True):
-            low, end = cells[a], cells[b - 1] + 1
-            if 0 < level <= len(limits) and a >= null:
-                first, last = map(place, limits[level - 1][a - null])
+        for name, (first_code, end_code) in zip(names[level], codes, strict=True):
+            start_of_label, end = cells[first_code], cells[end_code - 1] + 1
+            if 0 < level <= len(limits) and first_code >= n_nulls:
+                first_leaf, last_leaf = map(place, limits[level - 1][first_code - n_nulls])
                 # Neither into the values of the node before, nor beyond the ends of the line.
-                low = min(low, max(first, cells[a - 1] + 1)) if a else low
-                end = max(end, last) if b < len(cells) else end
+                start_of_label = (
+                    min(start_of_label, max(first_leaf, cells[first_code - 1] + 1))
+                    if first_code
+                    else start_of_label
+                )
+                end = max(end, last_leaf) if end_code < len(cells) else end
             # What is called alike and has the same leaves is the same to a reader.
-            stretches.append(stretch_of_name.setdefault((name, a, b), (low, end)))
+            stretches.append(
+                stretch_of_name.setdefault((name, first_code, end_code), (start_of_label, end))
+            )
         nodes.append(np.array(stretches, dtype=np.int64))
     return ValuePositions(np.array(cells, dtype=np.int64), tuple(nodes))
 
@@ -235,23 +247,25 @@ class Covers:
 
     @classmethod
     def of(cls, positions: ValuePositions, coarsened: Coarsened) -> Covers:
-        """Collect some labels, each once, and which of them each group has."""
+        """The distinct labels of a column as stretches, and which of them each group has."""
         # Of a table that was rounded before it was asked, cells are all that there is.
         cells = coarsened.attribute.cells is not None and len(positions.nodes) > 1
-        place: dict[Stretches, int] = {}
+        number_of_label: dict[Stretches, int] = {}
         label_of_meaning = np.empty(len(coarsened.meanings), dtype=np.int64)
-        for number, meaning in enumerate(coarsened.meanings):
+        for meaning_number, meaning in enumerate(coarsened.meanings):
             label = positions.of_meaning(coarsened.style, meaning, cells)
-            label_of_meaning[number] = place.setdefault(label, len(place))
-        pairs = list(chain.from_iterable(place))
-        flat = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-        offsets = np.cumsum([0, *map(len, place)], dtype=np.int64)
+            label_of_meaning[meaning_number] = number_of_label.setdefault(
+                label, len(number_of_label)
+            )
+        pairs = list(chain.from_iterable(number_of_label))
+        ends_of_stretches = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        offsets = np.cumsum([0, *map(len, number_of_label)], dtype=np.int64)
         return cls(
             positions,
             label_of_meaning[coarsened.of_group],
             offsets,
-            flat[:, 0],
-            flat[:, 1],
+            ends_of_stretches[:, 0],
+            ends_of_stretches[:, 1],
             coarsened,
         )
 
@@ -259,18 +273,18 @@ class Covers:
         return len(self.offsets) - 1
 
     def shares(self, is_asked: BoolArray) -> NDArray[np.float64]:
-        """The share of each label's steps (rows) that each query (column of `is_asked`) is for."""
+        """The share of each label's steps (rows) that each query (columns) asks for."""
         # In whole numbers: a sum of floats would lose a single step of a long line.
-        before = np.zeros((is_asked.shape[0] + 1, is_asked.shape[1]), dtype=np.int64)
-        gap_asked = is_asked[1:] & is_asked[:-1]
+        asked_before = np.zeros((is_asked.shape[0] + 1, is_asked.shape[1]), dtype=np.int64)
+        is_gap_asked = is_asked[1:] & is_asked[:-1]
         gaps = np.diff(self.positions.cells) - 1
         if gaps.any():
-            before[2:] = gap_asked
-            before[2:] *= gaps[:, None]
-        before[1:] += is_asked
-        np.cumsum(before, axis=0, out=before)
-        hits = self._below(self.ends, before, gap_asked) - self._below(
-            self.starts, before, gap_asked
+            asked_before[2:] = is_gap_asked
+            asked_before[2:] *= gaps[:, None]
+        asked_before[1:] += is_asked
+        np.cumsum(asked_before, axis=0, out=asked_before)
+        hits = self._below(self.ends, asked_before, is_gap_asked) - self._below(
+            self.starts, asked_before, is_gap_asked
         )
         widths = self.ends - self.starts
         if len(widths) > len(self):
@@ -279,16 +293,16 @@ class Covers:
         shares: NDArray[np.float64] = hits / widths[:, None]
         return shares
 
-    def _below(self, steps: IntArray, before: IntArray, gap_asked: BoolArray) -> IntArray:
-        """How many steps below some steps are asked for."""
+    def _below(self, steps: IntArray, asked_before: IntArray, is_gap_asked: BoolArray) -> IntArray:
+        """How many of the steps below each of `steps` are asked for, by query."""
         cells = self.positions.cells
-        passed = np.searchsorted(cells, steps)
-        n_below: IntArray = before[passed]
+        n_passed = np.searchsorted(cells, steps)
+        n_below: IntArray = asked_before[n_passed]
         # The part of a gap between two values that lies below.
-        inner = np.flatnonzero((passed > 0) & (passed < len(cells)))
-        inner = inner[steps[inner] > cells[passed[inner] - 1] + 1]
-        last = passed[inner] - 1
-        n_below[inner] += gap_asked[last] * (steps[inner] - cells[last] - 1)[:, None]
+        in_gap = np.flatnonzero((n_passed > 0) & (n_passed < len(cells)))
+        in_gap = in_gap[steps[in_gap] > cells[n_passed[in_gap] - 1] + 1]
+        last = n_passed[in_gap] - 1
+        n_below[in_gap] += is_gap_asked[last] * (steps[in_gap] - cells[last] - 1)[:, None]
         return n_below
 
 
@@ -300,7 +314,7 @@ def covers_of_groups(
     style: Style,
     floor: IntArray | None = None,
 ) -> Covers:
-    """The cover of each group's label; `floor` is the least level of each."""
+    """What the label of each group covers; `floor` is the least level of each."""
     if floor is not None and attribute.ancestors:
         floor = np.minimum(floor, len(attribute.ancestors))
     return Covers.of(positions, coarsened(attribute, groups, n_groups, style, floor))
@@ -313,7 +327,7 @@ def covers_of_texts(
     style: Style,
     meanings: Mapping[str | None, Codes] | None = None,
 ) -> Covers:
-    """The cover of each published label: its known meaning, or else how it reads."""
+    """What each published label covers: its known meaning, or else how it reads."""
     wording = wording_of(attribute, style)
 
     def meaning(text: Any) -> Codes:
@@ -325,21 +339,25 @@ def covers_of_texts(
                 f"column {attribute.name!r}: a label is missing, but no value of the table is"
             )
         if codes is None:
-            of_levels = " (of a policy with levels, policy.microdata(table))" * is_open_ended(text)
+            hint_on_levels = " (of a policy with levels, policy.microdata(table))" * is_open_ended(
+                text
+            )
             raise DataError(
                 f"column {attribute.name!r}: the label {text!r} cannot be read as a {style}; give "
-                f"the table that the release was made from{of_levels}"
+                f"the table that the release was made from{hint_on_levels}"
             )
         return codes
 
     text_list = list(texts)
-    place = {text: i for i, text in enumerate(dict.fromkeys(text_list))}
-    of_group = np.array([place[text] for text in text_list], dtype=np.int64)
-    return Covers.of(positions, Coarsened(attribute, style, list(map(meaning, place)), of_group))
+    number_of_text = {text: i for i, text in enumerate(dict.fromkeys(text_list))}
+    label_of_group = np.array([number_of_text[text] for text in text_list], dtype=np.int64)
+    return Covers.of(
+        positions, Coarsened(attribute, style, list(map(meaning, number_of_text)), label_of_group)
+    )
 
 
 def codes_of_texts(attribute: Attribute, texts: Iterable[Any]) -> IntArray:
-    """The code of each exact value that was published; None is a null."""
+    """The code of each published exact value; None is a missing one."""
     code_of_text = wording_of(attribute, "set").codes
     codes = []
     for text in texts:
