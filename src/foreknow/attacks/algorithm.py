@@ -22,7 +22,7 @@ from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.release_counts import asked_of, counts_of, signatures_of
 from foreknow.adversaries.remembered import remembered
 from foreknow.attacks.exact import NoWorldError, Posteriors, enumerated, proved
-from foreknow.attacks.method_runner import Runs, name_of, said_once, settings_of
+from foreknow.attacks.method_runner import Runs, messages_once, name_of, settings_of
 from foreknow.attacks.of_release import AttackedRelease, is_release
 from foreknow.attacks.parts import by_parts
 from foreknow.attacks.results import Attack, limits_of
@@ -197,7 +197,7 @@ def attack(
     codes = microdata.sensitive_codes
     limits = limits_of(policy, microdata)
     _log.info("running %s on the table", runs.name)
-    with said_once(method):
+    with messages_once(method):
         if nothing:
             runs.make_nothing(codes)
         elif groups is None:
@@ -205,9 +205,11 @@ def attack(
         else:
             runs.make_again(_groups_of_kept(microdata, groups), codes)
         observation, attributes = runs.seen, microdata.attributes if runs.symmetric else None
-        of_release = Worlds.of(observation.groups, codes, len(microdata.values), attributes)
-        runs.check_symmetric(_swap_lookalikes(of_release))
-        posteriors = _infer_posteriors(of_release, runs, worlds, seconds, start, seed, true=True)
+        worlds_of_release = Worlds.of(observation.groups, codes, len(microdata.values), attributes)
+        runs.check_symmetric(_swap_lookalikes(worlds_of_release))
+        posteriors = _infer_posteriors(
+            worlds_of_release, runs, worlds, seconds, start, seed, true=True
+        )
     return Attack(
         settings_of(method),
         policy,
@@ -229,14 +231,14 @@ def _infer_posteriors(
     seed: int | None,
     true: bool,
 ) -> Posteriors:
-    """The posteriors: by a proof, exact if there is time, else estimated."""
+    """The posteriors: by a proof, or exact if there is time, or estimated."""
     if runs.proof is not None:
         return proved(worlds, runs)
     until = None if seconds is None else start + seconds
-    until_exact = None if seconds is None else start + seconds * _EXACT
+    end_of_exact = None if seconds is None else start + seconds * _EXACT
     _log.info("running %s on every world", runs.name)
     try:
-        posteriors = enumerated(worlds, runs, most_worlds // len(runs.seeds), until_exact)
+        posteriors = enumerated(worlds, runs, most_worlds // len(runs.seeds), end_of_exact)
         if posteriors is not None:
             return posteriors
         replay = runs.replay(worlds.codes) if true else None
@@ -244,9 +246,10 @@ def _infer_posteriors(
             return by_parts(worlds, replay, most_worlds, until, seed)
         return estimated(worlds, runs, most_worlds, until, seed, true)
     except NoWorldError as none:
-        tried = f"none of {none.args[0]:,} ways tried" if none.args else "no way"
+        worlds_tried = f"none of {none.args[0]:,} ways tried" if none.args else "no way"
         raise DataError(
-            f"{tried} of assigning the values makes {runs.name} publish these groups; is it the "
+            f"{worlds_tried} of assigning the values makes {runs.name} publish these groups; is "
+            "it the "
             "method, with the settings, policy and quasi-identifiers, that made the release?"
         ) from None
 
@@ -260,17 +263,17 @@ def _swap_lookalikes(worlds: Worlds) -> Iterator[Codes]:
 
 
 def _groups_of_kept(microdata: Microdata, groups: Any) -> IntArray:
-    """Read one whole number for each row as the group of everybody; below 0 where left out."""
+    """The group of each person who is kept, given a whole number for each row; else an error."""
     try:
-        of_row = np.asarray(groups)
+        group_of_row = np.asarray(groups)
     except ValueError:  # of rows of unlike lengths
-        of_row = np.empty(0)
-    if of_row.shape != (microdata.n_rows,) or of_row.dtype.kind not in "iu":
+        group_of_row = np.empty(0)
+    if group_of_row.shape != (microdata.n_rows,) or group_of_row.dtype.kind not in "iu":
         raise DataError(
             f"groups must be one whole number for each of the {microdata.n_rows} rows of "
             f"{microdata.name}"
         )
-    return of_row[microdata.kept].astype(np.int64)
+    return group_of_row[microdata.kept].astype(np.int64)
 
 
 def _check_budget(worlds: int, seconds: float | None, seed: int | None) -> None:
@@ -411,6 +414,7 @@ class Algorithm:
         return remembered(counts, ("algorithm", self), lambda: self._infer(release))
 
     def _infer(self, release: HasCounts) -> tuple[Posteriors, _People]:
+        """The posteriors of a release, and its people in one of its worlds."""
         schema = self.schema or (None if self.policy is None else self.policy.schema)
         if schema is None:
             raise InputError(
@@ -431,7 +435,7 @@ class Algorithm:
         runs.see(people.groups, codes)
         attributes = table.attributes if runs.symmetric else None
         worlds = Worlds.of(runs.seen.groups, codes, len(table.values), attributes)
-        with said_once(self.anonymizer):
+        with messages_once(self.anonymizer):
             posteriors = _infer_posteriors(
                 worlds, runs, self.worlds, self.seconds, start, self.seed, true=False
             )
@@ -455,14 +459,17 @@ class Algorithm:
     def _disclosure(
         self, value: Label, code: int, posteriors: Posteriors, people: _People
     ) -> Disclosure:
-        column = posteriors.high[:, code]
-        near = np.flatnonzero(column >= column.max() - 1e-9)
+        """The disclosure of a value, with the person of whom the adversary may be surest."""
+        highest_posteriors = posteriors.high[:, code]
+        nearly_highest = np.flatnonzero(highest_posteriors >= highest_posteriors.max() - 1e-9)
         if not posteriors.fractions:  # many cells are of few bags
-            bags = posteriors.bags[posteriors.worlds.group_of_cell[near]]
+            bags = posteriors.bags[posteriors.worlds.group_of_cell[nearly_highest]]
             sizes = bags[:, : posteriors.worlds.n_values].sum(axis=1)
             pairs = np.stack((bags[:, code], sizes))
-            near = near[np.unique(pairs, axis=1, return_index=True)[1]]
-        cell = max(near.tolist(), key=lambda c: posteriors.posterior(c, code) or Fraction(0))
+            nearly_highest = nearly_highest[np.unique(pairs, axis=1, return_index=True)[1]]
+        cell = max(
+            nearly_highest.tolist(), key=lambda c: posteriors.posterior(c, code) or Fraction(0)
+        )
         exact = posteriors.posterior(cell, code)
         person = int(np.flatnonzero(posteriors.worlds.cell_of == cell)[0])
         quasi_identifiers: dict[str, Any] = {}
@@ -478,9 +485,9 @@ class Algorithm:
         )
         return Disclosure(
             value,
-            float(column[cell]),
+            float(highest_posteriors[cell]),
             lambda: exact,
-            lambda: witness if column[cell] else None,
+            lambda: witness if highest_posteriors[cell] else None,
             estimated=not posteriors.exact and posteriors.how != "bound",
             bounded=posteriors.how == "bound",
         )
@@ -500,23 +507,25 @@ class _People:
 
 
 def _people_of(release: HasCounts, schema: Schema) -> _People:
-    """Take the people out of a release that keeps their quasi-identifiers."""
-    counts, find = counts_of(release), signatures_of(Algorithm, release)
+    """The people of a release that keeps their quasi-identifiers, with its values given to them."""
+    counts, signatures_by = counts_of(release), signatures_of(Algorithm, release)
     names = {str(value): value for value in counts.values}
     if len(names) < len(counts.values):
         raise InputError("several sensitive values print alike; make their labels differ")
-    signatures = find(schema.quasi_identifiers)
+    signatures = signatures_by(schema.quasi_identifiers)
     groups = np.repeat(np.arange(counts.n_groups), np.diff(signatures.offsets))
     groups = np.repeat(groups, signatures.people)
     codes = np.repeat(signatures.codes, signatures.people)
     rows = [signatures.labels[code] for code in codes]
     columns: dict[str, list[str | None]] = {}
-    for place, name in enumerate(schema.quasi_identifiers):
-        columns[name] = [row[place] for row in rows]
+    for position, name in enumerate(schema.quasi_identifiers):
+        columns[name] = [row[position] for row in rows]
     codes = np.repeat(counts.codes, counts.counts)  # rows of groups, as the people are
     columns[schema.sensitive] = [str(counts.values[code]) for code in codes]
-    plain = replace(schema, identifiers=(), other=(), person=None, group=None, missing="error")
+    plain_schema = replace(
+        schema, identifiers=(), other=(), person=None, group=None, missing="error"
+    )
     name = str(getattr(release, "name", "the release"))
-    microdata = Microdata(table_of_texts(columns, name), plain)
+    microdata = Microdata(table_of_texts(columns, name), plain_schema)
     values = [names.get(str(value), value) for value in microdata.values]
     return _People(microdata, groups, counts.groups or range(counts.n_groups), values)

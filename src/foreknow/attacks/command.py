@@ -112,16 +112,16 @@ def attack(
         raise InputError("--members goes with --release FOLDER")
     policy = rules.rules(table) if attacked is None else attacked.policy
     policy = replace(choice, method=None if file_method is not None else method).over(policy)
-    used = method_of(policy.options.method, policy) if file_method is None else file_method
+    chosen_method = method_of(policy.options.method, policy) if file_method is None else file_method
     if attacked is not None and file_method is None:
-        attacked.refuse_other_method(used)
+        attacked.refuse_other_method(chosen_method)
     with output.progress("Attacking"):
         microdata = policy.microdata(table) if attacked is None else attacked.microdata
         names = _names(microdata, person) if name_people else None
         if forwarded["seconds"] > 0:  # what reading took is part of the budget
             forwarded["seconds"] = max(forwarded["seconds"] - time.monotonic() + start, 0.01)
-        of_row = _groups(microdata, groups) if attacked is None else attacked.groups
-        outcome = run(microdata, used, policy, groups=of_row, **forwarded)
+        group_of_row = _groups(microdata, groups) if attacked is None else attacked.groups
+        outcome = run(microdata, chosen_method, policy, groups=group_of_row, **forwarded)
         # This works it all out.
         code = UNSAFE if outcome.found else UNDECIDED if outcome.undecided else 0
     output.show(outcome, AttackPage(outcome, names))
@@ -132,7 +132,7 @@ def attack(
 
 
 def _cost(microdata: Microdata, policy: Policy) -> str:
-    """The utility of a release by Decoy beside one by the method, in a sentence."""
+    """A sentence on the utility of a release by Decoy, beside one by the method."""
     comparison, page = load("foreknow.comparison.comparison"), load("foreknow.comparison.page")
     limits = [point.below for point in policy.points if not point.relative]
     methods = list(dict.fromkeys(("decoy", policy.options.method)))
@@ -178,33 +178,34 @@ def _names_file(method: str | None) -> bool:
 
 
 def _method_from(argument: str) -> Any:
-    """Run FILE.py, and take from it a function of a table, or an object with ``partition``."""
+    """The method that FILE.py:NAME names: a function of a table, or an object with `partition`."""
     from foreknow.attacks.method_runner import is_method
 
-    place, _, name = argument.rpartition(":")
-    if not place.endswith(".py") or not name:
+    file_name, _, name = argument.rpartition(":")
+    if not file_name.endswith(".py") or not name:
         raise InputError(f"--method {argument!r}: write FILE.py:NAME, the name of a function in it")
-    definitions = vars(_run(Path(place)))
+    definitions = vars(_run(Path(file_name)))
     methods = [key for key in definitions if is_method(definitions[key]) and key[0] != "_"]
     if name not in definitions:
         hint = did_you_mean(name, methods)
-        raise InputError(f"--method: there is no {name!r} in {place!r}{hint}")
+        raise InputError(f"--method: there is no {name!r} in {file_name!r}{hint}")
     method = definitions[name]
     if isinstance(method, type):
         raise InputError(
-            f"--method: {name!r} in {place!r} is a class; name an object of it, such as one "
+            f"--method: {name!r} in {file_name!r} is a class; name an object of it, such as one "
             f"that the file makes by made = {name}(...)"
         )
     if not is_method(method):
         raise InputError(
-            f"--method: {name!r} in {place!r} is {type(method).__name__}, no function of a table, "
+            f"--method: {name!r} in {file_name!r} is {type(method).__name__}, no function of a "
+            "table, "
             "nor has it partition(microdata, policy, seed)"
         )
     return method
 
 
 def _run(path: Path) -> Any:
-    """Run a file as a module; it may import what lies beside it."""
+    """The module of a file, which is run; it may import what lies beside it."""
     if not path.is_file():
         raise InputError(f"--method: there is no file {str(path)!r}")
     spec = importlib.util.spec_from_file_location(f"_method_{path.stem}", path)

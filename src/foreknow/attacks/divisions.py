@@ -45,45 +45,48 @@ def n_taken(bag: IntArray, size: int) -> float:
     return float(ways[size])
 
 
-def taken(bag: IntArray, size: int) -> NDArray[np.int32]:
+def ways_to_take(bag: IntArray, size: int) -> NDArray[np.int32]:
     """Every way to take so many values out of a bag, shape (ways, values).
 
-    >>> taken(np.array([2, 1]), 2).tolist()
+    >>> ways_to_take(np.array([2, 1]), 2).tolist()
     [[1, 1], [2, 0]]
     """
-    rows = np.zeros((1, 0), dtype=np.int32)
+    ways = np.zeros((1, 0), dtype=np.int32)
     remaining = np.array([size])
     for value, count in enumerate(bag.tolist()):
         n_rest = int(bag[value + 1 :].sum())
-        low, high = np.maximum(remaining - n_rest, 0), np.minimum(remaining, count)
-        n_ways = high - low + 1
-        before = np.repeat(np.arange(len(remaining)), n_ways)
+        fewest, most = np.maximum(remaining - n_rest, 0), np.minimum(remaining, count)
+        n_ways = most - fewest + 1
+        row_before = np.repeat(np.arange(len(remaining)), n_ways)
         n_taken = (
-            np.arange(len(before)) - np.repeat(np.cumsum(n_ways) - n_ways, n_ways) + low[before]
+            np.arange(len(row_before))
+            - np.repeat(np.cumsum(n_ways) - n_ways, n_ways)
+            + fewest[row_before]
         )
-        rows = np.concatenate((rows[before], n_taken[:, None].astype(np.int32)), axis=1)
-        remaining = remaining[before] - n_taken
-    return rows
+        ways = np.concatenate((ways[row_before], n_taken[:, None].astype(np.int32)), axis=1)
+        remaining = remaining[row_before] - n_taken
+    return ways
 
 
-def grown(
+def with_next_cell(
     tables: Tables, remaining: IntArray, size: int, max_tables: float
 ) -> tuple[Tables, IntArray] | None:
-    """Add a cell of so many values to every table, in every way.
+    """Every table with one more cell of `size` values, and what each then leaves; None if too many.
 
-    Tables have the shape (tables, cells, values); `remaining` are the values that each leaves.
-    Return the new ones and what they leave, or None where they are too many.
+    Tables have the shape (tables, cells, values); `remaining` has the values that each leaves.
     """
-    kinds, kind = np.unique(remaining, axis=0, return_inverse=True)
-    kind = kind.reshape(-1)
-    ways = np.array([n_taken(bag, size) for bag in kinds])
-    n_tables = ways[kind].sum()
+    kinds, kind_of_table = np.unique(remaining, axis=0, return_inverse=True)
+    kind_of_table = kind_of_table.reshape(-1)
+    n_ways = np.array([n_taken(bag, size) for bag in kinds])
+    n_tables = n_ways[kind_of_table].sum()
     if n_tables > max_tables or n_tables * max(tables[0].size, 1) > _NUMBERS:
         return None
-    ways_by_kind = [taken(bag, size) for bag in kinds]
-    before = np.repeat(np.arange(len(remaining)), ways[kind].astype(np.int64))
-    cell = np.concatenate([ways_by_kind[number] for number in kind.tolist()])
-    return np.concatenate((tables[before], cell[:, None]), axis=1), remaining[before] - cell
+    ways_by_kind = [ways_to_take(bag, size) for bag in kinds]
+    table_before = np.repeat(np.arange(len(remaining)), n_ways[kind_of_table].astype(np.int64))
+    new_cell = np.concatenate([ways_by_kind[number] for number in kind_of_table.tolist()])
+    return np.concatenate((tables[table_before], new_cell[:, None]), axis=1), remaining[
+        table_before
+    ] - new_cell
 
 
 def divided(bag: IntArray, sizes: Sequence[int], max_tables: float) -> Tables | None:
@@ -96,12 +99,12 @@ def divided(bag: IntArray, sizes: Sequence[int], max_tables: float) -> Tables | 
         return np.array(sizes, dtype=np.int32)[None, :, None]
     tables, remaining = np.zeros((1, 0, len(bag)), dtype=np.int32), bag[None].astype(np.int64)
     for size in sizes[:-1]:
-        step = grown(tables, remaining, size, max_tables)
-        if step is None:
+        extended = with_next_cell(tables, remaining, size, max_tables)
+        if extended is None:
             return None
-        tables, remaining = step
-    complete = np.concatenate((tables, remaining[:, None].astype(np.int32)), axis=1)
-    return complete if len(remaining) <= max_tables else None
+        tables, remaining = extended
+    all_tables = np.concatenate((tables, remaining[:, None].astype(np.int32)), axis=1)
+    return all_tables if len(remaining) <= max_tables else None
 
 
 def paired(first: Tables, second: Tables) -> Tables:
@@ -110,23 +113,25 @@ def paired(first: Tables, second: Tables) -> Tables:
     return np.concatenate((first[rows], second[partner]), axis=1)
 
 
-def ways(tables: Tables) -> NDArray[Any]:
-    """How many assignments to people each table of one bag stands for; sums of them are exact."""
+def assignments_of_tables(tables: Tables) -> NDArray[Any]:
+    """How many assignments to people each table of a bag stands for, as exact numbers."""
     largest = int(tables[0].sum(axis=1).max())
     largest_number = assignments(tables[0].sum(axis=0).tolist()) * largest
     kind: Any = np.int64 if largest_number < _EXACT else object
     # In each cell they are a product over values: comb(people with it or one before, with it).
     base, sums = largest + 1, tables.cumsum(axis=2, dtype=np.int64)
-    pairs, place = np.unique(sums * base + tables, return_inverse=True)
-    chosen = [math.comb(*divmod(pair, base)) for pair in pairs.tolist()]
-    factors: NDArray[Any] = np.array(chosen, dtype=kind)[place.reshape(len(tables), -1)]
+    pairs, pair_of_entry = np.unique(sums * base + tables, return_inverse=True)
+    numbers_of_pairs = [math.comb(*divmod(pair, base)) for pair in pairs.tolist()]
+    factors: NDArray[Any] = np.array(numbers_of_pairs, dtype=kind)[
+        pair_of_entry.reshape(len(tables), -1)
+    ]
     return np.asarray(factors.prod(axis=1))
 
 
 def drawn_tables(
     bag: IntArray, sizes: Sequence[int], n_tables: int, random: np.random.Generator
 ) -> Tables:
-    """Tables of a bag divided over cells, each assignment to people as likely."""
+    """Random tables of a bag divided over cells; each assignment to people is equally likely."""
     remaining = np.repeat(bag[None], n_tables, axis=0)
     tables = np.empty((n_tables, len(sizes), len(bag)), dtype=np.int32)
     for cell, size in enumerate(sizes):

@@ -125,9 +125,12 @@ def _with_sums(table: NDArray[Any], sets: Sequence[Sequence[int]]) -> NDArray[An
 
 
 def enumerated(
-    worlds: Worlds, runs: Runs, most_worlds: int, until: float | None
+    worlds: Worlds, runs: Runs, most_worlds: int, end_time: float | None
 ) -> Posteriors | None:
-    """Run the method on every world; None if they are more than `most_worlds`, or time is short."""
+    """The exact posteriors, by a run on every world.
+
+    None for too many worlds, or too little time.
+    """
     groups = worlds.every(most_worlds)
     if groups is None:
         return None
@@ -135,35 +138,44 @@ def enumerated(
     codes_of = [group.codes for group in groups]
     totals: list[list[Weight]] = [[0] * len(group.ways) for group in groups]
     total_weight: Weight = 0
-    consistent, before, started = 0, runs.made, time.monotonic()
+    n_consistent, runs_before, started = 0, runs.made, time.monotonic()
     worlds_to_repeat: list[Codes] = []
-    for done, places in enumerate(product(*(range(len(g.ways)) for g in groups)), start=1):
+    for n_done, positions in enumerate(product(*(range(len(g.ways)) for g in groups)), start=1):
         codes = np.empty_like(worlds.codes)
-        chosen = zip(codes_of, places, strict=True)
-        codes[worlds.order] = np.concatenate([group_codes[place] for group_codes, place in chosen])
+        chosen_ways = zip(codes_of, positions, strict=True)
+        codes[worlds.order] = np.concatenate(
+            [group_codes[position] for group_codes, position in chosen_ways]
+        )
         weight = runs.weight(codes)
-        if len(worlds_to_repeat) < _AGAIN and (weight or done % _STRUCK == 1):
+        if len(worlds_to_repeat) < _AGAIN and (weight or n_done % _STRUCK == 1):
             worlds_to_repeat.append(codes)
         if weight:
-            ways = math.prod(g.ways[place] for g, place in zip(groups, places, strict=True))
-            consistent += ways
-            total_weight += weight * ways
-            for total, place in zip(totals, places, strict=True):
-                total[place] += weight * ways
-        if until is not None:
-            now = time.monotonic()
-            late = done == _TRIED and started + (now - started) / done * n_combinations > until
-            if now > until or late:
+            n_ways = math.prod(
+                g.ways[position] for g, position in zip(groups, positions, strict=True)
+            )
+            n_consistent += n_ways
+            total_weight += weight * n_ways
+            for total, position in zip(totals, positions, strict=True):
+                total[position] += weight * n_ways
+        if end_time is not None:
+            time_now = time.monotonic()
+            is_too_slow = (
+                n_done == _TRIED
+                and started + (time_now - started) / n_done * n_combinations > end_time
+            )
+            if time_now > end_time or is_too_slow:
                 return None
     if not total_weight:
         raise NoWorldError
     order = np.random.default_rng(0).permutation(len(worlds_to_repeat)).tolist()
-    runs.check_again((worlds_to_repeat[i] for i in order), until)
+    runs.check_again((worlds_to_repeat[i] for i in order), end_time)
     fractions = {}
     for group, total in zip(groups, totals, strict=True):
-        possible = np.flatnonzero([weight != 0 for weight in total])
-        weights = np.array([total[place] for place in possible], dtype=object)[:, None, None]
-        sums = (weights * group.tables[possible].astype(object)).sum(axis=0)
+        possible_ways = np.flatnonzero([weight != 0 for weight in total])
+        weights = np.array([total[position] for position in possible_ways], dtype=object)[
+            :, None, None
+        ]
+        sums = (weights * group.tables[possible_ways].astype(object)).sum(axis=0)
         for cell, row in zip(group.cells.tolist(), sums, strict=True):
             fractions[cell] = [Fraction(0)] * worlds.n_values
             for value, weight in zip(group.values.tolist(), row, strict=True):
@@ -171,7 +183,7 @@ def enumerated(
                     total_weight * int(worlds.cell_sizes[cell])
                 )
     mean = np.array([fractions[cell] for cell in range(worlds.n_cells)], dtype=float)
-    counts = worlds.n_worlds, consistent, runs.made - before
+    counts = worlds.n_worlds, n_consistent, runs.made - runs_before
     return Posteriors(worlds, "enumeration", *counts, mean, mean, mean, fractions=fractions)
 
 
@@ -187,20 +199,24 @@ def proved(worlds: Worlds, runs: Runs) -> Posteriors:
     proof, mean = runs.proof, worlds.shares
     assert proof is not None
     runs.check_made(worlds.bags)
-    why = str(proof) if runs.made_here else f"if the method made these groups, {proof}"
+    proof_text = str(proof) if runs.made_here else f"if the method made these groups, {proof}"
     if runs.foreseen:
         low, high = np.where(mean < 1, 0.0, 1.0), np.where(mean > 0, 1.0, 0.0)
-        return Posteriors(worlds, "bound", 0, 0, runs.made, mean, low, high, kept=True, proof=why)
+        return Posteriors(
+            worlds, "bound", 0, 0, runs.made, mean, low, high, kept=True, proof=proof_text
+        )
     undivided = runs.undivided
     if proof.frequencies and (proof.equally_large(worlds.n_people) or undivided.all()):
-        return Posteriors(worlds, "proof", 0, 0, runs.made, mean, mean, mean, proof=why)
+        return Posteriors(worlds, "proof", 0, 0, runs.made, mean, mean, mean, proof=proof_text)
     if proof.highest is None:
         raise UnsupportedError(
             f"to a reader of the generalized form, groups of {runs.name} with equal labels are one "
             "group, of which nothing is proved; attack the bucketized form, options with "
             'form="bucketized", or say seeds = those that it may draw'
         )
-    certain = undivided[worlds.group_of_cell][:, None] | (mean == 0)
-    low = np.where(certain, mean, 0.0)
-    high = np.where(certain, mean, float(proof.highest))
-    return Posteriors(worlds, "bound", 0, 0, runs.made, mean, low, high, proof.highest, proof=why)
+    is_certain = undivided[worlds.group_of_cell][:, None] | (mean == 0)
+    low = np.where(is_certain, mean, 0.0)
+    high = np.where(is_certain, mean, float(proof.highest))
+    return Posteriors(
+        worlds, "bound", 0, 0, runs.made, mean, low, high, proof.highest, proof=proof_text
+    )

@@ -167,10 +167,10 @@ class Runs:
         self.seen, self.made_here = self._reader.see(groups), False
 
     def check_made(self, bags: IntArray) -> None:
-        """Refuse bags of the groups seen that a method with a proof makes of no table.
+        """Refuse groups that a method with a proof makes of no table, as far as that is seen.
 
-        Not all such groups are found: only those that are too small or too large, or hold too much
-        of a value, or fail the policy that the proof says is kept.
+        Found are groups that are too small or too large, hold too much of a value, or fail the
+        policy that the proof says is kept.
         """
         proof, sizes = self.proof, bags.sum(axis=1)
         assert proof is not None
@@ -213,15 +213,16 @@ class Runs:
         return weight
 
     def _weight(self, codes: Codes) -> Weight:
+        """In how many runs, one for each seed, the method makes this release of a world."""
         if self._replay is not None and not self._seeded:
-            same = self._replay.same(codes)
-            if same is not None:
+            is_same_release = self._replay.same(codes)
+            if is_same_release is not None:
                 self.made += 1
-                return int(same)
-        hits = self._hits(codes)
-        if hits and not self._seeded and self._replay is None:
+                return int(is_same_release)
+        n_runs = self._hits(codes)
+        if n_runs and not self._seeded and self._replay is None:
             self._replay = self._replayed(codes)
-        return hits
+        return n_runs
 
     def _hits(self, codes: Codes) -> Weight:
         """The share of seeds with which the method makes the release of a world."""
@@ -237,7 +238,10 @@ class Runs:
         return self._replay
 
     def _replayed(self, codes: Codes) -> Replay | None:
-        """The replay of the run on the true world, or None if runs on others cannot be inferred."""
+        """The replay of the run on the true world.
+
+        None if runs on others cannot be inferred from it.
+        """
         replay = self.known.replay
         if replay is None or self.policy is None or self.seen.what != "groups":
             return None
@@ -249,10 +253,10 @@ class Runs:
             return None
         replayed_run: Replay | None = replay(self.microdata.with_sensitive(codes), self.policy)
         # A reader takes groups of one label for one: their bags are then not known one by one.
-        same = replayed_run is not None and np.array_equal(
+        is_same = replayed_run is not None and np.array_equal(
             numbered(replayed_run.groups), self.seen.groups
         )
-        return replayed_run if same else None
+        return replayed_run if is_same else None
 
     # ---- claims that are tried -----------------------------------------------------------------
 
@@ -267,7 +271,7 @@ class Runs:
                 raise self._random_error()
 
     def check_symmetric(self, worlds: Iterable[Codes]) -> None:
-        """Try worlds in which people who count as alike exchanged their values."""
+        """Refuse a method that treats people differently who count as alike, in these worlds."""
         if not self.symmetric or self.proof is not None:
             return
         if _is_foreknows(self.method):
@@ -293,7 +297,7 @@ class Runs:
         return self.known.deterministic and all(_is_foreknows(p.adversary) for p in points)
 
     def _refuse_random(self, codes: Codes, observation: Observation | None = None) -> None:
-        """Try the method on a table again, and twice on some others."""
+        """Refuse a method whose results differ between runs on the same table."""
         if self.proof is not None or self._settled:
             return
         if self.known.random and not self._seeded:
@@ -304,18 +308,19 @@ class Runs:
         random, seed = np.random.default_rng(0), self.seeds[0]
         other_worlds = [random.permutation(codes) for _ in range(_OTHERS)]
         observation = self.make(codes, seed) if observation is None else observation
-        same = [self.make(codes, seed) == observation for _ in range(_TRIED)]
-        same += [self.make(world, seed) == self.make(world, seed) for world in other_worlds]
-        if not all(same):
+        are_equal = [self.make(codes, seed) == observation for _ in range(_TRIED)]
+        are_equal += [self.make(world, seed) == self.make(world, seed) for world in other_worlds]
+        if not all(are_equal):
             raise self._random_error()
 
     def _random_error(self) -> UnsupportedError:
+        """The error for a method whose results differ between runs on the same table."""
         if self._seeded:
             return UnsupportedError(f"{self.name} makes other releases with the same seed")
-        inherited = not self.known.random and getattr(
+        is_inherited = not self.known.random and getattr(
             getattr(self.method, "traits", None), "random", False
         )
-        hint = "; what its class inherits does not count" if inherited else ""
+        hint = "; what its class inherits does not count" if is_inherited else ""
         return UnsupportedError(
             f"{self.name} makes another release each time; say seeds = those that it may draw{hint}"
         )
@@ -323,6 +328,7 @@ class Runs:
     # ---- one run -------------------------------------------------------------------------------
 
     def _observe_run(self, codes: Codes, seed: int | None) -> Observation | None:
+        """What a reader sees of the method's release of a world; None if it publishes nothing."""
         if self._anonymizer:
             world = self.microdata.with_sensitive(codes)
             # A method without a policy is given None, as its own callers give it.
@@ -346,9 +352,9 @@ class Runs:
 
     def _call_function(self, codes: Codes, seed: int | None) -> Any:
         """The result of the method's function on the table of a world."""
-        rows, of_value = self._rows
+        rows, row_of_value = self._rows
         source_rows = np.arange(rows.num_rows)
-        source_rows[self.microdata.kept] = of_value[codes]
+        source_rows[self.microdata.kept] = row_of_value[codes]
         table = with_column_from(rows, self.microdata.schema.sensitive, source_rows)
         try:
             return self.method(table, seed=seed) if self._seeded else self.method(table)
@@ -424,14 +430,14 @@ def _takes_seed(method: Any) -> bool:
 
 
 @contextmanager
-def said_once(method: Any) -> Iterator[None]:
-    """While this is open, pass each message of a method's module logger on only once."""
+def messages_once(method: Any) -> Iterator[None]:
+    """Let each message of the method's logger through only once, while this is open."""
     messages: set[str] = set()
 
     def is_new(record: logging.LogRecord) -> bool:
-        message, before = record.getMessage(), len(messages)
+        message, n_before = record.getMessage(), len(messages)
         messages.add(message)
-        return len(messages) > before
+        return len(messages) > n_before
 
     name = getattr(method, "__module__", None) or type(method).__module__
     logger = logging.getLogger(name)

@@ -69,33 +69,36 @@ class Reader:
         return self._seen[key]
 
     def _observed(self, groups: IntArray, floors: Mapping[str, IntArray]) -> Observation:
-        inside = groups >= 0
-        names, group = np.unique(groups[inside], return_inverse=True)
+        """What a reader sees: groups that have the same labels are one to a reader."""
+        is_published = groups >= 0
+        names, group = np.unique(groups[is_published], return_inverse=True)
         group, published = group.reshape(-1).astype(np.int64), None
         if self._styles is not None and len(names):
             levels_of_groups = {key: levels[names] for key, levels in floors.items()}
-            labels = self._labels(group, inside, levels_of_groups)
+            labels = self._labels(group, is_published, levels_of_groups)
             label_codes: dict[Any, int] = {}
             codes = [label_codes.setdefault(label, len(label_codes)) for label in labels]
             distinct = list(label_codes)
             group = np.array(codes, dtype=np.int64)[group]
             published = tuple([distinct[code] for code in dict.fromkeys(group.tolist())])
-        of_everybody = np.full(len(groups), -1, dtype=np.int64)
-        of_everybody[inside] = group
-        numbered_groups = numbered(of_everybody)
+        group_of_person = np.full(len(groups), -1, dtype=np.int64)
+        group_of_person[is_published] = group
+        numbered_groups = numbered(group_of_person)
         return Observation(
-            numbered_groups, published, None if inside.all() else int(numbered_groups[~inside][0])
+            numbered_groups,
+            published,
+            None if is_published.all() else int(numbered_groups[~is_published][0]),
         )
 
     def _labels(
-        self, groups: IntArray, inside: NDArray[Any], floors: Mapping[str, IntArray]
+        self, groups: IntArray, is_published: NDArray[Any], floors: Mapping[str, IntArray]
     ) -> list[Hashable]:
-        """The labels of each group of those who are published."""
+        """The labels of each group, given which people are published."""
         assert self._styles is not None
         columns = []
         for attribute in self._attributes:
             style = style_of(attribute, self._styles.get(attribute.name))
-            published = replace(attribute, codes=attribute.codes[inside])
+            published = replace(attribute, codes=attribute.codes[is_published])
             floor = floors.get(attribute.name)
             columns.append(coarsened(published, groups, int(groups.max()) + 1, style, floor).labels)
         return list(zip(*columns, strict=True))
@@ -110,7 +113,7 @@ def read_returned(returned: Any, name: str) -> tuple[IntArray, Any]:
 
 
 def groups_from(groups: Any, name: str) -> IntArray:
-    """Groups in any form as whole numbers; below 0 for rows that are left out."""
+    """The group of each row as a whole number, from groups in any form; below 0 if left out."""
     row_groups = groups.to_pylist() if hasattr(groups, "to_pylist") else groups
     try:
         array = np.asarray(row_groups)
@@ -123,7 +126,9 @@ def groups_from(groups: Any, name: str) -> IntArray:
     labels = [None if label != label else label for label in array.tolist()]  # not a number
     codes: dict[Any, int] = {}
     try:
-        of_row = [-1 if label is None else codes.setdefault(label, len(codes)) for label in labels]
+        group_of_row = [
+            -1 if label is None else codes.setdefault(label, len(codes)) for label in labels
+        ]
     except TypeError:
         raise InputError(f"{name} gives groups that are no plain labels") from None
-    return np.array(of_row, dtype=np.int64)
+    return np.array(group_of_row, dtype=np.int64)

@@ -101,6 +101,7 @@ class AttackedRelease:
         members: str | Path | None,
         other_method: bool,
     ) -> AttackedRelease:
+        """The release in a folder, with its raw table, which is searched for if none is given."""
         schema = None if policy is None else policy.needed_schema
         own_release = OwnRelease.open(folder, members, schema)
         certificate = own_release.published.certificate
@@ -121,7 +122,7 @@ class AttackedRelease:
 
 
 def source_of(folder: Path, owner: Path) -> Path:
-    """The table that a release was made of, here or beside the folder, by the owner's record."""
+    """The path of the raw table of a release, by the owner's record; here, or beside the folder."""
     try:
         name = str(from_json((owner / OWNER).read_text("utf-8"))["source"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -129,16 +130,16 @@ def source_of(folder: Path, owner: Path) -> Path:
     for path in (Path(name), folder.absolute().parent / name):
         if name and path.is_file():
             return path
-    missing = f"{name!r} is neither here nor beside it; " if name else ""
+    missing_text = f"{name!r} is neither here nor beside it; " if name else ""
     raise InputError(
         f"{str(folder)!r} is a release; an attack also takes the raw table that it was made of: "
-        f"{missing}give the table, and the folder by --release {quote(str(folder))} "
+        f"{missing_text}give the table, and the folder by --release {quote(str(folder))} "
         f"(release={str(folder)!r})"
     )
 
 
 def can_be_attacked(folder: Path, policy: Policy | None, table: Path | None = None) -> bool:
-    """True if an attack on a release is supported, and all files for it are at hand."""
+    """True if an attack on the release in a folder is supported, and its files are at hand."""
     owner = owners_folder(folder)
     if not (owner / MEMBERS).is_file():
         return False
@@ -158,7 +159,7 @@ def can_be_attacked(folder: Path, policy: Policy | None, table: Path | None = No
 
 
 def certified_policy(certificate: Certificate) -> Policy:
-    """The policy of a release, if its certificate holds all of it."""
+    """The policy in a certificate; refused if it does not hold all of it."""
     table_schema(None, certificate)  # which refuses what is in files
     try:
         if counted_by_owner := certificate.scope.get("word"):

@@ -75,15 +75,15 @@ class AttackPage(Page[Attack]):
 
 
 def _row(case: PersonBelief, names: Sequence[object] | None) -> tuple[str, str, str, str, str]:
-    """A case as a table shows it."""
+    """The cells of a case: who, which value, its probability, the group's share, and the limit."""
     if names is not None:
-        who = ", ".join(visible(names[row - 1]) for row in case.rows)
+        people_text = ", ".join(visible(names[row - 1]) for row in case.rows)
     else:
         omitted = f" and {len(case.rows) - 5} more" if len(case.rows) > 5 else ""
         noun = "row" if len(case.rows) == 1 else "rows"
-        who = f"{noun} {', '.join(map(number, case.rows[:5]))}{omitted}"
+        people_text = f"{noun} {', '.join(map(number, case.rows[:5]))}{omitted}"
     limit = "none" if case.limit is None else str(case.limit)
-    return who, visible(case.value), _chance_text(case), chance_text(case.share, 0), limit
+    return people_text, visible(case.value), _chance_text(case), chance_text(case.share, 0), limit
 
 
 class _OutcomeWords(NamedTuple):
@@ -118,7 +118,7 @@ def _words_of(attack: Attack) -> _OutcomeWords:
 
 
 def _title(attack: Attack) -> str:
-    """Write the outcome as a title."""
+    """The outcome of an attack as a title."""
     if attack.certain:
         return f"{_people(len(attack.certain))} certain to an adversary who knows the algorithm"
     if attack.breaches:
@@ -128,8 +128,8 @@ def _title(attack: Attack) -> str:
         return f"{some(count, 'posterior', 'posteriors')} {verb} a limit of the policy{doubt}"
     if attack.unsettled:
         bound = attack.how == "bound"
-        why = "a limit is below the bound" if bound else "too few possible worlds were drawn"
-        return f"{_people(len(attack.unsettled))} unsettled: {why}"
+        reason = "a limit is below the bound" if bound else "too few possible worlds were drawn"
+        return f"{_people(len(attack.unsettled))} unsettled: {reason}"
     if attack.kept and not attack.limited:
         return (
             "By a proof, the requirements hold; none of them limits how sure somebody may become "
@@ -159,7 +159,7 @@ def _scope(attack: Attack) -> str:
 
 
 def _worlds_sentence(attack: Attack) -> str:
-    """Say how many worlds there are, and in how many the release is possible."""
+    """A sentence on how many worlds there are, and in how many the release is possible."""
     amount = attack.n_worlds_text
     worlds = some(attack.n_worlds, "world", "worlds") if amount.isdigit() else f"{amount} worlds"
     runs, looked = some(attack.runs, "run", "runs"), number(attack.looked)
@@ -203,32 +203,32 @@ def _worlds_sentence(attack: Attack) -> str:
     )
 
 
-def _parts_sentences(attack: Attack, worlds: str, led: str) -> str:
-    """Say how the parts were examined."""
+def _parts_sentences(attack: Attack, worlds_text: str, led_text: str) -> str:
+    """Say for how many people a part was examined completely, and for how many by drawing."""
     text = (
-        f"One run of the method says which of {worlds} {led}: those in which each of its decisions "
-        f"goes as it did. The groups fall into {some(attack.parts, 'part', 'parts')} of which no "
-        "decision looks at two. "
+        f"One run of the method says which of {worlds_text} {led_text}: those in which each of its "
+        f"decisions goes as it did. The groups fall into {some(attack.parts, 'part', 'parts')}; "
+        "no decision looks at more than one of them. "
     )
     if attack.exact:
         return f"{text}All parts were examined completely: the posteriors are exact."
-    remaining_people = "them"
+    remaining_text = "them"
     if attack.n_settled:
         settled_people = some(attack.n_settled, "person", "people")
-        remaining_people = "the other parts"
+        remaining_text = "the other parts"
         text += (
             f"For {settled_people}, the part was examined completely: their posteriors are exact. "
         )
     if not attack.looked:
-        return f"{text}There was no time to draw assignments for {remaining_people}."
+        return f"{text}There was no time to draw assignments for {remaining_text}."
     return (
-        f"{text}For {remaining_people}, {number(attack.looked)} assignments were drawn; "
-        f"{number(attack.consistent)} of these {led}, and give estimates."
+        f"{text}For {remaining_text}, {number(attack.looked)} assignments were drawn; "
+        f"{number(attack.consistent)} of these {led_text}, and give estimates."
     )
 
 
 def _sentences(attack: Attack) -> list[str]:
-    """Say how worlds were examined, then what was found."""
+    """Sentences on how worlds were examined, and on what was found."""
     sentences = [_worlds_sentence(attack)]
     if attack.what != "groups":
         sentences.append(

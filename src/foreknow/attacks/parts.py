@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 from foreknow.attacks.divisions import (
     Tables,
     assignments,
+    assignments_of_tables,
     divided,
     drawn_tables,
-    grown,
     n_taken,
     paired,
-    taken,
-    ways,
+    ways_to_take,
+    with_next_cell,
 )
 from foreknow.attacks.exact import Posteriors
 from foreknow.attacks.sampled import Sampled
@@ -62,82 +62,87 @@ class Replay(Protocol):
 
 
 def by_parts(
-    worlds: Worlds, replay: Replay, most_assignments: int, until: float | None, seed: int | None
+    worlds: Worlds, replay: Replay, most_assignments: int, end_time: float | None, seed: int | None
 ) -> Posteriors:
-    """Posteriors part by part: exact up to `most_assignments`, else bounds with an estimate."""
+    """The posteriors, part by part.
+
+    A part with at most `most_assignments` is worked out exactly; others get bounds and an estimate.
+    """
     random = np.random.default_rng(seed)
-    clock = _Clock(until)
+    clock = _Clock(end_time)
     _log.info("looking at the decisions of the run one by one")
     all_decisions = [_LinkedDecision.of(decision, worlds) for decision in replay.decisions]
-    decisions = _telling(all_decisions, worlds, most_assignments, clock, random)
+    decisions = _informative(all_decisions, worlds, most_assignments, clock, random)
     worlds = replace(worlds, cell_of=_cells(worlds, decisions))
     parts = _parts_of(worlds, decisions)
     _log.info("%d decisions tell something, of %d parts", len(decisions), len(parts))
     low, high = _bounds(worlds)
     mean = np.clip(worlds.shares, low, high)
-    exact = np.ones(worlds.n_cells, dtype=bool)
+    is_exact = np.ones(worlds.n_cells, dtype=bool)
     fractions: dict[int, list[Fraction]] = {}
     decided_parts: list[_Part] = []
-    idle: list[int] = []
+    groups_without_decisions: list[int] = []
     for part in parts:
         if part.decisions:
             decided_parts.append(part)
         else:
-            idle += part.groups
-    consistent = math.prod(map(assignments, worlds.bags[idle].tolist()))
+            groups_without_decisions += part.groups
+    n_consistent = math.prod(map(assignments, worlds.bags[groups_without_decisions].tolist()))
     open_parts: list[_Part] = []
-    beyond = 0
+    n_beyond = 0
     for part in parts:
         part.exchange(clock)
-    early = clock.part(_ENUMERATED)
+    early_clock = clock.part(_ENUMERATED)
     for part in sorted(decided_parts, key=lambda part: part.n_people):
-        possible = None if early.over else part.enumerated(most_assignments, early)
-        if possible is None:
+        worlds_and_posteriors = (
+            None if early_clock.over else part.enumerated(most_assignments, early_clock)
+        )
+        if worlds_and_posteriors is None:
             open_parts.append(part)
-            beyond += 0 if early.over else part.n_people
-            exact[part.cells] = False
+            n_beyond += 0 if early_clock.over else part.n_people
+            is_exact[part.cells] = False
             continue
-        consistent *= possible[0]
-        for cell, row in zip(part.cells.tolist(), possible[1], strict=True):
+        n_consistent *= worlds_and_posteriors[0]
+        for cell, row in zip(part.cells.tolist(), worlds_and_posteriors[1], strict=True):
             fractions[cell] = row
             mean[cell] = low[cell] = high[cell] = list(map(float, row))
-    if beyond:
+    if n_beyond:
         _log.warning(
             "Of %s people %s are in parts with more than %s assignments: however long it takes, "
             "of these there are estimates only. %s",
-            *(f"{count:,}" for count in (worlds.n_people, beyond, most_assignments)),
+            *(f"{count:,}" for count in (worlds.n_people, n_beyond, most_assignments)),
             _PROVED,
         )
-    early = clock.part(_IDLE)
+    early_clock = clock.part(_IDLE)
     for part in open_parts:
-        part.bound(low, high, early)
+        part.bound(low, high, early_clock)
     mean = np.clip(mean, low, high)
     _draw(open_parts, most_assignments, clock, random)
-    n_open = int(worlds.open[~exact].sum())
+    n_open = int(worlds.open[~is_exact].sum())
     one_valued = np.zeros(worlds.n_cells, dtype=bool)
     for part in open_parts:
         cells, sample = part.cells, part.sample
         one_valued[cells] = sample.one_valued
         if sample.kept:
             estimate = np.zeros((len(cells), worlds.n_values))
-            estimate[:, part.values], half = sample.interval(worlds.open[cells], n_open)
-            low[cells] = np.maximum(low[cells], estimate - half)
-            high[cells] = np.minimum(high[cells], estimate + half)
+            estimate[:, part.values], half_width = sample.interval(worlds.open[cells], n_open)
+            low[cells] = np.maximum(low[cells], estimate - half_width)
+            high[cells] = np.minimum(high[cells], estimate + half_width)
             mean[cells] = np.clip(estimate, low[cells], high[cells])
     return Posteriors(
         worlds,
         "parts",
         sum(part.sample.drawn for part in open_parts) if open_parts else worlds.n_worlds,
-        sum(part.sample.kept for part in open_parts) if open_parts else consistent,
+        sum(part.sample.kept for part in open_parts) if open_parts else n_consistent,
         1,
         mean,
         low,
         high,
         perhaps_certain=one_valued & worlds.mixed & (high.max(axis=1) >= 1),
         fractions=fractions,
-        exact_cells=exact,
+        exact_cells=is_exact,
         parts=len(parts),
-        beyond=beyond,
+        beyond=n_beyond,
     )
 
 
@@ -169,29 +174,30 @@ class _LinkedDecision:
         return cls(decision, groups, len(decision.fixed))
 
     def holds(self, tables: NDArray[Any], values: IntArray, sides: IntArray) -> NDArray[np.bool_]:
-        """True where the decision repeats, (worlds,), for tables of shape (worlds, cells, values).
+        """True for each of these tables in which the decision goes as it did.
 
-        `sides`: the child that each cell is in, -1 for none; `values`: the code of each column.
+        Tables have the shape (worlds, cells, values). `sides` is the child that each cell is in, or
+        -1; `values` is the code of each column.
         """
         n_values = self.decision.fixed.shape[1]
         step = max(1, _NUMBERS // (self.n_children * n_values))
-        holding = np.zeros(len(tables), dtype=bool)
+        is_repeated = np.zeros(len(tables), dtype=bool)
         # Cells that are in a child, one child after another; where the cells of each begin.
         order = np.argsort(sides, kind="stable")[np.count_nonzero(sides < 0) :]
         children, starts = np.unique(sides[order], return_index=True)
         for start in range(0, len(tables), step):
             batch = tables[start : start + step, order]
-            dense = np.zeros((len(batch), self.n_children, n_values), dtype=np.int64)
+            counts_of_children = np.zeros((len(batch), self.n_children, n_values), dtype=np.int64)
             sums = np.add.reduceat(batch, starts, axis=1, dtype=np.int64)  # of children, not cells
-            dense[:, children[:, None], values] = sums
-            holding[start : start + step] = self.decision.holds(dense)
-        return holding
+            counts_of_children[:, children[:, None], values] = sums
+            is_repeated[start : start + step] = self.decision.holds(counts_of_children)
+        return is_repeated
 
-    def otherwise(self, worlds: Worlds, clock: _Clock) -> float:
-        """An upper bound of the chance, over all worlds, that the decision goes otherwise.
+    def chance_to_differ(self, worlds: Worlds, clock: _Clock) -> float:
+        """An upper bound of the chance, over all worlds, that the decision goes differently.
 
-        It goes as it did if one part alone is reason enough. Of each group the part is looked at
-        that most often is; what different groups have is independent.
+        It goes as it did if one part alone suffices for that. Each group is looked at by the part
+        that suffices most often; what different groups have is independent.
         """
         suffices = getattr(self.decision, "alone", None)
         child, group = self.decision.child, worlds.groups[self.decision.people]
@@ -210,16 +216,16 @@ class _LinkedDecision:
                 continue
             if clock.over:
                 break
-            chosen = taken(bag[values], size)
-            dense = np.zeros((len(chosen), len(bag)), dtype=np.int64)
-            dense[:, values] = chosen
-            failing_ways = chosen[~suffices(part, dense)].tolist()
+            ways = ways_to_take(bag[values], size)
+            tables = np.zeros((len(ways), len(bag)), dtype=np.int64)
+            tables[:, values] = ways
+            failing_ways = ways[~suffices(part, tables)].tolist()
             if not failing_ways:
                 return 0.0
-            have, n_ways = bag[values].tolist(), math.comb(int(bag.sum()), size)
-            otherwise = sum(math.prod(map(math.comb, have, way)) for way in failing_ways)
+            occurrences, n_ways = bag[values].tolist(), math.comb(int(bag.sum()), size)
+            n_failing = sum(math.prod(map(math.comb, occurrences, way)) for way in failing_ways)
             chance_by_group[asked_group] = min(
-                chance_by_group.get(asked_group, 1.0), otherwise / n_ways
+                chance_by_group.get(asked_group, 1.0), n_failing / n_ways
             )
         return min(1.0, math.prod(chance_by_group.values()) * (1 + _UP))
 
@@ -280,19 +286,20 @@ class _Part:
 
     @classmethod
     def of(cls, worlds: Worlds, groups: list[int], decisions: list[_LinkedDecision]) -> _Part:
+        """The cells and true values of these groups, and the side of each cell by decision."""
         people = np.concatenate([worlds.members[group] for group in groups])
         cells, place = np.unique(worlds.cell_of[people], return_inverse=True)
         place = place.reshape(-1)
         values = np.flatnonzero(worlds.bags[groups].sum(axis=0))
         true = np.zeros((len(cells), len(values)), dtype=np.int64)
         np.add.at(true, (place, np.searchsorted(values, worlds.codes[people])), 1)
-        owner = worlds.group_of_cell[cells]
-        of_group = [np.flatnonzero(owner == group) for group in groups]
+        group_of_cell = worlds.group_of_cell[cells]
+        of_group = [np.flatnonzero(group_of_cell == group) for group in groups]
         sides = []
-        for decision in decisions:
+        for linked in decisions:
             side = np.full(len(cells), -1)
-            side[np.searchsorted(cells, worlds.cell_of[decision.decision.people])] = (
-                decision.decision.child
+            side[np.searchsorted(cells, worlds.cell_of[linked.decision.people])] = (
+                linked.decision.child
             )
             sides.append(side)
         return cls(
@@ -320,15 +327,20 @@ class _Part:
         return [i for i, decision in enumerate(self.decisions) if len(decision.groups) > 1]
 
     def _possible(
-        self, tables: NDArray[Any], which: Sequence[int], cells: IntArray, clock: _Clock
+        self, tables: NDArray[Any], numbers: Sequence[int], cells: IntArray, clock: _Clock
     ) -> NDArray[np.int64] | None:
-        """Tables in which some decisions go as they did, with these `cells`; None if time is up."""
+        """Which tables of these cells are possible: decisions go as they did.
+
+        None if time is up.
+        """
         possible = np.arange(len(tables))
-        for i in which:
+        for number in numbers:
             if clock.over:
                 return None
             possible = possible[
-                self.decisions[i].holds(tables[possible], self.values, self.sides[i][cells])
+                self.decisions[number].holds(
+                    tables[possible], self.values, self.sides[number][cells]
+                )
             ]
         return possible
 
@@ -337,70 +349,86 @@ class _Part:
     def enumerated(
         self, most_assignments: int, clock: _Clock
     ) -> tuple[int, list[list[Fraction]]] | None:
-        """How many worlds of the part are possible, and each cell's posteriors; None for many."""
+        """The number of possible worlds, and each cell's posteriors; None for too many worlds."""
         tables = np.zeros((1, 0, len(self.values)), dtype=np.int32)  # (worlds, cells, values)
-        order = np.empty(0, dtype=np.int64)  # the cells of tables, group after group
+        cell_order = np.empty(0, dtype=np.int64)  # the cells of tables, group after group
         for position in range(len(self.groups)):
-            tables_and_cells = self._of_group(position, most_assignments // len(tables), clock)
+            tables_and_cells = self._allowed_in_group(
+                position, most_assignments // len(tables), clock
+            )
             if tables_and_cells is None:
                 return None
             tables = paired(tables, tables_and_cells[0])
-            order = np.append(order, tables_and_cells[1])
-        possible = self._possible(tables, self._shared(), order, clock)
+            cell_order = np.append(cell_order, tables_and_cells[1])
+        possible = self._possible(tables, self._shared(), cell_order, clock)
         if possible is None:
             return None
-        tables = tables[possible][:, np.argsort(order)]
-        n_ways = ways(tables)  # (worlds,)
+        tables = tables[possible][:, np.argsort(cell_order)]
+        n_ways = assignments_of_tables(tables)  # (worlds,)
         n_worlds = int(n_ways.sum())
         posteriors = []
         for cell, size in enumerate(self.sizes.tolist()):
             row = [Fraction(0)] * self.worlds.n_values
-            for place, code in enumerate(self.values.tolist()):
-                row[code] = Fraction(int((n_ways * tables[:, cell, place]).sum()), n_worlds * size)
+            for position_of_value, code in enumerate(self.values.tolist()):
+                row[code] = Fraction(
+                    int((n_ways * tables[:, cell, position_of_value]).sum()), n_worlds * size
+                )
             posteriors.append(row)
         return n_worlds, posteriors
 
-    def _of_group(
+    def _allowed_in_group(
         self, position: int, most_assignments: int, clock: _Clock
     ) -> tuple[Tables, IntArray] | None:
-        """Assignments of one group that its own decisions allow, and its cells in their order."""
-        waiting, unplaced = (
+        """The assignments of a group that decisions on it alone allow, and its cells in that order.
+
+        Cells are added one by one, and tables are dropped as soon as a decision can be checked.
+        None if there are too many, or no time.
+        """
+        open_decisions, unplaced = (
             self._decisions_on_one_group(position),
             set(self.of_group[position].tolist()),
         )
-        bag, order = self._bag(position), []
-        # (ways, cells in `order`, values); (ways, values) of all other cells together.
-        done, remaining = np.zeros((1, 0, len(bag)), dtype=np.int32), bag[None]
+        bag, placed_cells = self._bag(position), []
+        # (ways, cells in `placed_cells`, values); (ways, values) of all other cells together.
+        tables, remaining = np.zeros((1, 0, len(bag)), dtype=np.int32), bag[None]
         while unplaced:
             # What completes all children of some decision but one, with the fewest cells.
-            lacks = {i: self._lacking(i, unplaced) for i in waiting}
+            missing_cells = {number: self._lacking(number, unplaced) for number in open_decisions}
             next_cells = min(
-                lacks.values(), key=len, default=sorted(unplaced)[:-1] or sorted(unplaced)
+                missing_cells.values(), key=len, default=sorted(unplaced)[:-1] or sorted(unplaced)
             )
             for cell in next_cells or []:
-                step = grown(done, remaining, int(self.sizes[cell]), most_assignments)
-                if step is None or clock.over:
-                    return None
-                done, remaining = step
-                order.append(cell)
-                unplaced.discard(cell)
-            ready = [i for i, lack in lacks.items() if set(lack) <= set(order)]
-            waiting = [i for i in waiting if i not in ready]
-            last = sorted(unplaced)
-            for i in ready:
-                # All other cells are in one child: what is left stands for them.
-                side = np.append(self.sides[i][order], self.sides[i][last[:1]])
-                tables = (
-                    np.concatenate((done, remaining[:, None].astype(np.int32)), axis=1)
-                    if last
-                    else done
+                extended = with_next_cell(
+                    tables, remaining, int(self.sizes[cell]), most_assignments
                 )
-                allowed = self.decisions[i].holds(tables, self.values, side)
-                done, remaining = done[allowed], remaining[allowed]
-            if not waiting and len(unplaced) == 1:
-                order.append(unplaced.pop())
-                done = np.concatenate((done, remaining[:, None].astype(np.int32)), axis=1)
-        return done, np.array(order)
+                if extended is None or clock.over:
+                    return None
+                tables, remaining = extended
+                placed_cells.append(cell)
+                unplaced.discard(cell)
+            decidable = [
+                number
+                for number, missing in missing_cells.items()
+                if set(missing) <= set(placed_cells)
+            ]
+            open_decisions = [number for number in open_decisions if number not in decidable]
+            other_cells = sorted(unplaced)
+            for number in decidable:
+                # All other cells are in one child: what is left stands for them.
+                side = np.append(
+                    self.sides[number][placed_cells], self.sides[number][other_cells[:1]]
+                )
+                complete_tables = (
+                    np.concatenate((tables, remaining[:, None].astype(np.int32)), axis=1)
+                    if other_cells
+                    else tables
+                )
+                allowed = self.decisions[number].holds(complete_tables, self.values, side)
+                tables, remaining = tables[allowed], remaining[allowed]
+            if not open_decisions and len(unplaced) == 1:
+                placed_cells.append(unplaced.pop())
+                tables = np.concatenate((tables, remaining[:, None].astype(np.int32)), axis=1)
+        return tables, np.array(placed_cells)
 
     def _lacking(self, which: int, unplaced: set[int]) -> list[int]:
         """The unplaced cells in all children of a decision except the child with most of them."""
@@ -418,7 +446,7 @@ class _Part:
         return np.flatnonzero(self.worlds.mixed[self.cells] & self.sample.one_valued)
 
     def exchange(self, clock: _Clock) -> None:
-        """Let the suspects exchange values with every other cell of their group, once."""
+        """Meet the worlds in which a suspect exchanges values with another cell of their group."""
         all_cells = np.arange(len(self.cells))
         rows: list[tuple[int, int, int, int]] = []
         for cells in self.of_group:
@@ -444,30 +472,32 @@ class _Part:
             self.sample.meet(tables[possible])
 
     def bound(self, low: FloatArray, high: FloatArray, clock: _Clock) -> None:
-        """Bound posteriors by how probable it is that all decisions go as they did: 1 - `chance`.
+        """Lower `high` and raise `low` by the chance that some decision goes differently.
 
-        What is so in a share of all worlds is so in at most that share divided by 1 - `chance` of
-        those that are left.
+        What holds in a share of all worlds holds in at most that share divided by (1 - chance) of
+        the possible worlds.
         """
-        chance = sum(decision.otherwise(self.worlds, clock) for decision in self.decisions)
-        if chance < 1:
+        chance_to_differ = sum(
+            decision.chance_to_differ(self.worlds, clock) for decision in self.decisions
+        )
+        if chance_to_differ < 1:
             shares = self.worlds.shares[self.cells]
-            upper = shares / (1 - chance) * (1 + _UP)
-            lower = (shares - chance) / (1 - chance) - _UP
+            upper = shares / (1 - chance_to_differ) * (1 + _UP)
+            lower = (shares - chance_to_differ) / (1 - chance_to_differ) - _UP
             high[self.cells] = np.minimum(high[self.cells], upper)
             low[self.cells] = np.maximum(low[self.cells], lower)
 
     def draw(self, n_draws: int, clock: _Clock, random: np.random.Generator) -> None:
-        """Draw assignments of each group, and put possible ones together, each once."""
-        of_groups = []
+        """Draw assignments of each group, and join the possible ones to worlds of the part."""
+        tables_of_groups = []
         for position, cells in enumerate(self.of_group):
             drawn = drawn_tables(self._bag(position), self.sizes[cells].tolist(), n_draws, random)
             possible = self._possible(drawn, self._decisions_on_one_group(position), cells, clock)
             if possible is None:
                 return
-            of_groups.append(drawn[possible])
-        n_tables = min(map(len, of_groups))
-        tables = np.concatenate([drawn[:n_tables] for drawn in of_groups], axis=1)
+            tables_of_groups.append(drawn[possible])
+        n_tables = min(map(len, tables_of_groups))
+        tables = np.concatenate([drawn[:n_tables] for drawn in tables_of_groups], axis=1)
         order = np.concatenate(self.of_group)
         possible = self._possible(tables, self._shared(), order, clock)
         if possible is None:
@@ -475,55 +505,55 @@ class _Part:
         self.sample.keep(tables[possible][:, np.argsort(order)], n_draws)
 
 
-def _telling(
+def _informative(
     decisions: list[_LinkedDecision],
     worlds: Worlds,
     most_assignments: int,
     clock: _Clock,
     random: np.random.Generator,
 ) -> list[_LinkedDecision]:
-    """The decisions that may go otherwise in some world, the smallest first."""
-    early, telling, candidates = clock.part(_IDLE), [], []
+    """The decisions that may go differently in some world, those on the fewest people first."""
+    early_clock, informative, candidates = clock.part(_IDLE), [], []
     for decision in sorted(decisions, key=lambda decision: len(decision.decision.people)):
-        if decision.n_children > _HALVES and not decision.otherwise(worlds, early):
+        if decision.n_children > _HALVES and not decision.chance_to_differ(worlds, early_clock):
             continue
-        if not early.over and not decision.moves(worlds, random):
+        if not early_clock.over and not decision.moves(worlds, random):
             candidates.append((decision.many(worlds), decision))
         else:
-            telling.append(decision)
+            informative.append(decision)
     for n_ways, decision in sorted(candidates, key=lambda pair: pair[0]):
         if (
             n_ways > most_assignments
-            or early.over
+            or early_clock.over
             or not decision.is_idle(worlds, most_assignments)
         ):
-            telling.append(decision)
-    return telling
+            informative.append(decision)
+    return informative
 
 
 def _draw(
     parts: list[_Part], most_assignments: int, clock: _Clock, random: np.random.Generator
 ) -> None:
-    """Draw assignments of every part in turn, while there is time."""
-    done = 0
-    while done < most_assignments and not clock.over:
-        n_draws = min(_DRAWN, most_assignments - done)
+    """Draw assignments of every part in turn, until there are enough or time is up."""
+    n_done = 0
+    while n_done < most_assignments and not clock.over:
+        n_draws = min(_DRAWN, most_assignments - n_done)
         for part in parts:
             if clock.over:
                 return
             part.draw(n_draws, clock, random)
-        done += n_draws
+        n_done += n_draws
 
 
 def _cells(worlds: Worlds, decisions: list[_LinkedDecision]) -> IntArray:
-    """The cell of each person: people of one group, on one side of every decision."""
+    """The cell of each person; it holds people of one group, on one side of every decision."""
     cell_of = worlds.groups.copy()  # (people,): begins with groups, and is divided by decisions
     n_cells = worlds.n_groups
     for decision in decisions:
         people = decision.decision.people
         keys = cell_of[people] * decision.n_children + decision.decision.child
-        names, place = np.unique(keys, return_inverse=True)
-        cell_of[people] = n_cells + place.reshape(-1)
+        names, number = np.unique(keys, return_inverse=True)
+        cell_of[people] = n_cells + number.reshape(-1)
         n_cells += len(names)
     _, numbered = np.unique(cell_of, return_inverse=True)
     cells: IntArray = numbered.reshape(-1).astype(np.int64)
@@ -531,7 +561,7 @@ def _cells(worlds: Worlds, decisions: list[_LinkedDecision]) -> IntArray:
 
 
 def _parts_of(worlds: Worlds, decisions: list[_LinkedDecision]) -> list[_Part]:
-    """The parts: groups that decisions link, with those decisions."""
+    """The parts: groups that decisions link with each other, and these decisions."""
     decisions_of_group: dict[int, list[int]] = {group: [] for group in range(worlds.n_groups)}
     for number, decision in enumerate(decisions):
         for group in decision.groups:

@@ -171,10 +171,7 @@ class Attack(Result):
 
     @cached_property
     def n_not_certain(self) -> int:
-        """How many of the people who are not settled are proved not to be certain.
-
-        A possible world was found in which they have another value.
-        """
+        """How many people, of those not settled, have another value in a possible world."""
         beliefs = self._posteriors
         if beliefs.how == "bound":
             return 0
@@ -208,22 +205,22 @@ class Attack(Result):
 
     @cached_property
     def cases(self) -> tuple[PersonBelief, ...]:
-        """The people about whom the adversary becomes surer than the release alone makes them."""
+        """The people about whom the adversary becomes surer than by the release, worst first."""
         beliefs = self._posteriors
         worlds = beliefs.worlds
-        outside = (worlds.group_of_cell == self._left_out)[:, None]
-        shares = np.where(outside, beliefs.bags.sum(axis=0) / worlds.n_people, beliefs.shares)
+        is_left_out = (worlds.group_of_cell == self._left_out)[:, None]
+        shares = np.where(is_left_out, beliefs.bags.sum(axis=0) / worlds.n_people, beliefs.shares)
         # What is not above by floats is not surer, and reaches nothing; nor is who is just as sure
         # as their group says.
         has_fractions = np.zeros(worlds.n_cells, dtype=bool)
         has_fractions[list(beliefs.fractions)] = True
-        above = beliefs.mean > np.where(
+        is_surer = beliefs.mean > np.where(
             (has_fractions & beliefs.known)[:, None], shares - 1e-9, shares
         )
-        above |= beliefs.known[:, None] & ~has_fractions[:, None] & outside
+        is_surer |= beliefs.known[:, None] & ~has_fractions[:, None] & is_left_out
         if beliefs.how in ("proof", "bound"):  # nobody else is above what their group says
-            above &= outside
-        cells, codes = np.nonzero(above & (beliefs.mean > 0) & (beliefs.shares > 0))
+            is_surer &= is_left_out
+        cells, codes = np.nonzero(is_surer & (beliefs.mean > 0) & (beliefs.shares > 0))
         cases: list[PersonBelief] = []
         for cell, code in zip(cells.tolist(), codes.tolist(), strict=True):
             case = self._case(cell, code)
@@ -274,16 +271,18 @@ class Attack(Result):
         if beliefs.kept:
             return ()
         if beliefs.how == "bound":
-            reached = [code for code in self._limits if self._is_reached(code, beliefs.most(code))]
-            unproved = beliefs.high > beliefs.low
-            return self._rows(np.flatnonzero(unproved[:, reached].any(axis=1)))
+            codes_reached = [
+                code for code in self._limits if self._is_reached(code, beliefs.most(code))
+            ]
+            is_unproved = beliefs.high > beliefs.low
+            return self._rows(np.flatnonzero(is_unproved[:, codes_reached].any(axis=1)))
         shares = beliefs.shares
-        doubtful = (beliefs.high - beliefs.low > _UNKNOWN) & (shares > 0)
+        is_doubtful = (beliefs.high - beliefs.low > _UNKNOWN) & (shares > 0)
         for code, (limit, _) in self._limits.items():
-            doubtful[:, code] |= (beliefs.high[:, code] > float(limit) - 1e-9) & (
+            is_doubtful[:, code] |= (beliefs.high[:, code] > float(limit) - 1e-9) & (
                 np.maximum(beliefs.mean, shares)[:, code] < float(limit)
             )
-        return self._rows((doubtful & ~beliefs.known[:, None]).any(axis=1) | beliefs.suspected)
+        return self._rows((is_doubtful & ~beliefs.known[:, None]).any(axis=1) | beliefs.suspected)
 
     @cached_property
     def perhaps_certain(self) -> tuple[int, ...]:
@@ -354,10 +353,10 @@ class Attack(Result):
             names_of_rows = fetch(self._microdata.source, [names]).column(names).to_pylist()
         people: list[dict[str, Any]] = []
         for case in self.cases:
-            belief = {key: x for key, x in case.to_dict().items() if key != "rows"}
+            belief = {key: field for key, field in case.to_dict().items() if key != "rows"}
             for row in case.rows[: most - len(people)]:
-                who = {"row": row} if names_of_rows is None else {"name": names_of_rows[row - 1]}
-                people.append({**who, **belief})
+                person = {"row": row} if names_of_rows is None else {"name": names_of_rows[row - 1]}
+                people.append({**person, **belief})
         return people
 
     def _content(self) -> dict[str, Any]:
@@ -386,6 +385,7 @@ class Attack(Result):
         return f"Attack({self.method['name']}: {verdict}{unsettled_text}{doubt})"
 
     def _case(self, cell: int, code: int) -> PersonBelief:
+        """What the adversary believes about the people of a cell and a value."""
         beliefs, share = self._posteriors, self._posteriors.share(cell, code)
         # What the release itself says is exact, though others are estimated.
         exact = share if share in (0, 1) else beliefs.posterior(cell, code)
@@ -447,7 +447,7 @@ class Limits(NamedTuple):
 
 
 def limits_of(policy: Policy | None, microdata: Microdata) -> Limits:
-    """The limits of a policy on values and on sets of values."""
+    """The limits of a policy, for each value and each set of values."""
     limits: dict[int, tuple[Fraction, bool]] = {}
     sets: dict[tuple[int, ...], Label] = {}
     values = microdata.values

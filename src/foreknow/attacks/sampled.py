@@ -59,37 +59,45 @@ class Sampled:
 
 
 def estimated(
-    worlds: Worlds, runs: Runs, most_runs: int, until: float | None, seed: int | None, true: bool
+    worlds: Worlds,
+    runs: Runs,
+    most_runs: int,
+    end_time: float | None,
+    seed: int | None,
+    is_possible_world: bool,
 ) -> Posteriors:
-    """Estimate posteriors by up to `most_runs`; `true` says that ``worlds.codes`` is possible."""
+    """Estimated posteriors, by at most `most_runs` runs on random worlds.
+
+    `is_possible_world` says that ``worlds.codes`` can have led to the release.
+    """
     _log.info("too many worlds: sampling them")
     random, sample = np.random.default_rng(seed), Sampled(worlds.cell_sizes, worlds.n_values)
-    before, possible = runs.made, list[Codes]()
-    if true:
+    runs_before, possible_worlds = runs.made, list[Codes]()
+    if is_possible_world:
         sample.meet(worlds.tally(worlds.codes)[None])
-        possible.append(worlds.codes)
-    while runs.made < before + most_runs and sample.drawn < most_runs * _DRAWS_PER_RUN:
-        if until is not None and time.monotonic() > until:
+        possible_worlds.append(worlds.codes)
+    while runs.made < runs_before + most_runs and sample.drawn < most_runs * _DRAWS_PER_RUN:
+        if end_time is not None and time.monotonic() > end_time:
             break
         codes = worlds.at_random(random)
         weight = runs.weight(worlds.representative(codes) if runs.symmetric else codes)
         is_kept = bool(weight) and (weight == 1 or random.random() < weight)
         sample.keep(worlds.tally(codes)[None][:is_kept], 1)
-        possible += [codes] * is_kept
-    if not possible:
+        possible_worlds += [codes] * is_kept
+    if not possible_worlds:
         raise NoWorldError(sample.drawn)
-    runs.check_again(possible[:_AGAIN], until)
+    runs.check_again(possible_worlds[:_AGAIN], end_time)
     low, mean, high = worlds.shares.copy(), worlds.shares, worlds.shares.copy()
     low[worlds.open], high[worlds.open] = 0.0, 1.0
     if sample.kept:
-        mean, half = sample.interval(worlds.open, int(worlds.open.sum()))
-        low, high = np.clip(mean - half, 0, 1), np.clip(mean + half, 0, 1)
+        mean, half_width = sample.interval(worlds.open, int(worlds.open.sum()))
+        low, high = np.clip(mean - half_width, 0, 1), np.clip(mean + half_width, 0, 1)
     return Posteriors(
         worlds,
         "independent worlds",
         sample.drawn,
         sample.kept,
-        runs.made - before,
+        runs.made - runs_before,
         mean,
         low,
         high,

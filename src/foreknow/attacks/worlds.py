@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.attacks.divisions import Tables, assignments, divided, ways
+from foreknow.attacks.divisions import Tables, assignments, assignments_of_tables, divided
 from foreknow.data.arrays import IntArray, combine
 from foreknow.data.attribute import Attribute
 from foreknow.needs import Analysis, Need
@@ -75,7 +75,7 @@ class Worlds:
         n_values: int,
         attributes: list[Attribute] | None = None,
     ) -> Worlds:
-        """Cells are people of one group with equal attributes, or everybody by themselves."""
+        """Worlds whose cells are people of one group with equal attributes, or single people."""
         cell_of = np.arange(len(groups))
         if attributes is not None:
             columns = [groups, *(a.codes for a in attributes)]
@@ -178,7 +178,7 @@ class Worlds:
         return world
 
     def every(self, most_worlds: int) -> list[Divisions] | None:
-        """Divisions of each group; None if they make more than `most_worlds` worlds."""
+        """The ways to divide each group over its cells; None if they make too many worlds."""
         divisions, remaining_worlds = [], most_worlds
         for people, bag in zip(self.members, self.bags, strict=True):
             values = np.flatnonzero(bag)
@@ -188,7 +188,9 @@ class Worlds:
             splits = divided(bag[values], sizes.tolist(), min(remaining_worlds, _MOST_TABLES))
             if splits is None:
                 return None
-            divisions.append(Divisions(cells, values, splits, ways(splits).tolist()))
+            divisions.append(
+                Divisions(cells, values, splits, assignments_of_tables(splits).tolist())
+            )
             remaining_worlds //= len(splits)
         return divisions
 
