@@ -66,7 +66,7 @@ class BestFirst:
         return view, self._judge.judge(view)
 
     def check(self, node: Node) -> bool:
-        """Judge one node, unless its status is known or follows, and note what follows."""
+        """Judge a node, unless its status is known, and note what follows; True if it is safe."""
         if node not in self.status and (not self._judge.monotone or self._count(node)):
             view, node_verdict = self.judged(node)
             self.status[node] = SAFE if node_verdict.safe else UNSAFE
@@ -81,7 +81,7 @@ class BestFirst:
         return self.status.get(node) == SAFE
 
     def _count(self, node: Node) -> bool:
-        """Count the groups of a node, unless that was done; False if the node cannot be safe."""
+        """Count the groups of a node, unless that was done; False if it cannot be safe."""
         if node not in self._least and not self._is_hopeless(node):
             view = self._rollup.view(node)
             self._rollup.cache.add(view)
@@ -101,32 +101,32 @@ class BestFirst:
 
     def search(self) -> None:
         """Find the safe node that loses least, or a good one, and how far it is from the least."""
-        bottom, top = (0,) * len(self._rollup.tops), self._rollup.tops
-        self.check(top)
+        lowest, highest = (0,) * len(self._rollup.tops), self._rollup.tops
+        self.check(highest)
         if self.best is not None:
             self._climb_down()
-        waiting, looked_at = [self._box(bottom, top, 0.0, self._loss.steps)], 0
-        while waiting:
-            box = heapq.heappop(waiting)
+        open_boxes, n_looked_at = [self._box(lowest, highest, 0.0, self._loss.steps)], 0
+        while open_boxes:
+            box = heapq.heappop(open_boxes)
             if not self._may_be_best(box):
                 return
-            looked_at += 1
-            if self._spent(looked_at):
-                best = np.inf if self.best is None else self.losses[self.best]
-                self.gap = float(best) - min(box.floor, float(best))
+            n_looked_at += 1
+            if self._spent(n_looked_at):
+                lowest_loss = np.inf if self.best is None else self.losses[self.best]
+                self.gap = float(lowest_loss) - min(box.floor, float(lowest_loss))
                 return
-            self._look_into(box, waiting)
+            self._look_into(box, open_boxes)
 
     def _look_into(self, box: _Box, waiting: list[_Box]) -> None:
         """Count the highest node of a box, and divide the box if it may hold a better node."""
         low, high, losses, judge = box.low, box.high, box.losses, self._judge
         if judge.monotone and self._count(high):
             losses = self._least[high]
-        at_once = low == high
+        is_judged_now = low == high
         if judge.monotone and not self._is_hopeless(high):
             # Its verdict settles nodes below if nobody may be suppressed; else it may be the best.
-            at_once |= not judge.most or self._may_be_best(self._box(high, high, 0.0, losses))
-        if at_once:
+            is_judged_now |= not judge.most or self._may_be_best(self._box(high, high, 0.0, losses))
+        if is_judged_now:
             self.check(high)
         if low == high or self._is_hopeless(high):
             return
@@ -134,11 +134,11 @@ class BestFirst:
         for column_losses, level, top in zip(losses, low, high, strict=True):
             steps, span = top - level, float(column_losses[top] - column_losses[level])
             ranks.append((steps > 0, span, steps))
-        a = ranks.index(max(ranks))  # the column that is divided
-        middle = (low[a] + high[a]) // 2
+        column = ranks.index(max(ranks))  # the column that is divided
+        middle = (low[column] + high[column]) // 2
         for part in (
-            self._box(low, (*high[:a], middle, *high[a + 1 :]), box.floor, losses),
-            self._box((*low[:a], middle + 1, *low[a + 1 :]), high, box.floor, losses),
+            self._box(low, (*high[:column], middle, *high[column + 1 :]), box.floor, losses),
+            self._box((*low[:column], middle + 1, *low[column + 1 :]), high, box.floor, losses),
         ):
             if self._may_be_best(part):
                 heapq.heappush(waiting, part)
@@ -156,7 +156,7 @@ class BestFirst:
         return self.best is None or box[:3] <= self._place(self.best)
 
     def _climb_down(self) -> None:
-        """Climb down from the top by the safe step that saves most, until none is safe."""
+        """Go down from the top by the safe step that saves most, until no step is safe."""
         while True:
             current = self.best
             assert current is not None

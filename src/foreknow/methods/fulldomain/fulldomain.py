@@ -167,13 +167,13 @@ class FullDomain(Grouper):
         SchemaError
             If the schemas of the table and of the policy differ.
         """
-        until = None if self.seconds is None else time.monotonic() + self.seconds
+        end_time = None if self.seconds is None else time.monotonic() + self.seconds
         policy = asked_policy(self, policy, microdata)
         microdata = policy.combined(microdata)
         rollup = Rollup(microdata)
         n_nodes = math.prod(top + 1 for top in rollup.tops)
-        by_boxes = n_nodes > _MOST_KEPT and self.find == "best"
-        lattice = None if by_boxes else Lattice(rollup.tops)
+        is_too_large = n_nodes > _MOST_KEPT and self.find == "best"
+        lattice = None if is_too_large else Lattice(rollup.tops)
         most_suppressed = int(self._share * rollup.n_people)
         everyone = microdata.everyone()
         weights = policy.options.weights_of(attribute.name for attribute in rollup.attributes)
@@ -181,8 +181,10 @@ class FullDomain(Grouper):
         loss = Loss(rollup, lattice, self.objective, weights, by_cell=by_cell)
         judge = Judge(policy, everyone, most_suppressed, loss if by_cell else None)
         if lattice is None:
-            return self._by_boxes(microdata, rollup, BestFirst(rollup, judge, loss, until), judge)
-        search = LatticeSearch(lattice, rollup, judge, loss, until)
+            return self._by_boxes(
+                microdata, rollup, BestFirst(rollup, judge, loss, end_time), judge
+            )
+        search = LatticeSearch(lattice, rollup, judge, loss, end_time)
         if not search.check(lattice.top) and judge.monotone:
             raise self._nothing_safe(rollup, judge)
         complete, chosen = True, None
@@ -198,8 +200,8 @@ class FullDomain(Grouper):
                     search.check_all()
         _log.info("%d of %d nodes checked", search.checked.sum(), len(lattice))
         if chosen is None:
-            below = self._below_the_top(int(search.checked.sum()), len(lattice), complete)
-            raise self._nothing_safe(rollup, judge, below)
+            other_nodes = self._below_the_top(int(search.checked.sum()), len(lattice), complete)
+            raise self._nothing_safe(rollup, judge, other_nodes)
         suppressed = sorted(search.suppressed.items())
         safe_as_they_are = np.flatnonzero((search.status == SAFE) & np.isnan(search.losses))
         if judge.monotone:
@@ -220,15 +222,15 @@ class FullDomain(Grouper):
     def _by_boxes(
         self, microdata: Microdata, rollup: Rollup, search: BestFirst, judge: Judge
     ) -> LatticeResult:
-        """Search a lattice too large to say something of every node."""
+        """The result for a lattice that is too large to say something about every node."""
         if not search.check(rollup.tops) and judge.monotone:
             raise self._nothing_safe(rollup, judge)
         search.search()
         n_nodes = math.prod(top + 1 for top in rollup.tops)
         _log.info("%d of %d nodes checked", len(search.status), n_nodes)
         if search.best is None:
-            below = self._below_the_top(len(search.status), n_nodes, search.complete)
-            raise self._nothing_safe(rollup, judge, below)
+            other_nodes = self._below_the_top(len(search.status), n_nodes, search.complete)
+            raise self._nothing_safe(rollup, judge, other_nodes)
         listed = tuple(sorted(search.status))
         return self._result(
             microdata,
@@ -255,14 +257,14 @@ class FullDomain(Grouper):
     ) -> LatticeResult:
         """The result of a search that chose the node of a view."""
         codes, cells = np.stack(view.codes, axis=1), node_verdict.cells
-        number, outlier_group = numbered(codes, node_verdict.outliers, cells)
+        group_numbers, outlier_group = numbered(codes, node_verdict.outliers, cells)
         hidden = None
         if cells is not None:
-            hidden = np.zeros((int(number.max()) + 1, codes.shape[1]), dtype=bool)
-            hidden[number] = cells
+            hidden = np.zeros((int(group_numbers.max()) + 1, codes.shape[1]), dtype=bool)
+            hidden[group_numbers] = cells
         hidden_people = 0
         if outlier_group is not None:
-            hidden_people = int(view.people[number == outlier_group].sum())
+            hidden_people = int(view.people[group_numbers == outlier_group].sum())
         attributes, names = [attribute.name for attribute in rollup.attributes], []
         for name, top in zip(attributes, rollup.tops, strict=True):
             grid = microdata.grids.get(name, "exact")
@@ -279,7 +281,7 @@ class FullDomain(Grouper):
             find=self.find,
             in_cases=microdata.schema.unit == "row",
             **fields,
-            _spread=lambda: microdata.rows_of(rollup.spread(view.levels, number)),
+            _spread=lambda: microdata.rows_of(rollup.spread(view.levels, group_numbers)),
         )
 
     @property

@@ -63,7 +63,7 @@ def level_names(schema: Schema, column: str, top: int, finest: str = "exact") ->
 
 
 def _between(table: Mapping[str, Any], n: int) -> Sequence[str]:
-    """Names of the levels that are neither exact nor suppressed."""
+    """The names of the levels of a hierarchy that are neither exact nor suppressed."""
     names: list[str] = []
     match dict(table):
         case {"intervals": widths}:
@@ -262,16 +262,16 @@ class LatticeResult(Result):
 
     @property
     def floors(self) -> dict[str, IntArray]:
-        """Level of each group along each quasi-identifier; the highest where it is suppressed."""
+        """The level of each group by quasi-identifier; the highest if the group is suppressed."""
         n_groups = int(self.groups.max()) + 1
         floors = {}
         columns = zip(self.attributes, self.chosen, self.tops, strict=True)
-        for place, (name, level, top) in enumerate(columns):
+        for column, (name, level, top) in enumerate(columns):
             floors[name] = np.full(n_groups, level)
             if self.outlier_group is not None:
                 floors[name][self.outlier_group] = top
             if self.hidden is not None:
-                floors[name][self.hidden[:, place]] = top
+                floors[name][self.hidden[:, column]] = top
         return floors
 
     @property
@@ -337,7 +337,7 @@ class LatticeResult(Result):
         return self._lattice.node(place) if self.listed is None else self.listed[place]
 
     def _number(self, node: Node) -> int | None:
-        """The place of a node in the arrays; None if they do not have it."""
+        """The position of a node in the arrays; None if they do not have it."""
         if not isinstance(node, (tuple, list)) or len(node) != len(self.tops):
             raise InputError(f"{node!r} is no node: give one level for each of {self.attributes}")
         for level, top in zip(node, self.tops, strict=True):
@@ -348,6 +348,7 @@ class LatticeResult(Result):
         return self._lattice.number(node)
 
     def _content(self) -> dict[str, Any]:
+        """The result as plain values, for JSON."""
         losses = [None if np.isnan(loss) else loss for loss in self.losses.tolist()]
         return {
             "attributes": list(self.attributes),
@@ -370,12 +371,12 @@ class LatticeResult(Result):
     def __repr__(self) -> str:
         levels = ", ".join(f"{name} {level}" for name, level in self.levels.items())
         loss = self.loss_of(self.chosen)
-        cut = "" if self.complete else ", cut off"
+        cut_text = "" if self.complete else ", cut off"
         if not self.complete and self.gap is None:
-            cut += " by the time budget"
+            cut_text += " by the time budget"
         if self.gap:
-            cut += f", at most {self.gap:.4g} from the least"
+            cut_text += f", at most {self.gap:.4g} from the least"
         return (
             f"LatticeResult({levels}: {self.objective} {loss:.4g}; "
-            f"{self.n_checked} of {self.n_nodes} nodes checked{cut})"
+            f"{self.n_checked} of {self.n_nodes} nodes checked{cut_text})"
         )

@@ -57,15 +57,15 @@ class LocalSuppression:
                 pass
         if self._groups:
             self._join()
-        cells = np.ones(self._codes.shape, dtype=bool)
-        n_returned = self._returned()
+        is_hidden = np.ones(self._codes.shape, dtype=bool)
+        n_returned = self._n_to_suppress()
         if n_returned is None:
             return None
         for group in self._groups[n_returned:]:
-            cells[group.members] = False
-            for a in group.hidden:
-                cells[group.members, a] = True
-        return cells
+            is_hidden[group.members] = False
+            for column in group.hidden:
+                is_hidden[group.members, column] = True
+        return is_hidden
 
     def _choices(self) -> Iterator[list[tuple[int, ...]]]:
         """Lists of choices of columns to hide; those of one list have as many, the fewest first."""
@@ -85,65 +85,74 @@ class LocalSuppression:
         return np.asarray(self._costs[classes][:, shown].sum(axis=1))
 
     def _keep_most(self, choices: list[tuple[int, ...]]) -> bool:
-        """Make groups by the choice of columns that keeps most; False if there is none."""
+        """Make the groups of the choice of columns that keeps most.
+
+        False if no choice keeps anything.
+        """
         if not len(self._rest):
             return False
         counts = self._counts.take(self._rest)
         divisions = [self._divided(hidden, self._rest) for hidden in choices]
         merged = list(map(counts.merge, divisions))
         all_merged = joined(merged)
-        weighed = self._ledger.evaluate(None, all_merged, np.arange(all_merged.n_groups))
-        ends = np.cumsum([of_choice.n_groups for of_choice in merged])[:-1]
-        safe_each = np.split(weighed.safe_each(), ends)
-        saved = []
-        for hidden, of_class, is_safe in zip(choices, divisions, safe_each, strict=True):
+        evaluation = self._ledger.evaluate(None, all_merged, np.arange(all_merged.n_groups))
+        ends = np.cumsum([counts_of_choice.n_groups for counts_of_choice in merged])[:-1]
+        safe_each = np.split(evaluation.safe_each(), ends)
+        saved_loss = []
+        for hidden, group_of_class, is_safe in zip(choices, divisions, safe_each, strict=True):
             saved_by_classes = self._saved(hidden, self._rest)
-            saved.append(float(saved_by_classes[is_safe[of_class]].sum()))
-        best = int(np.argmax(saved))
-        if not saved[best] > 0:
+            saved_loss.append(float(saved_by_classes[is_safe[group_of_class]].sum()))
+        best_choice = int(np.argmax(saved_loss))
+        if not saved_loss[best_choice] > 0:
             return False
-        safe = np.flatnonzero(safe_each[best])
-        proposed = merged[best].take(safe)
-        accepted = self._ledger.evaluate(None, proposed, np.arange(len(safe))).accept_greedily()
-        numbers = safe[accepted]
+        safe_groups = np.flatnonzero(safe_each[best_choice])
+        proposed = merged[best_choice].take(safe_groups)
+        accepted = self._ledger.evaluate(
+            None, proposed, np.arange(len(safe_groups))
+        ).accept_greedily()
+        numbers = safe_groups[accepted]
         for number in numbers:
-            classes = self._rest[divisions[best] == number]
-            self._groups.append(LocalGroup(choices[best], classes))
-        self._rest = self._rest[~np.isin(divisions[best], numbers)]
+            classes = self._rest[divisions[best_choice] == number]
+            self._groups.append(LocalGroup(choices[best_choice], classes))
+        self._rest = self._rest[~np.isin(divisions[best_choice], numbers)]
         return len(numbers) > 0
 
     def _join(self) -> None:
-        """Let classes in no group join one whose values they share in the columns that it shows."""
+        """Let classes in no group join one with the same values in the columns that it shows."""
         hidden_columns = sorted({group.hidden for group in self._groups}, key=len)
         for hidden in hidden_columns:
-            places = [i for i, group in enumerate(self._groups) if group.hidden == hidden]
-            firsts = np.array([self._groups[i].members[0] for i in places])
+            positions = [i for i, group in enumerate(self._groups) if group.hidden == hidden]
+            firsts = np.array([self._groups[i].members[0] for i in positions])
             division = self._divided(hidden, np.concatenate((firsts, self._rest)))
-            of_group, of_rest = division[: len(firsts)], division[len(firsts) :]
-            for place, number in zip(places, of_group.tolist(), strict=True):
-                joining = self._rest[of_rest == number]
+            number_of_group, number_of_rest = division[: len(firsts)], division[len(firsts) :]
+            for position, number in zip(positions, number_of_group.tolist(), strict=True):
+                joining = self._rest[number_of_rest == number]
                 if not len(joining):
                     continue
-                group = self._groups[place]
+                group = self._groups[position]
                 members = np.concatenate((group.members, joining))
                 if self._replace([group], members):
-                    self._groups[place] = LocalGroup(hidden, members)
-                    is_left = of_rest != number
-                    self._rest, of_rest = self._rest[is_left], of_rest[is_left]
+                    self._groups[position] = LocalGroup(hidden, members)
+                    is_left = number_of_rest != number
+                    self._rest, number_of_rest = self._rest[is_left], number_of_rest[is_left]
 
-    def _returned(self) -> int | None:
-        """The fewest groups to hide altogether, so that the rest is a safe group with them.
+    def _n_to_suppress(self) -> int | None:
+        """How many groups must be suppressed altogether, so that they and the rest are a safe one.
 
-        The groups are put in order by the loss that this adds; the first go. None if none help.
+        The groups that add least loss go first. None if none help.
         """
         if not len(self._rest):
             return 0
         self._groups.sort(key=lambda group: (self._loss(group), group.members.tolist()))
-        for n in (0, *(1 << i for i in range(len(self._groups).bit_length())), len(self._groups)):
-            returned = self._groups[:n]
-            members = np.concatenate([self._rest, *(group.members for group in returned)])
-            if self._replace(returned, members):
-                return n
+        for n_suppressed in (
+            0,
+            *(1 << i for i in range(len(self._groups).bit_length())),
+            len(self._groups),
+        ):
+            suppressed = self._groups[:n_suppressed]
+            members = np.concatenate([self._rest, *(group.members for group in suppressed)])
+            if self._replace(suppressed, members):
+                return n_suppressed
         return None
 
     def _loss(self, group: LocalGroup) -> float:
@@ -152,13 +161,16 @@ class LocalSuppression:
         return float((people * self._saved(group.hidden, group.members)).sum())
 
     def _replace(self, groups: Sequence[LocalGroup], members: IntArray) -> bool:
-        """Put classes into one group in place of some groups, if the ledger accepts it."""
+        """True if the ledger accepts one group of these classes in place of some groups.
+
+        Then it is made.
+        """
         added = self._counts.take(members).merge(np.zeros(len(members), dtype=np.int64))
         removed = None
         if groups and (self._ledger.looks_back or not self._ledger.monotone):
             parts = [group.members for group in groups]
-            of_class = np.repeat(np.arange(len(parts)), list(map(len, parts)))
-            removed = self._counts.take(np.concatenate(parts)).merge(of_class)
+            group_of_class = np.repeat(np.arange(len(parts)), list(map(len, parts)))
+            removed = self._counts.take(np.concatenate(parts)).merge(group_of_class)
         if not self._ledger.admits(removed, added):
             return False
         self._ledger.commit(removed, added)

@@ -33,8 +33,10 @@ class Loss:
         by_cell: bool = False,
     ) -> None:
         finest, totals, costs_by_column = rollup.finest, [], []
-        of_columns = np.ones(len(rollup.levels)) if weights is None else weights
-        for codes, levels, weight in zip(finest.codes, rollup.levels, of_columns, strict=True):
+        weights_of_columns = np.ones(len(rollup.levels)) if weights is None else weights
+        for codes, levels, weight in zip(
+            finest.codes, rollup.levels, weights_of_columns, strict=True
+        ):
             people = np.bincount(codes, finest.people, len(levels[0])).astype(np.float64)
             # What one person loses at each node of each level; and all of them together.
             costs, total = [], np.zeros(len(levels))
@@ -43,14 +45,14 @@ class Loss:
                 total[level] = (people * costs[level][levels[level]]).sum()
             totals.append(total)
             costs_by_column.append(costs)
-        worst = sum(float(total[-1]) for total in totals) or 1.0
+        highest_loss = sum(float(total[-1]) for total in totals) or 1.0
         # Of each quasi-identifier, what each of its levels loses.
-        self.steps = [total / worst for total in totals]
+        self.steps = [total / highest_loss for total in totals]
         # What is lost in addition by suppressing one person of a node.
         self._more: list[list[FloatArray]] = []
         for costs in costs_by_column:
             suppressed = costs[-1][0]
-            self._more.append([(suppressed - cost) / worst for cost in costs])
+            self._more.append([(suppressed - cost) / highest_loss for cost in costs])
         self._levels, self._by_cell = rollup.levels, by_cell
         self._least_of: dict[tuple[int, int, int], FloatArray] = {}
         # By node: what is lost with nobody suppressed; what suppressing one person adds, at least.
@@ -58,20 +60,21 @@ class Loss:
         self.bounds = self.each = np.empty(0)
         if lattice is not None:
             self.bounds = np.minimum(lattice.sums(self.steps), 1.0)
-            cheapest = []
+            least_added = []
             for extra_costs in self._more:
                 least_of_levels = [cost.min() for cost in extra_costs]
-                cheapest.append(np.array(least_of_levels))
-            self.each = lattice.least(cheapest) if by_cell else lattice.sums(cheapest)
+                least_added.append(np.array(least_of_levels))
+            self.each = lattice.least(least_added) if by_cell else lattice.sums(least_added)
 
     def floor(self, node: Node) -> float:
         """The loss of a node with nobody suppressed."""
         return min(1.0, sum(float(x[level]) for x, level in zip(self.steps, node, strict=True)))
 
     def least(self, view: View, leaving: IntArray) -> list[FloatArray]:
-        """A lower bound of the loss of each level up to a view's, if `leaving` people leave.
+        """Lower bounds of the loss at each level up to a view's, if `leaving` people of a group go.
 
-        By quasi-identifier. A lower bound: those leave who lose least by it.
+        There is an array for each quasi-identifier. Those who lose least by leaving are taken to
+        leave.
         """
         if self._by_cell:  # in one column, and it is not known in which
             return [steps[: top + 1] for steps, top in zip(self.steps, view.levels, strict=True)]
@@ -92,15 +95,17 @@ class Loss:
             self._least_of[key] = lowest
         return self._least_of[key]
 
-    def of(self, view: View, lost: BoolArray | None) -> float:
-        """The loss of a node with suppressed groups, or cells of shape (groups, attributes)."""
+    def of(self, view: View, is_suppressed: BoolArray | None) -> float:
+        """The loss of a node; suppressed are groups, or cells in the shape (groups, attributes)."""
         loss = self.floor(view.levels)
-        if lost is None:
+        if is_suppressed is None:
             return loss
-        groups = np.flatnonzero(lost if lost.ndim == 1 else lost.any(axis=1))
+        groups = np.flatnonzero(
+            is_suppressed if is_suppressed.ndim == 1 else is_suppressed.any(axis=1)
+        )
         costs = self.of_cells(view, groups)
-        if lost.ndim == 2:
-            costs = costs * lost[groups]
+        if is_suppressed.ndim == 2:
+            costs = costs * is_suppressed[groups]
         return loss + float((view.people[groups] * costs.T).sum(axis=1).sum())
 
     def of_cells(self, view: View, groups: IntArray) -> FloatArray:

@@ -45,7 +45,10 @@ class Replay:
 
     @classmethod
     def of(cls, method: FullDomain, microdata: Microdata, policy: Policy) -> Replay | None:
-        """Search, and keep the nodes that came before; None where that says too little."""
+        """Search, and keep the nodes that come before the chosen one.
+
+        None if that says too little.
+        """
         policy = replace(policy, schema=microdata.schema)
         if microdata.semantics != "single" or not policy.monotone():
             return None
@@ -65,41 +68,41 @@ class Replay:
         result = method.search(microdata, policy)
         chosen = lattice.number(result.chosen)
         # Of nodes that lose the same, the lower one comes first, then the first in order.
-        tie = lattice.heights * len(lattice) + np.arange(len(lattice))
-        before = loss.bounds < loss.bounds[chosen]
-        before |= (loss.bounds == loss.bounds[chosen]) & (tie < tie[chosen])
-        candidates = np.flatnonzero(before).tolist()
-        numbers = [n for n in candidates if not before[[*lattice.parents(n)]].any()]
+        tie_rank = lattice.heights * len(lattice) + np.arange(len(lattice))
+        comes_before = loss.bounds < loss.bounds[chosen]
+        comes_before |= (loss.bounds == loss.bounds[chosen]) & (tie_rank < tie_rank[chosen])
+        candidates = np.flatnonzero(comes_before).tolist()
+        numbers = [n for n in candidates if not comes_before[[*lattice.parents(n)]].any()]
         if len(numbers) > _MOST_ASKED:
             return None
-        of_row = result.groups
-        groups = of_row[of_row >= 0]
+        group_of_row = result.groups
+        groups = group_of_row[group_of_row >= 0]
         replay = cls(groups, [], microdata.sensitive_codes, microdata.values, ledger)
         for node in map(lattice.node, numbers):
             counts = rollup.view(node).counts
-            replay._ask(counts, rollup.spread(node, np.arange(counts.n_groups)))
+            replay._note_node(counts, rollup.spread(node, np.arange(counts.n_groups)))
         return replay
 
-    def _ask(self, counts: GroupCounts, child: IntArray) -> None:
-        """Note a node, unless its groups that are the same in every world make it unsafe."""
+    def _note_node(self, counts: GroupCounts, child: IntArray) -> None:
+        """Note a node, unless groups that are the same in every world make it unsafe."""
         pairs = np.unique(np.stack((self.groups, child)), axis=1)[0]
-        moves = (np.bincount(pairs) > 1)[self.groups]
-        open_groups = np.unique(child[moves])
-        same = np.setdiff1d(np.arange(counts.n_groups), open_groups)
+        is_divided = (np.bincount(pairs) > 1)[self.groups]
+        open_groups = np.unique(child[is_divided])
+        fixed_groups = np.setdiff1d(np.arange(counts.n_groups), open_groups)
         ledger = self._ledger
-        if len(same):
-            if not ledger.admits(None, counts.take(same)):
+        if len(fixed_groups):
+            if not ledger.admits(None, counts.take(fixed_groups)):
                 return
             ledger = ledger.copy()
-            ledger.commit(None, counts.take(same))
+            ledger.commit(None, counts.take(fixed_groups))
 
         def refuses(parts: GroupCounts, owner: IntArray) -> NDArray[np.bool_]:
             return ~ledger.evaluate(None, parts, owner).safe_each()
 
-        inside = np.isin(child, open_groups)
-        group_of = np.searchsorted(open_groups, child[inside])
-        bag = self.groups[inside], self._codes[inside], self._labels, refuses
-        self.decisions.append(Refusal.of(np.flatnonzero(inside), group_of, *bag))
+        is_open = np.isin(child, open_groups)
+        group_of = np.searchsorted(open_groups, child[is_open])
+        bag = self.groups[is_open], self._codes[is_open], self._labels, refuses
+        self.decisions.append(Refusal.of(np.flatnonzero(is_open), group_of, *bag))
 
     def same(self, codes: NDArray[Any]) -> bool:
         """True if the same node is chosen in a world of equal bags."""

@@ -162,28 +162,31 @@ class Rollup:
         if finer.levels == node:
             return finer
         finer_counts, sizes = finer.counts, self._sizes_at(node)
-        spans, first = list(map(prod, sizes)), None
+        spans, first_rows = list(map(prod, sizes)), None
         keys, n_rows = self._keys_at(finer, node), prod(spans)
         if n_rows * finer_counts.n_values <= max(len(finer_counts.codes), _FEW_CELLS):
             rows = Keys(keys, spans).of()  # some of which nobody may have
         else:
-            rows, first = combine(keys, spans)
-            n_rows = len(first)
+            rows, first_rows = combine(keys, spans)
+            n_rows = len(first_rows)
         people = np.bincount(rows, finer.people, n_rows).astype(np.int64)
-        of_cells = (
+        finer_cells = (
             rows[finer_counts.cell_groups],
             finer_counts.codes,
             n_rows,
             finer_counts.n_values,
             finer_counts.counts,
         )
-        offsets, *cells = count_pairs(*of_cells)
-        if first is None:
-            present = np.flatnonzero(people > 0)
-            offsets, people = np.append(offsets[present], offsets[-1]), people[present]
-            keys = list(np.unravel_index(present, spans))
+        offsets, *cells = count_pairs(*finer_cells)
+        if first_rows is None:
+            rows_with_people = np.flatnonzero(people > 0)
+            offsets, people = (
+                np.append(offsets[rows_with_people], offsets[-1]),
+                people[rows_with_people],
+            )
+            keys = list(np.unravel_index(rows_with_people, spans))
         else:
-            keys = [column[first] for column in keys]
+            keys = [column[first_rows] for column in keys]
         values, semantics = finer_counts.values, finer_counts.semantics
         counts = GroupCounts.counted(people, offsets, *cells, values=values, semantics=semantics)
         return View(node, keys, sizes, counts)
@@ -205,15 +208,17 @@ class Rollup:
         return keys
 
     def _map(self, block: slice, finer: View, node: Node) -> Codes:
-        """The key at a node of each key of a block of attributes in a finer view."""
+        """For each key of a block of attributes in a finer view, the key at a node."""
         attributes = range(len(self.levels))[block]
         keys: Codes = np.zeros(1, dtype=np.int64)
-        for a in attributes:
-            fine, size = finer.levels[a], self.sizes[a][node[a]]
-            codes = np.empty(self.sizes[a][fine], dtype=np.int64)
-            codes[self.levels[a][fine]] = self.levels[a][node[a]]
+        for attribute in attributes:
+            finer_level, size = finer.levels[attribute], self.sizes[attribute][node[attribute]]
+            codes = np.empty(self.sizes[attribute][finer_level], dtype=np.int64)
+            codes[self.levels[attribute][finer_level]] = self.levels[attribute][node[attribute]]
             keys = (keys[:, None] * size + codes).reshape(-1)
-        return keys.astype(narrowest(prod(self.sizes[a][node[a]] for a in attributes)))
+        return keys.astype(
+            narrowest(prod(self.sizes[attribute][node[attribute]] for attribute in attributes))
+        )
 
     def spread(self, node: Node, of_group: IntArray) -> IntArray:
         """Give each person what belongs to their group at a node, in the table's order."""
@@ -290,6 +295,7 @@ def counts_at(
 
 
 def _level(name: str, level: Any, top: int) -> int:
+    """The number of a level; `*` is the highest one."""
     if level == SUPPRESSED:
         return top
     if isinstance(level, bool) or not isinstance(level, (int, np.integer)):

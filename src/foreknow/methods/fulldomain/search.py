@@ -70,63 +70,68 @@ class Order:
         `may_refute` would settle open ones below by being unsafe; None where nothing follows from
         an unsafe node. A safe node settles what comes no earlier in `order`, or all above it.
         """
-        follows = may_refute is not None
+        has_consequences = may_refute is not None
         nodes = np.flatnonzero(marks if may_refute is None else marks | may_refute)
         self._count(marks, order is None)
         gain, hopeless = self._gains(nodes, marks, order)
-        below = self._below[nodes] if follows else np.ones(len(nodes))
-        score = gain + hopeless * below**_WEIGHT
+        n_below = self._below[nodes] if has_consequences else np.ones(len(nodes))
+        score = gain + hopeless * n_below**_WEIGHT
         # Numbers of nodes below may be stale, but only too high: count those of the best anew.
-        best, best_score = -1, -1.0
-        for _ in range(_TRIES if follows else 1):
-            place = int(score.argmax())
-            if score[place] <= best_score:
+        best_node, best_score = -1, -1.0
+        for _ in range(_TRIES if has_consequences else 1):
+            position = int(score.argmax())
+            if score[position] <= best_score:
                 break
-            number = int(nodes[place])
-            if follows:
-                exact = int(np.count_nonzero(self._lattice.below(marks, number)))
-                self._below[number] = exact
-                score[place] = gain[place] + hopeless[place] * exact**_WEIGHT
-            if score[place] > best_score:
-                best, best_score = number, float(score[place])
+            number = int(nodes[position])
+            if has_consequences:
+                n_open_below = int(np.count_nonzero(self._lattice.below(marks, number)))
+                self._below[number] = n_open_below
+                score[position] = gain[position] + hopeless[position] * n_open_below**_WEIGHT
+            if score[position] > best_score:
+                best_node, best_score = number, float(score[position])
         if n_nodes == 1:
-            return [best]
-        likely = np.argpartition(-score, min(4 * n_nodes, len(score)) - 1)[: 4 * n_nodes]
-        likely = nodes[likely[np.argsort(-score[likely], kind="stable")]]
-        if not follows:
-            return [best, *likely[likely != best][: n_nodes - 1].tolist()]
-        return self._with_others(best, likely.tolist(), marks, n_nodes)
+            return [best_node]
+        likely_nodes = np.argpartition(-score, min(4 * n_nodes, len(score)) - 1)[: 4 * n_nodes]
+        likely_nodes = nodes[likely_nodes[np.argsort(-score[likely_nodes], kind="stable")]]
+        if not has_consequences:
+            return [best_node, *likely_nodes[likely_nodes != best_node][: n_nodes - 1].tolist()]
+        return self._with_others(best_node, likely_nodes.tolist(), marks, n_nodes)
 
     def _gains(
         self, nodes: IntArray, marks: BoolArray, order: _Bounds | None
     ) -> tuple[FloatArray, FloatArray]:
-        """The expected gain of each node by being safe, and the chance that it is hopeless.
+        """The expected gain of each node if it is safe, and the chance that it is hopeless.
 
-        A node is as likely to be safe as nodes of its rank were, and then settles others.
+        A node is as likely to be safe as nodes of its rank were. If it is, it settles others. Below
+        a hopeless node all are unsafe.
         """
         if order is None:
             n_settled = self._above[nodes]
         else:
-            before = np.cumsum(marks[order.nodes])
-            n_settled = before[-1] + 1 - before[order.places[nodes]]
+            n_before = np.cumsum(marks[order.nodes])
+            n_settled = n_before[-1] + 1 - n_before[order.places[nodes]]
         rank = self._rank[nodes]
-        safe = (self._safe[0] / self._safe.sum(axis=0))[rank]
+        safe_chance = (self._safe[0] / self._safe.sum(axis=0))[rank]
         hopeless = (self._hopeless[0] / self._hopeless.sum(axis=0))[rank]
-        return safe * np.where(marks[nodes], n_settled, 0) ** _WEIGHT, hopeless
+        return safe_chance * np.where(marks[nodes], n_settled, 0) ** _WEIGHT, hopeless
 
     def _with_others(
-        self, best: int, likely: list[int], marks: BoolArray, n_nodes: int
+        self, best_node: int, likely: list[int], marks: BoolArray, n_nodes: int
     ) -> list[int]:
         """The best node, and likely ones whose answers do not follow from each other's."""
-        lattice, chosen, remaining = self._lattice, [best], marks.copy()
-        lattice.below(remaining, best)[...] = False
+        lattice, chosen, remaining = self._lattice, [best_node], marks.copy()
+        lattice.below(remaining, best_node)[...] = False
         for number in likely:
             if len(chosen) == n_nodes:
                 break
-            new = np.count_nonzero(lattice.below(remaining, number))
+            n_new = np.count_nonzero(lattice.below(remaining, number))
             levels = lattice.node(number)
-            follows = any(all(map(le, lattice.node(earlier), levels)) for earlier in chosen)
-            if new and not follows and 2 * new >= np.count_nonzero(lattice.below(marks, number)):
+            is_implied = any(all(map(le, lattice.node(earlier), levels)) for earlier in chosen)
+            if (
+                n_new
+                and not is_implied
+                and 2 * n_new >= np.count_nonzero(lattice.below(marks, number))
+            ):
                 chosen.append(number)
                 lattice.below(remaining, number)[...] = False
         return chosen
@@ -197,6 +202,7 @@ class LatticeSearch:
         return bool(self.status[number] == SAFE)
 
     def _check_each(self, numbers: list[int]) -> None:
+        """Judge these nodes, and note what follows from each verdict."""
         self._stop_in_time()
         views = []
         for number in numbers:
@@ -222,6 +228,7 @@ class LatticeSearch:
         return min(numbers, key=self._place)
 
     def _note(self, number: int, view: View, node_verdict: NodeVerdict) -> None:
+        """Note the verdict on a node, and what follows for those above and below it."""
         lattice, monotone = self.lattice, self._judge.monotone
         self.checked[number] = True
         self._order.saw(number, node_verdict.safe, node_verdict.hopeless)
@@ -238,8 +245,8 @@ class LatticeSearch:
         else:
             self.status[number] = UNSAFE
         if monotone and node_verdict.fewest:
-            below = lattice.below(self._fewest, number)
-            np.maximum(below, node_verdict.fewest, out=below)
+            fewest_below = lattice.below(self._fewest, number)
+            np.maximum(fewest_below, node_verdict.fewest, out=fewest_below)
 
     def _measure(self, number: int, view: View, lost: BoolArray | None) -> None:
         self.losses[number] = self._loss.of(view, lost)
@@ -274,18 +281,18 @@ class LatticeSearch:
             self._lowest_on_chain()
         self.check(0)
         while True:
-            marks: BoolArray = self.status == UNKNOWN
+            is_candidate: BoolArray = self.status == UNKNOWN
             if self.best is not None:
                 lowest_loss = self.losses[self.best]
-                tied = (loss.bounds == lowest_loss) & (self._tie < self._tie[self.best])
-                marks &= (loss.bounds < lowest_loss) | tied
-                marks &= loss.bounds + self._fewest * loss.each <= lowest_loss + _ROUNDING
-            if not marks.any():
+                is_tied = (loss.bounds == lowest_loss) & (self._tie < self._tie[self.best])
+                is_candidate &= (loss.bounds < lowest_loss) | is_tied
+                is_candidate &= loss.bounds + self._fewest * loss.each <= lowest_loss + _ROUNDING
+            if not is_candidate.any():
                 break
-            self._check_first(marks, order, self._at_once)
+            self._check_first(is_candidate, order, self._at_once)
 
     def one_minimal(self) -> int | None:
-        """Find one safe node below which there is none: first on a chain, then below."""
+        """A safe node below which none is safe, or None; first on a chain, then below."""
         safe_node = self._lowest_on_chain()
         while safe_node is not None:
             lower = np.zeros(len(self.lattice), dtype=bool)
@@ -316,14 +323,14 @@ class LatticeSearch:
         if not self.check(chain[-1]):
             all_numbers = np.argsort(-self._tie).tolist()
             return next(filter(self.check, [*chain[::-1], *all_numbers]), None)
-        low, high = -1, len(chain) - 1
-        while high - low > 1:
-            middle = (low + high) // 2
+        last_unsafe, lowest_safe = -1, len(chain) - 1
+        while lowest_safe - last_unsafe > 1:
+            middle = (last_unsafe + lowest_safe) // 2
             if self.check(chain[middle]):
-                high = middle
+                lowest_safe = middle
             else:
-                low = middle
-        return chain[high]
+                last_unsafe = middle
+        return chain[lowest_safe]
 
     def _chain(self) -> list[int]:
         """The nodes from the bottom to the top, each step the one that loses least, if known."""

@@ -99,11 +99,11 @@ class Judge:
         return verdicts
 
     def leaving(self, views: Sequence[View]) -> list[tuple[BoolArray, IntArray]]:
-        """For each view, a mask of groups that are unsafe alone, and how many leave each at least.
+        """For each view, a mask of groups that are unsafe alone, and how many people each loses.
 
-        Where merging never hurts they leave at any node below, too: what is kept of a group is a
-        union of groups of a safe release, so it is safe by itself. If too many must leave, only
-        their groups are marked unsafe.
+        If merging groups never hurts, they must leave at any node below, too: what is kept of a
+        group is a union of groups of a safe release, so it is safe by itself. If too many must
+        leave, only their groups are marked.
         """
         fewest_leaving = [self._least(view.counts) for view in views]
         unsafe = [of_view > 0 for of_view in fewest_leaving]
@@ -135,13 +135,13 @@ class Judge:
         return not self._policy.failures(counts)
 
     def _alone(self, counts: GroupCounts) -> BoolArray:
-        """True for each group that is safe by itself, to the last digit."""
+        """True for each group that is safe by itself; the policy decides where floats are close."""
         if self._ledger.exact:
             return self._ledger.alone(counts)
-        weighed = self._ledger.evaluate(None, counts, np.arange(counts.n_groups))
-        is_safe = weighed.safe_each()
-        close = np.flatnonzero(~is_safe & (weighed.risk_ratio() <= 1 + _CLOSE))
-        for group in close.tolist():
+        evaluation = self._ledger.evaluate(None, counts, np.arange(counts.n_groups))
+        is_safe = evaluation.safe_each()
+        nearly_safe = np.flatnonzero(~is_safe & (evaluation.risk_ratio() <= 1 + _CLOSE))
+        for group in nearly_safe.tolist():
             group_counts = counts.take(np.array([group]))
             bag = np.concatenate(
                 (group_counts.sizes, group_counts.codes, group_counts.counts)
@@ -153,31 +153,33 @@ class Judge:
 
     # ---- with some people suppressed ------------------------------------------------------
 
-    def _with_outliers(self, view: View, unsafe: BoolArray, fewest_leaving: int) -> NodeVerdict:
-        """Suppress groups that are unsafe alone, then the smallest ones, until the rest is safe."""
-        suppressed = int(view.people[unsafe].sum())
+    def _with_outliers(
+        self, view: View, is_suppressed: BoolArray, fewest_leaving: int
+    ) -> NodeVerdict:
+        """The verdict if unsafe groups are suppressed, then the smallest until the rest is safe."""
+        suppressed = int(view.people[is_suppressed].sum())
         if fewest_leaving > self.most:
             return NodeVerdict(False, hopeless=True)
         if suppressed > self.most:
             return NodeVerdict(False, fewest=fewest_leaving)
         if not fewest_leaving and self._safe(view.counts):
             return NodeVerdict(True)
-        joining = np.argsort(view.people, kind="stable")
-        joining = joining[~unsafe[joining]]
-        room = np.cumsum(view.people[joining]) <= self.most - suppressed
-        joining = joining[: int(np.count_nonzero(room))]
-        n_joining = self._fewest(view.counts, unsafe, joining)
+        joining_groups = np.argsort(view.people, kind="stable")
+        joining_groups = joining_groups[~is_suppressed[joining_groups]]
+        has_room = np.cumsum(view.people[joining_groups]) <= self.most - suppressed
+        joining_groups = joining_groups[: int(np.count_nonzero(has_room))]
+        n_joining = self._fewest(view.counts, is_suppressed, joining_groups)
         if n_joining is None:
             return NodeVerdict(False, fewest=fewest_leaving)
-        unsafe[joining[:n_joining]] = True
-        cells = None if self._loss is None else self._cells(view, unsafe, self._loss)
-        return NodeVerdict(True, outliers=unsafe, fewest=fewest_leaving, cells=cells)
+        is_suppressed[joining_groups[:n_joining]] = True
+        cells = None if self._loss is None else self._cells(view, is_suppressed, self._loss)
+        return NodeVerdict(True, outliers=is_suppressed, fewest=fewest_leaving, cells=cells)
 
     def _cells(self, view: View, outliers: BoolArray, loss: Loss) -> BoolArray | None:
-        """The cells that each group hides; None where only whole outliers are safe."""
+        """The cells that each group hides; None if only whole groups can be suppressed safely."""
         members, codes = np.flatnonzero(outliers), np.stack(view.codes, axis=1)
         sizes = chain.from_iterable(view.sizes)
-        columns = [a for a, size in enumerate(sizes) if size > 1]
+        columns = [column for column, size in enumerate(sizes) if size > 1]
         ledger = self._ledger.copy()
         if len(members) < view.counts.n_groups:
             ledger.commit(None, view.counts.take(~outliers))
@@ -187,13 +189,13 @@ class Judge:
             return None
         cells = np.zeros(codes.shape, dtype=bool)
         cells[members] = hidden
-        number = numbered(codes, outliers, cells)[0]
-        return cells if self._safe(view.counts.merge(number)) else None
+        group_number = numbered(codes, outliers, cells)[0]
+        return cells if self._safe(view.counts.merge(group_number)) else None
 
     def _fewest(self, counts: GroupCounts, unsafe: BoolArray, candidates: IntArray) -> int | None:
-        """How many other groups, in order, must join the unsafe ones; None if even all do not help.
+        """How many candidates, in order, must join the unsafe groups; None if even all do not help.
 
-        Where merging never hurts, one more never hurts: the number is found by bisection.
+        If merging never hurts, one more never hurts: the number is found by bisection.
         """
         if not self.monotone:
             for n in range(len(candidates) + 1):  # any of them may help, more may not
@@ -202,16 +204,16 @@ class Judge:
             return None
         if self._helps(counts, unsafe, candidates[:0]):
             return 0
-        low, high = 0, len(candidates)
-        if not high or not self._helps(counts, unsafe, candidates):
+        too_few, enough = 0, len(candidates)
+        if not enough or not self._helps(counts, unsafe, candidates):
             return None
-        while high - low > 1:
-            middle = (low + high) // 2
+        while enough - too_few > 1:
+            middle = (too_few + enough) // 2
             if self._helps(counts, unsafe, candidates[:middle]):
-                high = middle
+                enough = middle
             else:
-                low = middle
-        return high
+                too_few = middle
+        return enough
 
     def _helps(self, counts: GroupCounts, unsafe: BoolArray, joining: IntArray) -> bool:
         """True if the release is safe once the unsafe groups and some more are suppressed."""
@@ -227,13 +229,13 @@ class Judge:
 def numbered(
     codes: IntArray, outliers: BoolArray | None, cells: BoolArray | None
 ) -> tuple[IntArray, int | None]:
-    """The published group of each group of a node; and of those who hide everything, the last."""
+    """The published group of each group of a node, and the group of those who hide everything."""
     if outliers is None:
         return np.arange(len(codes)), None
     hides_all = outliers if cells is None else cells.all(axis=1)
     if cells is None:
-        last = int(np.count_nonzero(~hides_all))
-        return np.where(hides_all, last, np.cumsum(~hides_all) - 1), last
+        last_group = int(np.count_nonzero(~hides_all))
+        return np.where(hides_all, last_group, np.cumsum(~hides_all) - 1), last_group
     rows = np.column_stack((hides_all, np.where(cells, -1, codes)))
-    number = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
-    return number, int(number.max()) if hides_all.any() else None
+    group_number = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return group_number, int(group_number.max()) if hides_all.any() else None

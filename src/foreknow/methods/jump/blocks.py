@@ -79,6 +79,7 @@ class BlockTree:
         return self._levels[i]
 
     def _placed_blocks(self, i: int) -> list[Placed]:
+        """The blocks of level i, each with the people of its cells."""
         functions = self.partitions[: i + 1]
         cell_of, part_of = renumber(zip(*functions, strict=True)), _join_parts(functions)
         parts: list[list[tuple[int, ...]]] = [[] for _ in range(max(part_of) + 1)]
@@ -87,18 +88,21 @@ class BlockTree:
         homes = list(map(self._homes, range(i)))  # of each lower level
         placed_blocks = []
         for part in parts:
-            first = [people[0] for people in part]
-            below = []
+            first_people = [people[0] for people in part]
+            levels_below = []
             for home in homes:
-                homes_of_cells = [home[person] for person in first]
+                homes_of_cells = [home[person] for person in first_people]
                 blocks = {place: block for place, block, _ in homes_of_cells}
                 blocks_below = []
                 for place, block in blocks.items():
-                    groups = [group if at == place else -1 for at, _, group in homes_of_cells]
+                    groups = [
+                        group if other_place == place else -1
+                        for other_place, _, group in homes_of_cells
+                    ]
                     blocks_below.append(Below(block, tuple(groups)))
-                below.append(tuple(blocks_below))
-            group_of = renumber(functions[i][person] for person in first)
-            block = self.shape(tuple(map(len, part)), group_of, tuple(below))
+                levels_below.append(tuple(blocks_below))
+            group_of = renumber(functions[i][person] for person in first_people)
+            block = self.shape(tuple(map(len, part)), group_of, tuple(levels_below))
             placed_blocks.append(Placed(block, tuple(part)))
         return placed_blocks
 
@@ -116,7 +120,7 @@ class BlockTree:
         group_of: tuple[int, ...],
         below: tuple[tuple[Below, ...], ...],
     ) -> Block:
-        """The block of a shape; a shape has one block."""
+        """The block of a shape, made if it is new; there is one for each shape."""
         below_key = []
         for level in below:
             shapes_of_level = [(lower.block.number, lower.group_of) for lower in level]
@@ -127,23 +131,23 @@ class BlockTree:
             self.blocks.append(self._known[key])
         return self._known[key]
 
-    def without(self, block: Block, levels: Sequence[bool]) -> tuple[Block, tuple[int, ...]]:
-        """The block without some lower levels, and the new cell of each cell."""
-        pairs = zip(block.below, levels, strict=True)
+    def without(self, block: Block, is_dropped: Sequence[bool]) -> tuple[Block, tuple[int, ...]]:
+        """The block without the dropped levels, and the new cell of each of its cells."""
+        pairs = zip(block.below, is_dropped, strict=True)
         kept_levels = [() if is_out else below for below, is_out in pairs]
         groups_below = [below.group_of for below in chain.from_iterable(kept_levels)]
         cell_of = renumber(zip(block.group_of, *groups_below, strict=True))
-        first = [cells[0] for cells in _members(cell_of)]
-        small_below = []
+        first_cells = [cells[0] for cells in _members(cell_of)]
+        smaller_below = []
         for level in kept_levels:
-            small_level = []
+            smaller_level = []
             for below in level:
-                groups = [below.group_of[cell] for cell in first]
-                small_level.append(Below(below.block, tuple(groups)))
-            small_below.append(tuple(small_level))
-        group_of = tuple([block.group_of[cell] for cell in first])
-        small = self.shape(_sums(cell_of, block.sizes), group_of, tuple(small_below))
-        return small, cell_of
+                groups = [below.group_of[cell] for cell in first_cells]
+                smaller_level.append(Below(below.block, tuple(groups)))
+            smaller_below.append(tuple(smaller_level))
+        group_of = tuple([block.group_of[cell] for cell in first_cells])
+        smaller = self.shape(_sums(cell_of, block.sizes), group_of, tuple(smaller_below))
+        return smaller, cell_of
 
 
 def _join_parts(partitions: Sequence[Sequence[int]]) -> tuple[int, ...]:
@@ -152,14 +156,16 @@ def _join_parts(partitions: Sequence[Sequence[int]]) -> tuple[int, ...]:
     >>> _join_parts([(0, 0, 1, 1, 2), (0, 1, 1, 2, 3)])
     (0, 0, 0, 0, 1)
     """
-    first, before = np.arange(len(partitions[0])), None
-    while before is None or (first != before).any():  # the first person that is connected
-        before = first
+    first_connected, first_before = np.arange(len(partitions[0])), None
+    while (
+        first_before is None or (first_connected != first_before).any()
+    ):  # the first person that is connected
+        first_before = first_connected
         for group_of in map(np.array, partitions):
-            first_of_group = np.full(group_of.max() + 1, len(first))
-            np.minimum.at(first_of_group, group_of, first)
-            first = first_of_group[group_of]
-    return renumber(first.tolist())
+            first_of_group = np.full(group_of.max() + 1, len(first_connected))
+            np.minimum.at(first_of_group, group_of, first_connected)
+            first_connected = first_of_group[group_of]
+    return renumber(first_connected.tolist())
 
 
 def _members(numbers: Sequence[int]) -> tuple[tuple[int, ...], ...]:

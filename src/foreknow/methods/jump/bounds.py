@@ -44,7 +44,7 @@ def surely_safe(exact: Exact, parts: Sequence[Part], levels: Sequence[int]) -> b
 
 
 def most_lost(exact: Exact, parts: Sequence[Part], levels: Sequence[int]) -> Fraction:
-    """An upper bound of the share of tables that are safe at one of some lower levels."""
+    """An upper bound of the share of tables that are safe at one of these lower levels."""
     lost = Fraction(0)
     for j in levels:
         share_of: dict[Part, Fraction] = {}
@@ -61,60 +61,65 @@ def most_lost(exact: Exact, parts: Sequence[Part], levels: Sequence[int]) -> Fra
 def _most_safe(exact: Exact, j: int, block: Block, columns: Sequence[Column]) -> Fraction:
     """An upper bound of the share of a block's tables whose permutation set at level j is safe.
 
-    In a safe one, no group of that level has more of a value than it is allowed. That is asked of
-    as many of these groups as there is time for, the smallest first.
+    In a safe one, no group of level j has more of a value than it may. The bound looks at as many
+    of these groups as there is time for, the smallest first.
     """
-    home = [(-1, -1)] * len(block.sizes)  # the group of each cell at level j
-    for place, below in enumerate(block.below[j]):
+    group_at_j = [(-1, -1)] * len(block.sizes)  # the group of each cell at level j
+    for lower_block, below in enumerate(block.below[j]):
         for cell, group in enumerate(below.group_of):
             if group >= 0:
-                home[cell] = (place, group)
+                group_at_j[cell] = (lower_block, group)
     people: Counter[tuple[int, tuple[int, int]]] = Counter()
-    for group, lower_group, size in zip(block.group_of, home, block.sizes, strict=True):
+    for group, lower_group, size in zip(block.group_of, group_at_j, block.sizes, strict=True):
         people[group, lower_group] += size
-    sizes = dict.fromkeys(home, 0)
+    sizes = dict.fromkeys(group_at_j, 0)
     for (_, lower_group), size in people.items():
         sizes[lower_group] += size
     order = sorted(sizes, key=lambda lower_group: (sizes[lower_group], lower_group))
     values = Counter(columns)
-    best = None
+    best_bound = None
     for n in range(1, len(order) + 1):
-        chosen = {lower_group: k for k, lower_group in enumerate(order[:n])}
-        room = _room(block, people, chosen)
+        number_of_group = {lower_group: k for k, lower_group in enumerate(order[:n])}
+        room = _room(block, people, number_of_group)
         limits: dict[int, list[int]] = {}
-        work = 0
+        n_steps = 0
         for (colour, counts), copies in values.items():
-            limits[colour] = [exact.limit(sizes[lower_group], colour) for lower_group in chosen]
+            limits[colour] = [
+                exact.limit(sizes[lower_group], colour) for lower_group in number_of_group
+            ]
             if min(limits[colour]) < 0:
                 return Fraction(0)
-            work += room.work(counts, limits[colour]) * copies
-        if work > WORK:
+            n_steps += room.work(counts, limits[colour]) * copies
+        if n_steps > WORK:
             break
-        best = room, limits
-    if best is None:
+        best_bound = room, limits
+    if best_bound is None:
         return Fraction(1)
-    room, limits = best
+    room, limits = best_bound
     share = Fraction(room.share([(c, limits[colour]) for colour, c in columns]))
     return min(share * (1 + MARGIN) + MARGIN**2, Fraction(1))
 
 
 def _room(
-    block: Block, people: Counter[tuple[int, tuple[int, int]]], chosen: dict[tuple[int, int], int]
+    block: Block,
+    people: Counter[tuple[int, tuple[int, int]]],
+    number_of_group: dict[tuple[int, int], int],
 ) -> _Room:
+    """The people of the chosen groups of a lower level, by the group of the block they are in."""
     cells: list[tuple[int, int, int]] = []
     remainder: list[tuple[int, int | None]] = []
-    for g, size in enumerate(block.group_sizes):
+    for own_group, size in enumerate(block.group_sizes):
         chosen_cells = []
-        for (group, lower_group), n in people.items():
-            place = chosen.get(lower_group)
-            if group == g and place is not None:
-                chosen_cells.append((n, g, place))
-        remaining = size - sum(n for n, _, _ in chosen_cells)
+        for (group, lower_group), n_people in people.items():
+            number = number_of_group.get(lower_group)
+            if group == own_group and number is not None:
+                chosen_cells.append((n_people, own_group, number))
+        remaining = size - sum(n_people for n_people, _, _ in chosen_cells)
         if remaining:
             remainder.append((remaining, None))
         else:  # the largest cell follows from the others
-            n, _, place = chosen_cells.pop(chosen_cells.index(max(chosen_cells)))
-            remainder.append((n, place))
+            n_people, _, number = chosen_cells.pop(chosen_cells.index(max(chosen_cells)))
+            remainder.append((n_people, number))
         cells += chosen_cells
     return _Room(block.group_sizes, cells, remainder)
 
@@ -134,47 +139,47 @@ class _Room:
         return math.prod((n + 1) * (min(n, counts[g], limits[k]) + 1) for n, g, k in self.cells)
 
     def share(self, values: Sequence[tuple[Sequence[int], Sequence[int]]]) -> float:
-        """Share of the tables in which each value, (counts, limits), keeps its limits."""
+        """The share of tables in which each value, given as (counts, limits), keeps its limits."""
         state = np.zeros([n + 1 for n, _, _ in self.cells])
         state[(0,) * len(self.cells)] = 1
         for counts, limits in values:
-            after = np.zeros_like(state)
+            next_state = np.zeros_like(state)
             for numbers, chance in self._possible_numbers(counts, limits):
-                to, source = [], []
-                for taken, (n, _, _) in zip(numbers, self.cells, strict=True):
-                    to.append(slice(taken, None))
-                    source.append(slice(0, n + 1 - taken))
-                after[tuple(to)] += chance * state[tuple(source)]
-            state = after
-        full = [n for n, _, _ in self.cells]
-        return min(1.0, float(state[tuple(full)]) / self._chance(self.sizes, full))
+                target, source = [], []
+                for number, (n, _, _) in zip(numbers, self.cells, strict=True):
+                    target.append(slice(number, None))
+                    source.append(slice(0, n + 1 - number))
+                next_state[tuple(target)] += chance * state[tuple(source)]
+            state = next_state
+        everybody = [n for n, _, _ in self.cells]
+        return min(1.0, float(state[tuple(everybody)]) / self._chance(self.sizes, everybody))
 
     def _possible_numbers(
         self, counts: Sequence[int], limits: Sequence[int]
     ) -> Iterator[tuple[tuple[int, ...], float]]:
-        """The numbers of a value that cells can have within its limits, with their chances."""
+        """Yield how many people of each cell may have a value, within limits, and the chance."""
         for numbers in product(
-            *(range(min(n, counts[g], limits[k]) + 1) for n, g, k in self.cells)
+            *(range(min(n, counts[group], limits[k]) + 1) for n, group, k in self.cells)
         ):
-            remaining, placed = list(counts), [0] * len(limits)
-            for a, (_, g, place) in zip(numbers, self.cells, strict=True):
-                remaining[g] -= a
-                placed[place] += a
-            for n_rest, (n, where) in zip(remaining, self.rest, strict=True):
-                if where is not None:
-                    placed[where] += n_rest
+            remaining, n_in_group = list(counts), [0] * len(limits)
+            for number, (_, group, place) in zip(numbers, self.cells, strict=True):
+                remaining[group] -= number
+                n_in_group[place] += number
+            for n_rest, (n, rest_group) in zip(remaining, self.rest, strict=True):
+                if rest_group is not None:
+                    n_in_group[rest_group] += n_rest
                 if not 0 <= n_rest <= n:
                     break
             else:
-                if all(map(int.__le__, placed, limits)):
+                if all(map(int.__le__, n_in_group, limits)):
                     yield numbers, self._chance(counts, numbers)
 
     def _chance(self, counts: Sequence[int], numbers: Sequence[int]) -> float:
         """The chance that `counts` people of the groups are `numbers` people of the cells."""
         remaining, log = list(counts), 0.0
-        for a, (n, g, _) in zip(numbers, self.cells, strict=True):
-            remaining[g] -= a
-            log += a * math.log(n / self.sizes[g]) - math.lgamma(a + 1)
+        for number, (n, group, _) in zip(numbers, self.cells, strict=True):
+            remaining[group] -= number
+            log += number * math.log(n / self.sizes[group]) - math.lgamma(number + 1)
         for count, n_rest, (n, _), total in zip(
             counts, remaining, self.rest, self.sizes, strict=True
         ):

@@ -97,7 +97,7 @@ class Strategy:
         permutation_safe: Callable[[int], bool],
         disclosure_safe: Callable[[int], bool],
     ) -> bool:
-        """True if function i is evaluated, by the verdicts on earlier ones (Definition 2)."""
+        """True if the algorithm evaluates function i, by its verdicts on earlier ones."""
         j = 0
         while j < i:
             if needs[j] is not EarlierNeed.ALWAYS and not permutation_safe(j):
@@ -171,7 +171,10 @@ class Exact:
         return True
 
     def disclosure_safe(self, i: int, parts: Sequence[Part]) -> bool:
-        """True if a disclosure set has the property: by a quick count, a bound, or a full count."""
+        """True if a disclosure set has the property.
+
+        It is decided by a short count, else by a bound, else by a full count.
+        """
         key = key_of(parts)
         steps, self.budget.used = self.budget.steps, 0
         try:
@@ -190,7 +193,7 @@ class Exact:
         return self._verdict(i, key)
 
     def needs(self, i: int, parts: Sequence[Part]) -> Needs:
-        """The facts needed about lower levels; none about levels that cannot stop any table."""
+        """What must be known about each lower level; nothing, if it cannot stop any table."""
         needs: list[EarlierNeed] = []
         for j in range(i):
             need = self.strategy.need(j, i)
@@ -202,30 +205,33 @@ class Exact:
         return tuple(needs)
 
     def _fit(self, block: Block, columns: tuple[Column, ...], j: int) -> bool:
-        """False only if a block's values cannot fit into and fill the groups of level j."""
+        """False only if a block's values cannot fill the groups of level j within their limits."""
         key = (block.number, columns, j)
         if key not in self._fits:
             values = [(colour, sum(counts)) for colour, counts in columns]
-            space_of_values, fits = [0] * len(values), True
+            room_for_values, fits = [0] * len(values), True
             for size in chain.from_iterable(below.block.group_sizes for below in block.below[j]):
                 room = [min(total, max(self.limit(size, colour), 0)) for colour, total in values]
                 fits = fits and sum(room) >= size
-                space_of_values = list(map(add, space_of_values, room))
-            for space, (_, total) in zip(space_of_values, values, strict=True):
-                fits = fits and space >= total
+                room_for_values = list(map(add, room_for_values, room))
+            for room_for_value, (_, total) in zip(room_for_values, values, strict=True):
+                fits = fits and room_for_value >= total
             self._fits[key] = fits
         return self._fits[key]
 
     def count(self, i: int, parts: Sequence[Part]) -> TableCounts:
-        """The disclosure set of a generalization under function i: all tables less the stopped."""
+        """The number of tables in the disclosure set of function i, and of each value in each cell.
+
+        They are all tables of the generalization, less those that stop before function i.
+        """
         needs = self.needs(i, parts)
         unneeded = [need is EarlierNeed.NOTHING for need in needs]
         blocks, cells = [], []
         for block, columns in parts:
-            small, cell_of = self.layout.without(block, unneeded)
-            key = (small.number, columns, needs)
+            smaller_block, cell_of = self.layout.without(block, unneeded)
+            key = (smaller_block.number, columns, needs)
             if key not in self._tables:
-                self._tables[key] = BlockTables(small, columns, needs, self)
+                self._tables[key] = BlockTables(smaller_block, columns, needs, self)
             blocks.append(self._tables[key])
             cells.append(cell_of)
         total = math.prod(block.total for block in blocks)
@@ -236,11 +242,11 @@ class Exact:
             )
 
         stopped, weights = _count_stopped(blocks, needs, self.budget, stops)
-        counted_of: dict[Part, CountedBlock] = {}
+        counted_blocks: dict[Part, CountedBlock] = {}
         for (block, columns), tables, cell_of, weight_of in zip(
             parts, blocks, cells, weights, strict=True
         ):
-            if (block, columns) not in counted_of:
+            if (block, columns) not in counted_blocks:
                 rows: dict[Column, tuple[int, ...]] = {}
                 for column, row in zip(tables.classes, tables.sums(weight_of), strict=True):
                     numbers = []
@@ -248,8 +254,8 @@ class Exact:
                         all_tables = total * column[1][group] // block.group_sizes[group]
                         numbers.append(all_tables - row[cell])
                     rows[column] = tuple(numbers)
-                counted_of[block, columns] = CountedBlock(block, columns, rows)
-        return TableCounts(total - stopped, total, tuple([counted_of[part] for part in parts]))
+                counted_blocks[block, columns] = CountedBlock(block, columns, rows)
+        return TableCounts(total - stopped, total, tuple([counted_blocks[part] for part in parts]))
 
     def _verdict(self, j: int, key: Any) -> bool:
         if (j, key) not in self._verdicts:
@@ -258,7 +264,7 @@ class Exact:
         return self._verdicts[j, key]
 
     def _judged(self, counts: TableCounts) -> bool:
-        """True if everybody's values have the property; nobody's when there are no tables."""
+        """True if the values of everybody have the property; False if there are no tables."""
         if not counts.size:
             return False
         for part in {id(part): part for part in counts.parts}.values():
@@ -284,41 +290,51 @@ def rows_of(groups: Sequence[Sequence[int]], codes: Sequence[int]) -> dict[int, 
 def _count_stopped(
     blocks: Sequence[BlockTables], needs: Needs, budget: Budget, stops: Callable[[Seen], bool]
 ) -> tuple[int, list[dict[Seen, int]]]:
-    """How many tables are stopped; and for each block, by what is seen of it, in how many tables.
+    """The number of tables that are stopped; and for each block, in how many by what is seen of it.
 
-    A table is stopped by what is seen of all its blocks together. Forwards, `ahead` has for each
-    block how many ways there are to fill the blocks before it, by what is seen of these. Backwards,
-    `values` has how many ways to fill the others end in a table that is stopped.
+    A table is stopped by what is seen of all its blocks together. Going forwards, `ways_to_reach`
+    counts the ways to fill the blocks so far, by what is seen of them. Going backwards,
+    `ways_to_stop` counts the ways to fill the other blocks so that the table is stopped.
     """
-    none: dict[EarlierNeed, Any] = {
+    views_at_first: dict[EarlierNeed, Any] = {
         EarlierNeed.PERMUTATION: True,
         EarlierNeed.NOTHING: None,
     }
-    ahead: list[dict[Seen, int]] = [{tuple(none.get(need, ()) for need in needs): 1}]
+    ways_to_reach: list[dict[Seen, int]] = [
+        {tuple(views_at_first.get(need, ()) for need in needs): 1}
+    ]
     steps: list[dict[tuple[Seen, Seen], Seen]] = []
     for block in blocks:
-        reached: dict[Seen, int] = {}
+        ways_after: dict[Seen, int] = {}
         step: dict[tuple[Seen, Seen], Seen] = {}  # from what was seen before and of this block
-        for before, weight in ahead[-1].items():
-            for end, ways in block.ends.items():
-                combined = tuple(map(_joint_view, before, end))
-                if not _lost(combined):
-                    step[before, end] = combined
-                    reached[combined] = reached.get(combined, 0) + weight * ways
+        for views_before, ways_before in ways_to_reach[-1].items():
+            for view_of_block, ways in block.ends.items():
+                views_after = tuple(map(_joint_view, views_before, view_of_block))
+                if not _lost(views_after):
+                    step[views_before, view_of_block] = views_after
+                    ways_after[views_after] = ways_after.get(views_after, 0) + ways_before * ways
         budget.spend(len(step) + 1)
         steps.append(step)
-        ahead.append(reached)
-    values = {views: int(stops(views)) for views in ahead[-1]}
-    number = sum(ways * values[views] for views, ways in ahead[-1].items())
+        ways_to_reach.append(ways_after)
+    ways_to_stop = {views: int(stops(views)) for views in ways_to_reach[-1]}
+    n_stopped = sum(ways * ways_to_stop[views] for views, ways in ways_to_reach[-1].items())
     weights: list[dict[Seen, int]] = [{} for _ in blocks]
-    for place in range(len(blocks) - 1, -1, -1):
-        weight_of, earlier = weights[place], dict.fromkeys(ahead[place], 0)
-        for (before, end), combined in steps[place].items():
-            if values[combined]:
-                weight_of[end] = weight_of.get(end, 0) + ahead[place][before] * values[combined]
-                earlier[before] += blocks[place].ends[end] * values[combined]
-        values = earlier
-    return number, weights
+    for position in range(len(blocks) - 1, -1, -1):
+        weight_of, ways_to_stop_before = (
+            weights[position],
+            dict.fromkeys(ways_to_reach[position], 0),
+        )
+        for (views_before, view_of_block), views_after in steps[position].items():
+            if ways_to_stop[views_after]:
+                weight_of[view_of_block] = (
+                    weight_of.get(view_of_block, 0)
+                    + ways_to_reach[position][views_before] * ways_to_stop[views_after]
+                )
+                ways_to_stop_before[views_before] += (
+                    blocks[position].ends[view_of_block] * ways_to_stop[views_after]
+                )
+        ways_to_stop = ways_to_stop_before
+    return n_stopped, weights
 
 
 def _joint_view(view: Any, other: Any) -> Any:
@@ -356,7 +372,7 @@ class BlockTables:
         self._keep_all = EarlierNeed.ALWAYS in needs
         # For each layer: class and cells; (source, target, ways, copies) of each edge; weights.
         self._layers: list[tuple[int, tuple[int, ...], list[tuple[int, int, int, int]]]] = []
-        start = tuple(self._at_first(*level) for level in self._levels)
+        start = tuple(self._view_at_first(*level) for level in self._levels)
         # A state: values left of a class, room in each cell, what is seen.
         states: dict[Any, int] = {}
         if self._keep_all or not _lost(start):
@@ -366,12 +382,14 @@ class BlockTables:
             options = spreads(counts, block.cells_of, block.sizes, exact.budget)
             states = {(self.copies[which], *state[1:]): n for state, n in states.items()}
             for r, cells in enumerate(options):
-                of_value = tuple([self._of_value(*level, colour, cells) for level in self._levels])
+                of_value = tuple(
+                    [self._view_of_value(*level, colour, cells) for level in self._levels]
+                )
                 states = self._layer(states, which, cells, of_value, last=r == len(options) - 1)
         self._done: list[Seen] = []
         for (_, _, views), weight in states.items():
             levels = zip(self._levels, views, strict=True)
-            end = tuple([self._of_all(*level, view) for level, view in levels])
+            end = tuple([self._view_of_all(*level, view) for level, view in levels])
             self._done.append(end)
             if self._keep_all or not _lost(end):
                 self.ends[end] = self.ends.get(end, 0) + weight
@@ -379,73 +397,76 @@ class BlockTables:
     def _layer(
         self,
         states: dict[Any, int],
-        which: int,
+        value_class: int,
         cells: tuple[int, ...],
         of_value: Seen,
         *,
         last: bool,
     ) -> dict[Any, int]:
-        """Place values of a class in these cells, one after another, as many as can be."""
-        places: dict[Any, int] = {}
+        """The states after values of a class are placed in these cells, one after another."""
+        state_numbers: dict[Any, int] = {}
         weights: list[int] = []
         edges: list[tuple[int, int, int, int]] = []
-        used = [(c, n) for c, n in enumerate(cells) if n]
+        filled_cells = [(cell, n_people) for cell, n_people in enumerate(cells) if n_people]
         for source, ((remaining, room, views), weight) in enumerate(states.items()):
-            ways, k = 1, 0
+            ways, n_placed = 1, 0
             while True:
-                if k == remaining or not last:
-                    place = places.setdefault((remaining - k, room, views), len(weights))
-                    if place == len(weights):
+                if n_placed == remaining or not last:
+                    state_number = state_numbers.setdefault(
+                        (remaining - n_placed, room, views), len(weights)
+                    )
+                    if state_number == len(weights):
                         weights.append(0)
-                    factor = ways * math.comb(remaining, k)
-                    weights[place] += weight * factor
-                    edges.append((source, place, factor, k))
-                if k == remaining:
+                    factor = ways * math.comb(remaining, n_placed)
+                    weights[state_number] += weight * factor
+                    edges.append((source, state_number, factor, n_placed))
+                if n_placed == remaining:
                     break
-                k += 1
+                n_placed += 1
                 new_room = list(room)
-                for c, n in used:
-                    ways *= math.comb(room[c], n)
-                    new_room[c] -= n
+                for cell, n_people in filled_cells:
+                    ways *= math.comb(room[cell], n_people)
+                    new_room[cell] -= n_people
                 if not ways:
                     break
                 room, views = tuple(new_room), _views_after(views, of_value)
                 if not self._keep_all and _lost(views):
                     break
         self._exact.budget.spend(len(edges) + 1)
-        self._layers.append((which, cells, edges))
+        self._layers.append((value_class, cells, edges))
         self._weights.append(weights)
-        return dict(zip(places, weights, strict=True))
+        return dict(zip(state_numbers, weights, strict=True))
 
     def sums(self, weight_of: dict[Seen, int]) -> list[list[int]]:
-        """For each class of values and each cell: the weight of tables where one person has one.
+        """By class of values and by cell, the weight of tables in which one person has the value.
 
-        Tables were counted layer by layer (`_layer`); here they are weighed backwards.
+        Tables were counted layer by layer in `_layer`; here they are weighed in the other
+        direction.
         """
         values = [weight_of.get(end, 0) for end in self._done]  # of each state after the layer
         totals = [[0] * len(self.block.sizes) for _ in self.classes]
         for layer in range(len(self._layers) - 1, -1, -1):
-            which, cells, edges = self._layers[layer]
-            sources, flow = self._weights[layer], 0
-            before = [0] * len(sources)
+            value_class, cells, edges = self._layers[layer]
+            sources, placed_weight = self._weights[layer], 0
+            values_before = [0] * len(sources)
             # An edge gives these cells to k values of a class, in `factor` ways.
-            for source, target, factor, k in edges:
+            for source, target, factor, n_placed in edges:
                 if values[target]:
                     value = values[target] * factor
-                    before[source] += value
-                    flow += k * value * sources[source]
-            if flow:
-                for c, n in enumerate(cells):
-                    totals[which][c] += n * flow
-            values = before
+                    values_before[source] += value
+                    placed_weight += n_placed * value * sources[source]
+            if placed_weight:
+                for cell, n_people in enumerate(cells):
+                    totals[value_class][cell] += n_people * placed_weight
+            values = values_before
         sums: list[list[int]] = []
         for row, copies in zip(totals, self.copies, strict=True):
             pairs = zip(row, self.block.sizes, strict=True)
             sums.append([number // (size * copies) for number, size in pairs])
         return sums
 
-    def _at_first(self, blocks: tuple[Below, ...], need: EarlierNeed) -> Any:
-        """The view of a level before any value."""
+    def _view_at_first(self, blocks: tuple[Below, ...], need: EarlierNeed) -> Any:
+        """What is seen of a level before any value is placed."""
         if need is EarlierNeed.NOTHING:
             return None
         if need is not EarlierNeed.PERMUTATION:
@@ -455,10 +476,10 @@ class BlockTables:
             return ((),) * len(sizes)
         return True if all(self._exact.limit(size, 0) >= 0 for size in sizes) else None
 
-    def _of_value(
+    def _view_of_value(
         self, blocks: tuple[Below, ...], need: EarlierNeed, colour: int, cells: Sequence[int]
     ) -> Any:
-        """The view of a level of one value, with its number of occurrences in each cell."""
+        """What is seen of a level when one value occurs so often in each cell; None if unsafe."""
         if need is EarlierNeed.NOTHING:
             return None
         parts: list[Any] = []
@@ -477,16 +498,19 @@ class BlockTables:
                 parts.append((colour, tuple(sums)) if any(sums) else None)
         return True if need is EarlierNeed.PERMUTATION and self._exact.complete else tuple(parts)
 
-    def _of_all(self, blocks: tuple[Below, ...], need: EarlierNeed, view: Any) -> Any:
-        """The view of a level of all values, with the verdict on its permutation set."""
+    def _view_of_all(self, blocks: tuple[Below, ...], need: EarlierNeed, view: Any) -> Any:
+        """What is seen of a level when all values are placed.
+
+        None if its permutation set is unsafe.
+        """
         if view is None or view is True:
             return view
         if need is EarlierNeed.PERMUTATION:
             sizes = [*chain.from_iterable(below.block.group_sizes for below in blocks)]
             return True if all(map(self._exact.allows, view, sizes, sizes)) else None
         parts = [(below.block, columns) for below, columns in zip(blocks, view, strict=True)]
-        unsure = need is EarlierNeed.GATED and not self._exact.complete
-        return None if unsure and not self._exact.permutation_safe(parts) else key_of(parts)
+        is_unsure = need is EarlierNeed.GATED and not self._exact.complete
+        return None if is_unsure and not self._exact.permutation_safe(parts) else key_of(parts)
 
 
 def _views_after(views: Seen, of_value: Seen) -> Seen:
@@ -495,7 +519,7 @@ def _views_after(views: Seen, of_value: Seen) -> Seen:
 
 
 def _level_after(view: Any, of_value: Any) -> Any:
-    """The view of a level after one more value; None if it is not safe any more."""
+    """What is seen of a level after one more value; None if it is not safe any more."""
     if view is None or of_value is None:
         return None
     if view is True:
@@ -544,9 +568,9 @@ def spreads(
         room = tuple([sizes[cell] for cell in cells])
         splits_of_groups.append(_splits(count, room))
     rows = []
-    for chosen in product(*splits_of_groups):
+    for split in product(*splits_of_groups):
         row = [0] * len(sizes)
-        for cells, numbers in zip(cells_of, chosen, strict=True):
+        for cells, numbers in zip(cells_of, split, strict=True):
             for c, n in zip(cells, numbers, strict=True):
                 row[c] = n
         rows.append(tuple(row))

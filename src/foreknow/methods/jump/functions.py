@@ -70,7 +70,7 @@ class Function:
         return cls(_read_groups(items, source))
 
     def codes(self, people: Sequence[Person]) -> tuple[int, ...]:
-        """The group of each of these people, who must be all; numbered by first appearance."""
+        """The group of each of these people, numbered by first appearance; they must be all."""
         if self.numbers is not None:
             if len(self.numbers) != len(people):
                 raise InputError(
@@ -147,6 +147,7 @@ def read_functions(source: Any) -> tuple[Function, ...]:
 
 
 def _read_groups(parts: Sequence[Any], source: Any) -> tuple[tuple[Person, ...], ...]:
+    """Groups of people, each person once; other input is refused."""
     groups: list[list[Person]] = []
     for part in parts:
         if not isinstance(part, (str, list, tuple, set, frozenset)):
@@ -155,12 +156,12 @@ def _read_groups(parts: Sequence[Any], source: Any) -> tuple[tuple[Person, ...],
     named_people: set[Person] = set()
     for person in chain.from_iterable(groups):
         try:
-            twice = person in named_people
+            is_repeated = person in named_people
         except TypeError:
             raise InputError(
                 f"the function {_short(repr(source))}: {person!r} can be nobody's name"
             ) from None
-        if twice:
+        if is_repeated:
             raise InputError(f"the function {_short(repr(source))} names {person!r} twice")
         named_people.add(person)
     if not groups or not all(groups):
@@ -169,6 +170,7 @@ def _read_groups(parts: Sequence[Any], source: Any) -> tuple[tuple[Person, ...],
 
 
 def _read_levels(text: str) -> tuple[tuple[str, Level], ...]:
+    """The level of each column, read from a text such as "age=1, zip=*"."""
     levels: dict[str, Level] = {}
     for part in text.split(","):
         column, equals, level = map(str.strip, part.rpartition("="))
@@ -193,14 +195,16 @@ def _level(column: Any, level: Any) -> Level:
 
 
 def settled(functions: Sequence[Function], microdata: Microdata) -> tuple[Function, ...]:
-    """Functions with the group of each person, and nodes with the names of their levels."""
+    """The functions with the group of each person; nodes with the names of their levels."""
     attributes = microdata.attributes
-    tops = _tops(attributes)
+    highest_levels = _tops(attributes)
     functions_of_table = []
     for function in functions:
         numbers = function.numbers
         if function.levels is not None:
-            functions_of_table.append(_at_node(node_of(function, microdata), attributes, tops))
+            functions_of_table.append(
+                _at_node(node_of(function, microdata), attributes, highest_levels)
+            )
         elif numbers is None:
             raise InputError(
                 f"the function {function.short} names people, which is for `run`; for the rows of "
@@ -219,7 +223,7 @@ def settled(functions: Sequence[Function], microdata: Microdata) -> tuple[Functi
 
 
 def node_of(function: Function, microdata: Microdata) -> Node:
-    """The level of each quasi-identifier of a function that is a node."""
+    """The level of each quasi-identifier of a function that is a lattice node."""
     levels = dict(function.levels or ())
     names = [attribute.name for attribute in microdata.attributes]
     for column in levels:
@@ -250,6 +254,7 @@ def _groups_at(attributes: Sequence[Attribute], node: Node) -> IntArray:
 
 
 def _at_node(node: Node, attributes: Sequence[Attribute], tops: Node) -> Function:
+    """The function of a lattice node: groups by the levels of the quasi-identifiers."""
     levels: list[tuple[str, Level]] = []
     for attribute, level, top in zip(attributes, node, tops, strict=True):
         if not 0 <= level <= top:
@@ -262,13 +267,13 @@ def _at_node(node: Node, attributes: Sequence[Attribute], tops: Node) -> Functio
 
 
 def _refuse_separated(group: IntArray, microdata: Microdata) -> None:
-    """Refuse to put people apart who have equal quasi-identifiers."""
+    """Refuse groups that separate people with equal quasi-identifiers."""
     attributes = microdata.attributes
     columns = [attribute.codes for attribute in attributes]
     class_of, first = combine(columns, [len(attribute.domain) for attribute in attributes])
-    apart = np.flatnonzero(group != group[first[class_of]])
-    if len(apart):
-        person = int(apart[0])
+    separated = np.flatnonzero(group != group[first[class_of]])
+    if len(separated):
+        person = int(separated[0])
         rows = sorted((microdata.kept[[first[class_of[person]], person]] + 1).tolist())
         raise InputError(
             f"a function puts rows {rows[0]} and {rows[1]} of {microdata.name} apart, which are "
@@ -290,32 +295,36 @@ def _text(attributes: Sequence[Attribute], person: int) -> str:
 
 
 def default_nodes(attributes: Sequence[Attribute], min_people: int) -> list[Node]:
-    """Nodes to try where none are given, from specific to everybody in one group.
+    """The nodes to try if none are given, from specific ones to everybody in one group.
 
-    From the top of the lattice one quasi-identifier after another is made more specific by a level:
-    the one that leaves the fewest groups, none of fewer people than `min_people`. The way back is
-    the order; nodes with more than half as many groups as the last are left out, since every
-    further function makes sets harder to count. Sensitive values have no say: other tables would
-    have other functions.
+    Starting at the top of the lattice, one quasi-identifier after another is made more specific by
+    a level: the one that leaves the fewest groups, none with fewer than `min_people`. The functions
+    are that path backwards; nodes with more than half as many groups as the last one are left out,
+    since every further function makes sets harder to count. Sensitive values are not looked at:
+    other tables would have other functions.
     """
-    tops = _tops(attributes)
-    way: list[tuple[Node, int]] = [(tops, 1)]
+    top_node = _tops(attributes)
+    path: list[tuple[Node, int]] = [(top_node, 1)]
     while True:
-        below = []
-        for a, level in enumerate(way[-1][0]):
+        lower_nodes = []
+        for position, level in enumerate(path[-1][0]):
             if level:
-                node = (*way[-1][0][:a], level - 1, *way[-1][0][a + 1 :])
+                node = (*path[-1][0][:position], level - 1, *path[-1][0][position + 1 :])
                 sizes = np.bincount(_groups_at(attributes, node))
                 if sizes.min() >= min_people:
-                    below.append((len(sizes), a, node))
-        if not below:
+                    lower_nodes.append((len(sizes), position, node))
+        if not lower_nodes:
             break
-        groups, _, node = min(below)
-        way.append((node, groups))
+        n_groups, _, node = min(lower_nodes)
+        path.append((node, n_groups))
     chosen: list[tuple[Node, int]] = []
-    for node, groups in reversed(way):
-        if not chosen or 2 * groups <= chosen[-1][1] or (node == tops and groups < chosen[-1][1]):
-            chosen.append((node, groups))
+    for node, n_groups in reversed(path):
+        if (
+            not chosen
+            or 2 * n_groups <= chosen[-1][1]
+            or (node == top_node and n_groups < chosen[-1][1])
+        ):
+            chosen.append((node, n_groups))
     return [node for node, _ in chosen]
 
 

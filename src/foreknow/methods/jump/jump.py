@@ -172,7 +172,7 @@ class InOrder(Grouper):
         return JumpResult(algorithm, run, microdata)
 
     def settled(self, microdata: Microdata) -> Self:
-        """The method for one table: functions by the names of their levels, or the default ones."""
+        """The method for one table: with the given functions, or the default ones, as groups."""
         require(self, several_values(microdata.schema.semantics), ONE_COLUMN)
         functions = self.functions
         if functions is None:
@@ -211,7 +211,7 @@ class InOrder(Grouper):
         if self.property.convex:
             return
         name, index_of = type(self).__name__, dict[tuple[int, ...] | None, int]()
-        why = (
+        reason = (
             f"with {self.property!r}, which is not known to be convex, it might then disclose "
             "more than was judged."
         )
@@ -220,13 +220,13 @@ class InOrder(Grouper):
             if j != i:
                 raise UnsupportedError(
                     f"{name}: g{j + 1} and g{i + 1} group people alike, so that a release does not "
-                    f"show which of them made it; {why} Keep one of the two, or take a property "
+                    f"show which of them made it; {reason} Keep one of the two, or take a property "
                     "that is convex"
                 )
             if labelled and function.levels is None:
                 raise UnsupportedError(
                     f"{name}: the labels of g{i + 1} = {function.short} may not show who is in "
-                    f"which group; {why} Take lattice nodes, form = 'bucketized', or a property "
+                    f"which group; {reason} Take lattice nodes, form = 'bucketized', or a property "
                     "that is convex"
                 )
 
@@ -294,28 +294,35 @@ class JumpResult:
         return Grouping(self.groups, self.floors, method=self.method)
 
     def required(self) -> JumpResult:
-        """The result; where nothing is released, `NoSafeRelease` also says what that discloses."""
+        """The result, if something was released.
+
+        Else raises `NoSafeRelease`, which says what an adversary learns from that.
+        """
         if self.released is not None:
             return self
-        who = "An adversary who learns this, and knows the method and how often each value occurs,"
+        adversary = (
+            "An adversary who learns this, and knows the method and how often each value occurs,"
+        )
         try:
             nothing_set = self.run.nothing_set()
         except BeyondReach as error:
             raise NoSafeRelease(
-                f"{self._nothing()}. {who} may learn from it; how much was not counted: {error}"
+                f"{self._nothing()}. {adversary} may learn from it; how much was not counted: "
+                f"{error}"
             ) from None
         judged_property, people = self.method.property, len(nothing_set.marginals)
-        keeps, size = True, nothing_set.size
+        is_kept, size = True, nothing_set.size
         for shares in nothing_set.marginals.values():
             row = []
             for value, share in shares.items():
                 colour = judged_property.colour(value)
                 row.append((colour, int(share * size)))
-            keeps = keeps and judged_property.allows(row, size, people)
+            is_kept = is_kept and judged_property.allows(row, size, people)
         raise NoSafeRelease(
-            f"{self._nothing()}. {who} can be sure of someone's value with "
+            f"{self._nothing()}. {adversary} can be sure of someone's value with "
             f"{nothing_set.max_ratio}, which "
-            f"{'keeps' if keeps else 'does not keep'} that property. Other functions or distances, "
+            f"{'keeps' if is_kept else 'does not keep'} that property. Other functions or "
+            "distances, "
             "chosen because of this, are a choice that they can foresee"
         )
 
@@ -523,14 +530,16 @@ class SecretRun:
         }
 
     def _mixed(self, weight: Callable[[DisclosureSet], int]) -> dict[Person, dict[Value, Fraction]]:
+        """The mean of the disclosure sets, weighted; the share of each value for each person."""
         total = sum(map(weight, self.sets.values()))
         mixture: dict[Person, dict[Value, Fraction]] = {}
         for disclosure_set in self.sets.values():
             for person, row in disclosure_set.marginals.items():
-                mixed = mixture.setdefault(person, {})
+                shares_of_person = mixture.setdefault(person, {})
                 for value, share in row.items():
-                    mixed[value] = (
-                        mixed.get(value, Fraction(0)) + share * weight(disclosure_set) / total
+                    shares_of_person[value] = (
+                        shares_of_person.get(value, Fraction(0))
+                        + share * weight(disclosure_set) / total
                     )
         return mixture
 
@@ -604,8 +613,8 @@ class SecretChoice(Grouper):
                 f"the secret is at least two of the functions 0 to {len(self.functions) - 1}, "
                 f"not {list(chosen or ())}"
             )
-        place = self._naive(secret).run(table).released
-        released = None if place is None else secret[place]
+        position = self._naive(secret).run(table).released
+        released = None if position is None else secret[position]
         sets = {}
         for choice in self.secrets():
             if released is not None and released not in choice:

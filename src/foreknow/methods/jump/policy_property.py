@@ -52,11 +52,12 @@ def property_of(policy: Policy) -> Property:
 
 
 def _refuse_sets(requirement: Requirement) -> None:
-    for keys, used in (
+    """Refuse requirements on sets of values, or on windows."""
+    for keys, is_used in (
         ("any_of and at_level are", requirement.about_sets),
         ("within is", requirement.of_windows),
     ):
-        if used:
+        if is_used:
             raise PolicyError(
                 f"{requirement.name}: {keys} unsupported by jump, safe and naive, whose properties "
                 "are about single values; choose mondrian or fulldomain"
@@ -64,6 +65,7 @@ def _refuse_sets(requirement: Requirement) -> None:
 
 
 def _part(requirement: Requirement, point: Point) -> Property:
+    """The property that a requirement asks at one point; refused if it needs more than chances."""
     l = _ruled_out(point)
     if l is None:
         raise PolicyError(_why_not(requirement, point))
@@ -84,7 +86,7 @@ def _part(requirement: Requirement, point: Point) -> Property:
 
 
 def _ruled_out(point: Point) -> int | None:
-    """How many values of the target are ruled out; None where more than that is known."""
+    """How many values of the target the adversary rules out; None if they know more than that."""
     if point.inclusive or point.relative:
         return None
     match point.adversary:
@@ -96,23 +98,25 @@ def _ruled_out(point: Point) -> int | None:
 
 
 def _why_not(requirement: Requirement, point: Point) -> str:
+    """The message that says why a point of a requirement cannot be judged, and what can."""
     judgeable = [str(p.adversary) for p in requirement.points if _ruled_out(p) is not None]
-    also = f"; of its points, {', '.join(judgeable)} can be judged" if judgeable else ""
-    beyond = "is about several people at once, where only each person's probabilities are counted"
+    hint = f"; of its points, {', '.join(judgeable)} can be judged" if judgeable else ""
+    start = "is about several people at once, where only each person's probabilities are counted"
     match point.adversary:
         case Facts(l=l):
-            why = f"{beyond}; facts = {{ l = {l}, k = 0, m = 0 }} can be judged"
+            reason = f"{start}; facts = {{ l = {l}, k = 0, m = 0 }} can be judged"
         case Negations(k=k):
-            why = (
-                f"{beyond}: negations can be about others; facts = {{ l = {k} }} can be judged, "
+            reason = (
+                f"{start}: negations can be about others; facts = {{ l = {k} }} can be judged, "
                 "which is the same for an adversary who does not know the method"
             )
         case Implications():
-            why = f"{beyond}; implications = {{ k = 0 }} can be judged"
+            reason = f"{start}; implications = {{ k = 0 }} can be judged"
         case _:
-            why = "knows more than which tables are possible; facts = { l = ... } can be judged"
+            reason = "knows more than which tables are possible; facts = { l = ... } can be judged"
     return (
         f"{requirement.name}: {point.adversary} cannot be judged by a method that foresees who "
-        f"knows it (jump, safe, naive): it {why}{also}. Or choose another method, or give Jump a "
+        f"knows it (jump, safe, naive): it {reason}{hint}. Or choose another method, or give Jump "
+        "a "
         "property of your own in Python"
     )

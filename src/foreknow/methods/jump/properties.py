@@ -59,10 +59,10 @@ class _OfSomeValues:
     excluded: tuple[Hashable, ...]
     convex: ClassVar[bool] = True
 
-    def _read(
+    def _set_values_and_read_limit(
         self, limit: Any, values: Iterable[Hashable] | None, excluded: Iterable[Hashable]
     ) -> Fraction:
-        """Read the limit, and keep the values that matter."""
+        """Set `values` and `excluded`, and return the limit as a fraction above 0 and at most 1."""
         name = type(self).__name__
         for key, labels in (("values", values), ("excluded", excluded)):
             if isinstance(labels, str):
@@ -123,7 +123,7 @@ class MaxRatio(_OfSomeValues):
         values: Iterable[Hashable] | None = None,
         excluded: Iterable[Hashable] = (),
     ) -> None:
-        set_fields(self, most=self._read(limit, values, excluded))
+        set_fields(self, most=self._set_values_and_read_limit(limit, values, excluded))
         set_fields(self, strict=bool(strict))
 
     def __repr__(self) -> str:
@@ -280,7 +280,7 @@ class RuledOut(_OfSomeValues):
         values: Iterable[Hashable] | None = None,
         excluded: Iterable[Hashable] = (),
     ) -> None:
-        set_fields(self, below=self._read(limit, values, excluded))
+        set_fields(self, below=self._set_values_and_read_limit(limit, values, excluded))
         set_fields(self, l=numbers.whole_number(l, "RuledOut: l", 0))
 
     def __repr__(self) -> str:
@@ -293,15 +293,17 @@ class RuledOut(_OfSomeValues):
         return _last(size, lambda n: self._below(n, min(self.l, size - n), size))
 
     def allows(self, row: Row, total: int, size: int) -> bool:
-        """Judge the likeliest value that matters: the others have more room."""
-        most = max((count for colour, count in row if not colour), default=0)
-        if not most:
+        """True if the likeliest value that matters stays below the limit; others have more room."""
+        largest_count = max((count for colour, count in row if not colour), default=0)
+        if not largest_count:
             return True
         ranked = sorted((count for _, count in row), reverse=True)
         # Of the likeliest l + 1, it is one or is not; then the last is not ruled out either.
-        among = len(ranked) <= self.l or most >= ranked[self.l]
-        others = sum(ranked[: self.l + 1]) - most if among else sum(ranked[: self.l])
-        return self._below(most, others, total)
+        is_ranked = len(ranked) <= self.l or largest_count >= ranked[self.l]
+        n_ruled_out = (
+            sum(ranked[: self.l + 1]) - largest_count if is_ranked else sum(ranked[: self.l])
+        )
+        return self._below(largest_count, n_ruled_out, total)
 
     def _below(self, count: int, ruled_out: int, total: int) -> bool:
         return count * self.below.denominator < self.below.numerator * (total - ruled_out)
@@ -453,8 +455,8 @@ def survives(given: Property, row: Row, total: int, size: int, loss: Fraction) -
             most /= 1 - loss
             if isinstance(given, MaxRatio):
                 return most < given.most or (most == given.most and not given.strict)
-            ruled = given.below * sum(ranked[: given.l], Fraction(0))
-            return not most or most + ruled < given.below
+            ruled_out_share = given.below * sum(ranked[: given.l], Fraction(0))
+            return not most or most + ruled_out_share < given.below
         case Distinct():
             return sum(Fraction(count, total) > loss for _, count in row) >= given.l
         case Recursive():

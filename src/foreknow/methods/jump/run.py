@@ -176,28 +176,28 @@ class TableRun:
             ) from None
 
     def walk(self) -> tuple[int | None, list[Step]]:
-        """Run the algorithm: the function that is released, and what was judged."""
+        """Run the algorithm; return the function that is released, or None, and what was judged."""
         strategy, path, i = self.exact.strategy, list[Step](), 0
         while i < len(self.functions):
-            safe, after = True, i + 1
+            is_safe, next_function = True, i + 1
             if strategy.kind != "safe":
-                safe = self.permutation_safe(i)
-                path.append((i, "permutation", safe))
+                is_safe = self.permutation_safe(i)
+                path.append((i, "permutation", is_safe))
             elif strategy.property.convex:  # then no subset of an unsafe set is safe (Lemma 3)
-                safe = self.permutation_safe(i)
+                is_safe = self.permutation_safe(i)
             if strategy.kind == "safe":
-                safe = safe and self.disclosure_safe(i)
-                path.append((i, "disclosure", safe))
-            elif strategy.kind == "jump" and safe:
-                safe, after = self.disclosure_safe(i), strategy.after(i)
-                path.append((i, "disclosure", safe))
-            if safe:
+                is_safe = is_safe and self.disclosure_safe(i)
+                path.append((i, "disclosure", is_safe))
+            elif strategy.kind == "jump" and is_safe:
+                is_safe, next_function = self.disclosure_safe(i), strategy.after(i)
+                path.append((i, "disclosure", is_safe))
+            if is_safe:
                 return i, path
-            i = after
+            i = next_function
         return None, path
 
     def disclosure_set(self, i: int) -> DisclosureSet:
-        """The disclosure set of function i with everybody's name."""
+        """The disclosure set of function i, with the names of people."""
         self.exact.budget.used = 0
         counts = self.exact.count(i, self.parts(i))
         marginals: dict[int, Mapping[Value, Fraction]] = {}
@@ -223,7 +223,7 @@ def checked_place(i: Any, n: int) -> int:
 
 
 def _read_table(table: Any) -> tuple[tuple[Person, ...], tuple[Value, ...]]:
-    """People and values of a table; people without names are numbered from 0."""
+    """The people and the values of a table; people without names are numbered from 0."""
     if isinstance(table, Mapping):
         people, values = tuple(table), tuple(table.values())
     elif isinstance(table, str) or not isinstance(table, (Sequence, np.ndarray)):
@@ -240,7 +240,7 @@ def _read_table(table: Any) -> tuple[tuple[Person, ...], tuple[Value, ...]]:
 
 
 def case_of(functions: Sequence[Function], strategy: Strategy, table: Any, steps: int) -> TableRun:
-    """Read a table; what was found for other tables of the same people is used."""
+    """The run of a table; counts for other tables of the same people are reused."""
     people, person_values = _read_table(table)
     codes_of: dict[Value, int] = {}
     codes = tuple([codes_of.setdefault(value, len(codes_of)) for value in person_values])
@@ -263,17 +263,17 @@ def walked(functions: Sequence[Function], strategy: Strategy, table: Any, steps:
     is within reach, so that must be so for this table alone. It is, if all steps that were ever
     taken are no more than one table may take; otherwise everything is forgotten first.
     """
-    case = case_of(functions, strategy, table, steps)
-    before = case.exact.budget.ever
-    if 0 < before <= steps:
+    table_run = case_of(functions, strategy, table, steps)
+    steps_before = table_run.exact.budget.ever
+    if 0 < steps_before <= steps:
         with suppress(BeyondReach):
-            outcome = case.walk()
-            if case.exact.budget.ever <= steps:
-                return Run(*outcome, case)
-    if before:
+            outcome = table_run.walk()
+            if table_run.exact.budget.ever <= steps:
+                return Run(*outcome, table_run)
+    if steps_before:
         _shared.cache_clear()
-        case = case_of(functions, strategy, table, steps)
-    return Run(*case.walk(), case)
+        table_run = case_of(functions, strategy, table, steps)
+    return Run(*table_run.walk(), table_run)
 
 
 def _exact(
@@ -283,6 +283,7 @@ def _exact(
     palette: tuple[Hashable, ...],
     steps: int,
 ) -> Exact:
+    """The exact counts of an algorithm on these people, with a last function of one group."""
     partitions = [function.codes(people) for function in functions]
     # Behind the last function: everybody in one group, for tables of which nothing is released.
     partitions.append((0,) * len(people))

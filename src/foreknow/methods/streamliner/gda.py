@@ -43,16 +43,19 @@ def by_rank(
     weights: Mapping[str, int],
     random: np.random.Generator,
 ) -> tuple[Runs, IntArray]:
-    """Sort people by colour and weighted rank, a sum of places; equal ones in random order."""
-    span = 1 + sum(len(a.domain) * weights.get(a.name, 1) for a in attributes)
+    """Runs of people with the same colour and weighted rank, and all people in that order.
+
+    The rank is a sum of positions, weighted. People of one run are in random order.
+    """
+    n_ranks = 1 + sum(len(a.domain) * weights.get(a.name, 1) for a in attributes)
     rank = np.zeros(len(codes), dtype=np.int64)
     for attribute in attributes:
         rank += (attribute.codes.astype(np.int64) + 1) * weights.get(attribute.name, 1)
-    place, first = combine([codes, rank], [n_colours, span])
-    people = np.argsort(place, kind="stable")
-    sizes = np.bincount(place)
+    colour_and_rank, first_person = combine([codes, rank], [n_colours, n_ranks])
+    people = np.argsort(colour_and_rank, kind="stable")
+    sizes = np.bincount(colour_and_rank)
     shuffle_each(people, sizes, random)
-    return Runs(codes[first].astype(np.int64), rank[first], sizes), people
+    return Runs(codes[first_person].astype(np.int64), rank[first_person], sizes), people
 
 
 def plan_gda(runs: Runs, values: Sequence[Any], l: int) -> Plan:
@@ -60,80 +63,86 @@ def plan_gda(runs: Runs, values: Sequence[Any], l: int) -> Plan:
 
     Each person of the largest colour, in order of rank, takes the first of those ``l - 1`` colours
     whose first is nearest (equally near ones by colour), until fewer than ``l`` colours are left.
-    People left over join, colour by colour, the nearest group without it. One whose colour is in
-    every group: NoSafeRelease.
+    People left over join, colour by colour, the nearest group without it. Raises NoSafeRelease if a
+    colour is in every group.
     """
-    kinds, remaining = _kinds(runs, len(values), l)
-    late = _join_remaining(kinds, runs, remaining, values)
-    return Plan(np.repeat(kinds.colours, kinds.sizes, axis=0), late)
+    groups_made, remaining = _make_groups(runs, len(values), l)
+    joined_late = _join_remaining(groups_made, runs, remaining, values)
+    return Plan(np.repeat(groups_made.colours, groups_made.sizes, axis=0), joined_late)
 
 
-def _kinds(runs: Runs, n_colours: int, l: int) -> tuple[Runs, IntArray]:
-    """Make groups until fewer than l colours are left; also returns how many remain of each run."""
+def _make_groups(runs: Runs, n_colours: int, l: int) -> tuple[Runs, IntArray]:
+    """Groups, made until fewer than l colours are left, and how many people remain of each run.
+
+    Groups that take people from the same runs are made at once.
+    """
     colours = np.arange(n_colours)
     run_of = np.searchsorted(runs.colours, colours, "left").tolist()  # of each colour, the first
     end_of = np.searchsorted(runs.colours, colours, "right").tolist()
     totals = np.bincount(runs.colours, weights=runs.sizes, minlength=n_colours).astype(np.int64)
-    total = totals.tolist()
+    n_of_colour = totals.tolist()
     unused = runs.sizes.copy()
     rank_of: list[int] = runs.ranks.tolist()
-    left_of = unused.data  # without a copy: one number at a time is read very often
+    n_left = unused.data  # without a copy: one number at a time is read very often
     present = np.flatnonzero(totals)
-    first = np.full(n_colours, _FARTHEST)
-    first[present] = runs.ranks[[run_of[colour] for colour in present]]
+    first_rank = np.full(n_colours, _FARTHEST)
+    first_rank[present] = runs.ranks[[run_of[colour] for colour in present]]
     # Sizes from above, as they were when last looked at.
-    largest = [(-total[colour], colour) for colour in present.tolist()]
+    largest = [(-n_of_colour[colour], colour) for colour in present.tolist()]
     heapify(largest)
-    runs_used, sizes = array("q"), array("q")
+    all_runs_taken, sizes = array("q"), array("q")
     n_present, leader = len(present), -1
     while n_present >= l:
-        if leader < 0 or not total[leader]:
-            while -largest[0][0] != total[largest[0][1]]:
-                heapreplace(largest, (-total[largest[0][1]], largest[0][1]))
+        if leader < 0 or not n_of_colour[leader]:
+            while -largest[0][0] != n_of_colour[largest[0][1]]:
+                heapreplace(largest, (-n_of_colour[largest[0][1]], largest[0][1]))
             leader = largest[0][1]
-        members = nearest(first, leader, l)
-        used = [run_of[colour] for colour in members]
-        number = min([left_of[run] for run in used])
-        runs_used.extend(used)
-        sizes.append(number)
-        for colour, run in zip(members, used, strict=True):
-            left_of[run] -= number
-            total[colour] -= number
-            if left_of[run]:
+        members = nearest(first_rank, leader, l)
+        runs_taken = [run_of[colour] for colour in members]
+        n_groups = min([n_left[run] for run in runs_taken])
+        all_runs_taken.extend(runs_taken)
+        sizes.append(n_groups)
+        for colour, run in zip(members, runs_taken, strict=True):
+            n_left[run] -= n_groups
+            n_of_colour[colour] -= n_groups
+            if n_left[run]:
                 continue
             run_of[colour] = run + 1
             has_next = run + 1 < end_of[colour]
-            first[colour] = rank_of[run + 1] if has_next else _FARTHEST
+            first_rank[colour] = rank_of[run + 1] if has_next else _FARTHEST
             n_present -= not has_next
-    places = np.frombuffer(runs_used, dtype=np.int64).reshape(-1, l)
+    places = np.frombuffer(all_runs_taken, dtype=np.int64).reshape(-1, l)
     sizes_made = np.array(sizes, dtype=np.int64)
     return Runs(runs.colours[places], runs.ranks[places], sizes_made), unused
 
 
 def nearest(ranks: IntArray, leader: int, n_colours: int) -> list[int]:
-    """A colour and the nearest others by rank, equally near ones by number."""
+    """The colour `leader` and the nearest others by rank; equally near ones by number."""
     distances = np.abs(ranks - ranks[leader])
     distances[leader] = -1
     # All that are no farther than the last one needed, by number: then by distance.
-    near = np.flatnonzero(distances <= np.partition(distances, n_colours - 1)[n_colours - 1])
-    nearest_colours: list[int] = near[
-        np.argsort(distances[near], kind="stable")[:n_colours]
+    near_enough = np.flatnonzero(distances <= np.partition(distances, n_colours - 1)[n_colours - 1])
+    nearest_colours: list[int] = near_enough[
+        np.argsort(distances[near_enough], kind="stable")[:n_colours]
     ].tolist()
     return nearest_colours
 
 
 def _join_remaining(kinds: Runs, runs: Runs, unused: IntArray, values: Sequence[Any]) -> IntArray:
-    """Give everybody who is left over the nearest group without their colour."""
+    """Pairs of a colour and a group: everybody left over joins the nearest group without them."""
     starts = (np.cumsum(kinds.sizes) - kinds.sizes).tolist()
-    late: list[tuple[int, int]] = []
+    joined_late: list[tuple[int, int]] = []
     for colour in np.unique(runs.colours[unused > 0]).tolist():
-        open_to = np.flatnonzero(~(kinds.colours == colour).any(axis=1))
-        room = kinds.sizes[open_to]
-        ranks = kinds.ranks[open_to].T.astype(np.int64, order="C")  # sums of columns are quicker
+        open_groups = np.flatnonzero(~(kinds.colours == colour).any(axis=1))
+        room = kinds.sizes[open_groups]
+        ranks = kinds.ranks[open_groups].T.astype(
+            np.int64, order="C"
+        )  # sums of columns are quicker
         waiting = np.flatnonzero((runs.colours == colour) & (unused > 0))
-        if (stuck := int(unused[waiting].sum() - room.sum())) > 0:
+        if (n_too_many := int(unused[waiting].sum() - room.sum())) > 0:
             raise NoSafeRelease(
-                f"GDA is stuck: {stuck:,} {'person is' if stuck == 1 else 'people are'} left "
+                f"GDA is stuck: {n_too_many:,} {'person is' if n_too_many == 1 else 'people are'} "
+                "left "
                 f"over with {str(values[colour])!r}, and every group holds that value already. A "
                 "safe release may still exist; try variant='rda'"
             )
@@ -145,12 +154,14 @@ def _join_remaining(kinds: Runs, runs: Runs, unused: IntArray, values: Sequence[
             farthest = (
                 np.partition(distances, people - 1)[people - 1] if people > 1 else distances.min()
             )
-            near = np.flatnonzero(distances <= farthest)
-            near = near[np.argsort(distances[near], kind="stable")]
-            joining = np.diff(np.minimum(np.cumsum(room[near]), unused[run]), prepend=0)
-            for place, number in zip(near.tolist(), joining.tolist(), strict=True):
-                kind = int(open_to[place])
-                before = starts[kind] + int(kinds.sizes[kind] - room[place])
-                late += [(colour, group) for group in range(before, before + number)]
-            room[near] -= joining
-    return np.array(late, dtype=np.int64).reshape(-1, 2)
+            nearest_groups = np.flatnonzero(distances <= farthest)
+            nearest_groups = nearest_groups[np.argsort(distances[nearest_groups], kind="stable")]
+            joining = np.diff(np.minimum(np.cumsum(room[nearest_groups]), unused[run]), prepend=0)
+            for position, number in zip(nearest_groups.tolist(), joining.tolist(), strict=True):
+                kind = int(open_groups[position])
+                first_group = starts[kind] + int(kinds.sizes[kind] - room[position])
+                joined_late += [
+                    (colour, group) for group in range(first_group, first_group + number)
+                ]
+            room[nearest_groups] -= joining
+    return np.array(joined_late, dtype=np.int64).reshape(-1, 2)

@@ -53,7 +53,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import lcm
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,25 +114,27 @@ class _Shape:
         """True if some people are clearly eligible, so that their halves may well be."""
         return 20 * self.least * most_frequent <= 17 * people
 
-    def batches(self, rows: IntArray) -> tuple[list[tuple[IntArray, int]], IntArray]:
-        """Batches of RDA's groups, the number of divisions of each, and the remaining groups."""
+    def batches(self, groups: IntArray) -> tuple[list[tuple[IntArray, int]], IntArray]:
+        """Batches of RDA's groups, each with its number of divisions; and the remaining groups."""
         batches = []
         unit = lcm(self.least, 1 << self.failures) // self.least
-        while depth := max(len(rows) // self.least_groups, 1).bit_length() - 1:
-            while depth and 3 * (len(rows) // (unit << depth) * (unit << depth)) < 2 * len(rows):
+        while depth := max(len(groups) // self.least_groups, 1).bit_length() - 1:
+            while depth and 3 * (len(groups) // (unit << depth) * (unit << depth)) < 2 * len(
+                groups
+            ):
                 depth -= 1
-            n_rows = len(rows) // (unit << depth) * (unit << depth) if depth else 0
-            if not n_rows:
+            n_in_batch = len(groups) // (unit << depth) * (unit << depth) if depth else 0
+            if not n_in_batch:
                 break
-            places = np.arange(n_rows) * len(rows) // n_rows
-            batches.append((rows[places], depth))
-            rows = np.delete(rows, places)
-        return batches, rows
+            positions = np.arange(n_in_batch) * len(groups) // n_in_batch
+            batches.append((groups[positions], depth))
+            groups = np.delete(groups, positions)
+        return batches, groups
 
 
 def groups_of_gsa(
     codes: NDArray[Any],
-    sizes: IntArray,
+    value_counts: IntArray,
     attributes: Sequence[Attribute],
     l: int,
     random: np.random.Generator,
@@ -140,27 +142,36 @@ def groups_of_gsa(
     least_groups: int = _LEAST,
     failures: int = _FAILURES,
 ) -> IntArray:
-    """Everybody's group, from everybody's value and how often each occurs.
+    """The group of each person by GSA.
 
     The groups of RDA are taken together in batches. The people of a batch are divided in halves by
     their quasi-identifiers, and each block of them into groups.
+
+    Parameters
+    ----------
+    codes : array
+        The code of each person's sensitive value.
+    value_counts : int64 array
+        How many people have each value.
+    weights : mapping, optional
+        The weight of a quasi-identifier in distances, by its name; 1 by default.
     """
-    shape = _Shape.of(sizes, l, failures, least_groups)
-    plan = plan_rda(sizes, shape.least)
-    batches, undivided = _plan_batches(plan, sizes, shape)
+    shape = _Shape.of(value_counts, l, failures, least_groups)
+    plan = plan_rda(value_counts, shape.least)
+    batches, undivided = _plan_batches(plan, value_counts, shape)
     if not batches:
         _log.info(
             "GSA divides nothing: %d people, %d of whom share a value, are too few or too much "
             "alike for l = %d; the groups are those of RDA",
-            *(len(codes), int(sizes.max()), l),
+            *(len(codes), int(value_counts.max()), l),
         )
-        return groups_of_plan(plan, codes, sizes, random)
+        return groups_of_plan(plan, codes, value_counts, random)
     final, batch_of = np.full((2, plan.n_groups), -1)
     final[undivided] = np.arange(len(undivided))
-    for number, (rows, _) in enumerate(batches):
-        batch_of[rows] = number
+    for number, (group_numbers, _) in enumerate(batches):
+        batch_of[group_numbers] = number
     if batch_of.any():
-        groups = groups_of_plan(plan, codes, sizes, random)
+        groups = groups_of_plan(plan, codes, value_counts, random)
         batch, groups = batch_of[groups], final[groups]
     else:  # one batch, and nobody besides
         batch, groups = np.zeros((2, len(codes)), dtype=np.int64)
@@ -173,7 +184,7 @@ def groups_of_gsa(
     n_groups = len(undivided)
     for number, (_, depth) in enumerate(batches):
         people = np.flatnonzero(batch == number).astype(np.int32)
-        for attribute in reversed(attributes):
+        for attribute in reversed(attributes):  # so in order of the first, then of the second
             people = people[np.argsort(attribute.codes[people], kind="stable")]
         for cells, values, counts in _divide_people(people, depth, codes, axes, shape):
             numbers = _group_block(cells, values.reshape(cells.shape), counts, shape, random)
@@ -182,32 +193,38 @@ def groups_of_gsa(
     return groups
 
 
+class PeopleBlock(NamedTuple):
+    """People who are divided no further."""
+
+    cells: NDArray[Any]  # (cells, people)
+    values: NDArray[Any]  # the number of each person's value in the block
+    counts: IntArray  # how often each of these values occurs
+
+
 def _divide_people(
     people: NDArray[Any],
     depth: int,
     codes: NDArray[Any],
     axes: Sequence[tuple[NDArray[Any], float]],
     shape: _Shape,
-) -> Iterator[tuple[NDArray[Any], NDArray[Any], IntArray]]:
+) -> Iterator[PeopleBlock]:
     """Divide people in halves along their widest column, `depth` times at most; yield the blocks.
 
-    A block is an array of people in the shape (cells, people), with the number of everybody's value
-    in it, and how often each of these occurs. Halves that share a value too often stay one block,
-    as two cells of it.
+    Halves that share a value too often stay one block, as two cells of it.
     """
     blocks = [(people[None], depth)]
     while blocks:
         cells, depth = blocks.pop()
         values, counts = _number_values(codes[cells.reshape(-1)])
-        worth = depth and shape.worth(len(cells), cells.size, int(counts.max()))
-        axis = _widest(cells, axes) if worth else None
+        may_divide = depth and shape.worth(len(cells), cells.size, int(counts.max()))
+        axis = _widest(cells, axes) if may_divide else None
         if axis is None:
-            yield cells, values, counts
+            yield PeopleBlock(cells, values, counts)
             continue
         order = np.argsort(axis[cells], axis=1, kind="stable")
         halves = np.split(np.take_along_axis(cells, order, axis=1), 2, axis=1)
-        tops = [int(_number_values(codes[half].reshape(-1))[1].max()) for half in halves]
-        if max(tops) * shape.least <= cells.size // 2:
+        highest_counts = [int(_number_values(codes[half].reshape(-1))[1].max()) for half in halves]
+        if max(highest_counts) * shape.least <= cells.size // 2:
             blocks += [(half, depth - 1) for half in halves]
         else:
             blocks.append((np.concatenate(halves), depth))
@@ -247,7 +264,7 @@ def _group_block(
     shape: _Shape,
     random: np.random.Generator,
 ) -> IntArray:
-    """The groups of a block, at random."""
+    """The group of each person of a block, at random within the cells."""
     if len(cells) > 1:
         group = shape.group(len(cells), cells.size, int(counts.max()))
         return transversals(cells, values, group // len(cells), random)
@@ -264,7 +281,7 @@ _FEW = 1 << 10
 def transversals(
     cells: NDArray[Any], values: NDArray[Any], per_cell: int, random: np.random.Generator
 ) -> IntArray:
-    """Group the people of some cells, `per_cell` of every cell in each group; (cells, people).
+    """The group of each person, with `per_cell` of every cell in each group; shape (cells, people).
 
     With m groups, a value that c people have occurs at most c / m times, rounded up, in each.
     """
@@ -277,7 +294,7 @@ def transversals(
 
 
 def _seat_people(cell: NDArray[Any], values: NDArray[Any], n_groups: int) -> NDArray[Any]:
-    """The group of everybody, in the order in which they come: in halves while they are many."""
+    """The group of each person, in the given order; people are halved while they are many."""
     part: NDArray[Any] = np.zeros(len(cell), dtype=np.int32)
     n_parts = 1
     while n_groups % (2 * n_parts) == 0 and len(part) > _FEW * n_parts:
@@ -294,22 +311,22 @@ def _seat_people(cell: NDArray[Any], values: NDArray[Any], n_groups: int) -> NDA
 
 
 def _half(part: NDArray[Any], cell: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
-    """Divide the people of each part in halves, equally by cell, and by value as can be."""
-    by_value = np.lexsort((values, part))
-    begins = np.union1d(starts_of(values[by_value]), starts_of(part[by_value]))
-    sizes = np.diff(begins, append=len(part))
-    odd = (begins + sizes - 1)[sizes % 2 == 1]
+    """True for half of the people of each part: equal in each cell, and per value as can be."""
+    value_order = np.lexsort((values, part))
+    starts = np.union1d(starts_of(values[value_order]), starts_of(part[value_order]))
+    sizes = np.diff(starts, append=len(part))
+    last_of_odd = (starts + sizes - 1)[sizes % 2 == 1]
     # Of a value with an odd number of people in a part, the last one is paired with another such.
-    by_value = np.concatenate([np.delete(by_value, odd), by_value[odd]])
+    value_order = np.concatenate([np.delete(value_order, last_of_odd), value_order[last_of_odd]])
     # Who is paired by value with the pair by cell, and so on around a ring: its least number.
-    pair = _pairs(np.lexsort((cell, part)))
-    further = _pairs(by_value)[pair]
-    ring: NDArray[Any] = np.minimum(np.arange(len(part), dtype=further.dtype), further)
-    follower = further
+    partner_by_cell = _pairs(np.lexsort((cell, part)))
+    partner = _pairs(value_order)[partner_by_cell]
+    ring: NDArray[Any] = np.minimum(np.arange(len(part), dtype=partner.dtype), partner)
+    follower = partner
     while (ring[follower] != ring).any():
-        further = further[further]
-        ring = np.minimum(ring, ring[further])
-    half: NDArray[Any] = ring > ring[pair]
+        partner = partner[partner]
+        ring = np.minimum(ring, ring[partner])
+    half: NDArray[Any] = ring > ring[partner_by_cell]
     return half
 
 
@@ -332,51 +349,53 @@ def _vertices(values: NDArray[Any], max_edges: int) -> list[int]:
     return vertices
 
 
-def colour_edges(left_ends: list[int], right: list[int], n_colours: int) -> list[int]:
-    """Colour the edges of a bipartite graph, no two at a vertex alike (Kempe's chain)."""
-    ends = (left_ends, right)
-    full = (1 << n_colours) - 1
-    free = [[full] * (max(side, default=-1) + 1) for side in ends]  # colours, as bits
+def colour_edges(left_ends: list[int], right_ends: list[int], n_colours: int) -> list[int]:
+    """A colour for each edge of a bipartite graph, no two at a vertex alike (Kempe's chains)."""
+    ends = (left_ends, right_ends)
+    all_colours = (1 << n_colours) - 1
+    free_colours = [
+        [all_colours] * (max(side, default=-1) + 1) for side in ends
+    ]  # colours, as bits
     edge_of: tuple[list[dict[int, int]], ...] = (  # by side and vertex: colour -> edge
-        [{} for _ in free[0]],
-        [{} for _ in free[1]],
+        [{} for _ in free_colours[0]],
+        [{} for _ in free_colours[1]],
     )
     colour_of = [-1] * len(left_ends)
 
-    def give(edge: int, colour: int) -> None:
+    def add_colour(edge: int, colour: int) -> None:
         colour_of[edge] = colour
         for side in (0, 1):
             vertex = ends[side][edge]
-            free[side][vertex] ^= 1 << colour
+            free_colours[side][vertex] ^= 1 << colour
             edge_of[side][vertex][colour] = edge
 
-    def take(edge: int) -> None:
+    def remove_colour(edge: int) -> None:
         for side in (0, 1):
             vertex = ends[side][edge]
-            free[side][vertex] ^= 1 << colour_of[edge]
+            free_colours[side][vertex] ^= 1 << colour_of[edge]
             del edge_of[side][vertex][colour_of[edge]]
 
     def lowest(bits: int) -> int:
         return (bits & -bits).bit_length() - 1
 
-    for edge, (left_end, right_end) in enumerate(zip(left_ends, right, strict=True)):
-        shared = free[0][left_end] & free[1][right_end]
+    for edge, (left_end, right_end) in enumerate(zip(left_ends, right_ends, strict=True)):
+        shared = free_colours[0][left_end] & free_colours[1][right_end]
         if shared:
-            give(edge, lowest(shared))
+            add_colour(edge, lowest(shared))
             continue
-        colour, spare = lowest(free[0][left_end]), lowest(free[1][right_end])
-        # From the right end on, edges of `colour` and `spare` by turns. The path does not come to
-        # the left end, which has no edge of `colour`.
-        path, side, vertex, now = [], 1, right_end, colour
-        while now in edge_of[side][vertex]:
-            path.append(edge_of[side][vertex][now])
+        colour, other_colour = lowest(free_colours[0][left_end]), lowest(free_colours[1][right_end])
+        # From the right end on, edges of `colour` and `other_colour` by turns. The path does not
+        # come to the left end, which has no edge of `colour`.
+        path, side, vertex, next_colour = [], 1, right_end, colour
+        while next_colour in edge_of[side][vertex]:
+            path.append(edge_of[side][vertex][next_colour])
             side = 1 - side
             vertex = ends[side][path[-1]]
-            now = spare if now == colour else colour
-        exchanged = [spare if colour_of[step] == colour else colour for step in path]
+            next_colour = other_colour if next_colour == colour else colour
+        exchanged = [other_colour if colour_of[step] == colour else colour for step in path]
         for step in path:
-            take(step)
+            remove_colour(step)
         for step, new in zip(path, exchanged, strict=True):
-            give(step, new)
-        give(edge, colour)  # which is free at both ends now
+            add_colour(step, new)
+        add_colour(edge, colour)  # which is free at both ends now
     return colour_of

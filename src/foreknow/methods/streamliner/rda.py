@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import gcd
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,16 @@ def plan_rda(sizes: IntArray, l: int) -> Plan:
     return Plan(slots, _join_remaining(slots, remaining.tolist()))
 
 
+class _Turns(NamedTuple):
+    """Groups that take their members by turns from colours of two neighbouring sizes."""
+
+    n_groups: int
+    low: int  # the first of these colours
+    high: int  # the one after the last
+    turn: int  # how many of them each group takes
+    cycle: int  # after so many groups, each has had as many turns
+
+
 class _Drawing:
     """The colours while people are drawn, the largest first.
 
@@ -94,7 +104,7 @@ class _Drawing:
         self.first = drawn.stop
 
     def _draw(self) -> None:
-        """Fill as many groups as can be filled in the same way."""
+        """Fill as many groups as can be filled in the same way, from the largest colours."""
         size = -int(self.less[self.first + self.l - 1])
         turns = map(self._turns, (size, size + 1))
         n_groups, low, high, turn, cycle = max(turns, key=itemgetter(0))
@@ -119,26 +129,27 @@ class _Drawing:
         high = np.searchsorted(other_sizes, -min_size, "right")
         return self.first + 1 + int(low), self.first + 1 + int(high), self.l - 1 - int(low)
 
-    def _turns(self, top: int) -> tuple[int, int, int, int, int]:
-        """The number of groups to fill, in turns, with colours of two neighbouring sizes.
+    def _turns(self, top: int) -> _Turns:
+        """The groups that can be filled by turns from the colours of sizes `top` and `top` - 1.
 
-        Also where these colours are, how many each group takes, and after how many groups each
-        has had as many turns. All larger colours must stay at least as large as they are, all
-        smaller ones at most as large, and the colour that is being used up must suffice.
+        All larger colours stay at least as large as they are, all smaller ones at most as large,
+        and the colour that is being used up suffices.
         """
         low, high, turn = self._between(top, top - 1)
-        equal = high - low
-        if not 0 < turn <= equal:
-            return 0, 0, 0, 0, 1
-        common = gcd(turn, equal)
-        cycle = equal // common
+        n_colours = high - low
+        if not 0 < turn <= n_colours:
+            return _Turns(0, 0, 0, 0, 1)
+        divisor = gcd(turn, n_colours)
+        cycle = n_colours // divisor
         smallest = -int(self.less[high - 1])
-        below = -int(self.less[high]) if high < len(self.less) else 0
-        rounds = min(-int(self.less[self.first]) // cycle, (smallest - below) * common // turn)
-        if turn < equal and low > self.first + 1:
-            above = -int(self.less[low - 1]) - top
-            rounds = min(rounds, above * common // (equal - turn))
-        return rounds * cycle, low, high, turn, cycle
+        size_below = -int(self.less[high]) if high < len(self.less) else 0
+        rounds = min(
+            -int(self.less[self.first]) // cycle, (smallest - size_below) * divisor // turn
+        )
+        if turn < n_colours and low > self.first + 1:
+            n_above = -int(self.less[low - 1]) - top
+            rounds = min(rounds, n_above * divisor // (n_colours - turn))
+        return _Turns(rounds * cycle, low, high, turn, cycle)
 
     def _fill(self, rounds: int, low: int, pattern: NDArray[Any]) -> None:
         """Write groups: the colour in use, all larger ones, and the equal ones by turns."""
@@ -151,18 +162,18 @@ class _Drawing:
 
 
 def _join_remaining(slots: NDArray[Any], remaining: list[int]) -> IntArray:
-    """Give everybody who is left over a smallest group without their colour."""
-    late: list[tuple[int, int]] = []
-    joined = np.zeros(len(slots) if remaining else 0, dtype=np.int64)
+    """Pairs of a colour and a group: everybody left over joins a smallest group without them."""
+    joined_late: list[tuple[int, int]] = []
+    n_joined = np.zeros(len(slots) if remaining else 0, dtype=np.int64)
     for colour in remaining:
-        open_to = ~(slots == colour).any(axis=1)
-        open_to[[group for late_colour, group in late if late_colour == colour]] = False
-        if not open_to.any():
+        is_open = ~(slots == colour).any(axis=1)
+        is_open[[group for late_colour, group in joined_late if late_colour == colour]] = False
+        if not is_open.any():
             raise InternalError("RDA found no group for a person who was left over")
-        group = int(np.argmin(np.where(open_to, joined, np.iinfo(np.int64).max)))
-        joined[group] += 1
-        late.append((colour, group))
-    return np.array(late, dtype=np.int64).reshape(-1, 2)
+        group = int(np.argmin(np.where(is_open, n_joined, np.iinfo(np.int64).max)))
+        n_joined[group] += 1
+        joined_late.append((colour, group))
+    return np.array(joined_late, dtype=np.int64).reshape(-1, 2)
 
 
 def assigned(plan: Plan, people: IntArray) -> IntArray:

@@ -20,24 +20,24 @@ from foreknow.methods.eligibility import by_value, shuffle_each
 def groups_of_ria(
     codes: NDArray[Any], sizes: IntArray, l: int, random: np.random.Generator
 ) -> IntArray:
-    """Everybody's group, from everybody's colour and the sizes of the colours."""
+    """The group of each person, given the colour of each and the sizes of the colours."""
     people = by_value(codes, sizes, random)
     sizes = sizes[sizes > 0]
     starts = np.cumsum(sizes) - sizes
     parent = np.arange(len(codes))
     for colour, size in enumerate(sizes.tolist()):
         members = people[starts[colour] : starts[colour] + size]
-        drawn = partner_colours(sizes, colour, l - 1, random).reshape(-1)
+        drawn_colours = partner_colours(sizes, colour, l - 1, random).reshape(-1)
         # Nobody of one colour gets the same partner: so all draws of a colour are made together.
-        order = np.argsort(drawn, kind="stable")
-        begins = starts_of(drawn[order])
-        partner_colour = drawn[order[begins]]
-        times = np.diff(begins, append=len(drawn))
-        places = np.repeat(starts[partner_colour], times) + choices(
+        order = np.argsort(drawn_colours, kind="stable")
+        starts_of_partners = starts_of(drawn_colours[order])
+        partner_colour = drawn_colours[order[starts_of_partners]]
+        times = np.diff(starts_of_partners, append=len(drawn_colours))
+        positions = np.repeat(starts[partner_colour], times) + choices(
             sizes[partner_colour], times, random
         )
-        partners = np.empty(len(drawn), dtype=members.dtype)
-        partners[order] = people[places]
+        partners = np.empty(len(drawn_colours), dtype=members.dtype)
+        partners[order] = people[positions]
         merge(parent, np.repeat(members, l - 1), partners)
     roots = _roots(parent, np.arange(len(parent)))
     groups: IntArray = (np.cumsum(roots == np.arange(len(roots))) - 1)[roots]
@@ -45,13 +45,16 @@ def groups_of_ria(
 
 
 def merge(parent: NDArray[Any], first: NDArray[Any], second: NDArray[Any]) -> None:
-    """Put each of some people together with another, in place; a root is the first of its group."""
+    """Join the groups of `first` and `second`, pair by pair, in place.
+
+    A root is its group's first.
+    """
     while True:
         first, second = _roots(parent, first), _roots(parent, second)
-        apart = first != second
-        if not apart.any():
+        is_separate = first != second
+        if not is_separate.any():
             return
-        first, second = first[apart], second[apart]
+        first, second = first[is_separate], second[is_separate]
         # Of several that want the same root, one wins; the rest try again. No circles, since a
         # root only ever goes below an earlier one.
         parent[np.maximum(first, second)] = np.minimum(first, second)
@@ -72,10 +75,10 @@ def _roots(parent: NDArray[Any], people: NDArray[Any]) -> NDArray[Any]:
 def partner_colours(
     sizes: IntArray, colour: int, need: int, random: np.random.Generator
 ) -> NDArray[Any]:
-    """Draw `need` other colours for everybody of one colour, shape (people, need).
+    """Draw `need` other colours for each person of a colour; shape (people, need).
 
-    One person draws after the other, among the colours that are not used up; where not all of these
-    can be left out, among the sets that leave enough to those who come later.
+    One person draws after the other, among the colours that are not used up. If these do not
+    suffice to leave any out, sets are drawn that leave enough to those who come later.
     """
     unused, waiting = sizes.copy(), int(sizes[colour])
     unused[colour] = 0
@@ -89,36 +92,38 @@ def partner_colours(
 
 
 def _next(unused: IntArray, n_drawing: int, need: int, random: np.random.Generator) -> IntArray:
-    """Draw for the next person, or for as many as may draw any colours.
+    """Draw colours for the next person, or for as many people as may draw any colours.
 
-    Where not all others of a colour may be left out, those that nobody can spare come first.
+    Colours that everybody who is left needs come first.
     """
     pool = np.flatnonzero(unused)
-    lacks = n_drawing - np.minimum(unused[pool], n_drawing)
-    spare = int((n_drawing - lacks).sum()) - need * n_drawing
+    n_lacking = n_drawing - np.minimum(unused[pool], n_drawing)
+    spare = int((n_drawing - n_lacking).sum()) - need * n_drawing
     if spare >= len(pool):
         # Each who draws lowers `spare` by at most the number of colours that are full then.
-        full_then = np.cumsum(np.bincount(lacks, minlength=n_drawing))
+        full_then = np.cumsum(np.bincount(n_lacking, minlength=n_drawing))
         n_rows = int(np.count_nonzero(spare - np.arange(n_drawing) * full_then >= len(pool)))
         rows: IntArray = pool[_subsets(len(pool), n_rows, need, random)]
         return rows[_possible(rows, unused)]
-    full, scarce = pool[lacks == 0], pool[lacks > 0]
-    of_full = full[_subsets(len(full), 1, min(need, len(full)), random)]
-    of_others = scarce[_subsets(len(scarce), 1, need - of_full.shape[1], random)]
-    return np.concatenate([of_full, of_others], axis=1)
+    full_colours, scarce_colours = pool[n_lacking == 0], pool[n_lacking > 0]
+    drawn_full = full_colours[_subsets(len(full_colours), 1, min(need, len(full_colours)), random)]
+    drawn_scarce = scarce_colours[
+        _subsets(len(scarce_colours), 1, need - drawn_full.shape[1], random)
+    ]
+    return np.concatenate([drawn_full, drawn_scarce], axis=1)
 
 
 def _possible(rows: NDArray[Any], unused: IntArray) -> NDArray[np.bool_]:
-    """True for each row whose values are left by the rows before; the others draw again."""
-    short = np.bincount(rows.reshape(-1), minlength=len(unused)) > unused
-    keep = np.ones(len(rows), dtype=bool)
-    available = {colour: int(unused[colour]) for colour in np.flatnonzero(short).tolist()}
-    for place in np.flatnonzero(short[rows].any(axis=1)) if available else ():
-        scarce_colours = [colour for colour in rows[place].tolist() if colour in available]
-        keep[place] = all(available[colour] for colour in scarce_colours)
-        for colour in scarce_colours if keep[place] else ():
+    """True for each row whose colours the rows before leave; the others draw again."""
+    is_short = np.bincount(rows.reshape(-1), minlength=len(unused)) > unused
+    is_kept = np.ones(len(rows), dtype=bool)
+    available = {colour: int(unused[colour]) for colour in np.flatnonzero(is_short).tolist()}
+    for row in np.flatnonzero(is_short[rows].any(axis=1)) if available else ():
+        scarce_colours = [colour for colour in rows[row].tolist() if colour in available]
+        is_kept[row] = all(available[colour] for colour in scarce_colours)
+        for colour in scarce_colours if is_kept[row] else ():
             available[colour] -= 1
-    return keep
+    return is_kept
 
 
 def _subsets(n: int, rows: int, need: int, random: np.random.Generator) -> NDArray[Any]:
@@ -132,13 +137,15 @@ def _subsets(n: int, rows: int, need: int, random: np.random.Generator) -> NDArr
 
 
 def choices(sizes: IntArray, times: IntArray, random: np.random.Generator) -> IntArray:
-    """Draw `times` different members of sets of some sizes, in random order; numbers set by set."""
+    """Draw `times` different members of each set, in random order; they are numbers, set by set."""
     # Where a fourth of a set is drawn or more, all its members are shuffled.
-    small = (times > 1) & (sizes <= 4 * times)
+    is_shuffled = (times > 1) & (sizes <= 4 * times)
     set_of = np.repeat(np.arange(len(sizes)), times)
     member = np.empty(len(set_of), dtype=np.int64)
-    member[small[set_of]] = _choose_by_shuffling(sizes[small], times[small], random)
-    drawn = np.flatnonzero(~small[set_of])
+    member[is_shuffled[set_of]] = _choose_by_shuffling(
+        sizes[is_shuffled], times[is_shuffled], random
+    )
+    drawn = np.flatnonzero(~is_shuffled[set_of])
     member[drawn] = random.integers(0, sizes[set_of[drawn]])
     # Repeats are drawn again. No member is preferred in that, so all ways remain as likely.
     redrawn = drawn[times[set_of[drawn]] > 1]

@@ -156,7 +156,7 @@ class Streamliner(WithL):
     def grouping(
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
     ) -> Grouping:
-        """Group the rows of a table; also names the l that was chosen."""
+        """The groups of the rows of a table, with the l that was chosen."""
         sizes = self._sizes(microdata)
 
         def groups_of(with_l: Streamliner) -> IntArray:
@@ -204,7 +204,7 @@ class Streamliner(WithL):
         return (unsafe, *notes_of_seed(seed))
 
     def _sizes(self, microdata: Microdata) -> IntArray:
-        """How often each value occurs, if the table and the weights are of the right kind."""
+        """How many people have each value; refuses tables and weights of another kind."""
         require(self, several_values(microdata.schema.semantics), ONE_COLUMN)
         names = list(microdata.schema.quasi_identifiers)
         for name in self.weights:
@@ -218,6 +218,7 @@ class Streamliner(WithL):
     def _groups(
         self, microdata: Microdata, sizes: IntArray, random: np.random.Generator
     ) -> IntArray:
+        """The group of each person by the chosen variant."""
         codes, l = microdata.sensitive_codes, self.l
         assert l is not None
         if self.variant == "rda":
