@@ -18,7 +18,7 @@ from foreknow.planning.advice import advice_of
 from foreknow.planning.costs import (
     KeptDetail,
     given_away,
-    made_of,
+    kept_by,
     reliefs,
     sample_of,
 )
@@ -215,7 +215,7 @@ def costs_of(table, policy, cells=50_000):
     policy, method = fk.Policy.from_dict(policy), fk.Mondrian()
     written = as_written(method, policy.microdata(table), policy)
     sample = sample_of(written, policy, cells)
-    return policy, method, written, sample, made_of(method, sample, policy)
+    return policy, method, written, sample, kept_by(method, sample, policy)
 
 
 @pytest.mark.parametrize("seed", range(20 if NIGHTLY else 4))
@@ -238,7 +238,7 @@ def test_the_sample_is_the_same():
     for one, other in zip(sample.attributes, again.attributes, strict=True):
         assert one.codes.tolist() == other.codes.tolist()
     assert sample.everyone().totals == pytest.approx(written.everyone().totals / 9, abs=1)
-    assert made_of(method, sample, policy) == made_of(method, again, policy)
+    assert kept_by(method, sample, policy) == kept_by(method, again, policy)
 
 
 def test_the_requirement_that_binds():

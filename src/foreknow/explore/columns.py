@@ -23,7 +23,7 @@ from foreknow.explore.decisions import (
     moved_requirements,
     open_decisions,
     questions,
-    with_true_comments,
+    without_stale_comments,
 )
 from foreknow.explore.policy import changed
 from foreknow.explore.session import Draft, Session
@@ -49,7 +49,7 @@ _EXAMPLES, _ROWS, _MOST_VALUES, _MOST_NAMED = 3, 8, 5000, 5
 
 
 def overview(session: Session, asked_name: Any) -> dict[str, Any]:
-    """Every column of a table, with its role in the policy and a reason where it was suggested."""
+    """What the page shows of a table: every column with its role, and what is left open."""
     name, draft = session.table_of(asked_name, _PURPOSE)
     reasons, mistake = _reasons(session, name), ""
     try:
@@ -91,7 +91,7 @@ def _schema_of(draft: Draft) -> dict[str, Any]:
 
 
 def _reasons(session: Session, name: str) -> dict[str, dict[str, str]]:
-    """The suggested role of each column, with its reason and its question."""
+    """The suggested role of each column, with the reason and the question; empty if none was."""
     suggestion = session.suggested(name)
     if suggestion is None:
         return {}
@@ -128,6 +128,7 @@ def _reading(session: Session, name: str) -> Reading:
 def _column(
     profile: Profile, schema: Mapping[str, Any], reason: Mapping[str, str]
 ) -> dict[str, Any]:
+    """What the page shows of a column: what it holds, its role, and how it coarsens."""
     hierarchies = schema.get("hierarchies", {})
     hierarchy = hierarchies.get(profile.name) if isinstance(hierarchies, Mapping) else None
     role = _role(profile.name, schema)
@@ -176,65 +177,67 @@ def _frequent(profile: Profile) -> list[Any]:
 
 
 def set_role(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Write the role of a column, and its hierarchy or none, into the policy."""
+    """Write the role of a column, and its hierarchy, into the policy; return the new overview."""
     name, draft = session.table_of(inputs.get("of"), _PURPOSE)
     column, role = inputs.get("column"), inputs.get("role")
     if role not in ROLES:
         raise InputError(f"a role is one of {', '.join(filter(None, ROLES))}")
     profiles = _profiles_of(session, name)
-    order = [profile.name for profile in profiles]
-    if column not in order:
+    column_names = [profile.name for profile in profiles]
+    if column not in column_names:
         raise InputError(f"there is no column {column!r}")
     if draft.is_broken:
         raise InputError("mend the text first: it is no TOML")
     schema = from_toml(draft.text).get("schema", {})
-    before = {header: _role(header, schema) for header in order}
-    roles = dict(before)
+    roles_before = {header: _role(header, schema) for header in column_names}
+    roles = dict(roles_before)
     if role == "person":  # there is one such column
-        persons = [header for header in order if roles[header] == role]
+        persons = [header for header in column_names if roles[header] == role]
         roles |= dict.fromkeys(persons, "identifier")
     roles[column] = role
     suggested = session.suggested(name)
     comments, text = comments_of(roles, suggested), draft.text
-    for path, value in _roles_written(schema, before, roles):
+    for path, value in _role_edits(schema, roles_before, roles):
         text = changed(text, ["schema", *path], value, comments)
     for path, value in _coarsening_edits(schema, roles, column, inputs):
         text = changed(text, ["schema", *path], value)
     text = _name_sensitive(text, schema, from_toml(text).get("schema", {}))
     for path, value in [*moved_requirements(from_toml(draft.text), from_toml(text))]:
         text = changed(text, path, value)
-    text = with_true_comments(text, before, roles, suggested)
+    text = without_stale_comments(text, roles_before, roles, suggested)
     session.set_policy(name, draft.saying(text))
     return overview(session, name)
 
 
 def decide(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Carry out one of the ways to settle an open decision."""
+    """Carry out a chosen way to settle an open decision; return the new overview."""
     name, draft = session.table_of(inputs.get("of"), _PURPOSE)
     ways = chain.from_iterable(decision.ways for decision in _open(session, name, draft))
     chosen = [way for way in ways if way.key == inputs.get("way")]
     if not chosen:
         raise InputError("the policy does not leave this open any more; look at it again")
     way = chosen[0]
-    order, text = [profile.name for profile in _profiles_of(session, name)], draft.text
+    column_names, text = [profile.name for profile in _profiles_of(session, name)], draft.text
     for path, value in way.changes:
         lists_columns = path[0] == "schema" and path[-1] in _KEYS.values()
         text = changed(text, path, value, {} if lists_columns else None)
     schema_before, schema = _schema_of(draft), _schema_of(draft.saying(text))
-    before = {column: _role(column, schema_before) for column in order}
-    roles = {column: _role(column, schema) for column in order}
-    text = with_true_comments(text, before, roles, session.suggested(name))
+    roles_before = {column: _role(column, schema_before) for column in column_names}
+    roles = {column: _role(column, schema) for column in column_names}
+    text = without_stale_comments(text, roles_before, roles, session.suggested(name))
     session.set_policy(name, draft.saying(text))
     return overview(session, name)
 
 
-def _roles_written(
-    schema: Mapping[str, Any], before: Mapping[str, str], roles: Mapping[str, str]
+def _role_edits(
+    schema: Mapping[str, Any], roles_before: Mapping[str, str], roles: Mapping[str, str]
 ) -> Iterator[tuple[list[Any], Any]]:
-    """The keys whose columns change, with the columns that they name then."""
+    """Yield the keys of the schema whose columns change, with the columns that they get."""
     for role, key in _KEYS.items():
         listed = columns_in(schema, key)
-        names = [column for column in listed if roles.get(column) in (role, before.get(column))]
+        names = [
+            column for column in listed if roles.get(column) in (role, roles_before.get(column))
+        ]
         names += [column for column in roles if roles[column] == role and column not in names]
         if names == listed:
             continue
@@ -245,42 +248,48 @@ def _roles_written(
 def _coarsening_edits(
     schema: Mapping[str, Any], roles: Mapping[str, str], column: str, inputs: Mapping[str, Any]
 ) -> Iterator[tuple[list[Any], Any]]:
-    """Edits of hierarchies and types that the new roles of columns need."""
+    """Yield the changes of hierarchies and types that the new roles need."""
     allowed = {"hierarchies": ("quasi-identifier", "sensitive"), "types": ("quasi-identifier",)}
     hierarchy = inputs.get("hierarchy")
     if hierarchy is not None and roles[column] in allowed["hierarchies"]:
         yield ["hierarchies", column], hierarchy
     elif "hierarchy" in inputs and column in schema.get("hierarchies", {}):
         yield ["hierarchies", column], None
-    for key, fitting in allowed.items():
-        odd = [name for name in schema.get(key, {}) if roles.get(name) not in fitting]
-        yield from (([key, name], None) for name in odd)
+    for key, allowed_roles in allowed.items():
+        misplaced = [name for name in schema.get(key, {}) if roles.get(name) not in allowed_roles]
+        yield from (([key, name], None) for name in misplaced)
 
 
-def _name_sensitive(text: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """The policy in which requirements say which column they are about, once there are several."""
-    first, sensitive_after = before.get("sensitive"), after.get("sensitive")
-    first = first[0] if isinstance(first, list) and len(first) == 1 else first
+def _name_sensitive(
+    text: str, schema_before: Mapping[str, Any], schema_after: Mapping[str, Any]
+) -> str:
+    """The policy text; requirements name their column once there are several sensitive ones."""
+    first_sensitive, sensitive_after = schema_before.get("sensitive"), schema_after.get("sensitive")
+    first_sensitive = (
+        first_sensitive[0]
+        if isinstance(first_sensitive, list) and len(first_sensitive) == 1
+        else first_sensitive
+    )
     if (
-        not isinstance(first, str)
+        not isinstance(first_sensitive, str)
         or not isinstance(sensitive_after, list)
-        or first not in sensitive_after
+        or first_sensitive not in sensitive_after
     ):
         return text
     keys = {*ADVERSARIES, *(key for key, kind in CRITERIA.items() if not kind.of_people)}
     required = from_toml(text).get("require", ())
-    for place, requirement in enumerate(required if isinstance(required, list) else ()):
+    for position, requirement in enumerate(required if isinstance(required, list) else ()):
         if (
             isinstance(requirement, Mapping)
             and keys & requirement.keys()
             and "sensitive" not in requirement
         ):
-            text = changed(text, ["require", place, "sensitive"], first)
+            text = changed(text, ["require", position, "sensitive"], first_sensitive)
     return text
 
 
 def preview(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The levels of a hierarchy on a column, some labels, and the values that it does not cover."""
+    """What the page shows of a hierarchy on a column: levels, labels, and values it lacks."""
     name, draft = session.table_of(inputs.get("of"), _PURPOSE)
     column = inputs.get("column")
     table = inputs.get("hierarchy")
@@ -298,12 +307,14 @@ def preview(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     covered, uncovered = _split_covered(hierarchy, domain, column)
     levels = hierarchy.levels(covered, column, None) if covered else None
     rows = list(_label_rows(levels, covered, described)) if levels is not None else []
-    head, count = ["value"], ["how many"]
+    titles, counts = ["value"], ["how many"]
     for level, labels in enumerate(() if levels is None else levels.labels, 1):
-        head.append(f"level {level}")
-        count.append(number(len(labels)))
+        titles.append(f"level {level}")
+        counts.append(number(len(labels)))
     return {
-        "levels": table_values(Table(head, [*rows, count] if rows else [], left=range(len(head)))),
+        "levels": table_values(
+            Table(titles, [*rows, counts] if rows else [], left=range(len(titles)))
+        ),
         "covered": len(covered),
         "left": len(uncovered),
         "missing": [visible(value) for value, _ in uncovered[:_MOST_NAMED]],
@@ -315,7 +326,7 @@ def preview(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
 def _split_covered(
     hierarchy: Any, domain: Sequence[Any], column: str
 ) -> tuple[list[Any], list[Any]]:
-    """The values that have a place in a hierarchy, and the others with the reason."""
+    """The values that a hierarchy has a place for; and the others, each with the reason."""
     try:
         hierarchy.levels(domain, column, None)
         return list(domain), []
@@ -332,7 +343,7 @@ def _split_covered(
 
 
 def _label_rows(levels: Any, covered: Sequence[Any], profile: Profile) -> Iterator[tuple[str, ...]]:
-    """Some values with their labels, in the order of the hierarchy."""
+    """Yield some values with their labels at each level, in the order of the hierarchy."""
     order = levels.order.tolist()
     step = max(1, len(order) // _ROWS)
     for leaf in range(0, len(order), step):

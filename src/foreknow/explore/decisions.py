@@ -70,15 +70,15 @@ def open_decisions(table: Mapping[str, Any], columns: Sequence[Profile]) -> list
 
 
 def _of_missing(schema: Mapping[str, Any], columns: Sequence[Profile]) -> Iterator[Decision]:
-    """The decision about rows without a sensitive value."""
+    """Yield the decision about rows without a sensitive value, if it is open."""
     semantics = schema.get("semantics", "single")
     values = set[str]()
     rows: list[str] = []
     for column in columns:
-        of_column = semantics
+        semantics_of_column = semantics
         if isinstance(semantics, Mapping):
-            of_column = semantics.get(column.name, "single")
-        if column.name in columns_in(schema) and column.nulls and of_column == "single":
+            semantics_of_column = semantics.get(column.name, "single")
+        if column.name in columns_in(schema) and column.nulls and semantics_of_column == "single":
             values.update(map(str, column.domain))
             rows.append(f"{visible(column.name)} in {some(column.nulls, 'row', 'rows')}")
     if not rows or schema.get("missing", "error") != "error":
@@ -100,7 +100,7 @@ def _of_missing(schema: Mapping[str, Any], columns: Sequence[Profile]) -> Iterat
 
 
 def _of_repeated(schema: Mapping[str, Any], columns: Sequence[Profile]) -> Iterator[Decision]:
-    """The decision about what a row is, where an identifier repeats."""
+    """Yield the decision about what a row is, if an identifier repeats and it is open."""
     identifiers = schema.get("identifiers", [])
     is_decided = schema.get("person") is not None or schema.get("unit") == "row"
     if is_decided or not isinstance(identifiers, list):
@@ -133,20 +133,24 @@ def _of_repeated(schema: Mapping[str, Any], columns: Sequence[Profile]) -> Itera
         )
 
 
-def _of_requirements(table: Mapping[str, Any], hidden: Sequence[str]) -> Iterator[Decision]:
-    """The decision which column a requirement is about, where its column is not sensitive."""
-    for place, requirement in _requirements(table):
+def _of_requirements(
+    table: Mapping[str, Any], sensitive_columns: Sequence[str]
+) -> Iterator[Decision]:
+    """Yield, for each requirement about a column that is not sensitive, what it may be about."""
+    for number, requirement in _requirements(table):
         column = requirement.get("sensitive")
-        if not isinstance(column, str) or column in hidden:
+        if not isinstance(column, str) or column in sensitive_columns:
             continue
         ways = []
-        for name in hidden[:3]:
-            changes = [(["require", place], _requirement_about(requirement, name, hidden))]
-            ways.append(Way(f"about: {place} {name}", f"It is about {visible(name)}", changes))
-        removal = [(["require", place], None)]
-        ways.append(Way(f"remove: {place}", "Remove the requirement", removal))
+        for name in sensitive_columns[:3]:
+            changes = [
+                (["require", number], _requirement_about(requirement, name, sensitive_columns))
+            ]
+            ways.append(Way(f"about: {number} {name}", f"It is about {visible(name)}", changes))
+        removal = [(["require", number], None)]
+        ways.append(Way(f"remove: {number}", "Remove the requirement", removal))
         yield Decision(
-            f"Requirement {place + 1} is about {visible(column)}, which is not sensitive.", ways
+            f"Requirement {number + 1} is about {visible(column)}, which is not sensitive.", ways
         )
 
 
@@ -160,7 +164,7 @@ def _requirements(table: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]
 def _requirement_about(
     requirement: Mapping[str, Any], column: str, hidden: Sequence[str]
 ) -> dict[str, Any]:
-    """A requirement about another column: all of its values, and no longer known itself."""
+    """The requirement, changed to be about another column, which it no longer takes as known."""
     moved: dict[str, Any] = {}
     for key, value in requirement.items():
         if key in (*SECRET, "sensitive"):
@@ -172,28 +176,30 @@ def _requirement_about(
 
 
 def moved_requirements(
-    before: Mapping[str, Any], after: Mapping[str, Any]
+    policy_before: Mapping[str, Any], policy_after: Mapping[str, Any]
 ) -> Iterator[tuple[list[Any], Any]]:
     """The changes of requirements whose column is sensitive no longer.
 
     They are about a sensitive column that no other requirement is about; where there is none, they
     go: what they kept hidden is to be hidden no longer.
     """
-    hidden = columns_in(after.get("schema", {}))
-    gone = {*columns_in(before.get("schema", {}))} - {*hidden}
-    required = _requirements(after)
-    hidden_by_others = [requirement.get("sensitive") for _, requirement in required]
-    free_columns = [name for name in hidden if name not in hidden_by_others]
-    for place, requirement in reversed(required):
+    sensitive_columns = columns_in(policy_after.get("schema", {}))
+    no_longer_sensitive = {*columns_in(policy_before.get("schema", {}))} - {*sensitive_columns}
+    requirements = _requirements(policy_after)
+    hidden_by_others = [requirement.get("sensitive") for _, requirement in requirements]
+    free_columns = [name for name in sensitive_columns if name not in hidden_by_others]
+    for number, requirement in reversed(requirements):
         column = requirement.get("sensitive")
-        if not isinstance(column, str) or column not in gone:
+        if not isinstance(column, str) or column not in no_longer_sensitive:
             continue
-        if not hidden:
-            yield ["require", place, "sensitive"], None
+        if not sensitive_columns:
+            yield ["require", number, "sensitive"], None
         else:
             yield (
-                ["require", place],
-                _requirement_about(requirement, free_columns[0], hidden) if free_columns else None,
+                ["require", number],
+                _requirement_about(requirement, free_columns[0], sensitive_columns)
+                if free_columns
+                else None,
             )
 
 
@@ -203,15 +209,15 @@ def moved_requirements(
 def questions(text: str) -> list[str]:
     """The questions in the comments of a policy, each after the name of its column."""
     lines, sentences = text.splitlines(), []
-    for place, line in enumerate(lines):
-        start, sign, question = line.partition(_QUESTION)
-        if not sign or "#" not in start:
+    for number, line in enumerate(lines):
+        before_sign, sign, question = line.partition(_QUESTION)
+        if not sign or "#" not in before_sign:
             continue
-        if start.strip() != "#":
-            column = _QUOTED.search(start)
+        if before_sign.strip() != "#":
+            column = _QUOTED.search(before_sign)
             sentences.append(f"{column[1]}: {question}" if column else question)
             continue
-        for next_line in lines[place + 1 :]:
+        for next_line in lines[number + 1 :]:
             if question.endswith(".") or not next_line.startswith("# "):
                 break
             question += f" {next_line.removeprefix('# ')}"
@@ -228,43 +234,78 @@ def comments_of(roles: Mapping[str, str], suggested: PolicySuggestion | None) ->
     return comments
 
 
-def with_true_comments(
+def without_stale_comments(
     text: str,
-    before: Mapping[str, str],
+    roles_before: Mapping[str, str],
     roles: Mapping[str, str],
     suggested: PolicySuggestion | None,
 ) -> str:
-    """A policy whose comments by themselves are about the columns in the roles that they have."""
-    moved = [name for name in roles if roles[name] != before[name]]
-    if not moved:
+    """The policy text without comments on the roles that columns had before.
+
+    The number of decisions in its headline is counted again. The text is unchanged if that would
+    alter what the policy says.
+    """
+    changed = [name for name in roles if roles[name] != roles_before[name]]
+    if not changed:
         return text
     policy_text = _with_list_of_others(text, roles, suggested)
-    quoted = "|".join(re.escape(toml_value(name)) for name in moved)
+    policy_text = _without_column_comments(policy_text, changed, roles)
+    stale_notes = _stale_notes(changed, roles_before, roles, suggested)
+    policy_text = _with_counted_questions(_without_notes(policy_text, stale_notes))
+    return policy_text if from_toml(policy_text) == from_toml(text) else text
+
+
+def _without_column_comments(text: str, changed: Sequence[str], roles: Mapping[str, str]) -> str:
+    """The policy without the comments in its head, and on hierarchies, of the changed columns."""
+    quoted = "|".join(re.escape(toml_value(name)) for name in changed)
     comment_lines = re.compile(rf"^# .*(?:{quoted}).*\n", re.MULTILINE)
-    policy_text = _HEAD.sub(lambda head: comment_lines.sub("", head[0]), policy_text, count=1)
-    for name in moved:
-        if roles[name] != "quasi-identifier":  # how it might coarsen
+    policy_text = _HEAD.sub(lambda head: comment_lines.sub("", head[0]), text, count=1)
+    for name in changed:
+        if roles[name] != "quasi-identifier":
             hierarchy_line = rf"^# {re.escape(toml_key(name))} = {{.*\n"
             policy_text = re.sub(hierarchy_line, "", policy_text, flags=re.MULTILINE)
-    secret = any("sensitive" in (before[name], roles[name]) for name in moved)
-    notes = (*suggested.notes, *suggested.costs) if suggested else ()
-    for note in notes:  # what was counted of columns in other roles
-        if not (secret or any(repr(name) in note for name in moved)):
-            continue
+    return policy_text
+
+
+def _stale_notes(
+    changed: Sequence[str],
+    roles_before: Mapping[str, str],
+    roles: Mapping[str, str],
+    suggested: PolicySuggestion | None,
+) -> list[str]:
+    """The suggested notes that were counted with columns in the roles that they had before."""
+    if suggested is None:
+        return []
+    notes = [*suggested.notes, *suggested.costs]
+    if any("sensitive" in (roles_before[name], roles[name]) for name in changed):
+        return notes
+    return [note for note in notes if any(repr(name) in note for name in changed)]
+
+
+def _without_notes(text: str, notes: Sequence[str]) -> str:
+    """The policy without the comments that say these notes, in one line or several."""
+    for note in notes:
         words = r"\s+(?:# )?".join(map(re.escape, one_line(f"{note}.").split()))
-        policy_text = re.sub(rf"^# {words}\n", "", policy_text, flags=re.MULTILINE)
-    policy_text = re.sub(_TO_READ, "# Read it first: ", policy_text)
+        text = re.sub(rf"^# {words}\n", "", text, flags=re.MULTILINE)
+    return text
+
+
+def _with_counted_questions(text: str) -> str:
+    """The policy with the number of its open decisions in the headline."""
+    policy_text = re.sub(_TO_READ, "# Read it first: ", text)
     n_questions = policy_text.count(_QUESTION)
     need = "One thing needs" if n_questions == 1 else f"{n_questions} things need"
     headline = f'# {need} your decision: look for "DECIDE".\n' if n_questions else ""
-    policy_text = _HOW_MANY.sub(headline, policy_text)
-    return policy_text if from_toml(policy_text) == from_toml(text) else text
+    return _HOW_MANY.sub(headline, policy_text)
 
 
 def _with_list_of_others(
     text: str, roles: Mapping[str, str], suggested: PolicySuggestion | None
 ) -> str:
-    """The policy with a list of the columns without a role, where there was one or is to be one."""
+    """The policy with a list of the columns that have no role.
+
+    Unchanged if it had no such list and no roles were suggested.
+    """
     listed = _LIST.search(text)
     if listed is None and suggested is None:
         return text

@@ -13,7 +13,7 @@ _PLAIN = {None, "string", "integer", "number", "boolean"}  # what one line can s
 
 @cache
 def form() -> dict[str, Any]:
-    """The fields of a policy file: of requirements by their part, and of a publication."""
+    """The fields of a policy file that the form shows, by part of a requirement, and to publish."""
     tables = policy_schema()["$defs"]
     publish = tables["Publish"]["properties"]
     parts: dict[Any, dict[str, Any]] = {}
@@ -38,24 +38,26 @@ def form() -> dict[str, Any]:
 
 
 def _kind(schema: Mapping[str, Any], tables: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a kind of knowledge or a criterion, and its first values.
+    """The fields of a kind of knowledge or of a criterion, and its first values.
 
-    Nothing comes out of a kind that no field can show: it stays as the file has it.
+    Empty for a kind that no field can show: it stays as the file has it.
     """
     sorts = [*_sorts(schema, tables)]
     settings = _settings(schema, tables) or {"": sorts[0]}
-    needed = sorts[0].get("required", [""])
+    required = sorts[0].get("required", [""])
     fields = [*_fields(settings, tables)]
-    starts = {field["key"]: field["start"] for field in fields if field["start"] is not None}
-    begin: dict[str, Any] = {}
-    for key, start in starts.items():
+    start_of_field = {
+        field["key"]: field["start"] for field in fields if field["start"] is not None
+    }
+    first_values: dict[str, Any] = {}
+    for key, start in start_of_field.items():
         setting = settings.get(key, {})
         is_usual = setting.get("examples") and setting.get("default", 0) is not None
-        if is_usual or key in needed:
-            begin[key] = start
-    if not begin and not {*needed} & {*settings}:  # any of them will do: the first
-        begin = dict([*starts.items()][:1])
-    return {"fields": fields, "usual": begin.get("", begin)} if fields else {}
+        if is_usual or key in required:
+            first_values[key] = start
+    if not first_values and not {*required} & {*settings}:  # any of them will do: the first
+        first_values = dict([*start_of_field.items()][:1])
+    return {"fields": fields, "usual": first_values.get("", first_values)} if fields else {}
 
 
 def _settings(schema: Mapping[str, Any], tables: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -65,35 +67,37 @@ def _settings(schema: Mapping[str, Any], tables: Mapping[str, Any]) -> Mapping[s
 
 
 def _sorts(schema: Mapping[str, Any], tables: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The sorts of value that a key may have, each with the words of the key."""
+    """Yield the types of value that a key may have, each with the description of the key."""
     words = {key: value for key, value in schema.items() if key not in ("anyOf", "oneOf", "$ref")}
-    inner = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
+    variants = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
     if "$ref" in schema:
-        inner = [tables[schema["$ref"].rpartition("/")[2]]]
-    for sort in inner:
+        variants = [tables[schema["$ref"].rpartition("/")[2]]]
+    for sort in variants:
         yield from _sorts({**words, **sort}, tables)
-    if not inner and schema.get("type") != "null":
+    if not variants and schema.get("type") != "null":
         yield words
 
 
 def _fields(settings: Mapping[str, Any], tables: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """A field for each key with a value of one line; other keys stay as in the file."""
+    """Yield a field for each key whose value fits in a line; other keys stay as in the file."""
     for key, schema in settings.items():
         sorts = [*_sorts(schema, tables)]
         is_list = any(map(_is_list, sorts))
-        plain = [sort.get("type") for sort in sorts if sort.get("type") in _PLAIN]
-        first = sorts[0]
-        default = first.get("default")
-        if first.get("readOnly") or isinstance(default, dict) or not (is_list or plain):
+        plain_types = [sort.get("type") for sort in sorts if sort.get("type") in _PLAIN]
+        first_sort = sorts[0]
+        default = first_sort.get("default")
+        if first_sort.get("readOnly") or isinstance(default, dict) or not (is_list or plain_types):
             continue
-        examples = first.get("examples", [])
+        examples = first_sort.get("examples", [])
         yield {
             "key": key,
-            "about": first.get("description", ""),
-            "sort": "list" if is_list and not {*plain} - {"string"} else plain[0] or "number",
-            "choices": _choices(first),
+            "about": first_sort.get("description", ""),
+            "sort": "list"
+            if is_list and not {*plain_types} - {"string"}
+            else plain_types[0] or "number",
+            "choices": _choices(first_sort),
             "default": default,
-            "start": examples[0] if examples else first.get("minimum"),
+            "start": examples[0] if examples else first_sort.get("minimum"),
             "examples": examples,
         }
 

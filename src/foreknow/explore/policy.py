@@ -33,7 +33,7 @@ _BEGINS = re.compile(r"\s*\"?([\w-]+)\"?\s*=")
 
 
 def overview(session: Session, asked_name: Any) -> dict[str, Any]:
-    """A policy as text, as a table for the form, and in words; and what is wrong with it."""
+    """What the page shows of a policy: its text, table and words, and what is wrong with it."""
     name = session.name_of(asked_name)
     draft = session.draft(name)
     if draft is None:
@@ -83,21 +83,29 @@ def _mistake(draft: Draft) -> dict[str, Any]:
 
 
 def _path_in(message: str, table: Mapping[str, Any]) -> list[Any]:
-    """The key that a message names."""
+    """The path of the key that a message names; empty if it names none."""
     path = _PATH.search(message)
     if path is not None:
         parts = re.findall(r"\[(\d+)\]|\.([\w-]+)", path[2])
         keys: list[Any] = [path[1], *[int(index) if index else key for index, key in parts]]
-        inside: Any = table
+        table_inside: Any = table
         for key in keys:
-            places = range(len(inside)) if isinstance(inside, list) else inside
-            inside = inside[key] if isinstance(inside, (dict, list)) and key in places else {}
-        return [*keys, path[3]] if isinstance(inside, dict) and path[3] in inside else keys
+            valid_keys = (
+                range(len(table_inside)) if isinstance(table_inside, list) else table_inside
+            )
+            table_inside = (
+                table_inside[key]
+                if isinstance(table_inside, (dict, list)) and key in valid_keys
+                else {}
+            )
+        return (
+            [*keys, path[3]] if isinstance(table_inside, dict) and path[3] in table_inside else keys
+        )
     required = table.get("require", ())
-    for place, requirement in enumerate(required if isinstance(required, list) else ()):
+    for number, requirement in enumerate(required if isinstance(required, list) else ()):
         name = requirement.get("name") if isinstance(requirement, Mapping) else None
         if isinstance(name, str) and f"{name}:" in message:
-            return ["require", place]
+            return ["require", number]
     keys = [key for key in table.get("schema", {}) if re.search(rf"\b{re.escape(key)}\b", message)]
     return ["schema", keys[0]] if keys else []
 
@@ -124,7 +132,7 @@ def write_text(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def set_key(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Set the key at a path to a value, as the form asks; None removes it."""
+    """Set the key at a path to a value, or remove it (None); return the new overview."""
     name, draft = _draft_to_change(session, inputs)
     if draft.is_broken:
         raise InputError("mend the text first: it is no TOML")
@@ -242,33 +250,36 @@ def _inward(match: re.Match[str]) -> str:
 
 
 def _item(
-    comments: Mapping[str, str] | None, new_value: Any, inside: Any, before: Any = None
+    comments: Mapping[str, str] | None, new_value: Any, container: Any, old_value: Any = None
 ) -> Any:
-    """A value as tomlkit stores it; an entry of an array of tables has one line per key."""
-    if not isinstance(inside, AoT):
+    """The value as tomlkit stores it; an entry of an array of tables has a line for each key."""
+    if not isinstance(container, AoT):
         toml_item = tomlkit.value(toml_value(new_value))
-        return toml_item if comments is None else _columns(new_value, before, comments)
+        return toml_item if comments is None else _columns(new_value, old_value, comments)
     table = tomlkit.table()
     for key, setting in new_value.items():
         table.add(key, tomlkit.value(toml_value(setting)))
     return table.add(tomlkit.nl())
 
 
-def _columns(column_names: Any, before: Any, comments: Mapping[str, str]) -> Any:
-    """The item for columns, several on lines, with the comments of before or the given ones."""
-    comments_of_columns, last = _comments_in(before)
+def _columns(column_names: Any, old_item: Any, comments: Mapping[str, str]) -> Any:
+    """The item for columns, with the comments they had.
+
+    A new column gets its own from `comments`.
+    """
+    comments_of_columns, comments_after = _comments_in(old_item)
     names = [column_names] if isinstance(column_names, str) else column_names
-    lines, has_comments = "", bool(last)
+    lines, has_comments = "", bool(comments_after)
     for name in names:
         comment = f"# {comments[name]}" if comments.get(name) else ""
-        above, right = comments_of_columns.setdefault(name, ("", comment))
-        lines += f"{above}  {toml_value(name)},{right and '  '}{right}\n"
-        has_comments = has_comments or bool(above or right)
-    text, trivia = toml_value(column_names), getattr(before, "trivia", None)
+        comment_above, comment_beside = comments_of_columns.setdefault(name, ("", comment))
+        lines += f"{comment_above}  {toml_value(name)},{comment_beside and '  '}{comment_beside}\n"
+        has_comments = has_comments or bool(comment_above or comment_beside)
+    text, trivia = toml_value(column_names), getattr(old_item, "trivia", None)
     if names is column_names and has_comments:
-        text = f"[\n{lines}{last}]"
+        text = f"[\n{lines}{comments_after}]"
     toml_item = tomlkit.value(text)
-    if trivia is not None and isinstance(column_names, str) | isinstance(before, str):
+    if trivia is not None and isinstance(column_names, str) | isinstance(old_item, str):
         trivia.comment_ws = trivia.comment = ""  # it is of the column before
     if isinstance(column_names, str) and comments_of_columns[column_names][1]:
         toml_item.trivia.comment_ws = "  "
@@ -279,26 +290,29 @@ def _columns(column_names: Any, before: Any, comments: Mapping[str, str]) -> Any
 _MEMBER = re.compile(r"""[ \t]*("(?:[^"\\]|\\.)*"|'[^']*')[ \t]*,?[ \t]*(#.*)?""")
 
 
-def _comments_in(before: Any) -> tuple[dict[str, tuple[str, str]], str]:
-    """The comments above and beside each column of a value, and those after the last one."""
-    if isinstance(before, String):
-        return {str(before): ("", before.trivia.comment)}, ""
-    comments, above = dict[str, tuple[str, str]](), ""
-    for line in "" if before is None else before.as_string()[1:-1].splitlines():
+def _comments_in(old_item: Any) -> tuple[dict[str, tuple[str, str]], str]:
+    """The comments above and beside each column of an item, and those after the last column."""
+    if isinstance(old_item, String):
+        return {str(old_item): ("", old_item.trivia.comment)}, ""
+    comments, comment_above = dict[str, tuple[str, str]](), ""
+    for line in "" if old_item is None else old_item.as_string()[1:-1].splitlines():
         if member := _MEMBER.fullmatch(line):
-            comments[from_toml(f"x = {member[1]}")["x"]] = above, member[2] or ""
-            above = ""
+            comments[from_toml(f"x = {member[1]}")["x"]] = comment_above, member[2] or ""
+            comment_above = ""
         elif line.lstrip().startswith("#"):
-            above += f"{line}\n"
+            comment_above += f"{line}\n"
         elif "#" in line:
             raise ValueError("several columns share a comment")
-    return comments, above
+    return comments, comment_above
 
 
 def _put_value(table: Any, path: Sequence[Any], value: Any, as_item: Callable[..., Any]) -> None:
-    """Put a value at its place; of one of several tables, the keys that differ."""
-    *above, last = path
-    for key in above:
+    """Put a value at a path, or remove it.
+
+    Of a table in a list, only the keys that differ change.
+    """
+    *parent_keys, last_key = path
+    for key in parent_keys:
         if isinstance(table, dict) and isinstance(key, str):
             if key not in table:
                 table[key] = {}
@@ -306,30 +320,30 @@ def _put_value(table: Any, path: Sequence[Any], value: Any, as_item: Callable[..
             raise InputError(f"there is no {key!r} in the policy")
         table = table[key]
     if isinstance(table, list):
-        fits, exists = _is_place(last, len(table) + 1), last in range(len(table))
+        is_valid, exists = _is_place(last_key, len(table) + 1), last_key in range(len(table))
     else:
-        fits = isinstance(table, dict) and isinstance(last, str)
-        exists = fits and last in table
-    if not fits:
-        raise InputError(f"there is no {last!r} in the policy")
+        is_valid = isinstance(table, dict) and isinstance(last_key, str)
+        exists = is_valid and last_key in table
+    if not is_valid:
+        raise InputError(f"there is no {last_key!r} in the policy")
     if isinstance(value, Mapping):
         value = {key: setting for key, setting in value.items() if setting is not None}
     if value is None:
         if exists:
-            del table[last]
+            del table[last_key]
     elif isinstance(table, list) and not exists:
         table.append(as_item(value, table))
     elif isinstance(table, list) and isinstance(value, dict):
-        old_table = table[last]
+        old_table = table[last_key]
         for key in [key for key in old_table if key not in value]:
             del old_table[key]
-        new: dict[str, Any] = {}
+        new_settings: dict[str, Any] = {}
         for key, setting in value.items():
             if key not in old_table or _plain(old_table[key]) != setting:
-                new[key] = as_item(setting, old_table)
-        old_table.update(new)
+                new_settings[key] = as_item(setting, old_table)
+        old_table.update(new_settings)
     else:
-        table[last] = as_item(value, table, table[last] if exists else None)
+        table[last_key] = as_item(value, table, table[last_key] if exists else None)
 
 
 def _is_place(key: Any, length: int) -> bool:
@@ -343,15 +357,17 @@ def line_of(text: str, path: Sequence[Any]) -> int | None:
     5
     """
     key, *inner_keys = path or [""]
-    place = inner_keys.pop(0) if inner_keys and isinstance(inner_keys[0], int) else 0
-    table_number, inside, best = -1, False, None
+    asked_number = inner_keys.pop(0) if inner_keys and isinstance(inner_keys[0], int) else 0
+    table_number, is_inside, best_line = -1, False, None
     for number, line in enumerate(text.splitlines(), 1):
         if header := _HEADER.match(line):
-            inner = header[2] is not None
-            table_number += header[1] == key and not inner
-            inside = header[1] == key and max(table_number, 0) == place
-            if inside and (best is None or (inner and header[2] in map(str, inner_keys))):
-                best = number
-        elif inside and (begins := _BEGINS.match(line)) and begins[1] in inner_keys:
-            best = number
-    return best
+            is_inner = header[2] is not None
+            table_number += header[1] == key and not is_inner
+            is_inside = header[1] == key and max(table_number, 0) == asked_number
+            if is_inside and (
+                best_line is None or (is_inner and header[2] in map(str, inner_keys))
+            ):
+                best_line = number
+        elif is_inside and (begins := _BEGINS.match(line)) and begins[1] in inner_keys:
+            best_line = number
+    return best_line

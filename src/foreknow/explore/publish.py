@@ -115,7 +115,7 @@ class _ProgressNote(logging.Handler):
 
 
 def _publish(order: _Order, job: str) -> KeptRelease:
-    """Publish, measure and write a release aside; a refusal becomes a reason for the page."""
+    """Publish a release aside, and measure it; if it is refused, the reason is kept."""
     log = logging.getLogger("foreknow")
     log.setLevel(logging.INFO)
     log.addHandler(_ProgressNote(order.release_folder.parent / _NOTE))
@@ -143,7 +143,7 @@ def _publish(order: _Order, job: str) -> KeptRelease:
 
 
 def _people(certificate: Certificate, microdata: Microdata, order: _Order) -> Table | None:
-    """Some people of the table, and below each of their values what is published of it."""
+    """A table of some people, with what is published of each of their values below it."""
     if microdata.n_rows > _MOST_READ:
         return None
     published, _ = read_noted(owners_folder(order.release_folder) / MEMBERS)
@@ -156,19 +156,23 @@ def _people(certificate: Certificate, microdata: Microdata, order: _Order) -> Ta
     groups = [name for name in certificate.groups if name in members.column_names]
     sizes = Counter(map(tuple, _texts(published, groups)))
     rows = []
-    for before, after in zip(_texts(raw, columns), _texts(members, groups), strict=True):
-        labels = dict(zip(groups, after, strict=True))
-        left_out = None in after and certificate.form == "bucketized"
+    for raw_values, published_labels in zip(
+        _texts(raw, columns), _texts(members, groups), strict=True
+    ):
+        labels = dict(zip(groups, published_labels, strict=True))
+        left_out = None in published_labels and certificate.form == "bucketized"
         cells: list[Any] = []
-        for name, value in zip(columns, before, strict=True):
+        for name, value in zip(columns, raw_values, strict=True):
             label = labels.get(name, value)
             if name in schema.sensitives or name in certificate.unlinked:
                 label = f"{_or_missing(label)}, mixed in the group"
             cells.append(Cell(_or_missing(value), below=f"→ {_or_missing(label)}"))
-        group_size = "left out" if left_out else some(sizes[tuple(after)], "person", "people")
+        group_size = (
+            "left out" if left_out else some(sizes[tuple(published_labels)], "person", "people")
+        )
         rows.append((*cells, group_size))
-    head = (*map(visible, columns), "group of")
-    return Table(head, rows, left=range(len(head)))
+    titles = (*map(visible, columns), "group of")
+    return Table(titles, rows, left=range(len(titles)))
 
 
 def _texts(table: Any, columns: Sequence[str]) -> list[list[str | None]]:
@@ -196,7 +200,7 @@ _OF_METHOD = {
 
 
 def audit_rows(audit: Audit) -> Iterator[tuple[str, Any]]:
-    """Rows that compare releases: verdicts, people over each limit, utility."""
+    """Yield the rows by which releases are compared: verdicts, people over limits, utility."""
     page = page_of(audit)
     yield "Verdict", Cell(page.headline, page.mood)
     tables = [block for block in page.glance() if isinstance(block, Table)]
@@ -214,12 +218,12 @@ def audit_rows(audit: Audit) -> Iterator[tuple[str, Any]]:
     if method == AS_REQUIRED and not audit.limits_inference:
         answer = f"{answer}{UNLIMITED}"
     yield "Against an adversary who knows the method", answer
-    worth = audit.utility
-    yield "People", number(worth.people)
-    yield "Groups", number(worth.groups)
-    sizes = f"{number(worth.smallest_group)} to {number(worth.largest_group)}"
-    yield "People in a group", f"{average_text(worth.average_group_size)} ({sizes})"
-    for column, loss in worth.ncp.items():
+    utility = audit.utility
+    yield "People", number(utility.people)
+    yield "Groups", number(utility.groups)
+    sizes = f"{number(utility.smallest_group)} to {number(utility.largest_group)}"
+    yield "People in a group", f"{average_text(utility.average_group_size)} ({sizes})"
+    for column, loss in utility.ncp.items():
         yield f"Generalized: {visible(column)}", percentage(loss, 1)
 
 
@@ -253,7 +257,7 @@ class Press:
         self._stop = threading.Event()
 
     def close(self) -> None:
-        """End what runs, and remove what was not written."""
+        """Stop what runs, and remove releases that were not written."""
         self._stop.set()
         if self._running is not None:
             self._running.join(10)
@@ -302,7 +306,10 @@ class Press:
         }
 
     def start(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Begin to publish, unless a publication is running."""
+        """Begin to publish by the given method, unless a release is being made.
+
+        Return the state.
+        """
         name, draft = self._session.table_of(inputs.get("of"), _PURPOSE)
         if not isinstance(inputs.get("method"), str):
             raise InputError("say by which method")
@@ -313,8 +320,8 @@ class Press:
         table = from_toml(draft.text)
         settings_table = {**table.get("publish", {}), "method": method, "form": form}
         settings_table[method] = {**settings_table.get(method, {}), **settings} or None
-        given = settings_table.items()
-        table["publish"] = {key: value for key, value in given if value is not None}
+        settings_given = settings_table.items()
+        table["publish"] = {key: value for key, value in settings_given if value is not None}
         draft.check(table)
         with self._lock:
             if self._running is not None and self._running.is_alive():
@@ -325,10 +332,10 @@ class Press:
                 )
             if self._aside is None:
                 self._aside = self._make_place()
-            place = len(self._requests) + 1
-            release_folder = self._aside[0] / CONTENT / f"release-{place}"
+            number = len(self._requests) + 1
+            release_folder = self._aside[0] / CONTENT / f"release-{number}"
             (release_folder.parent / _NOTE).unlink(missing_ok=True)
-            request = PublishRequest(place, name, method, release_folder)
+            request = PublishRequest(number, name, method, release_folder)
             self._requests.append(request)
             order = _Order(
                 self._session.path_of(name), table, draft.policy_folder, name, release_folder
@@ -349,7 +356,8 @@ class Press:
         return folder, lock
 
     def _run(self, request: PublishRequest, order: _Order) -> None:
-        begun = time.monotonic()
+        """Publish a release in another process, and note how it ended."""
+        started = time.monotonic()
         outcome: Any = None
         try:
             runs = side_by_side(_publish, order, [request.method], 1, stopped=self._stop.is_set)
@@ -359,7 +367,7 @@ class Press:
             outcome = Failure(str(error))
         except Exception as error:
             outcome = Failure(type(error).__name__)
-        request.seconds = time.monotonic() - begun
+        request.seconds = time.monotonic() - started
         if isinstance(outcome, KeptRelease):
             request.kept_release = outcome
             request.state = "made" if outcome.rows else "none"
@@ -382,7 +390,7 @@ class Press:
         return self.state(inputs.get("of"))
 
     def write(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Give the folders of a release, which was judged as written, their names."""
+        """Write a release that was made and judged into a new folder; return the state."""
         request, folder = self._request_of(inputs.get("trial")), inputs.get("folder")
         if not isinstance(folder, str) or not _FOLDER.fullmatch(folder) or folder.endswith("."):
             raise OutputError("name a new folder of this folder, such as release")
@@ -411,7 +419,7 @@ class Press:
         raise InputError(f"there is no release {place!r}")
 
     def compare(self, inputs: Mapping[str, str]) -> dict[str, Any]:
-        """Two releases of a table side by side, or one beside the table."""
+        """What the page shows of two releases of a table side by side, or of one and the table."""
         name, _ = self._session.table_of(inputs.get("of"), _PURPOSE)
         titles, columns, figures = [], [], []
         people: list[dict[str, Any] | None] = []
@@ -439,7 +447,7 @@ class Press:
 
 
 def _settings(settings_text: Any, method: str) -> dict[str, Any]:
-    """Settings of a method, as they are written in a policy file."""
+    """The settings of a method, read from text in the form of a policy file."""
     if not isinstance(settings_text, str) or not settings_text.strip():
         return {}
     try:
@@ -458,6 +466,7 @@ def _title(request: PublishRequest) -> str:
 
 
 def _request_values(request: PublishRequest, weights: Mapping[str, Any]) -> dict[str, Any]:
+    """What the page shows of a release that was asked for."""
     kept_release = request.kept_release
     share = None if kept_release is None else _detail_kept(kept_release.ncp, weights)
     return {

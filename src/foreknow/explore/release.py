@@ -50,7 +50,7 @@ _MOST_ROWS = 20
 
 
 def overview(looked: JudgedSource) -> dict[str, Any]:
-    """Everything the page shows of a release before a dial is turned."""
+    """What the page shows of a release before a dial is turned."""
     audit = looked.audit
     page: Any = page_of(audit)
     assert isinstance(page, AuditPage)
@@ -71,13 +71,18 @@ def overview(looked: JudgedSource) -> dict[str, Any]:
 
 
 def _dial(looked: JudgedSource, dial: Dial) -> dict[str, Any]:
-    requirement, start = dial.requirement, dial.start
+    """What the page shows of a dial: its requirement, its values, where it starts and ends."""
+    requirement, start_point = dial.requirement, dial.start
     noun = sensitive_noun(looked.policy, requirement)
     counts = counts_of(dial.requirement_counts.seen)
-    facts = start.adversary
+    facts = start_point.adversary
     assert isinstance(facts, Facts)
     n_other_values = max(int(np.count_nonzero(counts.totals)) - 1, 0)
-    tops = min(n_other_values, max(8, 2 * facts.l)), max(20, 2 * facts.k), max(10, 2 * facts.m)
+    highest_amounts = (
+        min(n_other_values, max(8, 2 * facts.l)),
+        max(20, 2 * facts.k),
+        max(10, 2 * facts.m),
+    )
     terms = Terms.of(counts.semantics, noun)
     return {
         "place": dial.place,
@@ -85,8 +90,8 @@ def _dial(looked: JudgedSource, dial: Dial) -> dict[str, Any]:
         "about": values_phrase(requirement, noun, sets=dial.requirement_counts.meant.sets),
         "noun": noun,
         "values": sorted(map(str, dial.values), key=_place_of)[:_MOST_VALUES],
-        "start": {"l": facts.l, "k": facts.k, "m": facts.m, "limit": shown(start.below)},
-        "tops": dict(zip("lkm", tops, strict=True)),
+        "start": {"l": facts.l, "k": facts.k, "m": facts.m, "limit": shown(start_point.below)},
+        "tops": dict(zip("lkm", highest_amounts, strict=True)),
         "axes": terms.axes,
         "legend": terms.explained,
     }
@@ -99,7 +104,7 @@ def _place_of(value: str) -> tuple[bool, Any, str]:
 
 
 def rows(looked: JudgedSource) -> list[dict[str, Any]]:
-    """Some rows of each table, as they are in the files; for the owner's eyes."""
+    """Some rows of each table, as they are in the files; only its owner may see them."""
     if looked.published:
         tables = open_published(looked.path).rows()
     else:
@@ -111,8 +116,8 @@ def rows(looked: JudgedSource) -> list[dict[str, Any]]:
         for row in table.slice(0, _MOST_ROWS).to_pylist():
             values = row.values()
             cells.append(["" if value is None else visible(value) for value in values])
-        head = list(map(visible, table.column_names))
-        view = Table(head, cells, title=visible(name), left=range(len(head)))
+        titles = list(map(visible, table.column_names))
+        view = Table(titles, cells, title=visible(name), left=range(len(titles)))
         views.append({**table_values(view), "many": number(len(table))})
     return views
 
@@ -136,14 +141,14 @@ class DialPositions:
 
     @classmethod
     def of(cls, looked: JudgedSource, inputs: Mapping[str, str]) -> DialPositions:
-        """Read the dials from a request; a missing one stands as in the policy."""
+        """The positions of the dials in a request; a missing one stands as in the policy."""
         dials = {str(dial.place): dial for dial in looked.dials}
         if not dials:
             raise InputError("no requirement of the policy is about what somebody could find out")
-        place = inputs.get("requirement") or str(looked.dials[0].place)
-        if place not in dials:
-            raise InputError(f"there is no requirement {place!r} with dials")
-        dial = dials[place]
+        number = inputs.get("requirement") or str(looked.dials[0].place)
+        if number not in dials:
+            raise InputError(f"there is no requirement {number!r} with dials")
+        dial = dials[number]
         facts: Any = dial.start.adversary
         l = _amount(inputs, "l", facts.l)
         k = _amount(inputs, "k", facts.k)
@@ -165,10 +170,10 @@ def _amount(inputs: Mapping[str, str], name: str, usual: int) -> int:
 
 
 def judge(looked: JudgedSource, inputs: Mapping[str, str]) -> dict[str, Any]:
-    """The verdict at these dials, with the people and groups over the limit."""
-    turned = DialPositions.of(looked, inputs)
-    dial = turned.dial
-    policy = replace(looked.policy, requirements=[turned.counted.requirement])
+    """The verdict at these positions of the dials, with the people and groups over the limit."""
+    positions = DialPositions.of(looked, inputs)
+    dial = positions.dial
+    policy = replace(looked.policy, requirements=[positions.counted.requirement])
     with looked.lock:
         new_audit = audit(looked.release, policy, learned=False)
     (verdict,), (requirement_counts,) = new_audit.verdicts, new_audit.counted
@@ -187,16 +192,16 @@ def judge(looked: JudgedSource, inputs: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _groups(exposed: Exposed) -> Table:
-    """The groups over the limit, the worst first."""
+    """A table of the groups over the limit, the worst first."""
     rows: list[Row] = []
     for group in islice(exposed.groups, _MOST_GROUPS):
         if group.disclosure is not None:
-            how_sure = worst_cell(group.disclosure, exposed.verdict.required, exposed.limits)
+            chance_cell = worst_cell(group.disclosure, exposed.verdict.required, exposed.limits)
             sizes = number(group.size), number(group.people)
             value = visible(group.disclosure.value)
-            rows.append((group_text(group.label), *sizes, value, how_sure))
-    head = ("group", "people", "found out", "value", "how sure")
-    return Table(head, rows, left=(0, 3))
+            rows.append((group_text(group.label), *sizes, value, chance_cell))
+    titles = ("group", "people", "found out", "value", "how sure")
+    return Table(titles, rows, left=(0, 3))
 
 
 # ---- skylines -----------------------------------------------------------------------------------
@@ -204,20 +209,20 @@ def _groups(exposed: Exposed) -> Table:
 
 def skyline(looked: JudgedSource, inputs: Mapping[str, str]) -> dict[str, Any]:
     """The skyline of one value at the limit: its heat map, and what each point means."""
-    turned = DialPositions.of(looked, inputs)
-    noun = sensitive_noun(looked.policy, turned.dial.requirement)
-    if not turned.value:
+    positions = DialPositions.of(looked, inputs)
+    noun = sensitive_noun(looked.policy, positions.dial.requirement)
+    if not positions.value:
         raise InputError(
             "name a value; the skyline of a window is drawn by foreknow skyline --within"
         )
-    value = next(label for label in turned.dial.values if str(label) == turned.value)
-    title = f"The knowledge that {visible(value)} withstands at {limit_text(turned.limit)}"
-    if why := _why_uncounted(turned.counted):
-        message = f"There is no skyline here: it would count each row as a person, and {why}."
+    value = next(label for label in positions.dial.values if str(label) == positions.value)
+    title = f"The knowledge that {visible(value)} withstands at {limit_text(positions.limit)}"
+    if reason := _why_uncounted(positions.counted):
+        message = f"There is no skyline here: it would count each row as a person, and {reason}."
         return {"title": title, "least": message, "points": [], "words": [], "figure": None}
     page = load("foreknow.skylines.skyline_page")
     report = load("foreknow.skylines.skyline:skyline_report")(
-        counts_of(turned.counted.counts), [value], confidence=turned.limit, sensitive=noun
+        counts_of(positions.counted.counts), [value], confidence=positions.limit, sensitive=noun
     )
     corners, terms = report.corners(value), page.terms_of(report, value)
     figure = block_values([page.heat_figure(report, value, "heat")])[0] if corners else None
@@ -264,7 +269,7 @@ def _named_release(looked: JudgedSource, *, look: bool = True) -> Release:
 
 
 def ask(looked: JudgedSource, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The posteriors of one person, given statements about people."""
+    """The probabilities of one person's values, before and after statements are known."""
     texts = inputs.get("statements")
     person = inputs.get("about")
     if not isinstance(texts, str) or not isinstance(person, str):
@@ -284,9 +289,9 @@ def ask(looked: JudgedSource, inputs: Mapping[str, Any]) -> dict[str, Any]:
     answers = sorted(row.answers(), key=lambda answer: -answer.probability)
     rows = []
     for answer in answers[:_MOST_ANSWERS]:
-        before, after = answer_texts(answer)
+        before_text, after_text = answer_texts(answer)
         width = f"{100 * answer.probability:.2f}"
-        rows.append((visible(answer.value), before, Cell(after, "strong", width=width)))
+        rows.append((visible(answer.value), before_text, Cell(after_text, "strong", width=width)))
     return {
         "answers": table_values(Table(("value", "before", "after"), rows)),
         "person": person,

@@ -95,7 +95,10 @@ class Keys:
         self._announce, self._warn = announce, warn
 
     def exchange(self, token: str) -> tuple[str, str] | None:
-        """A cookie and a secret for the token, which is spent; another browser needs the next."""
+        """A cookie and a secret in exchange for the token, which is then spent; else None.
+
+        Another browser needs the next token.
+        """
         if _is_one_of(token, self._spent):
             if self._warn is not None:
                 self._warn()
@@ -146,9 +149,9 @@ class Guard:
         if scope["type"] != "http":  # nothing here speaks WebSocket
             await send({"type": "websocket.close", "code": 1008})
             return
-        why = self._refused(scope)
-        if why is not None:
-            await _say(send, *why)
+        refusal = self._refused(scope)
+        if refusal is not None:
+            await _say(send, *refusal)
             return
         cookie = self._cookie_of(scope)
         token = dict(parse_qsl(scope["query_string"].decode("latin-1"))).get("token")
@@ -165,7 +168,7 @@ class Guard:
             await self._pass(scope, receive, send)
 
     def _refused(self, scope: Scope) -> tuple[int, str] | None:
-        """The status and reason if a request is refused regardless of its sender."""
+        """The status and the reason if a request is refused, whoever sends it; else None."""
         hosts = _header_values(scope, b"host")
         if len(hosts) != 1 or hosts[0] not in self._hosts:
             return 421, "This server answers to its own name only."
@@ -221,25 +224,26 @@ class Guard:
         return cookies[self._cookie].value if self._cookie in cookies else ""
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
-        begun, n_bytes = False, 0
+        """Pass a request on to the application, with a limit on its size, and guard the answer."""
+        has_begun, n_bytes = False, 0
 
         async def counted() -> MutableMapping[str, Any]:
-            nonlocal begun, n_bytes
+            nonlocal has_begun, n_bytes
             message = await receive()
             n_bytes += len(message.get("body", b""))
-            if n_bytes > MOST_BYTES and not begun:
-                begun = True
+            if n_bytes > MOST_BYTES and not has_begun:
+                has_begun = True
                 await _say(send, 413, _TOO_MUCH)
             if n_bytes > MOST_BYTES:
                 raise _TooMuch
             return message
 
         async def guarded(message: MutableMapping[str, Any]) -> None:
-            nonlocal begun
+            nonlocal has_begun
             if n_bytes > MOST_BYTES:
                 return  # it was answered
             if message["type"] == "http.response.start":
-                begun = True
+                has_begun = True
                 headers = [pair for pair in message.get("headers", ()) if not _is_ours(pair[0])]
                 message["headers"] = [*headers, *_HEADERS]
             await send(message)
@@ -251,7 +255,7 @@ class Guard:
         except Exception as error:
             # Neither its text nor the address: both may hold what the table holds.
             _log.error("%s while answering a request", type(error).__name__)
-            if not begun:
+            if not has_begun:
                 await _say(send, 500, "That went wrong. It is a bug in Foreknow.")
 
 
@@ -332,12 +336,13 @@ async def _say(
     headers: Iterable[tuple[bytes, bytes]] = (),
     kind: str = "text/plain",
 ) -> None:
+    """Send a short answer with a status, as text."""
     body = f"{text}\n".encode() if text else b""
-    plain = (b"content-type", f"{kind}; charset=utf-8".encode())
+    content_type = (b"content-type", f"{kind}; charset=utf-8".encode())
     length = (b"content-length", str(len(body)).encode())
-    end = [(b"connection", b"close")] if status == 413 else []  # the rest is not waited for
-    head = [plain, length, *end, *headers, *_HEADERS]
-    await send({"type": "http.response.start", "status": status, "headers": head})
+    closing = [(b"connection", b"close")] if status == 413 else []  # the rest is not waited for
+    all_headers = [content_type, length, *closing, *headers, *_HEADERS]
+    await send({"type": "http.response.start", "status": status, "headers": all_headers})
     await send({"type": "http.response.body", "body": body})
 
 

@@ -158,6 +158,8 @@ async def _answered(answer: Callable[[Any], Any], inputs: Any) -> Response:
 
 
 def _start(session: Session) -> Callable[[Request], Response]:
+    """The view of the first page: a list of files, or the release or table that was named."""
+
     def endpoint(request: Request) -> Response:
         query, first = request.query_params, session.first
         if first is None or "all" in query or "in" in query:
@@ -213,11 +215,11 @@ def serve(
     announce: Callable[[str], None],
     warn: Callable[[str], None],
 ) -> None:
-    """Serve a session until it is ended by Ctrl-C, or its terminal is closed."""
+    """Serve a session until Ctrl-C ends it, or its terminal is closed."""
     import uvicorn
 
-    with closing(_listen(port)) as place:
-        bound_port = place.getsockname()[1]
+    with closing(_listen(port)) as listening_socket:
+        bound_port = listening_socket.getsockname()[1]
 
         def address(token: str) -> str:
             return f"http://{HOST}:{bound_port}/?token={token}"
@@ -243,7 +245,7 @@ def serve(
             if forward is not None:
                 webbrowser.open(forward.as_uri())
             server = uvicorn.Server(settings_of(guard))
-            asyncio.run(_until_the_terminal_ends(server, place))
+            asyncio.run(_until_the_terminal_ends(server, listening_socket))
         finally:
             press.close()
             if forward is not None:
@@ -258,7 +260,7 @@ def _forward(address: str) -> Path:
 
 
 def settings_of(guard: Guard) -> uvicorn.Config:
-    """How the server is run: it logs no address, since names and values are in them."""
+    """The settings of the server; it logs no address, since these hold names and values."""
     import uvicorn
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -288,32 +290,32 @@ def settings_of(guard: Guard) -> uvicorn.Config:
 
 
 def _listen(port: int | None) -> socket.socket:
-    """Listen to this machine; any free port where none is asked for."""
-    place = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    """A socket that listens to this machine only, at a port; at any free one by default."""
+    listening_socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         if os.name == "posix":
-            place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        place.bind((HOST, port or 0))
-        place.listen(1024)  # a browser may be there before us
+            listening_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening_socket.bind((HOST, port or 0))
+        listening_socket.listen(1024)  # a browser may be there before us
     except (OSError, OverflowError) as error:
-        place.close()
-        why = getattr(error, "strerror", None) or str(error)
+        listening_socket.close()
+        reason = getattr(error, "strerror", None) or str(error)
         raise OutputError(
-            f"port {port} cannot be used: {why}; leave out --port for a free one"
+            f"port {port} cannot be used: {reason}; leave out --port for a free one"
         ) from None
-    return place
+    return listening_socket
 
 
-async def _until_the_terminal_ends(server: uvicorn.Server, place: socket.socket) -> None:
-    """Serve, and end where who started us has ended."""
+async def _until_the_terminal_ends(server: uvicorn.Server, listening_socket: socket.socket) -> None:
+    """Serve until the process that started this one has ended."""
     parent = os.getppid()
     logged: set[str] = set()
 
     def trouble(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        what = type(context.get("exception")).__name__
-        if what not in logged:  # once, without a traceback: it may come thousands of times
-            logged.add(what)
-            _log.error("%s while serving", what)
+        error_name = type(context.get("exception")).__name__
+        if error_name not in logged:  # once, without a traceback: it may come thousands of times
+            logged.add(error_name)
+            _log.error("%s while serving", error_name)
 
     def end() -> None:
         server.should_exit = server.force_exit = True
@@ -328,6 +330,6 @@ async def _until_the_terminal_ends(server: uvicorn.Server, place: socket.socket)
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, end)
     watching = asyncio.create_task(watch())
     try:
-        await server.serve(sockets=[place])
+        await server.serve(sockets=[listening_socket])
     finally:
         watching.cancel()

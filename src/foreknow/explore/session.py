@@ -70,7 +70,7 @@ class Draft:
         return self.check(table)
 
     def check(self, table: Mapping[str, Any]) -> Policy:
-        """Read a policy from tables, with paths as if it were in this file."""
+        """The policy in these tables, with paths as if they were in this file; or an error."""
         name = "policy" if self.name is None else Path(self.name).name
         self.check_paths(table)
         policy = Policy.from_dict(table, self.policy_folder, name)
@@ -151,7 +151,7 @@ class Dial:
     def turned(
         self, amounts: tuple[int, int, int], limit: Fraction, value: str
     ) -> RequirementCounts:
-        """The requirement with other amounts and another limit, of one value or of all."""
+        """The requirement with other amounts and another limit, about one value or all."""
         requirement_counts = self.requirement_counts
         if value and requirement_counts.requirement.about_sets:
             requirement_counts = requirement_counts.called(value)
@@ -229,14 +229,14 @@ class Session:
     # ---- files ------------------------------------------------------------------------------
 
     def _named(self, path: Path) -> str:
-        """The name of a path in addresses; a path given on the command line may lie anywhere."""
-        place = path.resolve()
+        """The name of a path in addresses; one given on the command line may lie anywhere."""
+        full_path = path.resolve()
         try:
-            name = place.relative_to(self.folder).as_posix()
+            name = full_path.relative_to(self.folder).as_posix()
             self._inside(name)
         except (ValueError, InputError):
-            name = place.name
-            self._given[name] = place
+            name = full_path.name
+            self._given[name] = full_path
         return name
 
     def path_of(self, name: str) -> Path:
@@ -250,7 +250,7 @@ class Session:
         return path
 
     def _inside(self, name: str) -> Path:
-        """The path of a name in the folder; a table of a database is named as `FILE?table=NAME`."""
+        """The path of a name in the folder; `FILE?table=NAME` is a table of a database."""
         try:
             file, key, part = named_part(self.folder / name)
         except OSError:
@@ -280,7 +280,8 @@ class Session:
         start_choices = [Choice(name, _kind(path) or "table") for name, path in self._given.items()]
         return [*start_choices, *self._choices_in(self.folder, _DEEP)][:_MOST_FILES]
 
-    def _choices_in(self, folder: Path, deep: int) -> Iterator[Choice]:
+    def _choices_in(self, folder: Path, depth: int) -> Iterator[Choice]:
+        """Yield what can be opened in a folder, and in folders inside it down to a depth."""
         try:
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)[: 10 * _MOST_FILES]
         except OSError:
@@ -293,8 +294,8 @@ class Session:
                 continue
             if (kind := _kind(path)) is not None:
                 yield Choice(name, kind)
-            elif path.is_dir() and deep and not entry.is_symlink() and not (path / OWNER).exists():
-                yield from self._choices_in(path, deep - 1)
+            elif path.is_dir() and depth and not entry.is_symlink() and not (path / OWNER).exists():
+                yield from self._choices_in(path, depth - 1)
 
     def parts(self, name: str) -> list[str]:
         """The tables of a database or the sheets of a workbook, by the names that open them."""
@@ -415,7 +416,7 @@ class Session:
             return self._looked[key]
 
     def _files_of(self, name: str, draft: Draft | None) -> tuple[Any, ...]:
-        """The files that are judged, and those that its policy names, as they are now."""
+        """The state of the files that are judged, and of those that the policy names."""
         path = named_part(self.path_of(name))[0]
         files = sorted(path.rglob("*")) if path.is_dir() else [path]
         if draft is not None and not draft.is_broken:
@@ -424,8 +425,8 @@ class Session:
         states: list[Any] = []
         for file in files:
             with suppress(OSError, ValueError):  # what is not there is said where it is read
-                now = file.stat()
-                states.append((file, now.st_ino, now.st_mtime_ns, now.st_size))
+                status = file.stat()
+                states.append((file, status.st_ino, status.st_mtime_ns, status.st_size))
         return tuple(states)
 
     def _open(self, name: str, draft: Draft | None) -> JudgedSource:
@@ -456,6 +457,7 @@ def _is_no_file(path: Path) -> bool:
 
 
 def _kind(path: Path) -> str | None:
+    """What a path is: a release, a table, a file of several tables, or a policy; else None."""
     if path.is_dir():
         return "release" if (path / CERTIFICATE).is_file() else None
     if _is_no_file(path):
@@ -468,13 +470,13 @@ def _kind(path: Path) -> str | None:
 
 
 def _paths(table: Any, key: str = "") -> Iterator[str]:
-    """Texts of a policy's tables that are paths."""
+    """Yield the texts in a policy's tables that are paths."""
     if isinstance(table, Mapping):
-        for name, inner in table.items():
-            yield from _paths(inner, name)
+        for name, entry in table.items():
+            yield from _paths(entry, name)
     elif isinstance(table, list):
-        for inner in table:
-            yield from _paths(inner, key)
+        for entry in table:
+            yield from _paths(entry, key)
     elif isinstance(table, str) and key in path_keys():
         yield table
 

@@ -21,7 +21,7 @@ _MOST_RELEASES = 20
 
 
 def overview(session: Session, asked_name: Any) -> dict[str, Any]:
-    """The columns that an attacker may learn by, and the releases that can be judged as one."""
+    """What the page shows: columns that an attacker may learn by, and releases to judge as one."""
     name = session.name_of(asked_name)
     looked = session.looked(name)
     schema = looked.policy.needed_schema
@@ -47,9 +47,9 @@ def _source(looked: JudgedSource, tables: Sequence[str]) -> str:
 
 
 def run_learned(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Attack a release by learning from it; with the table that it was made of, count guesses."""
+    """The result of an attack that learns from a release; with its table, guesses are counted."""
     looked = session.looked(inputs.get("of"))
-    by, table = _names(inputs.get("by"), "by"), inputs.get("table")
+    columns, table = _names(inputs.get("by"), "by"), inputs.get("table")
     if table and session.kind_of(str(table)) != "table":
         raise InputError(f"{visible(table)} is no table")
     people = session.path_of(str(table)) if table else None
@@ -57,9 +57,9 @@ def run_learned(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     policy = looked.policy if people is not None else None
     learned_report = load("foreknow.trials.measured:learned_report")
     try:
-        trial = learned_report(release, by or None, people=people, policy=policy)
+        trial = learned_report(release, columns or None, people=people, policy=policy)
     except UnsupportedError as error:
-        if by:
+        if columns:
             raise
         raise InputError(
             "Nothing can be learned here. A trial needs one value for each person, everybody's "

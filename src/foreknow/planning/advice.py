@@ -16,7 +16,7 @@ from foreknow.planning.costs import (
     KeptDetail,
     Relief,
     given_away,
-    made_of,
+    kept_by,
     reliefs,
     sample_of,
     savings,
@@ -41,42 +41,46 @@ def advice_of(
     kept_detail: KeptDetail,
     seed: int | None,
 ) -> Iterator[str]:
-    """Sentences where next to nothing is left: what costs so much, and what would keep more."""
+    """Sentences for a release that keeps next to nothing: what costs much, what keeps more."""
     schema, weights = policy.needed_schema, policy.options.weights
     in_one_group = kept_detail.groups == 1
-    lost = kept_detail.lost
+    lost_columns = kept_detail.lost
     columns = schema.quasi_identifiers
-    worthless = len(lost) >= max(2, len(columns) - 1)
-    much = in_one_group or worthless or kept_detail.loss(weights) >= _MUCH
-    if not much and not lost:
+    is_worthless = len(lost_columns) >= max(2, len(columns) - 1)
+    is_much_lost = in_one_group or is_worthless or kept_detail.loss(weights) >= _MUCH
+    if not is_much_lost and not lost_columns:
         return
     if in_one_group:
         yield (
             f"Worthless: {people_text(microdata.n_people, 'all')} are in one group, so the release "
             f"says how often each {schema.sensitive!r} occurs, and ties none to {_names(columns)}"
         )
-    elif lost:
-        start = "Worthless: next" if worthless else "Next"
-        yield f"{start} to nothing is left of {_names(lost, 'and')}"
-    if policy.options.method == "fulldomain" and (in_one_group or lost):
-        flat = [name for name in columns if name not in schema.hierarchies]
-        if flat:
+    elif lost_columns:
+        beginning = "Worthless: next" if is_worthless else "Next"
+        yield f"{beginning} to nothing is left of {_names(lost_columns, 'and')}"
+    if policy.options.method == "fulldomain" and (in_one_group or lost_columns):
+        without_hierarchy = [name for name in columns if name not in schema.hierarchies]
+        if without_hierarchy:
             yield (
-                f"Without a hierarchy {_names(flat)} can only be published as it is, or not at "
+                f"Without a hierarchy {_names(without_hierarchy)} can only be published as it is, "
+                "or not at "
                 "all: add levels in [schema.hierarchies]"
             )
         yield 'FullDomain writes everybody at one level: method = "mondrian" keeps more'
     if in_one_group and (share := _by_suppressing(method, microdata, policy, seed)):
         yield share
-    revealing = given_away(microdata, policy, columns if in_one_group else lost)
+    revealing = given_away(microdata, policy, columns if in_one_group else lost_columns)
     yield from (column.said(schema.sensitive, microdata.n_people) for column in revealing)
-    if much:  # it publishes a sample many times
+    if is_much_lost:  # it publishes a sample many times
         revealing_columns = [column.column for column in revealing]
         yield from _measure_costs(method, microdata, policy, audit, kept_detail, revealing_columns)
 
 
 def _by_suppressing(method: Any, microdata: Microdata, policy: Policy, seed: int | None) -> str:
-    """Say which share of people a method must set aside, so that it divides the others."""
+    """A sentence on the share of people that a method must set aside to divide the others.
+
+    Or empty.
+    """
     if getattr(method, "suppression", 1) or not 1 < microdata.n_people <= _MOST_TRIED:
         return ""
     for share in _SHARES:
@@ -85,10 +89,12 @@ def _by_suppressing(method: Any, microdata: Microdata, policy: Policy, seed: int
             grouping = grouping_of(suppressing, microdata, policy, seed)
             n_groups = int(grouping.of_row.max()) + 1
             if n_groups > 1:
-                aside = f", of which {people_text(grouping.suppressed)} in one that keeps nothing"
+                aside_text = (
+                    f", of which {people_text(grouping.suppressed)} in one that keeps nothing"
+                )
                 return (
                     f"suppression = {float(share)} in [publish.{policy.options.method}] was tried: "
-                    f"it gives {n_groups:,} groups{aside if grouping.suppressed else ''}"
+                    f"it gives {n_groups:,} groups{aside_text if grouping.suppressed else ''}"
                 )
     return ""
 
@@ -101,14 +107,14 @@ def _measure_costs(
     kept_detail: KeptDetail,
     revealing_columns: Sequence[str],
 ) -> Iterator[str]:
-    """The cost of columns and requirements, by publishing a sample without each."""
+    """Sentences on what columns and requirements cost, by publishing a sample without each."""
     in_one_group = kept_detail.groups == 1
     if in_one_group and len(policy.requirements) == 1 and policy.points:
         yield _nearest(_tight(audit))
     sample = sample_of(microdata, policy, _CELLS) if traits_of(method).counted else None
     if sample is not microdata and getattr(method, "cuts", 1) > 1:
         method = replace(method, cuts=1)  # half the time, for figures of a sample
-    everything = None if sample is None else made_of(method, sample, policy)
+    everything = None if sample is None else kept_by(method, sample, policy)
     if sample is None or everything is None:
         return
     about_sample = "" if sample is microdata else f", in a sample of {people_text(sample.n_people)}"
@@ -130,7 +136,7 @@ def _measure_costs(
 def _relief_sentence(
     relief: Relief, policy: Policy, everything: KeptDetail, in_one_group: bool
 ) -> str:
-    """The cost of a requirement, or the gain of a weaker one, in a sentence."""
+    """A sentence on the cost of a requirement, or on the gain of a weaker one."""
     without_it, requirement = relief.kept_detail, policy.requirements[relief.place]
     weights = policy.options.weights
     outcome = f"{without_it.groups:,} groups"
@@ -139,12 +145,12 @@ def _relief_sentence(
         outcome += f", and columns generalized by {loss:.0%}, not {loss_with_it:.0%}"
     if relief.line:
         return f"{relief.line} in {requirement.name} was tried: it gives {outcome}"
-    against = "; ".join(map(str, requirement.judged))
-    asks = getattr(requirement.criterion, "key", against)
+    adversaries = "; ".join(map(str, requirement.judged))
+    criterion = getattr(requirement.criterion, "key", adversaries)
     if not in_one_group:
-        return f"{requirement.name} ({asks}) costs much: without it there would be {outcome}"
+        return f"{requirement.name} ({criterion}) costs much: without it there would be {outcome}"
     return (
-        f"{requirement.name} ({asks}) keeps everybody in one group: without it there would be "
+        f"{requirement.name} ({criterion}) keeps everybody in one group: without it there would be "
         f"{without_it.groups:,}"
     )
 

@@ -106,7 +106,7 @@ class TellingColumn:
 def sample_of(microdata: Microdata, policy: Policy, cells: int) -> Microdata | None:
     """Some of the people, always the same, among whom values are as frequent as among all.
 
-    As many as have so many cells. None where there are more, and none may be left out.
+    They are as many as have `cells` cells. None if there are more, and none may be left out.
     """
     max_people = max(_LEAST, cells // len(microdata.schema.quasi_identifiers))
     if microdata.n_people <= max_people:
@@ -116,14 +116,14 @@ def sample_of(microdata: Microdata, policy: Policy, cells: int) -> Microdata | N
     codes, times = microdata.sensitive_codes, microdata.times
     rank = np.random.default_rng(0).permutation(len(codes))
     order = np.lexsort((rank, codes))
-    until = np.cumsum(np.ones(len(codes), np.int64) if times is None else times[order])
-    positions = (2 * np.arange(max_people) + 1) * int(until[-1]) // (2 * max_people)
-    people = order[np.searchsorted(until, positions, side="right")]
+    people_so_far = np.cumsum(np.ones(len(codes), np.int64) if times is None else times[order])
+    positions = (2 * np.arange(max_people) + 1) * int(people_so_far[-1]) // (2 * max_people)
+    people = order[np.searchsorted(people_so_far, positions, side="right")]
     return microdata.part(microdata.schema.quasi_identifiers, np.sort(people))
 
 
-def made_of(method: Any, microdata: Microdata, policy: Policy) -> KeptDetail | None:
-    """The detail that a publication would keep; None where there is none."""
+def kept_by(method: Any, microdata: Microdata, policy: Policy) -> KeptDetail | None:
+    """The detail that a publication would keep; None if nothing can be published."""
     names = microdata.schema.quasi_identifiers
     weights = {name: weight for name, weight in policy.options.weights.items() if name in names}
     options = replace(policy.options, weights=weights)
@@ -161,32 +161,35 @@ def savings(
     everything: KeptDetail,
     also_tried: Collection[str] = (),
 ) -> list[Saving]:
-    """The saving of leaving out each column in turn, largest first.
+    """What is saved by leaving out each column in turn, largest saving first.
 
-    And some `also_tried`. Not of columns that requirements need.
+    The columns `also_tried` are left out together. Columns that requirements need stay.
     """
-    names, needed = sample.schema.quasi_identifiers, {*policy.attributes, *sample.schema.conditions}
+    names, needed_columns = (
+        sample.schema.quasi_identifiers,
+        {*policy.attributes, *sample.schema.conditions},
+    )
     weights, measured = policy.options.weights, []
     widest = sorted(names, key=lambda name: -everything.ncp[name])[:_MOST_COLUMNS]
-    tried: list[tuple[str, ...]] = [(name,) for name in names if name in widest]
+    candidates: list[tuple[str, ...]] = [(name,) for name in names if name in widest]
     if 1 < len(also_tried) < len(names):
-        tried.append(tuple(also_tried))
-    for out in tried:
-        remaining = [name for name in names if name not in out]
-        if not remaining or needed.intersection(out):
+        candidates.append(tuple(also_tried))
+    for left_out in candidates:
+        remaining = [name for name in names if name not in left_out]
+        if not remaining or needed_columns.intersection(left_out):
             continue
-        _log.info("measuring what is kept without %s", " and ".join(out))
-        without_columns = made_of(method, sample.part(remaining), policy)
-        before = everything.loss(weights, out)
+        _log.info("measuring what is kept without %s", " and ".join(left_out))
+        without_columns = kept_by(method, sample.part(remaining), policy)
+        loss_before = everything.loss(weights, left_out)
         if without_columns is not None:
             measured.append(
-                Saving(out, before, without_columns.loss(weights), without_columns.groups)
+                Saving(left_out, loss_before, without_columns.loss(weights), without_columns.groups)
             )
     return sorted(measured, key=lambda saving: saving.after - saving.before)
 
 
 def worth_saying(measured: Sequence[Saving], also_tried: Sequence[str]) -> list[str]:
-    """The largest savings, in words; or that columns that keep nothing cost nothing, if tried."""
+    """The largest savings, as sentences; or one that says that these columns cost nothing."""
     sentences = [str(saving) for saving in measured if saving.before - saving.after >= WORTH]
     if not sentences and any(saving.columns == tuple(also_tried) for saving in measured):
         column_names = " and ".join(map(repr, also_tried))
@@ -220,43 +223,51 @@ class Relief:
 def reliefs(method: Any, sample: Microdata, policy: Policy, everything: KeptDetail) -> list[Relief]:
     """The requirements without which much more would be kept, largest gain first.
 
-    After each that does, the least of some weaker ones that helps, too.
+    After them come the mildest weaker requirements that help, too.
     """
-    required, weights = policy.requirements, policy.options.weights
-    before = everything.loss(weights)
+    requirements_of_policy, weights = policy.requirements, policy.options.weights
+    loss_before = everything.loss(weights)
 
-    def tried(place: int, *instead: Requirement) -> KeptDetail | None:
-        requirements = [*required[:place], *instead, *required[place + 1 :]]
+    def tried(position: int, *instead: Requirement) -> KeptDetail | None:
+        requirements = [
+            *requirements_of_policy[:position],
+            *instead,
+            *requirements_of_policy[position + 1 :],
+        ]
         with suppress(InputError):
-            without_it = made_of(method, sample, replace(policy, requirements=requirements))
+            without_it = kept_by(method, sample, replace(policy, requirements=requirements))
             if without_it is not None and (
-                before - without_it.loss(weights) >= WORTH
+                loss_before - without_it.loss(weights) >= WORTH
                 or without_it.groups > 1 == everything.groups
             ):
                 return without_it
         return None
 
     binding: list[Relief] = []
-    if len(required) > 1:
-        for place, requirement in enumerate(required[:_MOST_REQUIRED]):
+    if len(requirements_of_policy) > 1:
+        for position, requirement in enumerate(requirements_of_policy[:_MOST_REQUIRED]):
             _log.info("measuring what %s costs", requirement.name)
-            if (outcome := tried(place)) is not None:
-                binding.append(Relief(place, "", outcome))
+            if (outcome := tried(position)) is not None:
+                binding.append(Relief(position, "", outcome))
         binding.sort(key=lambda relief: relief.kept_detail.loss(weights))
     all_reliefs = [*binding]
-    for place in [relief.place for relief in binding] or range(len(required))[:1]:
-        for weaker_requirement in weaker(required[place]):
-            if (outcome := tried(place, weaker_requirement)) is not None:
+    for position in [relief.place for relief in binding] or range(len(requirements_of_policy))[:1]:
+        for weaker_requirement in weaker(requirements_of_policy[position]):
+            if (outcome := tried(position, weaker_requirement)) is not None:
                 with suppress(InputError):  # what has no line in a file, such as priors of a frame
                     all_reliefs.append(
-                        Relief(place, line_of(required[place], weaker_requirement), outcome)
+                        Relief(
+                            position,
+                            line_of(requirements_of_policy[position], weaker_requirement),
+                            outcome,
+                        )
                     )
                 break
     return all_reliefs
 
 
 def _limits(microdata: Microdata, policy: Policy) -> Any:
-    """The least limit of each value; None where values are not judged by themselves."""
+    """The least limit of each value; None if values are not judged by themselves."""
     if microdata.semantics != "single" or policy.owned or microdata.schema.shared:
         return None
     everyone = microdata.everyone()
@@ -276,23 +287,26 @@ def _limits(microdata: Microdata, policy: Policy) -> Any:
 def _telling_column(
     attribute: Attribute, microdata: Microdata, limits: Any
 ) -> TellingColumn | None:
+    """The column if it tells many people's value more surely than the limits allow; else None."""
     values, n_values = microdata.sensitive_codes, len(limits)
-    times: Any = microdata.times
+    weights: Any = microdata.times
     n_labels = len(attribute.domain)
     if n_labels * n_values > 1 << 24:
         return None
     keys = attribute.codes.astype(np.int64) * n_values + values
-    cells = np.bincount(keys, times, n_labels * n_values).reshape(n_labels, n_values)
+    cells = np.bincount(keys, weights, n_labels * n_values).reshape(n_labels, n_values)
     people = cells.sum(axis=1)
     shares = cells / np.maximum(people, 1)[:, None]
     # Of few people so many may have one value by chance alone.
     chance = _DEVIATIONS * np.sqrt(shares * (1 - shares) / np.maximum(people, 1)[:, None])
-    over = (shares - chance >= limits) & (people >= _PEOPLE)[:, None]
-    n_over = int(people[over.any(axis=1)].sum())
+    is_over = (shares - chance >= limits) & (people >= _PEOPLE)[:, None]
+    n_over = int(people[is_over.any(axis=1)].sum())
     if n_over < _SHARE * people.sum():
         return None
-    place = int(np.argmax(np.where(over, shares + people[:, None] / people.sum() * 1e-3, 0)))
-    code, value = divmod(place, n_values)
+    worst_cell = int(
+        np.argmax(np.where(is_over, shares + people[:, None] / people.sum() * 1e-3, 0))
+    )
+    code, value = divmod(worst_cell, n_values)
     label = exact_labels(attribute)[code]
     share = float(shares[code, value])
     value_text = str(microdata.values[value])

@@ -111,7 +111,7 @@ class Population:
         return "a table" if self.path is None else str(self.source)
 
     def under(self, schema: Schema) -> Population:
-        """The population with the hierarchies of a schema, and the columns that matter."""
+        """A copy with the hierarchies of a schema, and the columns that matter."""
         population = Population(self.at)
         population.named = (schema.person,) if schema.person else tuple(schema.identifiers)
         population.source = self.source
@@ -139,29 +139,38 @@ class Population:
         return population
 
     def hold(self, microdata: Microdata) -> None:
-        """Refuse a population that lacks people of the table; note the texts found exactly."""
+        """Refuse a population that lacks people of the table.
+
+        Notes which texts of the table are values as they are.
+        """
         self._refuse_unverifiable()
         attributes = microdata.attributes
         points = self._points([attribute.name for attribute in attributes])
         columns, sizes = [], []
         for attribute, codes, values in zip(attributes, *points[:2], strict=True):
-            of_value = np.full(len(values.texts), len(attribute.domain), dtype=np.int64)
+            code_of_value = np.full(len(values.texts), len(attribute.domain), dtype=np.int64)
             for code, value in enumerate(attribute.domain):
-                of_value[values.same(value)] = code
-            columns.append(np.concatenate((attribute.codes.astype(np.int64), of_value[codes])))
+                code_of_value[values.same(value)] = code
+            columns.append(np.concatenate((attribute.codes.astype(np.int64), code_of_value[codes])))
             sizes.append(len(attribute.domain) + 1)
-        combination, first = combine(columns, sizes)
+        combination, first_of_class = combine(columns, sizes)
         n_entries = len(attributes[0].codes)
-        table_counts = np.bincount(combination[:n_entries], microdata.times, len(first))
-        population_counts = np.bincount(combination[n_entries:], minlength=len(first))
-        lacking = np.flatnonzero(table_counts > population_counts)
-        if len(lacking):
-            place, row, descriptions = lacking[0], first[lacking[0]], []
+        table_counts = np.bincount(combination[:n_entries], microdata.times, len(first_of_class))
+        population_counts = np.bincount(combination[n_entries:], minlength=len(first_of_class))
+        lacking_classes = np.flatnonzero(table_counts > population_counts)
+        if len(lacking_classes):
+            class_number, row, descriptions = (
+                lacking_classes[0],
+                first_of_class[lacking_classes[0]],
+                [],
+            )
             for attribute, column in zip(attributes, columns, strict=True):
                 label = exact_labels(attribute)[column[row]]
                 descriptions.append(f"{attribute.name} {label!r}")
-            who = f"with {' and '.join(descriptions)}"
-            raise self._lacking(who, int(population_counts[place]), int(table_counts[place]))
+            people_text = f"with {' and '.join(descriptions)}"
+            raise self._lacking(
+                people_text, int(population_counts[class_number]), int(table_counts[class_number])
+            )
         self.exact = {}
         for attribute in attributes:
             texts = [value for value in attribute.domain if isinstance(value, str)]
@@ -169,7 +178,7 @@ class Population:
         self.held = True
 
     def _refuse_unverifiable(self) -> None:
-        """Refuse a file that a verifier reads otherwise, before anything is searched."""
+        """Refuse a file that a verifier would read in another way, before anything is searched."""
         problem = ""
         try:
             if read_population(self.written(), self.columns).digest == self.digest():
@@ -235,14 +244,17 @@ class Population:
         return values.covered_by(label, label in self.exact.get(column, ()))
 
     def placed(self, counts: GroupCounts) -> _Placed:
-        """The population by group; refused where it cannot have the people of the groups."""
+        """The population by group; refused if it cannot contain the people of the groups."""
         self.refuse_others(labels_of(counts))
         placement, sizes = self.place(counts), counts.sizes.tolist()
-        crowds = [0] * len(sizes)
-        for size, around in zip(sizes, placement.around, strict=True):
-            for group in _bits(around):
-                crowds[group] += size
-        claims = (("", sizes), (" and those within it,", crowds if placement.overlap else sizes))
+        people_within = [0] * len(sizes)
+        for size, covering_groups in zip(sizes, placement.around, strict=True):
+            for group in _bits(covering_groups):
+                people_within[group] += size
+        claims = (
+            ("", sizes),
+            (" and those within it,", people_within if placement.overlap else sizes),
+        )
         for addition, people in claims:
             for group, (n_covered, n_needed) in enumerate(
                 zip(placement.people.tolist(), people, strict=True)
@@ -253,36 +265,46 @@ class Population:
         return placement
 
     def place(self, counts: GroupCounts) -> _Placed:
-        """Put each person of the population into every group whose labels cover their values."""
+        """The population by group: each person is in every group whose labels cover their values.
+
+        Sets of groups are whole numbers with a bit for each group.
+        """
         groups = labels_of(counts)
-        points, above = self._points(groups.columns), list[list[int]]()
-        for place, (column, values) in enumerate(zip(groups.columns, points.values, strict=True)):
+        points, groups_of_values = self._points(groups.columns), list[list[int]]()
+        for column_number, (column, values) in enumerate(
+            zip(groups.columns, points.values, strict=True)
+        ):
             labels = dict[Any, int]()  # a bit for each group
             for number, group in enumerate(groups):
-                labels[group[place]] = labels.get(group[place], 0) | 1 << number
-            of_value = [0] * len(values.texts)
-            for label, bits in labels.items():
-                inside = self._within(values, column, label, groups.exact)
-                for value in np.flatnonzero(inside).tolist():
-                    of_value[value] |= bits
-            above.append(of_value)
+                labels[group[column_number]] = labels.get(group[column_number], 0) | 1 << number
+            groups_of_value = [0] * len(values.texts)
+            for label, group_bits in labels.items():
+                is_covered = self._within(values, column, label, groups.exact)
+                for value in np.flatnonzero(is_covered).tolist():
+                    groups_of_value[value] |= group_bits
+            groups_of_values.append(groups_of_value)
         combination, first = combine(
             points.columns, [len(values.texts) for values in points.values]
         )
         rows = zip(*(codes[first].tolist() for codes in points.columns), strict=True)
-        people_in_group, around = [0] * len(groups), [(1 << len(groups)) - 1] * len(groups)
-        outside, overlap = 0, False
+        people_in_group, common_groups = [0] * len(groups), [(1 << len(groups)) - 1] * len(groups)
+        n_outside, is_overlapping = 0, False
         for row, people in zip(rows, np.bincount(combination).tolist(), strict=True):
-            bits = reduce(
+            group_bits = reduce(
                 and_,
-                (bits_of_value[value] for bits_of_value, value in zip(above, row, strict=True)),
+                (
+                    bits_of_value[value]
+                    for bits_of_value, value in zip(groups_of_values, row, strict=True)
+                ),
             )
-            outside += 0 if bits else people
-            overlap |= bits.bit_count() > 1
-            for group in _bits(bits):
+            n_outside += 0 if group_bits else people
+            is_overlapping |= group_bits.bit_count() > 1
+            for group in _bits(group_bits):
                 people_in_group[group] += people
-                around[group] &= bits
-        return _Placed(np.array(people_in_group, np.int64), around, outside, overlap)
+                common_groups[group] &= group_bits
+        return _Placed(
+            np.array(people_in_group, np.int64), common_groups, n_outside, is_overlapping
+        )
 
     def refuse_others(self, groups: GroupLabels) -> None:
         """Refuse the label `other` if it may be a value of the population or stand for rarer ones.
@@ -292,8 +314,10 @@ class Population:
         if self.held or groups.exact:
             return
         points = self._points(groups.columns)
-        for place, (column, values) in enumerate(zip(groups.columns, points.values, strict=True)):
-            labels = {label[place] for label in groups}
+        for column_number, (column, values) in enumerate(
+            zip(groups.columns, points.values, strict=True)
+        ):
+            labels = {label[column_number] for label in groups}
             parts = set[str]()
             for label in labels - {None}:
                 parts.update(part.strip('"') for part in str(label).split(" | "))
@@ -449,7 +473,7 @@ class KMap(OfPopulation):
         return is_too_small
 
     def ways_out(self, release: HasCounts) -> list[str]:
-        """A k-anonymity that implies it, where there are people enough."""
+        """A k-anonymity that implies this k-map, as lines; or that there are too few people."""
         people = classes_of(release).n_people
         if self.k > people:
             return [
@@ -462,6 +486,15 @@ class KMap(OfPopulation):
             "  [[require]]",
             f"  k_anonymity = {self.k}",
         ]
+
+
+class _Presence(NamedTuple):
+    """How surely people of the population are in the table, by groups."""
+
+    lowest: Fraction
+    highest: Fraction
+    group: int  # one with the highest chance
+    addition: str  # what more is to be said about it
 
 
 @dataclass(frozen=True)
@@ -535,24 +568,27 @@ class DeltaPresence(OfPopulation):
         )
         return Attained(highest, holds, words, counts.group_label(group))
 
-    def _presence_of_groups(self, counts: GroupCounts) -> tuple[Fraction, Fraction, int, str]:
-        people_in_group, _, outside, overlap = self.population.placed(counts)
-        if overlap:
-            return Fraction(0), Fraction(1), 0, "; groups overlap, so nothing more can be said"
+    def _presence_of_groups(self, counts: GroupCounts) -> _Presence:
+        """The lowest and highest chance, over groups, that a person covered by it is published."""
+        people_in_group, _, n_outside, is_overlapping = self.population.placed(counts)
+        if is_overlapping:
+            return _Presence(
+                Fraction(0), Fraction(1), 0, "; groups overlap, so nothing more can be said"
+            )
         rates = counts.sizes / people_in_group
         ends = []
-        for edge, near in ((min, rates <= rates.min()), (max, rates >= rates.max())):
+        for extreme, is_near in ((min, rates <= rates.min()), (max, rates >= rates.max())):
             group_of_rate: dict[Fraction, int] = {}
-            for group in np.flatnonzero(near).tolist():
+            for group in np.flatnonzero(is_near).tolist():
                 rate = Fraction(int(counts.sizes[group]), int(people_in_group[group]))
                 group_of_rate.setdefault(rate, group)
-            ends.append((edge(group_of_rate), group_of_rate[edge(group_of_rate)]))
-        lowest = Fraction(0) if outside else ends[0][0]
-        verb = "is" if outside == 1 else "are"
+            ends.append((extreme(group_of_rate), group_of_rate[extreme(group_of_rate)]))
+        lowest = Fraction(0) if n_outside else ends[0][0]
+        verb = "is" if n_outside == 1 else "are"
         addition = (
-            f"; {people_text(outside)} of the population {verb} in no group" if outside else ""
+            f"; {people_text(n_outside)} of the population {verb} in no group" if n_outside else ""
         )
-        return lowest, ends[1][0], ends[1][1], addition
+        return _Presence(lowest, ends[1][0], ends[1][1], addition)
 
     def beyond_groups(self, release: HasCounts) -> bool:
         """True if it fails by more than groups: they overlap, or leave out who must be present."""
@@ -561,7 +597,7 @@ class DeltaPresence(OfPopulation):
         return (low > 0 and placement.outside > 0) or (placement.overlap and (low > 0 or high < 1))
 
     def ways_out(self, release: HasCounts) -> list[str]:
-        """Coarser groups, or the interval that these groups hold."""
+        """Lines that advise coarser groups, or the interval that these groups hold."""
         if self.population.place(counts := classes_of(release)).overlap:
             return [
                 "Counting settles nothing where labels of groups overlap: publish by method = "
@@ -679,7 +715,7 @@ class PopulationRisk(Limits, OfPopulation):
         return fails | is_unique if self.too_many(unique, counts.n_people) else fails
 
     def ways_out(self, release: HasCounts) -> list[str]:
-        """A k-anonymity that implies it, where there are people enough."""
+        """A k-anonymity that implies these limits, as lines; or that there are too few people."""
         k = max(self.least_of("journalist"), 1 if self.uniqueness is None else 2)
         if k > classes_of(release).n_people:
             return ["The table has fewer people: require k_anonymity, or allow more"]

@@ -50,17 +50,17 @@ def household_risk(
     table: Table,
     columns: Sequence[str],
     column: str,
-    of_rows: FloatArray | None,
+    risk_of_row: FloatArray | None,
     limit: Fraction,
 ) -> HouseholdRisk:
-    """The risk of households by the risk of their rows; without any, that is 1 of their class."""
+    """The risk of households, given the risk of rows; by default 1 / (rows of the same class)."""
     if column in columns:
         raise SchemaError(f"household: {column!r} is also a column that others may know")
     require(table, [*columns, column])
     rows = fetch(table, [*columns, column])
-    if of_rows is None:
-        of_class = class_of_rows(rows, columns)
-        of_rows = 1 / np.bincount(of_class)[of_class]
+    if risk_of_row is None:
+        class_of_row = class_of_rows(rows, columns)
+        risk_of_row = 1 / np.bincount(class_of_row)[class_of_row]
     codes, values = codes_of(rows.column(column))
     household = codes.astype(np.int64)
     names = values.to_pylist()
@@ -69,7 +69,7 @@ def household_risk(
         household[unnumbered] = len(names) + np.arange(len(unnumbered))
     _, household = np.unique(household, return_inverse=True)
     not_found = np.ones(int(household.max()) + 1)
-    np.multiply.at(not_found, household, 1 - of_rows)
+    np.multiply.at(not_found, household, 1 - risk_of_row)
     risks = 1 - not_found
     return HouseholdRisk(
         column=column,

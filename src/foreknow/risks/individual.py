@@ -60,45 +60,46 @@ class IndividualRisk(Plain):
 def individual_risk(
     table: Table, columns: Sequence[str], weights: str, reading: Reading, limit: Fraction
 ) -> IndividualRisk:
-    """Estimate the risk of each row by `columns`, with a column of weights."""
+    """The estimated risk of each row by `columns`, with a column of survey weights."""
     if weights in columns:
         raise SchemaError(f"weights: {weights!r} is also a column that others may know")
     require(table, [*columns, weights])
-    of_weight = weights_of_rows(table, weights, reading)
-    of_row = class_of_rows(fetch(table, columns), columns)
-    return risk_of_classes(of_row, of_weight, weights, limit)
+    weight_of_row = weights_of_rows(table, weights, reading)
+    class_of_row = class_of_rows(fetch(table, columns), columns)
+    return risk_of_classes(class_of_row, weight_of_row, weights, limit)
 
 
 def weights_of_rows(table: Table, weights: str, reading: Reading) -> FloatArray:
-    """Read the weight of each row."""
+    """The weight of each row; refused if one has none, or one that is not above 0."""
     require(table, [weights])
     column = fetch(table, [weights]).column(weights)
     texts = as_plain_texts(weights, column, reading, "number").to_pylist()
     for row, text in enumerate(texts, 1):
         if text is None or not 0 < float(text) < _MOST_PEOPLE:
-            shown = "no weight" if text is None else f"the weight {text}"
+            value_text = "no weight" if text is None else f"the weight {text}"
             raise DataError(
-                f"{table.name}: row {row} has {shown} in {weights!r}; weights are numbers above 0 "
+                f"{table.name}: row {row} has {value_text} in {weights!r}; weights are numbers "
+                "above 0 "
                 "and below 1e12, which say how many people of the population a row stands for"
             )
     return np.array(list(map(float, texts)), np.float64)
 
 
 def risk_of_classes(
-    of_row: IntArray, of_weight: FloatArray, weights: str, limit: Fraction
+    class_of_row: IntArray, weight_of_row: FloatArray, weights: str, limit: Fraction
 ) -> IndividualRisk:
-    """Estimate the risk of each row by the class that it is in, and its weight."""
-    n_rows = np.bincount(of_row)
-    in_population = np.bincount(of_row, of_weight).astype(np.float64)
-    of_rows = expected_chances(n_rows, in_population)[of_row]
+    """The estimated risk of each row, given the class that it is in, and its weight."""
+    n_rows = np.bincount(class_of_row)
+    people_in_population = np.bincount(class_of_row, weight_of_row).astype(np.float64)
+    risk_of_row = expected_chances(n_rows, people_in_population)[class_of_row]
     return IndividualRisk(
         weights=weights,
-        population=float(of_weight.sum()),
-        highest=float(of_rows.max()),
-        average=float(of_rows.mean()),
-        expected=float(of_rows.sum()),
-        above=int((of_rows > float(limit)).sum()),
-        of_rows=of_rows,
+        population=float(weight_of_row.sum()),
+        highest=float(risk_of_row.max()),
+        average=float(risk_of_row.mean()),
+        expected=float(risk_of_row.sum()),
+        above=int((risk_of_row > float(limit)).sum()),
+        of_rows=risk_of_row,
     )
 
 
@@ -119,12 +120,18 @@ def expected_chances(n_rows: IntArray, in_population: FloatArray) -> FloatArray:
     [0.17707583, 0.01714426, 0.33333333]
     """
     share = np.minimum(n_rows / np.maximum(in_population, n_rows), 1.0)
-    rest = 1 - share
-    chances = share / (n_rows - rest)
-    sampled = rest > 1e-3  # below, differences of nearly equal numbers lose their digits
-    one, two = sampled & (n_rows == 1), sampled & (n_rows == 2)
-    chances[one] = share[one] / rest[one] * -np.log(share[one])
-    chances[two] = share[two] / rest[two] ** 2 * (share[two] * np.log(share[two]) + rest[two])
-    few = ~sampled & (n_rows <= 2)
-    chances[few] = 1 / n_rows[few] - rest[few] / (n_rows[few] + 1)  # the first terms of a series
+    unsampled = 1 - share
+    chances = share / (n_rows - unsampled)
+    is_sampled = unsampled > 1e-3  # below, differences of nearly equal numbers lose their digits
+    is_single, is_pair = is_sampled & (n_rows == 1), is_sampled & (n_rows == 2)
+    chances[is_single] = share[is_single] / unsampled[is_single] * -np.log(share[is_single])
+    chances[is_pair] = (
+        share[is_pair]
+        / unsampled[is_pair] ** 2
+        * (share[is_pair] * np.log(share[is_pair]) + unsampled[is_pair])
+    )
+    is_small = ~is_sampled & (n_rows <= 2)
+    chances[is_small] = 1 / n_rows[is_small] - unsampled[is_small] / (
+        n_rows[is_small] + 1
+    )  # the first terms of a series
     return np.asarray(chances)

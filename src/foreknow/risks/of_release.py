@@ -38,11 +38,11 @@ def risk_of_release(
         )
     source, name = microdata.source, str(microdata.schema.weights)
     weights = weights_of_rows(source, name, microdata.reading)
-    group_of_row = placed.entries.of_rows(placed.among(counts))
+    group_of_row = placed.entries.of_rows(placed.group_of_entries_in(counts))
     is_kept, class_of_row = group_of_row >= 0, group_of_row
     if not labelled:
         columns = list(microdata.schema.quasi_identifiers)
         class_of_row = class_of_rows(fetch(source, columns), columns)
-    _, of_person = np.unique(class_of_row[is_kept], return_inverse=True)
-    stop = Fraction(1) if limit is None else limit
-    return risk_of_classes(of_person.reshape(-1), weights[is_kept], name, stop)
+    _, class_of_person = np.unique(class_of_row[is_kept], return_inverse=True)
+    highest_risk = Fraction(1) if limit is None else limit
+    return risk_of_classes(class_of_person.reshape(-1), weights[is_kept], name, highest_risk)

@@ -55,7 +55,7 @@ class RiskPage(Page[RiskReport]):
         return f"{_amount(report.uniques, report.people)} unique ({share})"
 
     def blocks(self) -> Iterator[Block]:
-        """How many people share their values, then each part of the report."""
+        """Yield a figure of how many people share their values, and each part of the report."""
         report = self.result
         yield Figure(
             "sizes", "People by how many share their values", _figure(report), _BARS, level=3
@@ -147,7 +147,7 @@ def _amount(some_of: int, people: int) -> str:
 
 
 def _adversaries(report: RiskReport) -> Table:
-    """Prosecutor, journalist and marketer."""
+    """A table of three adversaries: prosecutor, journalist and marketer."""
     rows = [_risk("prosecutor", report.prosecutor)]
     if report.journalist is not None:
         rows.append(_risk("journalist", report.journalist))
@@ -159,38 +159,38 @@ def _adversaries(report: RiskReport) -> Table:
 
 
 def _individual(risk: IndividualRisk, report: RiskReport) -> tuple[list[str], Table]:
-    """The risk by survey weights: sentences and a table."""
+    """A sentence and a table about the risk by survey weights."""
     name, people = visible(risk.weights), number(round(risk.population))
     sentence = (
         f"By its weights ({name}), the table stands for {people} people. The risk of a person is "
         "the chance that a random pick among all people of the population with the same values "
         "is right. It is an estimate."
     )
-    above = Cell(number(risk.above), "unsafe" if risk.above else "")
+    n_above = Cell(number(risk.above), "unsafe" if risk.above else "")
     row = (
         name,
         _share(risk.highest, estimate=True),
         _share(risk.average, estimate=True),
         f"{risk.expected:,.1f}",
-        above,
+        n_above,
     )
-    above_limit = f"above {limit_text(report.threshold)}"
-    head = ("estimated by", "highest", "average", "expected to be found", above_limit)
-    return [sentence], Table(head, [row])
+    above_title = f"above {limit_text(report.threshold)}"
+    titles = ("estimated by", "highest", "average", "expected to be found", above_title)
+    return [sentence], Table(titles, [row])
 
 
 def _households(risk: HouseholdRisk, report: RiskReport) -> tuple[list[str], Table]:
-    """The risk that somebody of a household is found."""
-    estimate = report.individual is not None
+    """A sentence and a table about the risk that somebody of a household is found."""
+    is_estimate = report.individual is not None
     sentence = (
         f"{number(risk.households)} households ({risk.column}). The risk of a household is that at "
         "least one member is found."
     )
-    above = Cell(number(risk.above), "unsafe" if risk.above else "")
-    shares = (_share(risk.highest, estimate), _share(risk.average, estimate))
-    rows = [(*shares, f"{risk.expected:,.1f}", above)]
-    head = ("highest", "average", "expected to be found", f"above {limit_text(report.threshold)}")
-    return [sentence], Table(head, rows)
+    n_above = Cell(number(risk.above), "unsafe" if risk.above else "")
+    shares = (_share(risk.highest, is_estimate), _share(risk.average, is_estimate))
+    rows = [(*shares, f"{risk.expected:,.1f}", n_above)]
+    titles = ("highest", "average", "expected to be found", f"above {limit_text(report.threshold)}")
+    return [sentence], Table(titles, rows)
 
 
 def _knowledge(report: RiskReport) -> str:
@@ -204,6 +204,7 @@ def _knowledge(report: RiskReport) -> str:
 
 
 def _risk(name: str, risk: Risk) -> Row:
+    """The row of one adversary: highest and average risk, and people above the limit."""
     share = _share(risk.share_above, risk.estimate)
     return (
         name,
@@ -231,9 +232,9 @@ def _share(share: Fraction | float, estimate: bool = False) -> str:
 
 
 def _population(report: RiskReport, population: PopulationUniques) -> tuple[list[str], Table]:
-    """People who are unique in the population: counted, or as each model estimates."""
+    """Sentences and a table about people who are unique in the population, counted or estimated."""
     people = some(population.people, "person", "people")
-    head = ("", "unique in the population", "of all", "of them in the table", "")
+    titles = ("", "unique in the population", "of all", "of them in the table", "")
     if population.uniques is not None:
         share = _share(Fraction(population.uniques, population.people))
         row = (
@@ -243,7 +244,7 @@ def _population(report: RiskReport, population: PopulationUniques) -> tuple[list
             number(population.in_table or 0),
             "exact",
         )
-        return [f"The population has {people}."], Table(head, [row], left=(0, 4))
+        return [f"The population has {people}."], Table(titles, [row], left=(0, 4))
     sentences = [
         f"The population has about {people}; {percentage(population.fraction, 1)} of them are in "
         "the table. These are estimates, no verdicts. Each assumes that the table is a simple "
@@ -267,7 +268,7 @@ def _population(report: RiskReport, population: PopulationUniques) -> tuple[list
             "certainty."
         )
         sentences.append(_rule(population))
-    return sentences, Table(head, rows, left=(0, 4))
+    return sentences, Table(titles, rows, left=(0, 4))
 
 
 def _estimate(estimate: UniquesEstimate, chosen: bool) -> Row:
@@ -280,12 +281,14 @@ def _estimate(estimate: UniquesEstimate, chosen: bool) -> Row:
 
 
 def _rule(population: PopulationUniques) -> str:
-    """Say which estimate the published rule takes, and why."""
-    small = population.fraction <= SMALL
-    why = "Pitman's up to a sampling fraction of 10%, else the lower of Zayatz' and the negative "
-    rule = f"The rule of Dankar, El Emam, Neisa and Roffey (2012) takes {why}binomial one"
+    """A sentence that says which estimate the published rule takes, and why."""
+    is_small = population.fraction <= SMALL
+    rule_text = (
+        "Pitman's up to a sampling fraction of 10%, else the lower of Zayatz' and the negative "
+    )
+    rule = f"The rule of Dankar, El Emam, Neisa and Roffey (2012) takes {rule_text}binomial one"
     by_model = {estimate.model: estimate for estimate in population.estimates}
-    preferred = by_model["pitman" if small else "snb"]
+    preferred = by_model["pitman" if is_small else "snb"]
     if population.chosen is None or preferred.uniques is not None:
         return f"{rule}."
     return f"{rule}. As the {_MODELS[preferred.model]} model gives none, Zayatz' stands in."
@@ -323,14 +326,14 @@ def _set(column_set: ColumnSet, name: str = "") -> Row:
 
 
 def _contributions(report: RiskReport) -> Table:
-    """Each column, and the pairs that add the most."""
+    """A table of what each column adds, and the pairs that add most."""
     singles: list[Row] = []
     pairs: list[Row] = []
     for contribution in report.contributions:
         rows = singles if len(contribution.columns) == 1 else pairs
         rows.append(_contribution(contribution))
-    head = ("without", "unique people", "fewer", "share of the unique")
-    table = Table(head, [*singles, *pairs], others=("other pair", "other pairs"))
+    titles = ("without", "unique people", "fewer", "share of the unique")
+    table = Table(titles, [*singles, *pairs], others=("other pair", "other pairs"))
     return _cut_rows(table, len(singles))
 
 
@@ -354,7 +357,7 @@ def _contribution(contribution: Contribution) -> Row:
 
 
 def _suda(report: RiskReport) -> tuple[list[str], Table]:
-    """How many people a few values single out, and which columns they are of."""
+    """Sentences and a table about people whom few values single out, and by which columns."""
     suda = report.suda
     assert suda is not None
     size = some(suda.size, "column", "columns")
@@ -387,7 +390,7 @@ def _suda(report: RiskReport) -> tuple[list[str], Table]:
 
 
 def _listed_people(report: RiskReport) -> Table:
-    """The people of the highest scores."""
+    """A table of the people with the highest scores."""
     suda = report.suda
     assert suda is not None
     rows: list[Row] = []
@@ -410,27 +413,27 @@ def _listed_people(report: RiskReport) -> Table:
 
 
 def _figure(report: RiskReport) -> Chart:
-    """Draw how many people are in classes of which sizes."""
+    """A bar chart of people by the size of their class."""
     sizes, people = report.sizes.tolist(), (report.sizes * report.classes_of_size).tolist()
     names, bars, ticks = [], [], []
-    for place, (low, high) in enumerate(pairwise([*_ENDS, None])):
-        assert low is not None
-        last = None if high is None else high - 1
-        start = bisect_left(sizes, low)
-        end = len(sizes) if high is None else bisect_left(sizes, high)
-        if last is None:
-            name, tick = f"{low} or more", f"{low}+"
-        elif last > low:
-            name, tick = f"{low} to {last}", f"{low}–{last}"
+    for position, (smallest, next_smallest) in enumerate(pairwise([*_ENDS, None])):
+        assert smallest is not None
+        largest = None if next_smallest is None else next_smallest - 1
+        start = bisect_left(sizes, smallest)
+        end = len(sizes) if next_smallest is None else bisect_left(sizes, next_smallest)
+        if largest is None:
+            name, tick_text = f"{smallest} or more", f"{smallest}+"
+        elif largest > smallest:
+            name, tick_text = f"{smallest} to {largest}", f"{smallest}–{largest}"
         else:
-            name = tick = str(low)
+            name = tick_text = str(smallest)
         names.append(name)
-        ticks.append((place, tick))
+        ticks.append((position, tick_text))
         height = sum(people[start:end])
         is_over = start < end and Fraction(1, sizes[start]) > report.threshold
         color = LIMIT if is_over else OWN
         label = f"{some(height, 'person', 'people')} in classes of {names[-1]}"
-        bars.append(Bar(place - 0.45, place + 0.45, height, label, color))
+        bars.append(Bar(position - 0.45, position + 0.45, height, label, color))
     heights = [int(bar.height) for bar in bars]
     return Chart(
         Axis("people in the class", -0.6, len(bars) - 0.4, ticks),

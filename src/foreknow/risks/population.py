@@ -122,6 +122,7 @@ class _NoAnswer(Exception):
 
 
 def _estimate(model: Model, sample: Histogram) -> UniquesEstimate:
+    """What one model estimates; if it does not fit the sample, the reason."""
     try:
         if not sample.of_size(1):
             raise _NoAnswer("nobody in the table is unique")
@@ -162,7 +163,10 @@ def _drawn_once(sizes: IntArray, n_people: int, population: int) -> FloatArray:
 
 
 def _pitman(sample: Histogram) -> tuple[float, dict[str, float]]:
-    """The likeliest parameters, then the expected number of uniques among the population."""
+    """The expected number of uniques in the population by Pitman's model, and its parameters.
+
+    The parameters are the likeliest for the sample.
+    """
     n_people, n_classes = sample.people, sample.n_classes
     if n_classes == n_people:
         raise _NoAnswer("everybody in the table is unique, so its parameters have no likeliest")
@@ -173,15 +177,15 @@ def _pitman(sample: Histogram) -> tuple[float, dict[str, float]]:
         """How the likelihood changes with alpha, at the likeliest theta."""
         theta = _theta(alpha, sample)
         inverse = _reciprocals(theta + 1, n_people - 1)
-        among = ((n_classes - 1) - theta * inverse) / alpha
-        return among - math.fsum(n * _reciprocals(1 - alpha, size - 1) for size, n in pairs)
+        class_term = ((n_classes - 1) - theta * inverse) / alpha
+        return class_term - math.fsum(n * _reciprocals(1 - alpha, size - 1) for size, n in pairs)
 
     pairs = list(zip(sample.sizes.tolist(), sample.classes.tolist(), strict=True))
-    places = [place / _LATTICE for place in range(1, _LATTICE)]
-    falls = _crossings(slope, [1e-6, *places, 1 - 1e-9], falling=True)
-    if not falls:
+    lattice = [place / _LATTICE for place in range(1, _LATTICE)]
+    maxima = _crossings(slope, [1e-6, *lattice, 1 - 1e-9], falling=True)
+    if not maxima:
         raise _NoAnswer("its likeliest parameters are at the edge of its domain (alpha = 0)")
-    alpha = max(falls, key=lambda a: _log_likelihood(_theta(a, sample), a, sample))
+    alpha = max(maxima, key=lambda a: _log_likelihood(_theta(a, sample), a, sample))
     theta = _theta(alpha, sample)
     logs = _log_gammas(theta + alpha, sample.population - 1)
     logs -= _log_gammas(theta + 1, sample.population - 1)
@@ -189,7 +193,7 @@ def _pitman(sample: Histogram) -> tuple[float, dict[str, float]]:
 
 
 def _theta(alpha: float, sample: Histogram) -> float:
-    """The likeliest theta at an alpha."""
+    """The likeliest theta of Pitman's model, given alpha."""
     n_people, n_classes = sample.people, sample.n_classes
 
     def slope(above: float) -> float:
@@ -197,10 +201,10 @@ def _theta(alpha: float, sample: Histogram) -> float:
         class_term = _reciprocals(theta / alpha + 1, n_classes - 1) / alpha
         return class_term - _reciprocals(theta + 1, n_people - 1)
 
-    low, high = 1e-9, 1.0
-    while slope(high) > 0 and high < 1e300:
-        low, high = high, high * 4
-    return _bisect(slope, low, high) - alpha
+    lower, upper = 1e-9, 1.0
+    while slope(upper) > 0 and upper < 1e300:
+        lower, upper = upper, upper * 4
+    return _bisect(slope, lower, upper) - alpha
 
 
 def _log_likelihood(theta: float, alpha: float, sample: Histogram) -> float:
@@ -216,13 +220,17 @@ def _log_likelihood(theta: float, alpha: float, sample: Histogram) -> float:
 
 
 def _snb(sample: Histogram) -> tuple[float, dict[str, float]]:
-    """Classes of one and of two people as expected; the uniques are K times beta to the alpha."""
-    fraction, ones, twos = float(sample.fraction), sample.of_size(1), sample.of_size(2)
-    if not twos:
+    """The number of uniques in the population by the negative binomial model, and its parameters.
+
+    As many classes have one person, and two, as the model expects; the uniques are K times beta to
+    the alpha.
+    """
+    fraction, n_single, n_pairs = float(sample.fraction), sample.of_size(1), sample.of_size(2)
+    if not n_pairs:
         raise _NoAnswer("it needs classes of two people, and there are none")
     n_classes = _shlosser(sample)
-    once = ones / (n_classes * fraction)
-    ratio = 2 * twos / (ones * fraction)
+    once_share = n_single / (n_classes * fraction)
+    ratio = 2 * n_pairs / (n_single * fraction)
 
     def alpha_of(place: float) -> float:
         """The alpha at which ones and twos have the right ratio: of a quadratic, its one root."""
@@ -239,7 +247,7 @@ def _snb(sample: Histogram) -> tuple[float, dict[str, float]]:
         """Classes of one person beyond those of the sample; beta is the logistic of a place."""
         alpha, missed = alpha_of(place), (1 - fraction) * _logistic(-place)
         log = -alpha * (math.log1p(math.exp(-place)) + math.log1p(-missed))
-        return math.exp(log) * (1 + alpha * missed / (1 - missed)) - once
+        return math.exp(log) * (1 + alpha * missed / (1 - missed)) - once_share
 
     roots = _crossings(excess, np.linspace(-30, 30, 10 * _LATTICE + 1).tolist(), falling=None)
     if not roots:
@@ -251,15 +259,17 @@ def _snb(sample: Histogram) -> tuple[float, dict[str, float]]:
 
 
 def _shlosser(sample: Histogram) -> float:
-    """Classes of the population, by the third estimator of Haas and Stokes (1998)."""
-    sizes, counts, q = sample.sizes.astype(float), sample.classes, float(sample.fraction)
-    unseen = (1 - q) ** sizes
-    seen_once = float(counts @ (sizes * q * (1 - q) ** (sizes - 1)))
-    first = float(counts @ (sizes * q * q * (1 - q * q) ** (sizes - 1)))
-    second = float(counts @ ((1 - q * q) ** sizes - unseen))
+    """The number of classes in the population, by the third estimator of Haas and Stokes (1998)."""
+    sizes, counts, fraction = sample.sizes.astype(float), sample.classes, float(sample.fraction)
+    unseen = (1 - fraction) ** sizes
+    seen_once = float(counts @ (sizes * fraction * (1 - fraction) ** (sizes - 1)))
+    first_sum = float(
+        counts @ (sizes * fraction * fraction * (1 - fraction * fraction) ** (sizes - 1))
+    )
+    second_sum = float(counts @ ((1 - fraction * fraction) ** sizes - unseen))
     return (
         sample.n_classes
-        + sample.of_size(1) * (first / second) * (float(counts @ unseen) / seen_once) ** 2
+        + sample.of_size(1) * (first_sum / second_sum) * (float(counts @ unseen) / seen_once) ** 2
     )
 
 
@@ -310,30 +320,30 @@ def inverse_sizes(sizes: IntArray, fraction: Fraction) -> FloatArray:
 
 
 def _crossings(
-    function: Callable[[float], float], places: list[float], *, falling: bool | None
+    function: Callable[[float], float], points: list[float], *, falling: bool | None
 ) -> list[float]:
-    """The zeros of a function between ascending places; if asked for, only where it falls."""
-    values = list(map(function, places))
+    """The zeros of a function between ascending points; with `falling`, only where it falls."""
+    values = list(map(function, points))
     roots = []
     for interval, (value, next_value) in enumerate(pairwise(values)):
         if (value > 0) != (next_value > 0) and falling in (None, value > 0):
-            low, high = places[interval], places[interval + 1]
-            down = function if value > 0 else lambda x: -function(x)
-            roots.append(_bisect(down, low, high))
+            left, right = points[interval], points[interval + 1]
+            falling_function = function if value > 0 else lambda x: -function(x)
+            roots.append(_bisect(falling_function, left, right))
     return roots
 
 
-def _bisect(function: Callable[[float], float], low: float, high: float) -> float:
-    """The place where a function that is above 0 at `low`, and not at `high`, crosses 0."""
+def _bisect(function: Callable[[float], float], left: float, right: float) -> float:
+    """Where a function crosses 0 that is above 0 at `left`, and not at `right`."""
     for _ in range(_STEPS):
-        middle = (low + high) / 2
-        if middle in (low, high):
+        middle = (left + right) / 2
+        if middle in (left, right):
             break
         if function(middle) > 0:
-            low = middle
+            left = middle
         else:
-            high = middle
-    return (low + high) / 2
+            right = middle
+    return (left + right) / 2
 
 
 def _logistic(place: float) -> float:

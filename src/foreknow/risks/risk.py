@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -327,7 +327,7 @@ def risk_report(
         fraction = Fraction(classes.n_people, everybody.n_people)
     individual = table.individual_risk(weights, limit)
     sizes, classes_of_size = np.unique(classes.people, return_counts=True)
-    journalist, marketer, among = _against(classes, everybody, fraction, limit)
+    journalist, marketer, uniques = _risks_in_population(classes, everybody, fraction, limit)
     return RiskReport(
         name=name or table.name,
         columns=classes.columns,
@@ -340,7 +340,7 @@ def risk_report(
         prosecutor=_risk(classes.people, classes.people, limit),
         journalist=journalist,
         marketer=marketer,
-        population=among,
+        population=uniques,
         sets=tuple(_sets(classes, subsets)) if table.by_values else (),
         contributions=tuple(_contributions(classes)) if table.by_values else (),
         suda=special_uniques(classes, suda, fraction) if table.by_values and suda else None,
@@ -361,6 +361,7 @@ def _person_of_cases(release: Release) -> str | None:
 
 
 def _fraction(number: Number | None) -> Fraction | None:
+    """The sampling fraction as a fraction above 0 and at most 1; None if none is given."""
     if number is None:
         return None
     fraction = as_fraction(number)
@@ -430,7 +431,7 @@ class _Classes:
         group: str | None,
         reading: Reading | None,
     ) -> _Classes:
-        """Open a source, and count its classes."""
+        """The classes of a source: a release, a table, or counts."""
         if quasi_identifiers is not None:
             return cls._by_columns(source, policy, quasi_identifiers, group, reading)
         policy = None if policy is None else Policy.of(policy)
@@ -468,14 +469,15 @@ class _Classes:
         group: str | None,
         reading: Reading | None,
     ) -> _Classes:
+        """The classes of a table by these columns."""
         if isinstance(columns, str) or not columns:
             raise SchemaError("quasi_identifiers must be a list of at least one column")
         if policy is not None or group is not None:
             setting = "policy" if policy is not None else "group"
             raise SchemaError(f"quasi_identifiers and {setting} both say who is alike; give one")
         if len(set(columns)) < len(columns):
-            twice = [name for name in columns if list(columns).count(name) > 1]
-            raise SchemaError(f"quasi_identifiers names {twice[0]!r} twice; keep one")
+            repeated = [name for name in columns if list(columns).count(name) > 1]
+            raise SchemaError(f"quasi_identifiers names {repeated[0]!r} twice; keep one")
         in_cases = False
         if isinstance(source, Microdata):
             source, in_cases = source.source, source.schema.unit == "row"
@@ -500,7 +502,7 @@ def _says_itself(source: Any) -> bool:
 
 
 def _count_population(population: Any, table: _Classes, reading: Reading | None) -> Combinations:
-    """The classes of a population, which must have everybody of the table."""
+    """The classes of a population, which must have every column that others may know."""
     if isinstance(population, Microdata):
         population = population.source
     population_table = open_table(population, reading)
@@ -514,49 +516,57 @@ def _count_population(population: Any, table: _Classes, reading: Reading | None)
     return combinations_of(population_table, columns)
 
 
-def _against(
+class _PopulationRisks(NamedTuple):
+    """The risks from comparing a table with a population."""
+
+    journalist: Risk | None
+    marketer: Marketer
+    uniques: PopulationUniques | None
+
+
+def _risks_in_population(
     table: Combinations, everybody: Combinations | None, fraction: Fraction | None, limit: Fraction
-) -> tuple[Risk | None, Marketer, PopulationUniques | None]:
+) -> _PopulationRisks:
     """The risks from comparing the table with a population, counted or modelled."""
     n_people = table.n_people
     if fraction is None:
         share = Fraction(len(table), n_people)
-        return None, Marketer(share, float(len(table)), "table"), None
+        return _PopulationRisks(None, Marketer(share, float(len(table)), "table"), None)
     if everybody is not None or fraction == 1:
         lookalikes = table.people if everybody is None else table.among(everybody)
-        total = n_people if everybody is None else everybody.n_people
+        population_size = n_people if everybody is None else everybody.n_people
         class_sizes = table.people if everybody is None else everybody.people
         _refuse_fewer(table, lookalikes)
         risk = _risk(table.people, lookalikes, limit)
         hits = math.fsum((table.people / lookalikes).tolist())
         is_whole = everybody is None
         rate: Fraction | float = Fraction(len(table), n_people) if is_whole else hits / n_people
-        among = PopulationUniques(
-            total, fraction, int((class_sizes == 1).sum()), int((lookalikes == 1).sum())
+        uniques = PopulationUniques(
+            population_size, fraction, int((class_sizes == 1).sum()), int((lookalikes == 1).sum())
         )
-        return risk, Marketer(rate, hits, "population"), among
+        return _PopulationRisks(risk, Marketer(rate, hits, "population"), uniques)
     sample = Histogram.of(table.people, fraction)
     expected_risks = inverse_sizes(sample.sizes, fraction)
     weights = sample.sizes * sample.classes
-    above = int(weights[expected_risks > float(limit)].sum())
+    n_above = int(weights[expected_risks > float(limit)].sum())
     hits = math.fsum((weights * expected_risks).tolist())
     risk = Risk(
         highest=float(expected_risks[0]),
         average=hits / n_people,
-        above=above,
-        share_above=Fraction(above, n_people),
+        above=n_above,
+        share_above=Fraction(n_above, n_people),
         estimate=True,
     )
     models = estimates(sample)
     in_table = None if sample.of_size(1) else 0
-    among = PopulationUniques(
+    uniques = PopulationUniques(
         sample.population, fraction, None, in_table, models, chosen(models, fraction)
     )
-    return risk, Marketer(hits / n_people, hits, "model"), among
+    return _PopulationRisks(risk, Marketer(hits / n_people, hits, "model"), uniques)
 
 
 def _refuse_fewer(table: Combinations, lookalikes: IntArray) -> None:
-    """Raise `DataError` where a population has fewer people of a class than the table."""
+    """Raise `DataError` if a population has fewer people of a class than the table."""
     fewer = np.flatnonzero(lookalikes < table.people)
     if not len(fewer):
         return
@@ -565,10 +575,10 @@ def _refuse_fewer(table: Combinations, lookalikes: IntArray) -> None:
     for name, value in zip(table.columns, table.values(worst_class), strict=True):
         text = "missing" if value is None else value
         descriptions.append(f"{name} {text}")
-    who = ", ".join(descriptions)
+    class_text = ", ".join(descriptions)
     classes = "one class" if len(fewer) == 1 else f"{len(fewer):,} of {len(table):,} classes"
     raise DataError(
-        f"the population has fewer people than the table in {classes}: with {who} it has "
+        f"the population has fewer people than the table in {classes}: with {class_text} it has "
         f"{lookalikes[worst_class]:,}, and the table {table.people[worst_class]:,}; give a "
         "population that holds everybody of the table, with columns written and coarsened as they "
         "are there, or state a sampling fraction instead"
@@ -576,10 +586,10 @@ def _refuse_fewer(table: Combinations, lookalikes: IntArray) -> None:
 
 
 def _risk(people: IntArray, lookalikes: IntArray, limit: Fraction) -> Risk:
-    """The exact risk of people in classes, where each has so many lookalikes."""
+    """The exact risk of people in classes, each person with so many lookalikes."""
     n_people = int(people.sum())
     # Above the limit is 1 / F > p / q, which is F < q / p.
-    above = int(people[lookalikes < -(-limit.denominator // limit.numerator)].sum())
+    n_above = int(people[lookalikes < -(-limit.denominator // limit.numerator)].sum())
     average: Fraction | float = Fraction(len(people), n_people)
     if people is not lookalikes:
         # Over the people of the table, or over those of the population whom its rows may mean;
@@ -589,8 +599,8 @@ def _risk(people: IntArray, lookalikes: IntArray, limit: Fraction) -> Risk:
     return Risk(
         highest=Fraction(1, int(lookalikes.min())),
         average=average,
-        above=above,
-        share_above=Fraction(above, n_people),
+        above=n_above,
+        share_above=Fraction(n_above, n_people),
     )
 
 
@@ -598,12 +608,12 @@ def _risk(people: IntArray, lookalikes: IntArray, limit: Fraction) -> Risk:
 
 
 def _sets(table: Combinations, size: int) -> Iterator[ColumnSet]:
-    """Measure every set of up to so many columns, and all columns."""
+    """Yield how well each set of up to `size` columns, and all columns, tell people apart."""
     n_columns, n_people = len(table.columns), table.n_people
     for n_chosen in [*range(1, min(size, n_columns - 1) + 1), n_columns]:
-        for places in combinations(range(n_columns), n_chosen):
-            names = [table.columns[place] for place in places]
-            classes = table.people if n_chosen == n_columns else table.classes(places)
+        for positions in combinations(range(n_columns), n_chosen):
+            names = [table.columns[position] for position in positions]
+            classes = table.people if n_chosen == n_columns else table.classes(positions)
             yield ColumnSet(
                 tuple(names),
                 len(classes),
@@ -624,15 +634,15 @@ def _separation(classes: IntArray, n_people: int) -> Fraction:
 
 
 def _contributions(table: Combinations) -> Iterator[Contribution]:
-    """The contribution of each column and each pair to unique people, largest first."""
+    """Yield how many unique people each column and each pair adds, the largest first."""
     everything = range(len(table.columns))
     uniques = int((table.people == 1).sum())
     for size in (1, 2):
         contributions = []
         for removed in combinations(everything, size):
             remaining = [column for column in everything if column not in removed]
-            without = int((table.classes(remaining) == 1).sum())
+            n_without = int((table.classes(remaining) == 1).sum())
             names = [table.columns[column] for column in removed]
-            share = Fraction(uniques - without, uniques) if uniques else Fraction(0)
-            contributions.append(Contribution(tuple(names), without, uniques - without, share))
+            share = Fraction(uniques - n_without, uniques) if uniques else Fraction(0)
+            contributions.append(Contribution(tuple(names), n_without, uniques - n_without, share))
         yield from sorted(contributions, key=lambda contribution: contribution.without)

@@ -70,16 +70,16 @@ class SpecialUniques(Plain):
             yield SpecialUnique(self._table.values(row), int(self.scores[place]), dis, minimal)
 
     def _minimal(self, row: int) -> Iterator[tuple[str, ...]]:
-        """The columns of the minimal uniques of a combination."""
+        """Yield each minimal set of columns by which the person of a row is unique."""
         columns, minimal_sets = self._table.columns, list[set[int]]()
-        same = np.stack([codes == codes[row] for codes in self._table.codes])
+        is_equal = np.stack([codes == codes[row] for codes in self._table.codes])
         for size in range(1, self.size + 1):
-            for places in combinations(range(len(columns)), size):
-                if any(smaller <= set(places) for smaller in minimal_sets):
+            for columns_chosen in combinations(range(len(columns)), size):
+                if any(smaller <= set(columns_chosen) for smaller in minimal_sets):
                     continue
-                if np.count_nonzero(same[[*places]].all(axis=0)) == 1:
-                    minimal_sets.append(set(places))
-                    yield tuple([columns[place] for place in places])
+                if np.count_nonzero(is_equal[[*columns_chosen]].all(axis=0)) == 1:
+                    minimal_sets.append(set(columns_chosen))
+                    yield tuple([columns[column] for column in columns_chosen])
 
     @property
     def _worst(self) -> list[dict[str, Any]]:
@@ -93,34 +93,34 @@ class SpecialUniques(Plain):
 def special_uniques(
     table: Combinations, size: int, fraction: Fraction | None = None
 ) -> SpecialUniques:
-    """Seek the minimal uniques of up to so many columns, level by level."""
+    """All people whom up to `size` values single out, with their scores; sought level by level."""
     n_columns = len(table.columns)
     size = min(size, n_columns)
     candidates = np.flatnonzero(table.people == 1)
     score = np.zeros(len(candidates), dtype=_whole(n_columns, size))
-    smallest = np.zeros(len(candidates), dtype=np.int64)
+    smallest_size = np.zeros(len(candidates), dtype=np.int64)
     minimal: list[int] = []
     shares = [0] * n_columns
-    below: dict[tuple[int, ...], NDArray[np.uint8]] = {}
+    uniques_below: dict[tuple[int, ...], NDArray[np.uint8]] = {}
     for level in range(1, size + 1):
         uniques_of_level: dict[tuple[int, ...], NDArray[np.uint8]] = {}
         minimal.append(0)
-        for places in combinations(range(n_columns), level):
-            is_unique = table.alone(places)[candidates]
-            new = is_unique.copy()
-            for left_out in combinations(places, level - 1):
+        for columns in combinations(range(n_columns), level):
+            is_unique = table.alone(columns)[candidates]
+            is_minimal = is_unique.copy()
+            for left_out in combinations(columns, level - 1):
                 if left_out:
-                    new &= ~_unpack_bits(below[left_out], len(candidates))
+                    is_minimal &= ~_unpack_bits(uniques_below[left_out], len(candidates))
             if level < size:
-                uniques_of_level[places] = np.packbits(is_unique)
-            times, weight = int(new.sum()), math.factorial(n_columns - level)
-            minimal[-1] += times
-            score[new] += weight
-            smallest[new & (smallest == 0)] = level
-            for place in places:
-                shares[place] += times * weight
-        below = uniques_of_level
-    singled_out = np.flatnonzero(smallest)
+                uniques_of_level[columns] = np.packbits(is_unique)
+            n_minimal, weight = int(is_minimal.sum()), math.factorial(n_columns - level)
+            minimal[-1] += n_minimal
+            score[is_minimal] += weight
+            smallest_size[is_minimal & (smallest_size == 0)] = level
+            for column in columns:
+                shares[column] += n_minimal * weight
+        uniques_below = uniques_of_level
+    singled_out = np.flatnonzero(smallest_size)
     # An engine may give any order.
     singled_out = singled_out[np.lexsort(table.ranks(candidates[singled_out])[::-1])]
     order = singled_out[np.argsort(-score[singled_out], kind="stable")]
@@ -130,7 +130,7 @@ def special_uniques(
     return SpecialUniques(
         size,
         tuple(minimal),
-        tuple(np.bincount(smallest, minlength=size + 1)[1:].tolist()),
+        tuple(np.bincount(smallest_size, minlength=size + 1)[1:].tolist()),
         dict(zip(table.columns, contributions, strict=True)),
         score[order],
         dis,
@@ -143,20 +143,20 @@ def special_uniques(
 def _dis(
     table: Combinations, scores: NDArray[Any], fraction: Fraction | None
 ) -> tuple[float | None, FloatArray | None]:
-    """The chance that a unique match is right (DIS), over all and by score."""
+    """The chance that a unique match is right (DIS), over all people, and by score."""
     if fraction is None:
         return None, None
     unique, paired = int((table.people == 1).sum()), 2 * int((table.people == 2).sum())
-    right, wrong = unique * fraction, paired * (1 - fraction)
-    dis = float(right / (right + wrong)) if unique else 0.0
+    expected_right, expected_wrong = unique * fraction, paired * (1 - fraction)
+    dis = float(expected_right / (expected_right + expected_wrong)) if unique else 0.0
     if not len(scores):
         return dis, np.empty(0)
     # Powers of scores, as shares of the highest: those of many columns are beyond a float.
-    distinct, of_each = np.unique(scores, return_inverse=True)
+    distinct, position_of_score = np.unique(scores, return_inverse=True)
     highest = distinct.tolist()[-1]
     shares = [float(Fraction(score, highest)) for score in distinct.tolist()]
-    powers = (np.array(shares) ** (1 + (8 - len(table.columns)) / 20))[of_each]
-    odds = float(wrong / fraction) / (powers * (1 / powers).sum())
+    powers = (np.array(shares) ** (1 + (8 - len(table.columns)) / 20))[position_of_score]
+    odds = float(expected_wrong / fraction) / (powers * (1 / powers).sum())
     return dis, 1 / (1 + odds)
 
 

@@ -55,16 +55,21 @@ class CrossedGroups:
 
     @classmethod
     def of(cls, memberships: Sequence[IntArray]) -> CrossedGroups:
-        """Find them, of the group of each person in each release; one sort for each release."""
+        """The cells of people in the same groups, given each person's group in each release."""
         n_groups = [int(membership.max(initial=ABSENT)) + 1 for membership in memberships]
-        of_person, someone = combine(
+        cell_of_person, first_person = combine(
             [membership + 1 for membership in memberships], [n + 1 for n in n_groups]
         )
-        groups = np.stack([membership[someone] for membership in memberships], axis=1).astype(
+        groups = np.stack([membership[first_person] for membership in memberships], axis=1).astype(
             np.int64
         )
-        first = np.cumsum([0, *n_groups])
-        return cls(of_person.astype(np.int64), groups, first, tuple(_rounds(groups, first)))
+        first_group = np.cumsum([0, *n_groups])
+        return cls(
+            cell_of_person.astype(np.int64),
+            groups,
+            first_group,
+            tuple(_rounds(groups, first_group)),
+        )
 
     @property
     def _numbered(self) -> IntArray:
@@ -87,7 +92,7 @@ class CrossedGroups:
     def counts(self, releases: Sequence[GroupCounts], names: Sequence[str]) -> GroupCounts:
         """The bags of all cells; those that are not settled have none.
 
-        A `DataError` where releases contradict each other: then somebody has another value in one
+        Raises `DataError` if releases contradict each other: then somebody has another value in one
         of them, or is not who they are taken for.
         """
         values = Labels(
@@ -95,51 +100,57 @@ class CrossedGroups:
                 _text(value) for release_counts in releases for value in release_counts.values
             )
         )
-        place = []
+        codes_of_values = []
         for release_counts in releases:
             places_of_values = [values.codes[_text(value)] for value in release_counts.values]
-            place.append(np.array(places_of_values, int))
+            codes_of_values.append(np.array(places_of_values, int))
         n_values = max(len(values), 1)
         keys, remaining = [], []
-        for release_counts, codes, start in zip(releases, place, self.first, strict=False):
-            of_entry = np.repeat(
+        for release_counts, codes, start in zip(
+            releases, codes_of_values, self.first, strict=False
+        ):
+            cell_of_entry = np.repeat(
                 np.arange(release_counts.n_groups) + start, np.diff(release_counts.offsets)
             )
-            keys.append(of_entry * n_values + codes[release_counts.codes])
+            keys.append(cell_of_entry * n_values + codes[release_counts.codes])
             remaining.append(release_counts.counts)
         bags = _Bags.of(
             np.concatenate(keys), np.concatenate(remaining), int(self.first[-1]), n_values
         )
         settled_bags: list[tuple[IntArray, IntArray, IntArray]] = []
-        for cells, groups, in_turn in self.rounds:
-            if in_turn:
+        for cells, groups, is_in_turn in self.rounds:
+            if is_in_turn:
                 numbered_groups = self._numbered[cells]
                 if (settled_bag := bags.settle(cells, groups, numbered_groups)) is None:
                     raise self._contradiction(names)
                 settled_bags.append(settled_bag)
                 continue
             entries, offsets = bags.entries(groups)
-            of_entry = np.repeat(cells, np.diff(offsets))
+            cell_of_entry = np.repeat(cells, np.diff(offsets))
             counts = bags.remaining[entries]
             is_positive = counts > 0
-            of_entry, codes, counts = (
-                of_entry[is_positive],
+            cell_of_entry, codes, counts = (
+                cell_of_entry[is_positive],
                 bags.codes(entries[is_positive]),
                 counts[is_positive],
             )
-            settled_bags.append((of_entry, codes, counts))
+            settled_bags.append((cell_of_entry, codes, counts))
             for release, start in enumerate(self.first[:-1]):
-                group = self.groups[of_entry, release]
+                group = self.groups[cell_of_entry, release]
                 is_present = group != ABSENT
                 if not bags.take(group[is_present] + start, codes[is_present], counts[is_present]):
                     raise self._contradiction(names)
         if not self._agrees(bags):
             raise self._contradiction(names)
-        nothing = self.first[:0]
-        of_entry, codes, counts = joined([(nothing, nothing, nothing), *settled_bags])
-        offsets, codes, counts = count_pairs(of_entry, codes, len(self.groups), n_values, counts)
-        how = releases[0].semantics
-        return GroupCounts.counted(self.sizes, offsets, codes, counts, values=values, semantics=how)
+        empty = self.first[:0]
+        cell_of_entry, codes, counts = joined([(empty, empty, empty), *settled_bags])
+        offsets, codes, counts = count_pairs(
+            cell_of_entry, codes, len(self.groups), n_values, counts
+        )
+        semantics = releases[0].semantics
+        return GroupCounts.counted(
+            self.sizes, offsets, codes, counts, values=values, semantics=semantics
+        )
 
     def _agrees(self, bags: _Bags) -> bool:
         """True if nothing is left of groups whose cells are all settled, and nowhere less."""
@@ -186,34 +197,35 @@ class _Bags:
     ) -> tuple[IntArray, IntArray, IntArray] | None:
         """The bags of cells, each what is left of its group after those before it.
 
-        `numbered_groups` are all the groups of each cell. None where one of them never had a
-        value.
+        `numbered_groups` has all the groups of each cell. None if one of them never had a value.
         """
         remaining = [*self.remaining.tolist(), 0]
         settled_parts = []
         for start in range(0, len(cells), _CHUNK):
             part = slice(start, start + _CHUNK)
             entries, offsets = self.entries(groups[part])
-            step = np.repeat(np.arange(start, start + len(offsets) - 1), np.diff(offsets))
-            codes, taken_times = self.codes(entries), [0] * len(entries)
-            places = [self._places(column[step], codes).tolist() for column in numbered_groups.T]
-            for number, (entry, *elsewhere) in enumerate(
-                zip(entries.tolist(), *places, strict=True)
+            cell_number = np.repeat(np.arange(start, start + len(offsets) - 1), np.diff(offsets))
+            codes, times_taken = self.codes(entries), [0] * len(entries)
+            positions = [
+                self._places(column[cell_number], codes).tolist() for column in numbered_groups.T
+            ]
+            for number, (entry, *other_entries) in enumerate(
+                zip(entries.tolist(), *positions, strict=True)
             ):
                 if (times := remaining[entry]) > 0:
-                    taken_times[number] = times
-                    for place in elsewhere:
-                        if place < 0:
+                    times_taken[number] = times
+                    for other_entry in other_entries:
+                        if other_entry < 0:
                             return None
-                        remaining[place] -= times
-            counts = np.array(taken_times, dtype=np.int64)
+                        remaining[other_entry] -= times
+            counts = np.array(times_taken, dtype=np.int64)
             is_positive = counts > 0
             settled_parts.append(
-                (cells[step[is_positive]], codes[is_positive], counts[is_positive])
+                (cells[cell_number[is_positive]], codes[is_positive], counts[is_positive])
             )
         self.remaining[:] = remaining[:-1]
-        of_cell, codes, counts = joined(settled_parts)
-        return of_cell, codes, counts
+        cell_of_entry, codes, counts = joined(settled_parts)
+        return cell_of_entry, codes, counts
 
     def _places(self, groups: IntArray, codes: IntArray) -> IntArray:
         """The places of values of groups; one beyond all for no group, -1 for no such value."""
@@ -233,39 +245,43 @@ class _Bags:
         return True
 
 
-def _rounds(groups: IntArray, first: IntArray) -> list[Round]:
-    """Settle cells by differences as long as some group has a single one that is not."""
-    numbered = np.where(groups == ABSENT, ABSENT, groups + first[:-1])
+def _rounds(groups: IntArray, first_group: IntArray) -> list[Round]:
+    """The rounds in which cells are settled: each is the only unsettled cell of some group."""
+    numbered = np.where(groups == ABSENT, ABSENT, groups + first_group[:-1])
     cells = np.repeat(np.arange(len(groups)), numbered.shape[1])
     is_present = numbered.ravel() != ABSENT
-    of_group, cells = numbered.ravel()[is_present], cells[is_present]
-    unsettled = np.bincount(of_group, minlength=int(first[-1]))  # cells of each group
+    group_of_cell, cells = numbered.ravel()[is_present], cells[is_present]
+    unsettled = np.bincount(group_of_cell, minlength=int(first_group[-1]))  # cells of each group
     # The sum of the positions of these cells: of a single one, it is the cell.
-    total = np.zeros(int(first[-1]), dtype=np.int64)
-    np.add.at(total, of_group, cells)
+    sums_of_cells = np.zeros(int(first_group[-1]), dtype=np.int64)
+    np.add.at(sums_of_cells, group_of_cell, cells)
     rounds: list[Round] = []
-    candidates = np.arange(int(first[-1]))
-    while len(ready := candidates[unsettled[candidates] == 1]):
+    candidates = np.arange(int(first_group[-1]))
+    while len(ready_groups := candidates[unsettled[candidates] == 1]):
         if len(rounds) == _AT_ONCE:
-            rounds.append(_in_turn(numbered, ready, unsettled, total))
+            rounds.append(_in_turn(numbered, ready_groups, unsettled, sums_of_cells))
             break
-        settling, position = np.unique(total[ready], return_index=True)
-        rounds.append(Round(settling, ready[position]))
-        members = numbered[settling]
+        settled_cells, position = np.unique(sums_of_cells[ready_groups], return_index=True)
+        rounds.append(Round(settled_cells, ready_groups[position]))
+        members = numbered[settled_cells]
         in_group = members != ABSENT
-        touched = members[in_group]
-        np.subtract.at(unsettled, touched, 1)
-        np.subtract.at(total, touched, np.repeat(settling, in_group.sum(axis=1)))
-        candidates = np.unique(touched)
+        groups_of_settled = members[in_group]
+        np.subtract.at(unsettled, groups_of_settled, 1)
+        np.subtract.at(
+            sums_of_cells, groups_of_settled, np.repeat(settled_cells, in_group.sum(axis=1))
+        )
+        candidates = np.unique(groups_of_settled)
     return rounds
 
 
-def _in_turn(numbered: IntArray, ready: IntArray, unsettled: IntArray, total: IntArray) -> Round:
-    """Settle one cell after the other, from groups that are ready."""
+def _in_turn(
+    numbered: IntArray, ready_groups: IntArray, unsettled: IntArray, total: IntArray
+) -> Round:
+    """One round that settles cells one after the other, beginning with groups that are ready."""
     n_unsettled, sums, members = unsettled.tolist(), total.tolist(), numbered.tolist()
-    waiting, cells, groups = ready.tolist(), list[int](), list[int]()
-    while waiting:
-        group = waiting.pop()
+    open_groups, cells, groups = ready_groups.tolist(), list[int](), list[int]()
+    while open_groups:
+        group = open_groups.pop()
         if n_unsettled[group] != 1:  # its last cell was settled by another group
             continue
         cell = sums[group]
@@ -276,7 +292,7 @@ def _in_turn(numbered: IntArray, ready: IntArray, unsettled: IntArray, total: In
                 n_unsettled[member_group] -= 1
                 sums[member_group] -= cell
                 if n_unsettled[member_group] == 1:
-                    waiting.append(member_group)
+                    open_groups.append(member_group)
     return Round(np.array(cells), np.array(groups), in_turn=True)
 
 

@@ -470,7 +470,7 @@ class Earlier:
             groups.append(of_group[np.fromiter(members.values(), np.int64, len(members))])
         entries = placed.entries.microdata
         parts.append((entries, np.arange(len(placed.groups))))
-        groups.append(place[-1][placed.among(release.counts)])
+        groups.append(place[-1][placed.group_of_entries_in(release.counts)])
         people = Register(parts, joint.cohort)
         sensitive = joint.sensitive
         return Sight(joint.counts, people, np.concatenate(groups), sensitive, joint.name, joint)

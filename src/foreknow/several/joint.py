@@ -194,14 +194,14 @@ def together(releases: Sequence[Any], *, person: str | None = None) -> Release:
 
 
 def _schema_of(releases: Sequence[Release]) -> Schema | None:
-    """The schema that says of all of them who is counted; refused where they differ in that."""
+    """The schema that says who is counted; refused if the releases differ in that."""
     schemas = [release.schema for release in releases]
     of_cases = any(schema is not None and schema.counts_people for schema in schemas)
     for key in OF_PEOPLE:
         if key == "person" and not of_cases:
             continue  # each row is a person, whatever names them
-        first, *others = (getattr(schema or _PLAIN, key) for schema in schemas)
-        if any(setting != first for setting in others):
+        first_setting, *other_settings = (getattr(schema or _PLAIN, key) for schema in schemas)
+        if any(setting != first_setting for setting in other_settings):
             raise UnsupportedError(
                 f"{' and '.join(release.name for release in releases)} differ in who is counted "
                 f"({key}), and cannot be judged together"
@@ -210,7 +210,7 @@ def _schema_of(releases: Sequence[Release]) -> Schema | None:
 
 
 def _part(source: Any, person: str | None) -> Part:
-    """A release and who is in it."""
+    """A release that is joined with others, with its members."""
     match source:
         case Release():
             nobody = Members(Labels([]), np.zeros(0, dtype=np.int64))
@@ -227,28 +227,28 @@ def _part(source: Any, person: str | None) -> Part:
 
 
 def _of_tally(part: Part, parts: Sequence[Part]) -> Part:
-    """A table of counts with the people whom it counts: those of groups with its labels.
+    """A table of counts, with the people whom it counts: those of another release's groups.
 
-    It must have been counted by columns that make the groups of another release, so that each of
-    its cells is a union of these groups.
+    It must be counted by columns that make the groups of that release, so that each of its cells is
+    a union of these groups.
     """
     columns = part.release.group_columns
     for other_part in parts:
         release = other_part.release
         if release.tallied or not ({*columns} <= {*release.group_columns} and release.by_values):
             continue
-        places = [release.group_columns.index(name) for name in columns]
+        positions = [release.group_columns.index(name) for name in columns]
         counted_labels: Any = part.release.counts.groups
         cells = {_text_of(label): cell for cell, label in enumerate(counted_labels)}
         labels: Any = release.counts.groups
-        of_group = []
+        cell_of_group = []
         for label in labels:
-            counted_by = _text_of([label[place] for place in places])
-            of_group.append(cells.get(counted_by, ABSENT))
-        groups = np.array(of_group, dtype=np.int64)[other_part.members.groups]
-        inside = groups != ABSENT
-        names = compress(other_part.members.names, inside)
-        return part._replace(members=Members(Labels(names), groups[inside]))
+            counted_by = _text_of([label[position] for position in positions])
+            cell_of_group.append(cells.get(counted_by, ABSENT))
+        groups = np.array(cell_of_group, dtype=np.int64)[other_part.members.groups]
+        is_counted = groups != ABSENT
+        names = compress(other_part.members.names, is_counted)
+        return part._replace(members=Members(Labels(names), groups[is_counted]))
     raise InputError(
         f"{part.name}: it is not known whom a table of counts counts, unless it is counted by "
         "columns that make the groups of another of these releases"
@@ -265,7 +265,7 @@ def _printed(members: Members) -> Members:
 
 
 def refuse_twice(names: Sequence[str], people: Sequence[Sequence[Any]], column: str) -> None:
-    """Refuse somebody who is in two releases, however their name is written."""
+    """Refuse releases if somebody is in two of them, however the name is written."""
     release_of: dict[str, str] = {}
     for name, names_of_release in zip(names, people, strict=True):
         for person_name in names_of_release:
@@ -279,7 +279,7 @@ def refuse_twice(names: Sequence[str], people: Sequence[Sequence[Any]], column: 
 
 
 def known_again(parts: Sequence[Part]) -> list[Members]:
-    """The members of each release, where an erased name matches the person's other names."""
+    """The members of each release; an erased name is matched to the person's other names."""
     erased = [part for part in parts if part.owned is not None and part.owned.some_forgotten]
     for first, second in combinations(erased, 2):
         if not (_is_after(first, second) or _is_after(second, first)):
@@ -315,16 +315,17 @@ def _memberships(members: Sequence[Members]) -> list[IntArray]:
 
 
 def _refuse_uncounted(parts: Sequence[Part]) -> None:
-    """Raise `UnsupportedError` where counts do not say all of releases that share people."""
+    """Raise `UnsupportedError` if counts do not say all about releases that share people."""
     for name, release, *_ in parts:
-        what = ""
+        problem = ""
         if columns := ", ".join(release.recognized):
-            what = f"{name} shows the exact {columns} of everybody"
+            problem = f"{name} shows the exact {columns} of everybody"
         elif release.unlinked or not isinstance(release.semantics, str):
-            what = f"{name} has sensitive columns that are published apart from each other"
-        if what:
+            problem = f"{name} has sensitive columns that are published apart from each other"
+        if problem:
             raise UnsupportedError(
-                f"{what}, and some of its people are in another release: what differences tell of "
+                f"{problem}, and some of its people are in another release: what differences tell "
+                "of "
                 "these is not known, and they cannot be judged together. If one of them is not out "
                 "yet, make it anew with --after"
             )
@@ -341,20 +342,23 @@ def _refuse_uncounted(parts: Sequence[Part]) -> None:
 
 
 def _as_cells(parts: Sequence[Part], cells: CrossedGroups) -> Release:
-    """The release whose groups are the cells."""
+    """The release whose groups are the cells of people in the same groups everywhere."""
     first = parts[0].release
     beside_columns = [name for name in first.beside if name != first.sensitive]
     bags = cells.counts(
         [_beside(part.release, beside_columns) for part in parts], [p.name for p in parts]
     )
-    of_cell = np.repeat(np.arange(bags.n_groups), np.diff(bags.offsets))
+    cell_of_entry = np.repeat(np.arange(bags.n_groups), np.diff(bags.offsets))
     names = _columns(parts, [first.sensitive, *beside_columns])
     groups = _labels(parts, cells, names)
     values = [bags.values[code] for code in bags.codes.tolist()]
     columns = [first.sensitive, *beside_columns]
     value_columns = [*map(list, zip(*values, strict=True))] if beside_columns else [values]
     table = joined(
-        groups, of_cell, dict(zip(columns, value_columns, strict=True)), **{COUNT: bags.counts}
+        groups,
+        cell_of_entry,
+        dict(zip(columns, value_columns, strict=True)),
+        **{COUNT: bags.counts},
     )
     other_columns = [name for name in beside_columns if name not in first.sensitives]
     if first.semantics == "single":
@@ -372,28 +376,30 @@ def _as_cells(parts: Sequence[Part], cells: CrossedGroups) -> Release:
 
 
 def _beside(release: Release, columns: Sequence[str]) -> GroupCounts:
-    """The counts of a release, each value together with what is published beside it."""
+    """The counts of a release, with each value joined to what is published beside it."""
     counts = release.counts
     if not columns:
         return counts
     divided = release.seen(release.sensitive, columns).counts
     n_keys = len(release.group_columns)
     labels: Any = counts.groups
-    place = {label if release.by_values else (label,): i for i, label in enumerate(labels)}
+    number_of_group = {
+        label if release.by_values else (label,): i for i, label in enumerate(labels)
+    }
     # Of each group that the columns beside divide: the whole group, and what stands beside.
     whole_groups, beside_values = [], []
     divided_labels: Any = divided.groups
     for label in divided_labels:
-        whole_groups.append(place[tuple(label[:n_keys])])
+        whole_groups.append(number_of_group[tuple(label[:n_keys])])
         beside_values.append(tuple(label[n_keys:]))
-    of_part = np.array(whole_groups, dtype=np.int64)
-    of_cell = np.repeat(np.arange(divided.n_groups), np.diff(divided.offsets))
+    group_of_part = np.array(whole_groups, dtype=np.int64)
+    part_of_cell = np.repeat(np.arange(divided.n_groups), np.diff(divided.offsets))
     joint = []
-    for group, code in zip(of_cell.tolist(), divided.codes.tolist(), strict=True):
+    for group, code in zip(part_of_cell.tolist(), divided.codes.tolist(), strict=True):
         joint.append((divided.values[code], *beside_values[group]))
     values = Labels(dict.fromkeys(joint))
     return GroupCounts.from_pairs(
-        of_part[of_cell],
+        group_of_part[part_of_cell],
         np.array([values.codes[value] for value in joint], dtype=np.int64),
         values=values,
         n_groups=counts.n_groups,
@@ -410,41 +416,41 @@ def _columns(parts: Sequence[Part], used_names: Sequence[str]) -> list[str]:
 
 
 def _labels(parts: Sequence[Part], cells: CrossedGroups, names: Sequence[str]) -> Any:
-    """The group of each cell in each release, as it is called there; null where it is absent."""
+    """The label of each cell's group in each release; null if the cell is not in it."""
     columns = {}
     for name, part, codes in zip(names, parts, cells.groups.T, strict=True):
         counts = part.release.counts
         texts = [_label_text(counts.group_label(group)) for group in range(counts.n_groups)]
         if len({*texts}) < len(texts):  # which differ only by kind, such as 1 and "1"
-            texts = [f"{text} ({place})" for place, text in enumerate(texts, start=1)]
+            texts = [f"{text} ({number})" for number, text in enumerate(texts, start=1)]
         columns[name] = texts, codes
     return called(columns, ABSENT)
 
 
 def _crossing(parts: Sequence[Part], cells: CrossedGroups) -> Release:
-    """The joint release of releases that are not settled."""
+    """The joint release of releases whose groups cross, so that cells stay unsettled."""
     first = parts[0].release
     names = [part.name for part in parts]
     is_settled, sizes = cells.settled, cells.sizes
     bags = cells.counts([part.release.counts for part in parts], names)
-    sure = is_settled & (np.diff(bags.offsets) == 1)
-    sure[sure] = bags.counts[bags.offsets[:-1][sure]] == sizes[sure]
-    largest = sorted(np.flatnonzero(~is_settled).tolist(), key=lambda cell: -int(sizes[cell]))
+    is_certain = is_settled & (np.diff(bags.offsets) == 1)
+    is_certain[is_certain] = bags.counts[bags.offsets[:-1][is_certain]] == sizes[is_certain]
+    open_cells = sorted(np.flatnonzero(~is_settled).tolist(), key=lambda cell: -int(sizes[cell]))
     crossing = []
-    for cell in largest[:_EXAMPLES]:
+    for cell in open_cells[:_EXAMPLES]:
         labels = []
         for part, group in zip(parts, cells.groups[cell].tolist(), strict=True):
             labels.append(None if group == ABSENT else part.release.counts.group_label(group))
         crossing.append((int(sizes[cell]), tuple(labels)))
-    of_settled, certain = int(sizes[is_settled].sum()), int(sizes[sure].sum())
-    why = Unsettled(
-        tuple(names), int(sizes[~is_settled].sum()), tuple(crossing), of_settled, certain
+    n_settled, n_certain = int(sizes[is_settled].sum()), int(sizes[is_certain].sum())
+    unsettled = Unsettled(
+        tuple(names), int(sizes[~is_settled].sum()), tuple(crossing), n_settled, n_certain
     )
     table = open_table(
         called({"cell": ([""], cells.first[:1]), "value": ([""], cells.first[:1])}, ABSENT)
     )
-    tables = _Crossing(table, ["cell"], False, "value", COUNT, "single", None, why)
-    return Release(tables, sensitives=first.sensitives).described(unsettled=why)
+    tables = _Crossing(table, ["cell"], False, "value", COUNT, "single", None, unsettled)
+    return Release(tables, sensitives=first.sensitives).described(unsettled=unsettled)
 
 
 def _label_text(label: Any) -> str:

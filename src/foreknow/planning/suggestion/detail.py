@@ -10,7 +10,7 @@ from typing import Any
 from foreknow.data.microdata import Microdata
 from foreknow.methods.protocol import as_written
 from foreknow.methods.registry import method_of
-from foreknow.planning.costs import given_away, made_of, sample_of, savings, worth_saying
+from foreknow.planning.costs import given_away, kept_by, sample_of, savings, worth_saying
 from foreknow.planning.suggestion.columns import DECIDE, ColumnSuggestion
 from foreknow.policy.policy import Policy
 from foreknow_judge.errors import InputError
@@ -33,7 +33,7 @@ class DetailOfSample:
             self._written = as_written(self._method, microdata, rules)
             self._sample = sample_of(self._written, rules, _CELLS_TRIED)
         if self._sample is not None:
-            self._made = made_of(self._method, self._sample, self.policy)
+            self._made = kept_by(self._method, self._sample, self.policy)
 
     def by_ranges(self, columns: Sequence[ColumnSuggestion]) -> list[ColumnSuggestion]:
         """Columns of numbers and dates as ranges, where these keep more than a hierarchy."""
