@@ -75,23 +75,18 @@ def percentage(
 
 
 def significant(
-    number: float | Fraction, digits: int = 4, to: Rounding = "nearest", apart: int = 1
+    number: float | Fraction, digits: int = 4, to: Rounding = "nearest", reserved: int = 1
 ) -> str:
-    """Write a number from 0 on with so many digits that count; more, where it takes more.
+    """Write a non-negative number with at least `digits` significant digits, and its whole part.
 
-    It is 0, or 1 (`apart`), only where the number is.
-
-    >>> significant(0.25), significant(Fraction(2, 3)), significant(Fraction(1, 3), 3, "up")
-    ('0.25', '0.6667', '0.334')
-    >>> significant(0.999999), significant(1e-9), significant(12345.6)
-    ('0.999999', '0.000000001', '12346')
+    It has more digits where rounding would show 0, or `reserved`, for a number that is not.
     """
-    value = number if isinstance(number, (int, Fraction)) else as_fraction(number)
-    if value in (0, apart):
-        return str(value)
-    first = floor(log10(value)) if value > Fraction(1, 10**300) else -300
+    exact_number = number if isinstance(number, (int, Fraction)) else as_fraction(number)
+    if exact_number in (0, reserved):
+        return str(exact_number)
+    first = floor(log10(exact_number)) if exact_number > Fraction(1, 10**300) else -300
     for decimals in range(max(0, digits - 1 - first), MOST_DECIMALS + 300):
-        printed = rounded(value, decimals, to)
-        if printed not in (0, apart):
+        printed = rounded(exact_number, decimals, to)
+        if printed not in (0, reserved):
             return decimal_text(int(printed * 10**decimals), decimals)
-    return decimal_text(int(rounded(value, 400, to) * 10**400), 400)
+    return decimal_text(int(rounded(exact_number, 400, to) * 10**400), 400)

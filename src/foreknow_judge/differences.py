@@ -34,36 +34,38 @@ def differences(
     certified: Sequence[Table],
     kept_priors: KeptPriors | None,
 ) -> Iterator[str]:
-    """Messages about findings that differ from the certified ones.
+    """Yield one message for each safe finding that differs from the certified one.
 
-    Every field must be equal, the value and the group too: of equally bad cases, the judge takes
-    the first in a fixed order.
+    A finding that is not safe has a message of its own. Every field must be equal, the value and
+    the group too: among equally bad cases, the judge takes the first in a fixed order.
     """
-    for finding, then in zip(findings, certified, strict=False):
-        now = finding.to_dict()
-        now = now if kept_priors is None else kept_priors.withheld_finding(now)
-        differing = [key for key in dict.fromkeys([*now, *then]) if not _same(key, now, then)]
+    for finding, claimed in zip(findings, certified, strict=False):
+        judged = finding.to_dict()
+        judged = judged if kept_priors is None else kept_priors.withheld_finding(judged)
+        differing = [
+            key for key in dict.fromkeys([*judged, *claimed]) if not _same(key, judged, claimed)
+        ]
         if not finding.safe or not differing:
             continue
-        key, place = differing[0], f"require[{now['requirement']}]"
+        key, place = differing[0], f"require[{judged['requirement']}]"
         limit = "limit" if finding.required.relative else finding.required.key
-        if {"exact", limit} & set(differing) and limit in then and limit in now:
+        if {"exact", limit} & set(differing) and limit in claimed and limit in judged:
             yield (
-                f"{place}: the worst probability is {now['exact']} and the limit {now[limit]}; "
-                f"certified are {then['exact']} and {then[limit]}"
+                f"{place}: the worst probability is {judged['exact']} and the limit "
+                f"{judged[limit]}; certified are {claimed['exact']} and {claimed[limit]}"
             )
         else:
             yield (
-                f"{place}: the {key} is {_shown(now.get(key))}; certified is "
-                f"{_shown(then.get(key))}"
+                f"{place}: the {key} is {_shown(judged.get(key))}; certified is "
+                f"{_shown(claimed.get(key))}"
             )
     if len(findings) != len(certified):
         yield f"{len(findings)} points are judged, {len(certified)} are certified"
 
 
-def _same(key: str, now: Table, then: Table) -> bool:
+def _same(key: str, judged: Table, claimed: Table) -> bool:
     """True if a field is as certified; a probability may be written with all its digits."""
-    now_value, then_value = now.get(key), then.get(key)
+    now_value, then_value = judged.get(key), claimed.get(key)
     if key == "exact" and now_value is not None and then_value is not None:
         return bool(now_value == then_value or now_value == exact_text(Fraction(then_value)))
     return _plain(now_value) == _plain(then_value)

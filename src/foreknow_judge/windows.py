@@ -46,33 +46,39 @@ class _Line(NamedTuple):
 
 
 def worst_near(
-    groups_with_values: GroupBags, width: Any, l: int, k: int, m: int
+    bags: GroupBags, width: Any, l: int, k: int, m: int
 ) -> tuple[str | None, Group | None, Fraction]:
-    """The worst case: the first window, the target's group and the adversary's probability."""
-    line = _line(set(groups_with_values.names))
+    """The worst case: the window as text, the target's group and the adversary's probability.
+
+    A window holds the values from one number, or date, up to `width` above it. The adversary knows
+    the facts (l, k, m). First each group is bounded, then those that may be worst are worked out.
+    """
+    line = _line(set(bags.names))
     values = [*set(line.at.values())]
     numbers = [number for _, number in sorted(zip(as_whole(values), values, strict=True))]
     end = _end_of(width, line)
     reach = np.array(_reach([end(number) for number in numbers], numbers), np.int64)
-    place = {number: i for i, number in enumerate(numbers)}
-    positions = np.array([place[line.at[name]] for name in groups_with_values.names], np.int64)
-    placed = GroupBags(
-        groups_with_values.labels,
-        groups_with_values.names,
-        groups_with_values.of_group,
-        positions[groups_with_values.codes],
-        groups_with_values.counts,
+    place_of_number = {number: i for i, number in enumerate(numbers)}
+    positions = np.array([place_of_number[line.at[name]] for name in bags.names], np.int64)
+    bags_on_line = GroupBags(
+        bags.labels,
+        bags.names,
+        bags.of_group,
+        positions[bags.codes],
+        bags.counts,
     )
     law, l = Theorem2.of("single", k, m), min(l, len(numbers))
-    bounds = _bounds(placed, reach, l)
+    bounds = _bounds(bags_on_line, reach, l)
     worst = worst_of(bounds, law)
     if worst is None:
         return None, None, Fraction(0)
     groups = np.array([worst.group])
     for _ in range(2):  # by itself: the group of the lowest bound, then all that can be as bad
-        cells = np.isin(placed.of_group, groups)
-        columns = (row[cells] for row in (placed.of_group, placed.codes, placed.counts))
-        worst_groups = GroupBags(groups_with_values.labels, groups_with_values.names, *columns)
+        cells = np.isin(bags_on_line.of_group, groups)
+        columns = (
+            row[cells] for row in (bags_on_line.of_group, bags_on_line.codes, bags_on_line.counts)
+        )
+        worst_groups = GroupBags(bags.labels, bags.names, *columns)
         runs, _ = _runs(
             worst_groups, reach, l, worst_groups.of_group, worst_groups.codes, worst_groups.codes
         )
@@ -82,7 +88,7 @@ def worst_near(
         worst = min([worst, *_of_all(worst_groups, reach, l, law, worst.odds)])
     return (
         _words(numbers[worst.value], end, line),
-        groups_with_values.group(worst.group),
+        bags.group(worst.group),
         worst.chance,
     )
 

@@ -451,7 +451,10 @@ class MinEvaluation:
         return True
 
     def risk_ratio(self) -> FloatArray:
-        """The worst as a share of the threshold; 0 or infinity where fractions decide."""
+        """The worst breach probability of each proposal, as a share of the threshold.
+
+        0 or infinity where fractions decide.
+        """
         if self.ledger.exact:
             return np.where(self.safe_each(), 0.0, np.inf)
         if self.ledger.falling:

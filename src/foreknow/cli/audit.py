@@ -17,7 +17,7 @@ from foreknow.cli.inputs import (
     attack_on,
     policy_at,
     say_index,
-    tally_of,
+    tally_columns,
 )
 from foreknow.cli.options import (
     UNSAFE,
@@ -128,7 +128,7 @@ def sql(
     from foreknow.data.engines.tally import counting_query
     from foreknow.data.release_tables import COUNT
 
-    columns = tally_of(policy_at(policy))
+    columns = tally_columns(policy_at(policy))
     used_names = set(map(str.casefold, columns))  # as most databases compare names
     amount, numbers = COUNT, counted_up(2)
     while amount in used_names:

@@ -202,7 +202,7 @@ class Columns(Files):
                     "in the policy"
                 )
             return Release.from_tally(table, group=by, sensitive=sensitive, count=count or COUNT)
-        tally_of(rules)
+        tally_columns(rules)
         if sensitive not in (None, [*schema.sensitives]):
             raise SchemaError(
                 f"--sensitive {self.sensitive} contradicts the policy, which says "
@@ -363,8 +363,11 @@ def require_published(folder: Path) -> None:
         )
 
 
-def tally_of(rules: Policy) -> list[str]:
-    """The columns by which a release is to be counted, for a policy that needs no more."""
+def tally_columns(rules: Policy) -> list[str]:
+    """The columns by which the rows of a release are to be counted, for an audit by this policy.
+
+    Raises `UnsupportedError` if a person may have several values.
+    """
     schema = rules.needed_schema
     if schema.several:
         raise UnsupportedError(

@@ -231,21 +231,22 @@ class Targets:
         return Targets(self.group[index], self.code[index], self.holders[index])
 
 
-def atoms_and_odds(counts: GroupCounts, k: int, cells: Targets) -> tuple[FloatArray, FloatArray]:
-    """The least chance that atoms all fail in each group, and the least odds against each cell.
+def atoms_and_odds(counts: GroupCounts, k: int, targets: Targets) -> tuple[FloatArray, FloatArray]:
+    """The least chance that atoms all fail in each group, and the least odds against each target.
 
-    Both have a row for each number of atoms from 0 to k that are spent on the group.
+    Both have a row for each number of atoms from 0 to k that are spent on the group: their shapes
+    are (k + 1, groups) and (k + 1, targets). Targets are in order of their groups.
     """
     tops = _tops(counts, k)
     atoms = np.ones((k + 1, counts.n_groups))
-    odds = np.ones((k + 1, len(cells.group)))
+    odds = np.ones((k + 1, len(targets.group)))
     for start in range(0, counts.n_groups, _CHUNK):
         part = slice(start, start + _CHUNK)
         buckets = Buckets(counts.sizes[part], tops[:, part])
         atoms[:, part] = buckets.atoms()
-        cell_part = slice(*np.searchsorted(cells.group, (start, start + _CHUNK)))
-        odds[:, cell_part] = buckets.target_value(
-            cells.group[cell_part] - start, cells.holders[cell_part]
+        target_part = slice(*np.searchsorted(targets.group, (start, start + _CHUNK)))
+        odds[:, target_part] = buckets.target_value(
+            targets.group[target_part] - start, targets.holders[target_part]
         )
     return atoms, odds
 

@@ -129,12 +129,16 @@ def _block(table: Table, names: Sequence[str], reading: Reading) -> Iterator[Pro
 
 
 def _profile(name: str, array: pa.ChunkedArray, untyped: bool, reading: Reading) -> Profile:
+    """Profile one column; from many distinct texts, the first `_LOOK` decide whether it is text.
+
+    Raises DataError if its values cannot be read.
+    """
     array = plain(name, array)
     codes, values = codes_of(array)
     nulls = int(array.null_count)
     distinct = len(values) - (nulls > 0)
     if distinct > _LOOK and pa.types.is_string(values.type):
-        sample = values.slice(0, _LOOK)
+        sample = values.slice(0, _LOOK)  # without the null, which is last
         if not untyped or encode(name, pa.chunked_array([sample]), untyped=True).kind == "text":
             people = np.bincount(codes, minlength=_LOOK)[:_LOOK]
             domain = sample.to_pylist()
@@ -142,7 +146,7 @@ def _profile(name: str, array: pa.ChunkedArray, untyped: bool, reading: Reading)
     column = encode(name, array, untyped=untyped, reading=reading)
     people = np.bincount(column.codes, minlength=len(column.domain))
     domain = column.domain
-    if column.has_null:
+    if column.has_null:  # the first code
         domain, people = domain[1:], people[1:]
     return Profile(name, len(array), nulls, len(domain), column.kind, domain, people)
 
