@@ -64,35 +64,38 @@ def _refuse_other_columns(name: str, certificate: Certificate, policy: Policy) -
     plain = certificate.form == "generalized" and not policy.asks_rows
     plain &= "single" == certificate.semantics == schema.semantics
     plain &= not (options.unlinked or certificate.unlinked)
-    for role, before, now in (
+    for role, columns_before, columns_now in (
         ("sensitive", certificate.sensitives, schema.sensitives),
         ("other", certificate.beside, schema.other),
     ):
-        as_before = f"{role} = {json.dumps([*before])}"
-        added = [column for column in now if column not in before]
-        if added and plain and [*now[: len(before)]] == [*before]:
+        as_before = f"{role} = {json.dumps([*columns_before])}"
+        added = [column for column in columns_now if column not in columns_before]
+        if added and plain and [*columns_now[: len(columns_before)]] == [*columns_before]:
             continue
         if added:
             names = " and ".join(added)
-            why = f"name them in this order: {role} = {json.dumps([*before, *added])}"
+            reason = f"name them in this order: {role} = {json.dumps([*columns_before, *added])}"
             if not plain:
                 as_label = f"Add {names} to quasi_identifiers instead, as labels; or write "
                 if certificate.form == "bucketized" or policy.asks_rows:
                     as_label = "Without it, write "
-                why = (
+                reason = (
                     "only releases in the generalized form are, with one value for each person, "
                     f"nothing shuffled, and no impossible, shared or unit. {as_label}{as_before} "
                     "in [schema], and no [[require]] on it"
                 )
             raise SchemaError(
                 f"{name} has no {' and no '.join(added)}, so what is new cannot be judged together "
-                f"with it by {role} = {json.dumps([*now])}: {why}"
+                f"with it by {role} = {json.dumps([*columns_now])}: {reason}"
             )
-        if {*before} != {*now}:
+        if {*columns_before} != {*columns_now}:
             raise SchemaError(f"{name} shows other columns: write {as_before} in [schema], as then")
-    if gone := [column for column in certificate.known if column not in schema.quasi_identifiers]:
+    if missing := [
+        column for column in certificate.known if column not in schema.quasi_identifiers
+    ]:
         raise SchemaError(
-            f"{name} has groups by {' and '.join(gone)}: add it to quasi_identifiers. If the table "
+            f"{name} has groups by {' and '.join(missing)}: add it to quasi_identifiers. If the "
+            "table "
             "no longer has it, give it that column with one value for everybody, such as 'unknown'"
         )
     added = [column for column in schema.quasi_identifiers if column not in certificate.known]
@@ -124,22 +127,24 @@ def _asked_then(policy: Policy, release: Release) -> Policy | None:
     return replace(policy, requirements=requirements, schema=then) if requirements else None
 
 
-def _living_beside(
-    shared: Shared, microdata: Microdata, fresh: BoolArray, published: Sequence[Microdata]
+def _households_published(
+    shared: Shared, microdata: Microdata, is_new_person: BoolArray, published: Sequence[Microdata]
 ) -> BoolArray:
-    """The rows of new people whose household was published, as this or an earlier table has it.
+    """The rows of new people whose household was published, in this or an earlier table.
 
-    A bag holds the value of that household already.
+    A published bag holds the value of that household already.
     """
     homes = fetch(microdata.source, [shared.by]).column(shared.by).to_pylist()
-    known_homes = {home for home, is_new in zip(homes, fresh.tolist(), strict=True) if not is_new}
+    known_homes = {
+        home for home, is_new in zip(homes, is_new_person.tolist(), strict=True) if not is_new
+    }
     for table in published:
         known_homes |= {*fetch(table.source, [shared.by]).column(shared.by).to_pylist()}
     texts = {str(home) for home in known_homes if home is not None}
     refuse_alike({str(home) for home in homes if home is not None}, texts, repr(shared.by))
     is_known = np.array([home is not None and str(home) in texts for home in homes], dtype=bool)
-    beside: BoolArray = fresh & is_known
-    return beside
+    is_beside: BoolArray = is_new_person & is_known
+    return is_beside
 
 
 def _unnamed(path: Path, before: Sequence[str], rest: str) -> InputError:
@@ -149,7 +154,7 @@ def _unnamed(path: Path, before: Sequence[str], rest: str) -> InputError:
 
 
 def _not_known(path: Path, before: Sequence[str]) -> InputError:
-    """The refusal of a release beside the earlier ones whose people are not known."""
+    """The error for a release beside the earlier ones whose people are not known."""
     return _unnamed(
         path,
         before,
@@ -166,26 +171,28 @@ def _with_other_values(
     groups: Mapping[str, int],
     value_of: Mapping[str, str | None],
 ) -> int:
-    """How many people at least have a value now that their group of a release does not account for.
+    """At least how many people have a value now that their group in a release lacked for them.
 
-    By name `groups` has everybody's group, and `value_of` the value that they have now, if any.
+    `groups` has the group of each person by name, and `value_of` the value they have now, if any.
     """
     counts = release.seen(column, []).counts
-    place = {label: group for group, label in enumerate(counts.groups or ())}
-    now: Counter[tuple[int, str]] = Counter()
+    number_of_group = {label: group for group, label in enumerate(counts.groups or ())}
+    people_now: Counter[tuple[int, str]] = Counter()
     for name, group in groups.items():
         value = value_of.get(name)
         if value is not None:
-            now[group, value] += 1
+            people_now[group, value] += 1
     people_before: Counter[tuple[int | None, str]] = Counter()
     for bag_number in range(counts.n_groups):
-        for before, times in counts.bag(bag_number).items():
-            people_before[bag_number, str(before)] += times
-    changed = 0
-    for (group, value), people in now.items():
-        group_before = place.get(release.counts.group_label(group))  # None: nobody had any value
-        changed += max(0, people - people_before[group_before, value])
-    return changed
+        for value_before, times in counts.bag(bag_number).items():
+            people_before[bag_number, str(value_before)] += times
+    n_changed = 0
+    for (group, value), people in people_now.items():
+        group_before = number_of_group.get(
+            release.counts.group_label(group)
+        )  # None: nobody had any value
+        n_changed += max(0, people - people_before[group_before, value])
+    return n_changed
 
 
 @dataclass(frozen=True)
@@ -235,23 +242,23 @@ class CohortChanges(Plain):
     added: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        are = "person is" if self.new == 1 else "people are"
+        people_are = "person is" if self.new == 1 else "people are"
         text = (
-            f"{self.new:,} of {self.new + self.stay:,} {are} new since "
+            f"{self.new:,} of {self.new + self.stay:,} {people_are} new since "
             f"{' and '.join(self.releases)}, by {self.column}."
         )
         if self.beside_published:
-            live, stay = ("lives", "stays") if self.beside_published == 1 else ("live", "stay")
+            lives, stay = ("lives", "stays") if self.beside_published == 1 else ("live", "stay")
             text += (
-                f" {self.beside_published:,} more {live} in a household that was published, and "
+                f" {self.beside_published:,} more {lives} in a household that was published, and "
                 f"{stay} out: what a household shares is shown once."
             )
         if self.stay:
             rest_text = "other one is" if self.stay == 1 else f"other {self.stay:,} are"
             text += f" The {rest_text} in earlier releases, and not published anew"
             if self.changed:
-                have = "has" if self.changed == 1 else "have"
-                text += f"; at least {self.changed:,} of them {have} another value now"
+                verb = "has" if self.changed == 1 else "have"
+                text += f"; at least {self.changed:,} of them {verb} another value now"
             if columns := [f"{name} {people:,}" for name, people in self.changed_columns if people]:
                 text += f" ({', '.join(columns)})"
             text += "."
@@ -284,7 +291,7 @@ class Earlier:
 
     @classmethod
     def open(cls, folders: Any) -> Earlier:
-        """Open the folders of all earlier releases, with the owner's folders beside them."""
+        """The earlier releases in these folders, with the owner's folders beside them."""
         paths = paths_of(folders)
         owned_releases = [OwnRelease.open(path, must_be_beside=True) for path in paths]
         # The earliest first: a release that names others was published after them.
@@ -298,11 +305,12 @@ class Earlier:
                     f"{str(paths[0])!r} names people by {column!r}, and {str(path)!r} by "
                     f"{other_column!r}: who is in both cannot be found"
                 )
-            for before in owned_release.published.certificate.after:
-                if before["certificate"] not in digests:
+            for named_release in owned_release.published.certificate.after:
+                if named_release["certificate"] not in digests:
                     raise InputError(
                         f"{str(path)!r} was published after another release, whose certificate "
-                        f"begins {before['certificate'][:12]}: name that, too (after, --after)"
+                        f"begins {named_release['certificate'][:12]}: name that, too (after, "
+                        "--after)"
                     )
         names = names_apart([path.resolve().name for path in paths], NEW)
         parts, groups = [], []
@@ -380,45 +388,47 @@ class Earlier:
             )
         names = [str(name) for name in column.to_pylist()]
         names_by_release = [owned_release.called(names) for owned_release in self.owned]
-        fresh = np.ones(len(names), dtype=bool)
-        for names_there, groups in zip(names_by_release, self.groups, strict=True):
-            fresh &= [name not in groups for name in names_there]
-        new = {*compress(names, fresh)}
-        refuse_two_spellings(sorted(new), repr(self.column))
+        is_new_person = np.ones(len(names), dtype=bool)
+        for names_in_release, groups in zip(names_by_release, self.groups, strict=True):
+            is_new_person &= [name not in groups for name in names_in_release]
+        new_names = {*compress(names, is_new_person)}
+        refuse_two_spellings(sorted(new_names), repr(self.column))
         for groups in self.groups:
-            refuse_alike(sorted(new), groups, repr(self.column))
-        stay, before = len({*names}) - len(new), sum(map(len, self.groups))
-        n_rows = len(names) - int(fresh.sum()) if schema.unit == "row" else 0
+            refuse_alike(sorted(new_names), groups, repr(self.column))
+        n_staying, n_before = len({*names}) - len(new_names), sum(map(len, self.groups))
+        n_rows = len(names) - int(is_new_person.sum()) if schema.unit == "row" else 0
         n_beside = 0
         if isinstance(schema.shared, Shared):
-            beside = _living_beside(schema.shared, microdata, fresh, self.tables(policy))
-            n_beside, fresh = int(beside.sum()), fresh & ~beside
-            new = {*compress(names, fresh)}
-        self._refuse_unnamed(schema, new)
-        changed = self._changed(microdata, names_by_release)
+            is_beside = _households_published(
+                schema.shared, microdata, is_new_person, self.tables(policy)
+            )
+            n_beside, is_new_person = int(is_beside.sum()), is_new_person & ~is_beside
+            new_names = {*compress(names, is_new_person)}
+        self._refuse_unnamed(schema, new_names)
+        n_changed = self._changed(microdata, names_by_release)
         shown_before = {*schema.sensitives}.intersection(
             *(certificate.sensitives for certificate in self.certificates)
         )
-        similar_names = alike_but_for_marks([[*chain(*self.groups)], new])
-        since = CohortChanges(
+        similar_names = alike_but_for_marks([[*chain(*self.groups)], new_names])
+        changes = CohortChanges(
             self.names,
             self.column,
-            len(new),
-            stay,
-            before - stay,
-            max(changed.values(), default=None),
+            len(new_names),
+            n_staying,
+            n_before - n_staying,
+            max(n_changed.values(), default=None),
             similar_names,
-            tuple(changed.items()) if schema.sensitives[1:] else (),
+            tuple(n_changed.items()) if schema.sensitives[1:] else (),
             n_rows,
             n_beside,
             tuple(name for name in schema.sensitives if name not in shown_before),
         )
-        if not since.new:
+        if not changes.new:
             raise NoSafeRelease(f"Nobody is new in {microdata.name}: nothing is to be published")
-        return microdata.only(fresh), since
+        return microdata.only(is_new_person), changes
 
-    def _refuse_unnamed(self, schema: Schema, new: Collection[str]) -> None:
-        """Refuse an unnamed release beside the earlier ones that shows new people, or may."""
+    def _refuse_unnamed(self, schema: Schema, new_names: Collection[str]) -> None:
+        """Refuse a release beside the earlier ones that is not named, and may show new people."""
         digests = [entry["certificate"] for entry in self.said]
         name_of = dict(zip(digests, self.names, strict=True))
         parents = {folder.resolve().parent for folder in self.folders}
@@ -429,22 +439,26 @@ class Earlier:
             except (InputError, OSError):  # what cannot be read is not ours
                 continue
             earlier_digests = [entry["certificate"] for entry in certificate.after]
-            before = [name_of[earlier] for earlier in earlier_digests if earlier in name_of]
-            if digest in name_of or not (before or _of_same_columns(certificate, schema)):
+            earlier_names = [name_of[earlier] for earlier in earlier_digests if earlier in name_of]
+            if digest in name_of or not (earlier_names or _of_same_columns(certificate, schema)):
                 continue
             try:
                 owned_release = OwnRelease.open(path)
                 names = {*map(str, owned_release.people.names)}
-                same = owned_release.column_of_people() == self.column
-                n_shown = sum(name in names for name in owned_release.called([*new])) if same else 0
+                is_same_column = owned_release.column_of_people() == self.column
+                n_shown = (
+                    sum(name in names for name in owned_release.called([*new_names]))
+                    if is_same_column
+                    else 0
+                )
             except (InputError, OSError) as error:
-                raise _not_known(path, before) from error
-            if before and not same:
-                raise _not_known(path, before)
+                raise _not_known(path, earlier_names) from error
+            if earlier_names and not is_same_column:
+                raise _not_known(path, earlier_names)
             if n_shown:
                 raise _unnamed(
                     path,
-                    before,
+                    earlier_names,
                     f"shows {some(n_shown, 'person', 'people')} of the new ones, who would be "
                     "published twice. Name it, too; if nobody has got it, or it is about others, "
                     f"move {path.name!r} to another place",
@@ -458,19 +472,21 @@ class Earlier:
         everybody: Microdata,
         placed: Placed,
     ) -> Sight:
-        """All releases, seen by an adversary who knows the present columns of everybody."""
-        place = places_in(joint, [*self.releases, release], names)
+        """All releases, as an adversary sees them who knows the present columns of everybody."""
+        positions_of_groups = places_in(joint, [*self.releases, release], names)
         column = fetch(everybody.source, [self.column]).column(self.column).to_pylist()
         texts = [str(column[row]) for row in everybody.kept.tolist()]
         parts, groups = [], []
-        for owned_release, members, of_group in zip(self.owned, self.groups, place, strict=False):
+        for owned_release, members, position_of_group in zip(
+            self.owned, self.groups, positions_of_groups, strict=False
+        ):
             row_of = {name: row for row, name in enumerate(owned_release.called(texts))}
-            where = np.array([row_of.get(name, -1) for name in members], dtype=np.int64)
-            parts.append((everybody, where))
-            groups.append(of_group[np.fromiter(members.values(), np.int64, len(members))])
+            row_of_member = np.array([row_of.get(name, -1) for name in members], dtype=np.int64)
+            parts.append((everybody, row_of_member))
+            groups.append(position_of_group[np.fromiter(members.values(), np.int64, len(members))])
         entries = placed.entries.microdata
         parts.append((entries, np.arange(len(placed.groups))))
-        groups.append(place[-1][placed.group_of_entries_in(release.counts)])
+        groups.append(positions_of_groups[-1][placed.group_of_entries_in(release.counts)])
         people = Register(parts, joint.cohort)
         sensitive = joint.sensitive
         return Sight(joint.counts, people, np.concatenate(groups), sensitive, joint.name, joint)
@@ -478,22 +494,24 @@ class Earlier:
     def _changed(
         self, microdata: Microdata, names_by_release: Sequence[Sequence[str]]
     ) -> dict[str, int]:
-        """How many people have another value now than their group had, at least, by column."""
+        """At least how many people have another value now than their group had, by column."""
         schema, rows = microdata.schema, microdata.kept.tolist()
         if schema.unit == "row":
             return {}
-        shared = schema.shared.values if isinstance(schema.shared, Shared) else ()
-        uncounted = {*schema.several, *shared}
+        shared_columns = schema.shared.values if isinstance(schema.shared, Shared) else ()
+        uncounted = {*schema.several, *shared_columns}
         changed = {name: 0 for name in schema.sensitives if name not in uncounted}
         for column in changed:
             codes, values = microdata.column(column)
             texts = [None if value is None else str(value) for value in values]
-            of_rows = [texts[code] for code in codes.tolist()]
+            text_of_row = [texts[code] for code in codes.tolist()]
             for owned_release, groups, names in zip(
                 self.owned, self.groups, names_by_release, strict=True
             ):
                 if column in owned_release.release.sensitives:
-                    value_of = {names[row]: text for row, text in zip(rows, of_rows, strict=True)}
+                    value_of = {
+                        names[row]: text for row, text in zip(rows, text_of_row, strict=True)
+                    }
                     changed[column] += _with_other_values(
                         owned_release.release, column, groups, value_of
                     )
@@ -520,14 +538,14 @@ class Earlier:
         NoSafeRelease
             If an earlier release fails the policy, or all together do.
         """
-        tables, of_people = list[Microdata](), list[IntArray]()
+        tables, groups_of_people = list[Microdata](), list[IntArray]()
         tables_of_owner = self.tables(policy) if policy.asks_rows else []
         for own, table in zip(self.owned, tables_of_owner, strict=False):
             is_shown = own.groups >= 0  # others may be new in a later release
             tables.append(table if is_shown.all() else table.only(is_shown))
-            of_people.append(own.groups[is_shown][tables[-1].kept])
+            groups_of_people.append(own.groups[is_shown][tables[-1].kept])
         sights: list[Sight | None] = [None] * len(self.owned)
-        for place, (table, groups) in enumerate(zip(tables, of_people, strict=True)):
+        for place, (table, groups) in enumerate(zip(tables, groups_of_people, strict=True)):
             sights[place] = _seen_by_owner(self.owned[place].release, table, groups)
         problem = ""
         for owned_release, release_name, sight in zip(self.owned, self.names, sights, strict=True):
@@ -560,15 +578,17 @@ class Earlier:
         )
         sight = None
         if tables:
-            of_people.append(placed.of_people(release.counts))
+            groups_of_people.append(placed.of_people(release.counts))
             places = places_in(joint, releases, names)
-            of_all = [of_group[groups] for of_group, groups in zip(places, of_people, strict=True)]
+            joint_groups = [
+                of_group[groups] for of_group, groups in zip(places, groups_of_people, strict=True)
+            ]
             everyone = tables[0].above([*tables[1:], placed.entries.rows])
-            sight = _seen_by_owner(joint, everyone, np.concatenate(of_all))
+            sight = _seen_by_owner(joint, everyone, np.concatenate(joint_groups))
         elif learned and policy.needed_schema.semantics == "single":
             sight = self._seen_by_columns(joint, release, names, everybody, placed)
-        called_so = " and ".join(names)
-        joint_audit = audit(joint, policy, name=called_so, people=sight, learned=learned)
+        joint_name = " and ".join(names)
+        joint_audit = audit(joint, policy, name=joint_name, people=sight, learned=learned)
         if joint_audit.idle:
             raise NoSafeRelease(f"{' and '.join(names)}: {NOTHING_JUDGED}", ASK_SOMETHING)
         if joint_audit.failures:

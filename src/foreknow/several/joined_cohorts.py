@@ -67,11 +67,11 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
     ids = None if first.by_values else columns[0]
 
     def stack(tables: Sequence[Any], column: str | None) -> Any:
-        bare = [
+        tables_without_cohort = [
             table.drop_columns([release.cohort]) if release.cohort in table.column_names else table
             for release, table in zip(releases, tables, strict=True)
         ]
-        return stacked(bare, names, column, ids)
+        return stacked(tables_without_cohort, names, column, ids)
 
     people_tables = [
         release_parts.people
@@ -83,7 +83,7 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
     people = (
         stack(people_tables, cohort if ids is None or exact else None) if people_tables else None
     )
-    by_column = cohort if ids is None else None
+    cohort_column = cohort if ids is None else None
     united_releases = []
     first_parts = parts_of_releases[releases.index(first)]
     for sensitives in first_parts.values:
@@ -91,7 +91,7 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
         for release, parts in zip(releases, parts_of_releases, strict=True):
             table = parts.values[sensitives if not added else release.sensitives]
             tables.append(_with_added(table, release, first) if added else table)
-        rows = stack(tables, by_column)
+        rows = stack(tables, cohort_column)
         united_releases.append(_united(first, rows, sensitives, groups, people, first_parts, exact))
     whole, *others = united_releases
     whole = whole.joined(others, first.sensitives) if others else whole
@@ -130,7 +130,11 @@ def widened(release: Release, columns: Sequence[str]) -> Release:
     """
     groups = _groups(release)
     added = [name for name in columns if name not in groups]
-    if not release.by_values or not added or [n for n in columns if n not in added] != groups:
+    if (
+        not release.by_values
+        or not added
+        or [column for column in columns if column not in added] != groups
+    ):
         return release
     parts = release.parts()
     wide_groups = [name for name in release.group_columns if name == release.cohort]
@@ -138,33 +142,37 @@ def widened(release: Release, columns: Sequence[str]) -> Release:
     people = None if parts.people is None else with_texts(parts.people, added, UNKNOWN)
     wide_releases = []
     for sensitives, rows in parts.values.items():
-        wide = with_texts(rows, added, UNKNOWN)
-        wide_releases.append(_united(release, wide, sensitives, wide_groups, people, parts, ()))
-    whole, *others = wide_releases
-    whole = whole.joined(others, release.sensitives) if others else whole
-    return whole.described(cohort=release.cohort, name=release.name, schema=release.schema)
+        wide_rows = with_texts(rows, added, UNKNOWN)
+        wide_releases.append(
+            _united(release, wide_rows, sensitives, wide_groups, people, parts, ())
+        )
+    wide_release, *others = wide_releases
+    wide_release = wide_release.joined(others, release.sensitives) if others else wide_release
+    return wide_release.described(cohort=release.cohort, name=release.name, schema=release.schema)
 
 
 def places_in(joint: Release, releases: Sequence[Release], names: Sequence[str]) -> list[Any]:
-    """The positions of each release's groups among the united groups."""
+    """For each release, the positions of its groups among the united groups."""
     labels: Any = joint.counts.groups
     columns = _groups(joint)
-    place = {
+    position_of_label = {
         tuple(map(_text, _parts(label))): place_number for place_number, label in enumerate(labels)
     }
     places = []
     for number, (release, name) in enumerate(zip(releases, names, strict=True), start=1):
         labels_of_groups: Any = release.counts.groups
-        wanted = columns if release.by_values else _groups(release)
+        wanted_columns = columns if release.by_values else _groups(release)
         texts = []
         for label in labels_of_groups:
             text_of = dict(zip(release.group_columns, map(_text, _parts(label)), strict=True))
-            texts.append([text_of.get(column, UNKNOWN) for column in wanted])
+            texts.append([text_of.get(column, UNKNOWN) for column in wanted_columns])
         united_labels = [
             (name, *text) if release.by_values else (id_of(number, name, text[0]),)
             for text in texts
         ]
-        places.append(np.array([place[label] for label in united_labels], dtype=np.int64))
+        places.append(
+            np.array([position_of_label[label] for label in united_labels], dtype=np.int64)
+        )
     return places
 
 
@@ -177,7 +185,7 @@ def _text(label: Any) -> str | None:
 
 
 def _united(
-    like: Release,
+    model: Release,
     rows: Any,
     sensitives: tuple[str, ...],
     groups: list[str],
@@ -185,29 +193,29 @@ def _united(
     parts: Parts,
     exact: Sequence[str],
 ) -> Release:
-    """One table of values of all, read as one of them was."""
-    by_id = not like.by_values
+    """One table of values of all releases, read as the release `model` was."""
+    is_by_id = not model.by_values
     if people is not None:
         return Release.from_bucketized(
             rows,
-            group=groups[0] if by_id else groups,
+            group=groups[0] if is_by_id else groups,
             sensitive=sensitives,
-            semantics=_semantics(like, sensitives),
+            semantics=_semantics(model, sensitives),
             people=people,
             quasi_identifiers=exact,
         )
-    other_columns = [name for name in (*like.beside, *like.unlinked) if name not in sensitives]
+    other_columns = [name for name in (*model.beside, *model.unlinked) if name not in sensitives]
     if parts.has_counts:
         return Release.from_tally(
-            rows, group=groups[0] if by_id else groups, sensitive=sensitives, other=other_columns
+            rows, group=groups[0] if is_by_id else groups, sensitive=sensitives, other=other_columns
         )
-    how: Any = {"sensitive": sensitives, "other": other_columns, "unlinked": like.unlinked}
-    how |= {"person": parts.person, "semantics": like.semantics} if like.linked else {}
+    arguments: Any = {"sensitive": sensitives, "other": other_columns, "unlinked": model.unlinked}
+    arguments |= {"person": parts.person, "semantics": model.semantics} if model.linked else {}
     if any(rows[name].null_count for name in sensitives):  # which an earlier release lacks
-        how["missing"] = "drop"
-    if by_id:
-        return Release.from_groups(rows, group=groups[0], **how)
-    return Release.from_generalized(rows, quasi_identifiers=groups, **how)
+        arguments["missing"] = "drop"
+    if is_by_id:
+        return Release.from_groups(rows, group=groups[0], **arguments)
+    return Release.from_generalized(rows, quasi_identifiers=groups, **arguments)
 
 
 def _semantics(like: Release, sensitives: Sequence[str]) -> Semantics:
@@ -242,12 +250,19 @@ def _shape(release: Release, parts: Parts, added: Collection[str]) -> dict[str, 
 def _refuse_other(
     shape: dict[str, list[str]], other_shape: dict[str, list[str]], name: str, other_name: str
 ) -> None:
-    """Raise `UnsupportedError` for a release that cannot stand beside another one."""
-    what = next((what for what, trait in shape.items() if trait != other_shape[what]), None)
-    if what is None:
+    """Raise `UnsupportedError` if two releases differ in a trait, so that they cannot be united."""
+    trait_name = next(
+        (trait_name for trait_name, trait in shape.items() if trait != other_shape[trait_name]),
+        None,
+    )
+    if trait_name is None:
         return
-    lists = f": {', '.join(shape[what]) or 'none'}; {', '.join(other_shape[what]) or 'none'}"
+    lists = (
+        f": {', '.join(shape[trait_name]) or 'none'}; "
+        f"{', '.join(other_shape[trait_name]) or 'none'}"
+    )
     raise UnsupportedError(
-        f"{name} and {other_name} differ in {what}{'' if what == 'their form' else lists}. "
+        f"{name} and {other_name} differ in "
+        f"{trait_name}{'' if trait_name == 'their form' else lists}. "
         "They can be judged together if they are published alike"
     )
