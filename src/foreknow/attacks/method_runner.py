@@ -328,7 +328,7 @@ class Runs:
     # ---- one run -------------------------------------------------------------------------------
 
     def _observe_run(self, codes: Codes, seed: int | None) -> Observation | None:
-        """What a reader sees of the method's release of a world; None if it publishes nothing."""
+        """A reader's view of the method's release of a world; None if it publishes nothing."""
         if self._anonymizer:
             world = self.microdata.with_sensitive(codes)
             # A method without a policy is given None, as its own callers give it.

@@ -69,7 +69,7 @@ class Reader:
         return self._seen[key]
 
     def _observed(self, groups: IntArray, floors: Mapping[str, IntArray]) -> Observation:
-        """What a reader sees: groups that have the same labels are one to a reader."""
+        """A reader's view: groups that have the same labels are one to a reader."""
         is_published = groups >= 0
         names, group = np.unique(groups[is_published], return_inverse=True)
         group, published = group.reshape(-1).astype(np.int64), None

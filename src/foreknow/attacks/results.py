@@ -385,7 +385,7 @@ class Attack(Result):
         return f"Attack({self.method['name']}: {verdict}{unsettled_text}{doubt})"
 
     def _case(self, cell: int, code: int) -> PersonBelief:
-        """What the adversary believes about the people of a cell and a value."""
+        """The adversary's belief about the people of a cell and a value."""
         beliefs, share = self._posteriors, self._posteriors.share(cell, code)
         # What the release itself says is exact, though others are estimated.
         exact = share if share in (0, 1) else beliefs.posterior(cell, code)

@@ -49,7 +49,7 @@ _EXAMPLES, _ROWS, _MOST_VALUES, _MOST_NAMED = 3, 8, 5000, 5
 
 
 def overview(session: Session, asked_name: Any) -> dict[str, Any]:
-    """What the page shows of a table: every column with its role, and what is left open."""
+    """The page's view of a table: every column with its role, and what is left open."""
     name, draft = session.table_of(asked_name, _PURPOSE)
     reasons, mistake = _reasons(session, name), ""
     try:
@@ -128,7 +128,7 @@ def _reading(session: Session, name: str) -> Reading:
 def _column(
     profile: Profile, schema: Mapping[str, Any], reason: Mapping[str, str]
 ) -> dict[str, Any]:
-    """What the page shows of a column: what it holds, its role, and how it coarsens."""
+    """The page's view of a column: what it holds, its role, and how it coarsens."""
     hierarchies = schema.get("hierarchies", {})
     hierarchy = hierarchies.get(profile.name) if isinstance(hierarchies, Mapping) else None
     role = _role(profile.name, schema)
@@ -289,7 +289,7 @@ def _name_sensitive(
 
 
 def preview(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """What the page shows of a hierarchy on a column: levels, labels, and values it lacks."""
+    """The page's view of a hierarchy on a column: levels, labels, and values it lacks."""
     name, draft = session.table_of(inputs.get("of"), _PURPOSE)
     column = inputs.get("column")
     table = inputs.get("hierarchy")

@@ -33,7 +33,7 @@ _BEGINS = re.compile(r"\s*\"?([\w-]+)\"?\s*=")
 
 
 def overview(session: Session, asked_name: Any) -> dict[str, Any]:
-    """What the page shows of a policy: its text, table and words, and what is wrong with it."""
+    """The page's view of a policy: its text, table and words, and what is wrong with it."""
     name = session.name_of(asked_name)
     draft = session.draft(name)
     if draft is None:

@@ -419,7 +419,7 @@ class Press:
         raise InputError(f"there is no release {place!r}")
 
     def compare(self, inputs: Mapping[str, str]) -> dict[str, Any]:
-        """What the page shows of two releases of a table side by side, or of one and the table."""
+        """The page's view of two releases of a table side by side, or of one and the table."""
         name, _ = self._session.table_of(inputs.get("of"), _PURPOSE)
         titles, columns, figures = [], [], []
         people: list[dict[str, Any] | None] = []
@@ -466,7 +466,7 @@ def _title(request: PublishRequest) -> str:
 
 
 def _request_values(request: PublishRequest, weights: Mapping[str, Any]) -> dict[str, Any]:
-    """What the page shows of a release that was asked for."""
+    """The page's view of a release that was asked for."""
     kept_release = request.kept_release
     share = None if kept_release is None else _detail_kept(kept_release.ncp, weights)
     return {

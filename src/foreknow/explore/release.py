@@ -50,7 +50,7 @@ _MOST_ROWS = 20
 
 
 def overview(looked: JudgedSource) -> dict[str, Any]:
-    """What the page shows of a release before a dial is turned."""
+    """The page's view of a release before a dial is turned."""
     audit = looked.audit
     page: Any = page_of(audit)
     assert isinstance(page, AuditPage)
@@ -71,7 +71,7 @@ def overview(looked: JudgedSource) -> dict[str, Any]:
 
 
 def _dial(looked: JudgedSource, dial: Dial) -> dict[str, Any]:
-    """What the page shows of a dial: its requirement, its values, where it starts and ends."""
+    """The page's view of a dial: its requirement, its values, where it starts and ends."""
     requirement, start_point = dial.requirement, dial.start
     noun = sensitive_noun(looked.policy, requirement)
     counts = counts_of(dial.requirement_counts.seen)

@@ -457,7 +457,7 @@ def _is_no_file(path: Path) -> bool:
 
 
 def _kind(path: Path) -> str | None:
-    """What a path is: a release, a table, a file of several tables, or a policy; else None."""
+    """The kind of a path: a release, a table, a file of several tables, or a policy; else None."""
     if path.is_dir():
         return "release" if (path / CERTIFICATE).is_file() else None
     if _is_no_file(path):

@@ -21,7 +21,7 @@ _MOST_RELEASES = 20
 
 
 def overview(session: Session, asked_name: Any) -> dict[str, Any]:
-    """What the page shows: columns that an attacker may learn by, and releases to judge as one."""
+    """The page's view: columns that an attacker may learn by, and releases to judge as one."""
     name = session.name_of(asked_name)
     looked = session.looked(name)
     schema = looked.policy.needed_schema

@@ -161,7 +161,7 @@ def savings(
     everything: KeptDetail,
     also_tried: Collection[str] = (),
 ) -> list[Saving]:
-    """What is saved by leaving out each column in turn, largest saving first.
+    """The saving of leaving out each column in turn, largest first.
 
     The columns `also_tried` are left out together. Columns that requirements need stay.
     """

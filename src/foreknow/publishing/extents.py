@@ -210,7 +210,7 @@ class Extents:
         uses_quotes = any(meaning.quoted and meaning.members for meaning in all_meanings)
 
         def extent_of(text: str | None) -> Extent:
-            """What one label covers: a missing value, values, everything, or what is unknown.
+            """The extent of one label: a missing value, values, everything, or unknown.
 
             The first rule that fits decides.
             """

@@ -122,7 +122,7 @@ class _NoAnswer(Exception):
 
 
 def _estimate(model: Model, sample: Histogram) -> UniquesEstimate:
-    """What one model estimates; if it does not fit the sample, the reason."""
+    """The estimate of one model; if it does not fit the sample, the reason."""
     try:
         if not sample.of_size(1):
             raise _NoAnswer("nobody in the table is unique")

@@ -161,7 +161,7 @@ def _table(
 
 
 def _answers_page(release: Release, known_statements: Statements, answers: list[Posterior]) -> Laid:
-    """What the console shows: the statements, and a table of the answers."""
+    """The view for the console: the statements, and a table of the answers."""
     from foreknow.auditing.scope import scope_of
     from foreknow.report.blocks import Sentence, Table
     from foreknow.report.scope import sight

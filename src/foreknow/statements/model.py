@@ -144,7 +144,7 @@ class Nodes:
         return () if node == TRUE else (node,)
 
     def given(self, node: Node, variable: int, atom: int) -> Node:
-        """What remains of a formula once one atom of a variable holds.
+        """The rest of a formula once one atom of a variable holds.
 
         Atom -1: none of them holds.
         """

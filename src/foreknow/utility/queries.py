@@ -322,7 +322,7 @@ def shown_by_groups(
     floors: Mapping[str, IntArray],
     styles: Mapping[str, str],
 ) -> Boxes | Buckets:
-    """What a reader sees of some attributes in a release of these groups: boxes, or buckets."""
+    """A reader's view of some attributes in a release of these groups: boxes, or buckets."""
     group_numbers, group_of_person = np.unique(given_groups(microdata, groups), return_inverse=True)
     n_groups, group_of_person = len(group_numbers), group_of_person.reshape(-1).astype(np.int64)
     counts = microdata.counts(group_of_person)
@@ -358,7 +358,7 @@ class ReleaseReader:
     weights: Mapping[str, float] = field(default_factory=dict)  # what columns count in the NCP
 
     def shown(self, microdata: Microdata, attributes: Sequence[Attribute]) -> Boxes | Buckets:
-        """What a reader of the release sees of some attributes: boxes, or buckets."""
+        """A reader's view of some attributes in the release: boxes, or buckets."""
         release = self.release
         counts = _same_values(release.counts, microdata)
         if counts.n_people > microdata.n_people:
@@ -382,7 +382,7 @@ class ReleaseReader:
     def _covers(
         self, names: Sequence[str], microdata: Microdata, attributes: Sequence[Attribute]
     ) -> list[Covers]:
-        """What the labels of each attribute cover, by group."""
+        """The extents of each attribute's labels, by group."""
         columns, labels = self.release.group_columns, list(self.release.counts.groups or ())
         if len(columns) == 1:
             labels = [label if isinstance(label, tuple) else (label,) for label in labels]

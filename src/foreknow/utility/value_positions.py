@@ -314,7 +314,7 @@ def covers_of_groups(
     style: Style,
     floor: IntArray | None = None,
 ) -> Covers:
-    """What the label of each group covers; `floor` is the least level of each."""
+    """The extent of each group's label; `floor` is the least level of each."""
     if floor is not None and attribute.ancestors:
         floor = np.minimum(floor, len(attribute.ancestors))
     return Covers.of(positions, coarsened(attribute, groups, n_groups, style, floor))
@@ -327,7 +327,7 @@ def covers_of_texts(
     style: Style,
     meanings: Mapping[str | None, Codes] | None = None,
 ) -> Covers:
-    """What each published label covers: its known meaning, or else how it reads."""
+    """The extent of each published label: its known meaning, or else how it reads."""
     wording = wording_of(attribute, style)
 
     def meaning(text: Any) -> Codes:

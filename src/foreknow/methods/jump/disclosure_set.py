@@ -193,7 +193,7 @@ class Exact:
         return self._verdict(i, key)
 
     def needs(self, i: int, parts: Sequence[Part]) -> Needs:
-        """What must be known about each lower level; nothing, if it cannot stop any table."""
+        """The need of each lower level to be known; NOTHING if it cannot stop any table."""
         needs: list[EarlierNeed] = []
         for j in range(i):
             need = self.strategy.need(j, i)
@@ -438,7 +438,7 @@ class BlockTables:
         return dict(zip(state_numbers, weights, strict=True))
 
     def sums(self, weight_of: dict[Seen, int]) -> list[list[int]]:
-        """By class of values and by cell, the weight of tables in which one person has the value.
+        """The weight of tables in which one person has a value, by class of values and by cell.
 
         Tables were counted layer by layer in `_layer`; here they are weighed in the other
         direction.
@@ -466,7 +466,7 @@ class BlockTables:
         return sums
 
     def _view_at_first(self, blocks: tuple[Below, ...], need: EarlierNeed) -> Any:
-        """What is seen of a level before any value is placed."""
+        """The view of a level before any value is placed."""
         if need is EarlierNeed.NOTHING:
             return None
         if need is not EarlierNeed.PERMUTATION:
@@ -479,7 +479,7 @@ class BlockTables:
     def _view_of_value(
         self, blocks: tuple[Below, ...], need: EarlierNeed, colour: int, cells: Sequence[int]
     ) -> Any:
-        """What is seen of a level when one value occurs so often in each cell; None if unsafe."""
+        """The view of a level if one value occurs so often in each cell; None if unsafe."""
         if need is EarlierNeed.NOTHING:
             return None
         parts: list[Any] = []
@@ -499,7 +499,7 @@ class BlockTables:
         return True if need is EarlierNeed.PERMUTATION and self._exact.complete else tuple(parts)
 
     def _view_of_all(self, blocks: tuple[Below, ...], need: EarlierNeed, view: Any) -> Any:
-        """What is seen of a level when all values are placed.
+        """The view of a level when all values are placed.
 
         None if its permutation set is unsafe.
         """
@@ -519,7 +519,7 @@ def _views_after(views: Seen, of_value: Seen) -> Seen:
 
 
 def _level_after(view: Any, of_value: Any) -> Any:
-    """What is seen of a level after one more value; None if it is not safe any more."""
+    """The view of a level after one more value; None if it is not safe any more."""
     if view is None or of_value is None:
         return None
     if view is True:

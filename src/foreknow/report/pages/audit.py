@@ -526,7 +526,7 @@ def _holders(sets: Mapping[str, Sequence[str]], counts: GroupCounts, value: Any)
 
 
 def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
-    """What an adversary can find out at worst, about whom, and how sure they would be.
+    """The worst that an adversary can find out, about whom, and how sure they would be.
 
     For a criterion: what the release attains.
     """
