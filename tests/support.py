@@ -60,7 +60,7 @@ SERVES = {
     Need.FINISHED: "use in a search",
     Need.NAMES: "use in a requirement",
     Need.TRIAL: "use in a requirement",
-    Need.POPULATION: "no population",
+    Need.POPULATION: "use without a population",
 }
 
 

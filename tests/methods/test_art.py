@@ -259,7 +259,7 @@ TIMES_SAID = r"times must be 1 or more \(1 means as likely as before\)"
         ({"limits": [2]}, fk.InputError, "limits must be a list of Limit"),
         ({"r": 2, "priors": HALF}, SchemaError, "'p', which is no quasi-identifier"),
         ({"r": 2, "priors": FEW}, DataError, "sex missing"),
-        ({"r": 2.1}, NoSafeRelease, r"r = 2\.1:"),  # read as it is written
+        ({"r": 2.1}, NoSafeRelease, "every posterior at or below 0.4762:"),  # read as it is written
         (
             {"r": 2, "values": ["HIF"]},
             *(fk.InputError, r"nobody in the table has.*'HIF'.*'HIV'"),

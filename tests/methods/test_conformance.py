@@ -2,6 +2,7 @@
 
 import random
 from contextlib import suppress
+from dataclasses import MISSING, fields
 from fractions import Fraction
 
 import pyarrow as pa
@@ -100,3 +101,12 @@ def test_requirements_of_art(tmp_path):
     assert second.disclosure.exact <= 2 * second.disclosure.prior
     made.write(tmp_path / "out")
     assert fk.Certificate.load(tmp_path / "out" / "certificate.json").check(tmp_path / "out") == []
+
+
+@pytest.mark.parametrize("key", [key for key, _ in METHODS])
+def test_defaults_are_one(key):
+    """A setting that a policy file leaves out is what the class takes, as editors show it."""
+    kind = kind_of(key)
+    defaults = {field.name: field.default for field in fields(kind) if field.default is not MISSING}
+    for name, setting in kind.settings.model_fields.items():
+        assert setting.default == defaults.get(name, setting.default), name

@@ -43,7 +43,7 @@ class ArtSettings(Settings):
     """``[publish.art]`` in a policy file; the priors, and the limits, are the requirements'."""
 
     r: Annotated[NumberSetting, Field(gt=1)] | None = None
-    unique: bool = True
+    unique: bool = False
 
 
 @hints()

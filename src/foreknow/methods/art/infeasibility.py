@@ -56,9 +56,7 @@ def asked(problem: ArtProblem) -> str:
     limit, strict = problem.share or NO_LIMIT
     if problem.share is None or not limit or problem.with_facts:
         return "keeps every limit"
-    goal = f"is r-robust for r = {float(1 / limit):g}"
-    if strict:
-        goal = f"keeps every posterior below {float(limit):.4g}"
+    goal = f"keeps every posterior {'below' if strict else 'at or below'} {float(limit):.4g}"
     return goal + (", with different values in each group" if problem.unique else "")
 
 
