@@ -9,9 +9,10 @@ listed.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -81,27 +82,24 @@ def lattice(capacities: tuple[int, ...]) -> Lattice:
 
 def _new_lattice(capacities: tuple[int, ...]) -> Lattice:
     shape = tuple(c + 1 for c in capacities)
-    total = math.prod(shape)
-    used = np.stack(np.unravel_index(np.arange(total), shape)).astype(np.int32)
-    level = used.sum(axis=0)
+    used = np.indices(shape, dtype=np.int32).reshape(len(shape), -1)
+    level = used.sum(axis=0, dtype=np.int32)
     order = np.argsort(level, kind="stable")
-    starts = np.searchsorted(level[order], np.arange(sum(capacities) + 2))
-    place = np.empty(total, dtype=np.intp)
-    place[order] = np.arange(total) - starts[level[order]]
-    room = np.array(capacities)[:, None] - used
+    used, widths = used.T[order], np.bincount(level).tolist()
+    ends = list(accumulate(widths))
+    levels = [slice(end - width, end) for end, width in zip(ends, widths, strict=True)]
+    place = np.empty(len(order), dtype=np.intp)
+    for states, width in zip(levels, widths, strict=True):
+        place[order[states]] = np.arange(width)
     strides = np.array([math.prod(shape[k + 1 :]) for k in range(len(shape))])
-    after: list[Places] = []
-    before: list[Places] = []
-    for done in range(sum(capacities) + 1):
-        states = order[starts[done] : starts[done + 1]]
-        for steps, sign, able in ((before, -1, used), (after, 1, room)):
-            is_possible = able[:, states].T > 0
-            steps.append(
-                np.where(is_possible, place[(states[:, None] + sign * strides) * is_possible], -1)
-            )
-    return Lattice(
-        capacities, tuple(np.diff(starts).tolist()), tuple(after[:-1]), tuple(before[1:])
-    )
+
+    def places(sign: int, is_possible: NDArray[np.bool_]) -> list[Places]:
+        neighbours = place.take(order[:, None] + sign * strides, mode="clip")
+        np.putmask(neighbours, ~is_possible, -1)
+        return [neighbours[states] for states in levels]
+
+    after, before = places(1, used < capacities), places(-1, used > 0)
+    return Lattice(capacities, tuple(widths), tuple(after[:-1]), tuple(before[1:]))
 
 
 _kept_lattice = lru_cache(maxsize=128)(_new_lattice)
@@ -121,13 +119,15 @@ def world_weights(
     array([ True])
     """
     items, kinds, problems = rows.shape
+    sums = _whole_sums if rows.dtype == object else np.einsum
     # The last state of each level has no weight: it is where a step of -1 leads.
     forward = [np.zeros((width + 1, problems), dtype=rows.dtype) for width in shape.widths]
     forward[0][0] += 1
     for level, before in enumerate(shape.before):
         reached = forward[level + 1][:-1]
         for part in _parts(len(before), kinds, problems):
-            reached += _products("skp,kp->sp", forward[level][before[:, part]], rows[level, part])
+            come = forward[level].take(before[:, part], axis=0)
+            reached += sums("skp,kp->sp", come, rows[level, part])
     backward = np.zeros_like(forward[-1])
     backward[0] += 1
     weights = np.zeros_like(rows)
@@ -135,26 +135,26 @@ def world_weights(
         after, come = shape.after[level], forward.pop(level)[:-1]
         ahead = np.zeros((len(come) + 1, problems), dtype=rows.dtype)
         for part in _parts(len(after), kinds, problems):
-            step = backward[after[:, part]]
+            step = backward.take(after[:, part], axis=0)
             if is_wanted[level]:
-                weights[level, part] = _products("skp,sp->kp", step, come) * rows[level, part]
-            ahead[:-1] += _products("skp,kp->sp", step, rows[level, part])
+                weights[level, part] = sums("skp,sp->kp", step, come) * rows[level, part]
+            ahead[:-1] += sums("skp,kp->sp", step, rows[level, part])
         backward = ahead
     return weights, backward[0]
 
 
-def _parts(width: int, kinds: int, problems: int) -> Iterator[slice]:
+def _parts(width: int, kinds: int, problems: int) -> list[slice]:
     """Kinds whose steps are gone at once."""
     n_kinds_at_once = max(_STEPS // (width * problems), 1)
-    return (slice(k, k + n_kinds_at_once) for k in range(0, kinds, n_kinds_at_once))
+    if n_kinds_at_once >= kinds:
+        return [slice(kinds)]
+    return [slice(k, k + n_kinds_at_once) for k in range(0, kinds, n_kinds_at_once)]
 
 
-def _products(how: str, first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
-    """Sums of products, over kinds or states; of whole numbers of any size, too."""
-    if first.dtype == object:
-        by_kind = how == "skp,kp->sp"
-        return np.asarray((first * (second if by_kind else second[:, None])).sum(axis=int(by_kind)))
-    return np.asarray(np.einsum(how, first, second))
+def _whole_sums(how: str, first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
+    """Sums of products, over kinds or states, of whole numbers of any size."""
+    by_kind = how == "skp,kp->sp"
+    return np.asarray((first * (second if by_kind else second[:, None])).sum(axis=int(by_kind)))
 
 
 # ---- apart -------------------------------------------------------------------------------------

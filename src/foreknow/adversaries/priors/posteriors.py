@@ -203,8 +203,10 @@ class Batch:
     cases: IntArray
     shape: Lattice
     cells: IntArray  # (levels, kinds, cases): of each kind at each level
-    # at the last level of an item: the level, for which cases, their cells, and factors
-    reads: list[tuple[int, IntArray, IntArray, FloatArray]]
+    # Of each item of each case: its case, its last level, and factors of its cells if not all 1.
+    case: IntArray
+    level: IntArray
+    factors: FloatArray | None
 
     def judge(
         self, chances: FloatArray, posteriors: FloatArray
@@ -216,14 +218,16 @@ class Batch:
         capacities = np.array(self.shape.capacities, dtype=float)[:, None]
         rows, shift = scaled(chances[self.cells], capacities)
         is_read = np.zeros(len(rows), dtype=bool)
-        is_read[[reading[0] for reading in self.reads]] = True
+        is_read[self.level] = True
         weights, totals = world_weights(rows, self.shape, is_read)
         good = totals >= LEAST_TOTAL
-        for level, who, cells, factors in self.reads:
-            is_good = good[who]
-            weights_of_cells = weights[level][:, who[is_good]].T
-            shares = weights_of_cells / weights_of_cells.sum(axis=1, keepdims=True)
-            posteriors[cells[is_good]] = np.minimum(shares * factors[is_good], 1.0)
+        weights_of_items = weights[self.level, :, self.case]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = weights_of_items / weights_of_items.sum(axis=1, keepdims=True)
+        if self.factors is not None:
+            shares *= self.factors
+        is_good, cells = good[self.case], self.cells[self.level, :, self.case]
+        posteriors[cells[is_good]] = np.minimum(shares[is_good], 1.0)
         with np.errstate(divide="ignore"):
             return good, np.log(totals) + shift
 
@@ -252,23 +256,20 @@ def batches(
         # Which item there is at each level; an item is weighed at the last of its levels.
         part = np.tile(np.arange(items.amounts.shape[1]), len(chunk))
         item = np.repeat(part, items.amounts.ravel()).reshape(len(chunk), len(level))
-        last = np.diff(item, axis=1, append=-1) != 0
         n_values = np.diff(cases.value_offsets)[chunk, None, None]
-        item_place = np.take_along_axis(items.places, item, axis=1)[:, :, None]
+        rows_of_chunk = np.arange(len(chunk))[:, None]
+        item_place = items.places[rows_of_chunk, item][:, :, None]
         kind_place = kinds.places[:, None, :]
         signature, value = (kind_place, item_place) if turned else (item_place, kind_place)
         # The cell of each case, level and kind.
         cells = offsets[chunk][:, None, None] + signature * n_values + value
-        # What is read at each level: the cases with an item that ends there, and its cells.
-        reads = []
-        for i in np.flatnonzero(last.any(axis=0)).tolist():
-            who = np.flatnonzero(last[:, i])
-            factors = np.ones((len(who), n_kinds))
-            if turned:
-                times = np.take_along_axis(items.amounts, item[:, [i]], axis=1)[who]
-                factors = times / np.array(shape.capacities, dtype=float)
-            reads.append((i, who, cells[who, i], factors))
-        yield Batch(chunk, shape, np.ascontiguousarray(cells.transpose(1, 2, 0)), reads)
+        case, i = np.nonzero(items.amounts)
+        factors = None
+        if turned:
+            factors = items.amounts[case, i, None] / np.array(shape.capacities, dtype=float)
+        last_level = items.amounts.cumsum(axis=1)[case, i] - 1
+        cells_by_level = np.ascontiguousarray(cells.transpose(1, 2, 0))
+        yield Batch(chunk, shape, cells_by_level, case, last_level, factors)
 
 
 class Side(NamedTuple):
@@ -292,7 +293,7 @@ def side(cases: SignatureGroups, batch: IntArray, signatures: bool) -> Side:
     cells = np.where(is_filled, offsets[batch][:, None] + place, 0)
     sorted_amounts = np.where(is_filled, amounts[cells], 0)
     places = np.argsort(-sorted_amounts, axis=1, kind="stable")
-    return Side(places, np.take_along_axis(sorted_amounts, places, axis=1))
+    return Side(places, sorted_amounts[np.arange(len(batch))[:, None], places])
 
 
 def shapes(cases: SignatureGroups, chosen: IntArray, turned: bool) -> Iterator[IntArray]:
@@ -301,6 +302,9 @@ def shapes(cases: SignatureGroups, chosen: IntArray, turned: bool) -> Iterator[I
     lengths = np.diff(offsets)[chosen]
     for length in np.unique(lengths).tolist():
         same_length = chosen[lengths == length]
+        if len(same_length) == 1:
+            yield same_length
+            continue
         first, number = equal_rows(side(cases, same_length, turned).amounts)
         order = np.argsort(number, kind="stable")
         yield from np.split(

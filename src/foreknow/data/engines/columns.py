@@ -264,7 +264,8 @@ def _amounts(reading: Reading, values: list[Any]) -> list[_Reader]:
     if reading.as_amount is None:
         return []
     reader: _Reader = ("number", (int, float, Decimal), r"(?s:.+)", reading.as_amount)
-    fits = any(_is_marked(v) and _read(v, reader) is not _UNREAD for v in values)
+    read = _reading_by(reader)
+    fits = any(_is_marked(v) and read(v) is not _UNREAD for v in values)
     return [reader] if fits else []
 
 
@@ -413,7 +414,7 @@ def plainly_written(text: str) -> Any:
     (Decimal('1.200'), None, None)
     """
     for reader in _READERS:
-        if (value := _read(text, reader)) is not _UNREAD:
+        if (value := _reading_by(reader)(text)) is not _UNREAD:
             return _as_days([value])[0]
     return None
 
@@ -566,8 +567,9 @@ def _parsed(
         if declared not in (None, reader[0]):
             continue
         parsed: list[Any] = []
+        read = _reading_by(reader)
         for value in values:
-            parsed.append(_read(value, reader))
+            parsed.append(read(value))
             if parsed[-1] is _UNREAD and declared is None:
                 break
         wrong = [code for code, parsed_value in enumerate(parsed) if parsed_value is _UNREAD]
@@ -651,8 +653,8 @@ def _refuse_mixed(
     ):
         if convert is None:
             continue
-        reader = ("date", (), pattern, convert)
-        fits = {v for v in values if isinstance(v, str) and _read(v, reader) is not _UNREAD}
+        read = _reading_by(("date", (), pattern, convert))
+        fits = {v for v in values if isinstance(v, str) and read(v) is not _UNREAD}
         odd_codes = [code for code, v in enumerate(values) if v is not None and v not in fits]
         commas, telling = convert is _with_comma, fits
         if commas:
@@ -669,16 +671,22 @@ def _refuse_mixed(
             )
 
 
-def _read(value: Any, reader: Any) -> Any:
+def _reading_by(reader: _Reader) -> Callable[[Any], Any]:
+    """A function that reads a value by it, or returns `_UNREAD`."""
     _, types, pattern, convert = reader
-    if value is None or type(value) in types:
-        return value
-    if not isinstance(value, str) or not re.fullmatch(pattern, value, re.ASCII):
-        return _UNREAD
-    try:
-        return convert(value)
-    except ValueError:
-        return _UNREAD
+    is_written = re.compile(pattern, re.ASCII).fullmatch
+
+    def read(value: Any) -> Any:
+        if value is None or type(value) in types:
+            return value
+        if not isinstance(value, str) or not is_written(value):
+            return _UNREAD
+        try:
+            return convert(value)
+        except ValueError:
+            return _UNREAD
+
+    return read
 
 
 class UnreadColumn(DataError):

@@ -185,8 +185,8 @@ def guess_of_one(problem: ArtProblem, table: IntArray) -> float:
         rows = np.zeros((len(prior_table.priors.chances), len(values)))
         np.add.at(rows, prior_table.signature_of, table[:, values])
         signatures = np.flatnonzero(rows.sum(axis=1))
-        people, counts = rows[signatures].sum(axis=1)[None], rows.sum(axis=0)[None]
-        cells = np.ix_(signatures, values)
+        people, counts = rows[signatures].sum(axis=1)[:, None], rows.sum(axis=0)[:, None]
+        cells = signatures[:, None, None], values[:, None]
         worst = max(worst, float(_nearness(prior_table, cells, people, counts, thorough=True)[0]))
     return worst
 
@@ -200,7 +200,7 @@ def guess_of_groups(problem: ArtProblem, groups: Sequence[IntArray]) -> FloatArr
     for prior_table in problem.known:
         codes = prior_table.signature_of[problem.profiles[people]]
         signatures, people_by_signature = _tabled(group, codes, len(groups))
-        cells = np.ix_(signatures, values)
+        cells = signatures[:, None, None], values[:, None]
         nearness = _nearness(
             prior_table,
             cells,
@@ -213,12 +213,13 @@ def guess_of_groups(problem: ArtProblem, groups: Sequence[IntArray]) -> FloatArr
 
 
 def _tabled(group: IntArray, codes: IntArray, n_groups: int) -> tuple[IntArray, FloatArray]:
-    """Codes that occur, and how often each does in each group."""
+    """Codes that occur, and how often each does, by code and group."""
     distinct_codes, code_index = np.unique(codes, return_inverse=True)
     counts = np.bincount(
         group * len(distinct_codes) + code_index, minlength=n_groups * len(distinct_codes)
     )
-    return distinct_codes, counts.reshape(n_groups, len(distinct_codes)).astype(np.float64)
+    by_code = counts.reshape(n_groups, len(distinct_codes)).T
+    return distinct_codes, np.ascontiguousarray(by_code, dtype=np.float64)
 
 
 class Bag(NamedTuple):
@@ -233,13 +234,11 @@ def guess_of_more(
 ) -> FloatArray:
     """Guess this ratio for bags with one more person, by option: bag, profile and value."""
     worst = np.zeros(len(bag))
-    grown, bag = np.unique(bag, return_inverse=True)  # bags that have grown far are not padded for
-    bags = [bags[index] for index in grown.tolist()]
     columns, counts = _with_one([group_bag.values for group_bag in bags], bag, values)
     for prior_table in problem.known:
         owners = [prior_table.signature_of[list(group_bag.profiles)].tolist() for group_bag in bags]
         rows, people = _with_one(owners, bag, prior_table.signature_of[profiles])
-        cells = rows[:, :, None], columns[:, None, :]
+        cells = rows[:, None], columns[None]
         np.maximum(worst, _nearness(prior_table, cells, people, counts), out=worst)
     return worst
 
@@ -247,20 +246,18 @@ def guess_of_more(
 def _with_one(
     codes_of: Sequence[Sequence[int]], which: IntArray, new_code: IntArray
 ) -> tuple[IntArray, FloatArray]:
-    """Codes and their counts with one more code, in a column of its own if it is new."""
+    """Codes and their counts with one more code, in a row of its own if it is new, by option."""
     counters = [Counter(codes) for codes in codes_of]
     width = max(map(len, counters)) + 1
-    codes = np.full((len(codes_of), width), -1)
-    counts = np.zeros((len(codes_of), width))
+    codes = np.full((width, len(codes_of)), -1)
+    counts = np.zeros((width, len(codes_of)))
     for number, counter in enumerate(counters):
-        codes[number, : len(counter)], counts[number, : len(counter)] = (
-            list(counter),
-            list(counter.values()),
-        )
-    codes, counts = codes[which], counts[which]
-    same = codes == new_code[:, None]
+        codes[: len(counter), number] = list(counter)
+        counts[: len(counter), number] = list(counter.values())
+    codes, counts = codes.take(which, axis=1), counts.take(which, axis=1)
+    same = codes == new_code
     counts += same
-    codes[:, -1], counts[:, -1] = new_code, ~same.any(axis=1)
+    codes[-1], counts[-1] = new_code, ~same.any(axis=0)
     return np.maximum(codes, 0), counts
 
 
@@ -274,43 +271,43 @@ def _nearness(
     """How near each option comes to a limit: its highest posterior / limit, approximately.
 
     `cells` picks the signatures and values of each option from the priors. `people` has how many
-    people of each signature an option has, `counts` how often each value occurs in it.
+    people of each signature an option has, `counts` how often each value occurs in it. Options run
+    along the last axis, next to each other in memory.
     """
-    chances = prior_table.priors.chances[cells]
-    limits = np.where(chances > 0, prior_table.limits.floats[cells], np.inf)
-    occurs = (people[:, :, None] > 0) & (counts[:, None, :] > 0)
+    chances, limits = prior_table.priors.chances[cells], prior_table.limits_of_possible[cells]
+    occurs = (people[:, None] > 0) & (counts > 0)  # (signatures, values, options)
     if prior_table.reading == "joint":
-        times = _MANY_SCALINGS if thorough else _SCALINGS
-        posterior = _fitted(np.maximum(chances, 1e-9) * occurs, people, counts, times)
+        weights = np.maximum(chances, 1e-9) * occurs
+        posterior = _fitted(weights, people, counts, _MANY_SCALINGS if thorough else _SCALINGS)
     else:
         odds = chances / np.maximum(prior_table.priors.complements[cells], 1e-12)
-        if thorough:
-            posterior = _tilted(odds, people, counts)
-        else:
-            total = np.maximum((people[:, None, :] @ odds)[:, 0], 1e-300)
-            posterior = counts[:, None, :] * odds / total[:, None, :]
-    worst: FloatArray = (np.where(occurs, posterior, 0.0) / limits).max(axis=(1, 2))
+        posterior = np.where(occurs, _tilted(odds, people, counts, thorough), 0.0)
+    worst: FloatArray = (posterior / limits).max(axis=(0, 1))
     return worst
 
 
-def _tilted(odds: FloatArray, people: FloatArray, counts: FloatArray) -> FloatArray:
-    """Chances by option, with odds scaled so that they fit the counts."""
+def _tilted(odds: FloatArray, people: FloatArray, counts: FloatArray, thorough: bool) -> FloatArray:
+    """Chances by option, with odds scaled so that they fit the counts; or roughly."""
+    odds = np.ascontiguousarray(odds.transpose(2, 0, 1))  # (options, signatures, values)
+    people, counts = np.ascontiguousarray(people.T), np.ascontiguousarray(counts.T)
+    if not thorough:
+        total = np.maximum((people[:, None, :] @ odds)[:, 0], 1e-300)
+        return (counts[:, None, :] * odds / total[:, None, :]).transpose(1, 2, 0)
     low, high = np.full(counts.shape, -100.0), np.full(counts.shape, 100.0)
     for _ in range(_MANY_SCALINGS):
         middle = (low + high) / 2
         raised = odds * np.exp(middle)[:, None, :]
         too_many = np.einsum("os,osv->ov", people, raised / (1 + raised)) > counts
         low, high = np.where(too_many, low, middle), np.where(too_many, middle, high)
-    tilted: FloatArray = raised / (1 + raised)
+    tilted: FloatArray = (raised / (1 + raised)).transpose(1, 2, 0)
     return tilted
 
 
 def _fitted(weights: FloatArray, people: FloatArray, counts: FloatArray, times: int) -> FloatArray:
     """The chance of each value for each signature, by option (Sinkhorn's scaling)."""
-    # Options run along the last axis, next to each other in memory.
-    weights = np.ascontiguousarray(weights.transpose(1, 2, 0))
-    people, counts = np.ascontiguousarray(people.T)[:, None], np.ascontiguousarray(counts.T)
+    product, people = np.empty_like(weights), people[:, None]
     for _ in range(times):
-        weights *= counts / np.add.reduce(weights * people, axis=0, initial=1e-300)
+        np.multiply(weights, people, out=product)
+        weights *= counts / np.add.reduce(product, axis=0, initial=1e-300)
         weights /= np.add.reduce(weights, axis=1, keepdims=True, initial=1e-300)
-    return weights.transpose(2, 0, 1)
+    return weights

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +65,7 @@ class Mixer:
         self.table = problem.table.copy()  # who is without a group
         self.free = np.ones(problem.n_people, dtype=bool)
         self._odd = ~problem.allowed | (problem.sizes == 0)
+        self._leavers = np.eye(problem.n_values, dtype=np.int64)
         largest = int(problem.sizes[problem.table > 0].max(initial=1))
         self._weight = float(largest * problem.n_people + 1)
         self._near: dict[int, tuple[IntArray, FloatArray]] = {}
@@ -155,9 +157,7 @@ class Mixer:
 
     def changes(self, rows: IntArray, profiles: IntArray, values: IntArray) -> FloatArray:
         """The change of each row's excess if a person with each of the values leaves."""
-        leaver = np.zeros((*values.shape, rows.shape[-1]), dtype=np.int64)
-        np.put_along_axis(leaver, values[..., None], 1, axis=-1)
-        after = self.excess(rows[:, None] - leaver, profiles[:, None])
+        after = self.excess(rows[:, None] - self._leavers[values], profiles[:, None])
         change: FloatArray = after - self.excess(rows, profiles)[:, None]
         return change
 
@@ -269,17 +269,25 @@ class _Growth:
             self._cost[target, : len(near)] = _DISTANCE * distance[near] + _PLACE * place
         self._there = self._profiles >= 0
         self._values = frequent[self._profiles]  # (targets, profiles, values)
-        self._begun = mixer.table[self._profiles], changes[self._profiles]
-        self._rows, self._changes = (part.copy() for part in self._begun)
-        self._needed = [
-            min(int(problem.sizes[target]) or problem.least, _LARGEST) for target in targets
-        ]
+        self._needed = np.array(
+            [min(int(problem.sizes[target]) or problem.least, _LARGEST) for target in targets]
+        )
+        self._rows, self._changes = mixer.table[self._profiles], changes[self._profiles]
+        everywhere = np.arange(len(targets))[:, None], np.arange(self._profiles.shape[1])
+        self._spare, self._pressure = self._spared(*everywhere)
+        self._begun = tuple(part.copy() for part in self._state)
         # How many of the target's profile there may be, in turn.
-        self._shares = [_shares(needed, way.thrift) for needed in self._needed]
+        self._shares = [_shares(needed, way.thrift) for needed in self._needed.tolist()]
         self._own = np.array([shares.pop() for shares in self._shares])
         self._bags: list[list[Pair]] = [[] for _ in targets]
+        self._n_own = np.zeros(len(targets), dtype=np.int64)  # of the target's profile, in the bag
         self._held = np.zeros((len(targets), problem.n_values), dtype=bool)
         self._restart(np.arange(len(targets)))
+
+    @property
+    def _state(self) -> tuple[NDArray[Any], ...]:
+        """Arrays that change as people leave their profiles for a bag, by target and profile."""
+        return self._rows, self._changes, self._spare, self._pressure
 
     def recipes(self) -> list[Recipe | None]:
         """For each target a safe group that holds it and helps, if one is found."""
@@ -289,35 +297,37 @@ class _Growth:
         hopeful = (
             1.0 if all(prior_table.reading == "joint" for prior_table in problem.known) else FAR
         )
-        largest = [self._way.times * needed + 4 for needed in self._needed]
+        largest = self._way.times * self._needed + 4
         if self._way.wanted.unique:
-            largest = [min(size, problem.n_values) for size in largest]
+            largest = np.minimum(largest, problem.n_values)
         recipes: list[Recipe | None] = [None] * n
-        growing = np.ones(n, dtype=bool)
-        while growing.any():
+        growing = np.arange(n)
+        while len(growing):
             options, cost = self._options(growing)
             best = cost.argmin(axis=1)
-            worst = options[np.arange(n), best]
-            able = np.isfinite(cost[np.arange(n), best])
-            extended = np.flatnonzero(growing & able)
-            self._add(extended, *np.divmod(best[extended], self._values.shape[2]))
-            sizes = np.array([len(bag) for bag in self._bags])
-            full = sizes >= np.array(largest)
-            likely = np.flatnonzero(growing & able & (worst < hopeful) & (sizes >= problem.least))
-            safe = safe_bags(problem, list(map(self._keys_of_bag, likely.tolist())))
-            for target, fine in zip(likely.tolist(), safe, strict=True):
+            position = np.arange(len(growing))
+            worst, able = options[position, best], np.isfinite(cost[position, best])
+            self._add(growing[able], *np.divmod(best[able], self._values.shape[2]))
+            sizes = np.array([len(self._bags[target]) for target in growing.tolist()])
+            full = sizes >= largest[growing]
+            likely = np.flatnonzero(able & (worst < hopeful) & (sizes >= problem.least))
+            safe = safe_bags(problem, list(map(self._keys_of_bag, growing[likely].tolist())))
+            done = np.zeros(len(growing), dtype=bool)
+            for place, fine in zip(likely.tolist(), safe, strict=True):
+                target = growing[place]
                 recipe = Counter(sorted(self._bags[target]))
                 if fine and self._mixer.times(recipe):
-                    recipes[target], growing[target] = recipe, False
+                    recipes[target], done[place] = recipe, True
                 elif fine:
-                    able[target] = False
-            stuck = np.flatnonzero(growing & (~able | full))
-            for target in stuck.tolist():
+                    able[place] = False
+            for place in np.flatnonzero(~done & (~able | full)).tolist():
+                target = growing[place]
                 if self._shares[target]:
                     self._own[target] = self._shares[target].pop()
+                    self._restart(growing[[place]])
                 else:
-                    growing[target] = False
-            self._restart(stuck[growing[stuck]])
+                    done[place] = True
+            growing = growing[~done]
         return recipes
 
     def _keys_of_bag(self, target: int) -> tuple[int, ...]:
@@ -330,17 +340,20 @@ class _Growth:
         for target in targets.tolist():
             self._bags[target] = [self._targets[target]]
         target_values = np.array([value for _, value in self._targets])[targets]
+        self._n_own[targets] = 1
         self._held[targets] = False
         self._held[targets, target_values] = True
-        self._rows[targets], self._changes[targets] = (part[targets] for part in self._begun)
+        for part, begun in zip(self._state, self._begun, strict=True):
+            part[targets] = begun[targets]
         self._leave(targets, np.zeros(len(targets), dtype=np.int64), target_values)
 
     def _add(self, targets: IntArray, slots: IntArray, places: IntArray) -> None:
         """Add a person to the bag of each of some targets."""
-        values = self._values[targets, slots, places]
-        pairs = zip(self._profiles[targets, slots].tolist(), values.tolist(), strict=True)
+        values, profiles = self._values[targets, slots, places], self._profiles[targets, slots]
+        pairs = zip(profiles.tolist(), values.tolist(), strict=True)
         for target, pair in zip(targets.tolist(), pairs, strict=True):
             self._bags[target].append(pair)
+        self._n_own[targets] += slots == 0
         self._held[targets, values] = True
         self._leave(targets, slots, values)
 
@@ -350,37 +363,43 @@ class _Growth:
         self._changes[targets, slots] = self._mixer.changes(
             self._rows[targets, slots], self._profiles[targets, slots], self._values[targets, slots]
         )
+        self._spare[targets, slots], self._pressure[targets, slots] = self._spared(targets, slots)
 
-    def _options(self, growing: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
+    def _spared(self, targets: IntArray, slots: IntArray) -> tuple[NDArray[np.bool_], FloatArray]:
+        """Who is left that a profile can spare, by value; and what each adds to the cost."""
+        changes, values = self._changes[targets, slots], self._values[targets, slots]
+        counts = np.take_along_axis(self._rows[targets, slots], values, axis=-1)
+        is_home = (slots == 0)[..., None]
+        spare = self._there[targets, slots][..., None] & (counts > 0) & (is_home | (changes <= 0))
+        least = self._mixer.problem.least
+        weight = _PRESSURE * self._needed[targets][..., None] / least
+        return spare, weight * np.clip(changes, -least, least)
+
+    def _options(self, targets: IntArray) -> tuple[FloatArray, FloatArray]:
         """The worst posterior and the cost after adding a person, by target and person."""
-        n, problem = len(growing), self._mixer.problem
-        able = growing[:, None] & self._there
-        able[:, 0] &= np.array(list(map(_n_of_first_profile, self._bags))) < self._own
-        options = able[:, :, None] & (np.take_along_axis(self._rows, self._values, axis=2) > 0)
-        options[:, 1:] &= self._changes[:, 1:] <= 0  # others whom their profiles can spare
+        n = len(targets)
+        options = self._spare[targets]
+        options[:, 0] &= (self._n_own < self._own)[targets, None]
         if self._way.wanted.unique:
-            options &= ~self._held[np.arange(n)[:, None, None], self._values]
+            options &= ~self._held[targets[:, None, None], self._values[targets]]
         # Of those who can spare somebody, the nearest.
         has_option = options.any(axis=2)
         options &= (np.cumsum(has_option, axis=1) <= self._way.neighbours)[:, :, None]
-        target, slot, _ = np.nonzero(options)
-        worst = np.full(options.shape, np.inf)
+        target, slot, place = np.nonzero(options)
+        worst, cost = (np.full(options.shape, np.inf) for _ in range(2))
         if len(target):
-            bags = [Bag(*zip(*bag, strict=True)) for bag in self._bags]
-            worst[options] = guess_of_more(
-                problem, bags, target, self._profiles[target, slot], self._values[options]
+            bags = [Bag(*zip(*self._bags[t], strict=True)) for t in targets.tolist()]
+            cells = targets[target], slot
+            guesses = guess_of_more(
+                self._mixer.problem,
+                bags,
+                target,
+                self._profiles[cells],
+                self._values[(*cells, place)],
             )
-        min_size = problem.least
-        pressure = _PRESSURE * np.array(self._needed)[:, None, None] / min_size
-        cost = (
-            worst + self._cost[:, :, None] + pressure * np.clip(self._changes, -min_size, min_size)
-        )
+            worst[options] = guesses
+            cost[options] = guesses + self._cost[cells] + self._pressure[(*cells, place)]
         return worst.reshape(n, -1), cost.reshape(n, -1)
-
-
-def _n_of_first_profile(bag: Sequence[Pair]) -> int:
-    """How many people of a bag have the profile of its first one, the target."""
-    return sum(profile == bag[0][0] for profile, _ in bag)
 
 
 def _shares(needed: int, thrift: float) -> list[int]:

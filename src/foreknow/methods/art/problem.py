@@ -34,6 +34,11 @@ class Known:
         return self.asked.tightened(self.amounts)
 
     @cached_property
+    def limits_of_possible(self) -> FloatArray:
+        """Limits for shares as floats; infinite where the prior is 0."""
+        return np.where(self.priors.chances > 0, self.limits.floats, np.inf)
+
+    @cached_property
     def likely(self) -> LimitTable:
         """Shares with which groups likely keep them."""
         return self.asked.tightened(self.amounts, self.frequent)
