@@ -351,6 +351,25 @@ def test_codes_of_numbers_are_exact(column, codes, held):
     assert rows.column("ill").to_pylist() == column.to_pylist()
 
 
+@pytest.mark.parametrize(
+    ("cells", "codes", "held", "more"),
+    [
+        ("99.0 5.5 99 -1.00 099 99.5", ["99", "-1"], "5.5 099 99.5", {}),
+        ("99,0 5,5 99 1,50", ["99.0", "1.5"], "5,5", {"decimal": ","}),
+        ("099.0 007 7.0", ["007"], "099.0 7.0", {}),
+        ("1900-01-01T00:00 1900-01-01T00:01", ["1900-01-01"], "1900-01-01T00:01", {}),
+        ("01.01.1900 01.11.1900", ["1900-01-01"], "01.11.1900", {"date_format": "dd.mm.yyyy"}),
+    ],
+)
+def test_codes_match_numbers_in_texts(cells, codes, held, more, tmp_path):
+    """A file of 99.0 and a frame of the number 99 lack the same people."""
+    reading = fk.Reading(missing={"age": codes}, delimiter=";", **more)
+    path = write(tmp_path, "\n".join(["age;ill", *(f"{cell};a" for cell in cells.split())]) + "\n")
+    for source in (path, pa.table({"age": cells.split()})):
+        (ages,) = open_table(source, reading).arrow(["age"]).columns
+        assert [age for age in ages.to_pylist() if age is not None] == held.split()
+
+
 def test_spellings_hold_for_other_files(tmp_path):
     write(tmp_path, "value;area\n01067;east\n01069;east\nNA;missing\nk. A.;missing\n", "zip.csv")
     own = schema(hierarchies={"zip": {"file": "zip.csv"}}, folder=tmp_path)

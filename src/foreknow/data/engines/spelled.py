@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from datetime import time
+from datetime import date, time
 from decimal import Decimal
 from typing import Any
 
@@ -14,7 +15,9 @@ import pyarrow.compute as pc
 
 from foreknow.data.engines.table import Table, is_listed, is_text, sql_text
 from foreknow.data.reading import BLANKS, Reading
-from foreknow_judge.numbers import read_number
+from foreknow_judge.numbers import is_code, read_number
+
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 class Spelled:
@@ -45,6 +48,9 @@ class Spelled:
         self.found: dict[str, set[str]] = {}
         self._spellings, self._only = frozenset(reading.spellings), only
         self.of_columns = reading.missing_of
+        self._patterns = {
+            name: _pattern_of(codes, reading) for name, codes in self.of_columns.items()
+        }
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name == "as_written":
@@ -88,9 +94,11 @@ class Spelled:
 
     def _value(self, name: str) -> Callable[[Any], Any]:
         spellings, listed = self.found.setdefault(name, set()), self._of(name)
+        alike = re.compile(self._patterns.get(name) or "(?!)")
 
         def read(value: Any) -> Any:
-            if type(value) is not str or (bare := value.strip(BLANKS)) not in listed:
+            bare = value.strip(BLANKS) if type(value) is str else ""
+            if type(value) is not str or not (bare in listed or alike.search(bare)):
                 return value
             spellings.add(bare)
             return None
@@ -139,6 +147,8 @@ class Spelled:
             return pc.is_in(values, value_set=codes).to_numpy(zero_copy_only=False)
         bare = pc.utf8_trim(values.cast(pa.string()), characters=BLANKS)
         are = pc.is_in(bare, value_set=pa.array(sorted(self._of(name)), pa.string()))
+        if pattern := self._patterns.get(name):
+            are = pc.or_(are, pc.fill_null(pc.match_substring_regex(bare, pattern), False))
         if pc.any(are).as_py():
             self.found.setdefault(name, set()).update(pc.unique(bare.filter(are)).to_pylist())
         return are.to_numpy(zero_copy_only=False)
@@ -152,6 +162,31 @@ class Spelled:
         return pa.LargeListArray.from_arrays(
             pa.array(ends, pa.int64()), values.filter(pa.array(is_kept)), mask=none
         )
+
+
+def _pattern_of(codes: Collection[str], reading: Reading) -> str:
+    """A pattern for texts that are the same number or day as a code, as files may write it.
+
+    >>> _pattern_of(["-1", "0.50", "007", "NA"], Reading(decimal=","))
+    '^(-1(,0*)?|0,50*)$'
+    >>> _pattern_of(["1900-01-31"], Reading(date_format="dd.mm.yyyy"))
+    '^(1900-01-31([ T]00:00(:00([.]0*)?)?)?|31[.]01[.]1900)$'
+    """
+    patterns = []
+    for code in codes:
+        number = None if is_code(code) else read_number(code)
+        if number is not None:
+            whole, _, decimals = f"{number:f}".partition(".")
+            decimals = decimals.rstrip("0")
+            after = f"[{reading.decimal or '.'}]{decimals}0*"
+            patterns.append(whole + (after if decimals else f"({after})?"))
+        elif _DAY.fullmatch(code):
+            patterns.append(f"{code}([ T]00:00(:00([.]0*)?)?)?")
+            if reading.date_format is not None:
+                with suppress(ValueError):  # there is no such day
+                    day = date.fromisoformat(code).strftime(reading.date_format)
+                    patterns.append(re.sub(r"(\W)", r"[\1]", day))
+    return f"^({'|'.join(patterns)})$" if patterns else ""
 
 
 def _codes_of(kind: pa.DataType, spellings: Collection[str]) -> pa.Array:
