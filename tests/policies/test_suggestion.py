@@ -237,7 +237,7 @@ def test_years_of_two_digits(tmp_path):
         ("£{:,.0f}", {"thousands": ",", "currency": "£"}),
         ("{:,.2f}", {"thousands": ","}),
         ("{:.0f} EUR", {"currency": "EUR"}),
-        ("{:,.0f}", {}),  # before decimals, or between thousands
+        ("{:,.0f}", {"thousands": ","}),  # which is asked about
     ],
 )
 def test_amounts_are_read_or_asked(tmp_path, shown, reading):
@@ -246,9 +246,9 @@ def test_amounts_are_read_or_asked(tmp_path, shown, reading):
     path = write(tmp_path / "t.csv", columns)
     found = fk.suggest_policy(path)
     assert found.policy.schema.reading.to_dict() == reading
-    assert bool(reading) == any("within" in one.to_dict() for one in found.policy.requirements)
-    asked = 'if commas stand between thousands, add reading = { thousands = ","'
-    assert publishes(path, found.policy) if reading else asked in str(found.questions)
+    assert any("within" in one.to_dict() for one in found.policy.requirements)
+    assert ("decimal" in str(found.questions)) == (shown == "{:,.0f}")
+    assert publishes(path, found.policy)
 
 
 def test_cells_of_several_answers(tmp_path):
@@ -871,3 +871,65 @@ def test_a_household_of_texts(tmp_path):
         "undecided",
         "by its name, people who live together share it",
     )
+
+
+def patients(most, values, shares, many=300):
+    """A register of patients with one visit, or up to so many."""
+    random = np.random.default_rng(1)
+    rows = [
+        (patient, random.integers(18, 90), random.choice(["f", "m"])) for patient in range(many)
+    ]
+    rows = [row for row in rows for _ in range(random.integers(1, most + 1))]
+    columns = dict(
+        zip(("patient_id", "age", "sex"), map(list, zip(*rows, strict=True)), strict=True)
+    )
+    return {**columns, "diagnosis": random.choice(values, len(rows), p=shares).tolist()}
+
+
+@pytest.mark.parametrize(
+    ("cells", "asked"),
+    [
+        (["{:,}"], 'write decimal = "," in place of thousands'),
+        (["{:,}", "{}"], 'write decimal = "," in place of thousands'),
+        (["{:.2f}"], ""),
+    ],
+)
+def test_commas_of_amounts(tmp_path, cells, asked):
+    """In a file with commas between cells, one before three digits is taken for thousands."""
+    wages = [cells[i % len(cells)].format(20_000 + 517 * i) for i in range(90)]
+    found = suggested(write(tmp_path / "t.csv", {"age": [*range(90)], "wage": wages}))
+    assert asked in " ".join(found.questions)
+    assert bool(asked) == bool(found.questions)
+    assert found.policy.requirements[0].secret.width is not None
+
+
+def test_points_of_thousands(tmp_path):
+    """Points before three digits may be either; what is asked for reads them as thousands."""
+    wages = [f"{20_000 + 517 * i:,}".replace(",", ".") for i in range(90)]
+    table = write(tmp_path / "t.csv", {"age": [*range(90)], "wage": wages}, delimiter=";")
+    (question,) = suggested(table).questions
+    assert question == (
+        "wage: is 66.013 a number with three decimals? If its point stands between thousands, "
+        'write decimal = "," in [schema.reading]'
+    )
+    found = suggested(table, reading={"decimal": ","})
+    assert not found.questions
+    assert "66013" in " ".join(column.holds for column in found.columns)
+
+
+def test_visits_of_which_some_are_rare():
+    """Where no limit on each value can be met over the visits of a person, one on the rare is."""
+    table = patients(8, ["Flu", "Cold", "Gout", "HIV", "TB"], [0.5, 0.3, 0.14, 0.03, 0.03])
+    found = suggested(table)
+    assert [*found.policy.requirements[0].excluded] == ["Cold", "Flu", "Gout"]
+    assert "up to 8 rows, over which a limit is added up" in " ".join(found.notes)
+    assert "cannot be met" not in " ".join(found.notes)
+    assert publishes(table, found.policy)
+
+
+def test_visits_of_which_none_are_rare():
+    table = patients(20, ["Flu", "Cold", "Gout"], [0.4, 0.3, 0.3])
+    notes = " ".join(suggested(table).notes)
+    assert "this policy cannot be met" in notes
+    assert "Publish one row for each person" in notes
+    assert "round limit that can be met" not in notes

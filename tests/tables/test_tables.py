@@ -71,6 +71,21 @@ TABLES = {
     "thousands_with_blanks": Told(
         ["alter", "geschlecht"], "gehalt", reading={"currency": "EUR", "thousands": " "}
     ),
+    "dollars_in_quotes": Told(
+        ["age", "sex"], "salary", reading={"currency": "$", "thousands": ","}
+    ),
+    "commas_in_quotes": Told(
+        ["age", "sex"],
+        "wage",
+        decide={"wage": 'if its comma stands before decimals, write decimal = ","'},
+        reading={"thousands": ","},
+    ),
+    "euros_with_cents": Told(
+        ["alter", "geschlecht"],
+        "gehalt",
+        reading={"currency": "€", "decimal": ","},
+        delimiter=";",
+    ),
     "several_answers": Told(
         ["age", "state"],
         "conditions",
@@ -234,7 +249,7 @@ def values(row, told):
 
 def as_one(text):
     """A text, or the amount that it is however it is written."""
-    bare = text.strip().removeprefix("$").removesuffix("EUR").strip()
+    bare = text.strip().removeprefix("$").removesuffix("EUR").removesuffix("€").strip()
     digits = bare.replace(".", "").replace(",", "").replace(" ", "")
     if not digits.isdigit():
         return text

@@ -265,12 +265,15 @@ def amount_reader(decimal: str, thousands: str | None, currency: str) -> Callabl
     >>> amount_reader(".", ",", "$")("$11,310.50 ")
     Decimal('11310.50')
     """
-    between = {None: "." if decimal == "," else "", " ": " \u00a0\u202f"}.get(thousands, thousands)
-    grouped = rf"[1-9]\d{{0,2}}(?:[{re.escape(between)}]\d{{3}})+|" if between else ""
+    same = {None: "." if decimal == "," else "", " ": " \u00a0\u202f", "'": "'\u2019"}
+    between = re.escape(same.get(thousands, thousands))
+    grouped = rf"[1-9]\d{{0,2}}(?:[{between}]\d{{3}})+|" if between else ""
+    if thousands == ",":  # 2,39,175 in India
+        grouped += r"[1-9]\d?(?:,\d{2})+,\d{3}|"
     sign = re.escape(currency)
     amount = re.compile(
         rf"(?P<minus>-?)(?P<before>{sign}\s?)?(?P<after>-?)(?P<whole>{grouped}0|[1-9]\d*)"
-        rf"(?P<rest>{re.escape(decimal)}\d+)?(?P<behind>\s?{sign})?"
+        rf"(?P<rest>{re.escape(decimal)}(\d+|[-–—]))?(?P<behind>\s?{sign})?"
     )
 
     return partial(_read_amount, amount, decimal, sign)
@@ -283,8 +286,8 @@ def _read_amount(amount: re.Pattern[str], decimal: str, sign: str, text: str) ->
     )
     if part is None or twice:
         raise ValueError(f"{text!r} is no amount")
-    digits, decimals = re.sub(r"\D", "", part["whole"]), (part["rest"] or "").replace(decimal, ".")
-    return Decimal(f"{part['minus'] or part['after']}{digits}{decimals}")
+    digits, decimals = re.sub(r"\D", "", part["whole"]), re.sub(r"\D", "", part["rest"] or "")
+    return Decimal(f"{part['minus'] or part['after']}{digits}{'.' * bool(decimals)}{decimals}")
 
 
 def _has_plain_digits(text: str) -> bool:

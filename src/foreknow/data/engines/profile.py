@@ -101,7 +101,8 @@ def looked_at(source: Any, declared: Reading) -> tuple[Table, list[Profile], Rea
         reading = replace(declared, missing=[spelling for spelling in _USUAL if spelling != "-"])
         table = open_table(source, reading)
         columns, spelled = profiles(table, reading), getattr(table, "found", {})
-    recognized = reading_of(columns, reading)
+    delimiter = getattr(getattr(table, "dialect", None), "delimiter", "")
+    recognized = reading_of(columns, reading, delimiter)
     if recognized != reading:
         columns = profiles(table, recognized)
     occurring: set[str] = set().union(*spelled.values())
@@ -151,8 +152,11 @@ def _profile(name: str, array: pa.ChunkedArray, untyped: bool, reading: Reading)
     return Profile(name, len(array), nulls, len(domain), column.kind, domain, people)
 
 
-def reading_of(columns: Sequence[Profile], declared: Reading) -> Reading:
-    """How texts are to be read, where all that could be numbers or dates look one way."""
+def reading_of(columns: Sequence[Profile], declared: Reading, delimiter: str = "") -> Reading:
+    """How texts are to be read, where all that could be numbers or dates look one way.
+
+    A comma before three digits stands between thousands in a file with commas between its cells.
+    """
     texts = [p.domain for p in columns if p.kind == "text" and p.distinct]
     recognized: dict[str, Any] = {}
     numbers = [p for p in columns if p.kind == "number" and any("." in str(v) for v in p.domain)]
@@ -170,10 +174,18 @@ def reading_of(columns: Sequence[Profile], declared: Reading) -> Reading:
     marks = [column_marks for column_marks in map(amount_marks, texts) if column_marks]
     if marks and not {"decimal", "thousands", "currency"} & declared.to_dict().keys():
         recognized |= _agreed([recognized, *marks])
+    by_commas = delimiter == "," and declared.decimal is None and "decimal" not in recognized
+    if by_commas and declared.thousands is None and any(map(_are_unclear, texts)):
+        recognized["thousands"] = ","
     reading = declared.over(Reading(**recognized))
     if reading.guesses_century:  # by a policy of today's, which is read so in other years, too
         return replace(reading, latest_year=dt.date.today().year)
     return reading
+
+
+def _are_unclear(domain: Sequence[Any]) -> bool:
+    """True if texts are numbers with commas that stand before three digits."""
+    return has_decimal_commas(domain) and has_unclear_commas(domain)
 
 
 def _agreed(marks_by_column: Sequence[Mapping[str, str]]) -> dict[str, str]:

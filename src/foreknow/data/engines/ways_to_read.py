@@ -97,7 +97,13 @@ def way_out(values: Sequence[Any], kind: str, like: Any) -> str:
 _MARKS = ((".", None), (".", ","), (".", " "), (".", "'"), (",", None), (",", " "))
 
 
-_SIGN = re.compile(r"[$€£¥]|USD|EUR|GBP|CHF")
+# Signs and letters of currencies, and of a hundredth.
+_SIGN = re.compile(
+    r"[A-Z]{0,2}\$|[€£¥₹₽₩₺₴₪₫฿%]|zł|Kč|(?<![^\W\d_])(?:kr|Ft|lei|Rs|USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|"
+    r"AUD|NZD|SEK|NOK|DKK|ISK|PLN|CZK|HUF|RON|BGN|RUB|UAH|TRY|ILS|ZAR|BRL|MXN|KRW|SGD|HKD)(?![^\W\d_])"
+)
+# Three digits after a point, and two before it at least: no cents, but thousands.
+_POINTED = re.compile(r"(?<![\d.])[1-9]\d{0,2}(\.\d{3})+(?![\d.,])", re.ASCII)
 
 
 def amount_marks(values: Sequence[Any]) -> dict[str, str]:
@@ -107,6 +113,8 @@ def amount_marks(values: Sequence[Any]) -> dict[str, str]:
     {'thousands': ',', 'currency': '$'}
     >>> amount_marks(["1,234", "950"]), amount_marks(["1.234,50 €"])
     ({}, {'decimal': ',', 'currency': '€'})
+    >>> amount_marks(["12.345 €"]), amount_marks(["1.359 €"])
+    ({'decimal': ',', 'currency': '€'}, {'currency': '€'})
     """
     texts = [value for value in values if isinstance(value, str)][:ENOUGH]
     signs = set(_SIGN.findall("".join(texts)))
@@ -115,7 +123,7 @@ def amount_marks(values: Sequence[Any]) -> dict[str, str]:
     if not signs and has_decimal_commas(texts):
         return {}  # nothing says what their commas are
     telephones = len({*map(_digits, texts)}) == 1
-    for decimal, thousands in _MARKS:
+    for decimal, thousands in (*[(",", None)] * has_pointed_thousands(texts), *_MARKS):
         if not signs and (thousands is None or (thousands == " " and telephones)):
             continue
         reading = Reading(
@@ -126,6 +134,17 @@ def amount_marks(values: Sequence[Any]) -> dict[str, str]:
         if _all_amounts(reading, texts):
             return reading.to_dict()
     return {}
+
+
+def has_pointed_thousands(texts: Sequence[str]) -> bool:
+    """True if all points of numbers stand before three digits, and some after two.
+
+    >>> has_pointed_thousands(["34.063", "950"]), has_pointed_thousands(["34.06", "950.000"])
+    (True, False)
+    """
+    pointed = [text for text in texts if "." in text]
+    found = [_POINTED.search(text) for text in pointed]
+    return None not in found and any(part and part[0].index(".") > 1 for part in found)
 
 
 def _all_amounts(reading: Reading, texts: Sequence[str]) -> bool:

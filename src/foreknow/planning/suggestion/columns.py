@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from foreknow.data.engines.column_advice import doubts, separator_of
 from foreknow.data.engines.column_words import words_of
 from foreknow.data.engines.number_names import are_codes, is_of_rows
 from foreknow.data.engines.profile import Profile
+from foreknow.data.engines.ways_to_read import has_pointed_thousands
 from foreknow.data.reading import BLANKS, Reading
 from foreknow.data.schema import Schema
 from foreknow.hints import Plain
@@ -212,10 +214,34 @@ def _separator_of(profile: Profile) -> str:
     return separator_of(profile.domain, profile.people.tolist())
 
 
+def _unclear_marks(profile: Profile, reading: Reading) -> str:
+    """The question about commas that were taken for thousands, and points that may be.
+
+    A sign of a currency says what they are, and so do decimals.
+    """
+    amounts = [value for value in profile.domain if isinstance(value, Decimal)]
+    if reading.currency or reading.decimal or len(amounts) < len(profile.domain) or not amounts:
+        return ""
+    if reading.thousands is None and has_pointed_thousands([*map(str, amounts)]):
+        return (
+            f"is {amounts[-1]} a number with three decimals? If its point stands between "
+            'thousands, write decimal = "," in [schema.reading]'
+        )
+    whole = not any("." in str(value) for value in amounts)
+    if reading.thousands == "," and whole and 1000 <= amounts[-1] < 1_000_000:
+        return (
+            f"{amounts[-1]:,} is read as {amounts[-1]}; if its comma stands before decimals, write "
+            'decimal = "," in place of thousands in [schema.reading]'
+        )
+    return ""
+
+
 def _unread(profile: Profile, reading: Reading) -> str:
     """The question about texts that look like dates or numbers, and about centuries."""
     if profile.kind == "text":
         return doubts(profile.name, profile.domain) or ""
+    if profile.kind == "number":
+        return _unclear_marks(profile, reading)
     if reading.latest_year is None or profile.kind != "date":
         return ""
     first = reading.latest_year - 99

@@ -78,11 +78,12 @@ def requirements_of(
 ) -> tuple[list[Requirement], list[str], str]:
     """A limit that one group of everybody keeps with room, and k-anonymity; notes; a question.
 
-    Of people who have several rows, a limit is about the sum over these, if one can be met.
+    Of people who have several rows, a limit is about the sum over these, if one can be met; if
+    none can, of the values that are rare enough.
     """
-    if rows.people >= 2:
+    for expected_rows in (1, rows.max_rows) if rows.people >= 2 else ():
         with suppress(DataError):
-            return _limits(everyone, profile, sizes, rows, rows.max_rows)
+            return _limits(everyone, profile, sizes, rows, rows.max_rows, expected_rows)
     return _limits(everyone, profile, sizes, rows, 1)
 
 
@@ -92,8 +93,12 @@ def _limits(
     sizes: Sizes,
     rows: Rows,
     max_rows: int,
+    expected_rows: int = 1,
 ) -> tuple[list[Requirement], list[str], str]:
-    """Requirements, notes and a question, for people who have so many rows at most."""
+    """Requirements, notes and a question, for people who have so many rows at most.
+
+    Values that more than half of the people would have are left out, with so many rows of each.
+    """
     n, labels = everyone.n_people, everyone.values
     if n < 2:
         raise DataError("the table has one person: whatever is published, is theirs")
@@ -112,13 +117,23 @@ def _limits(
             )
     notes: list[str] = []
     if limited is None:
-        common = [str(labels[c]) for c in np.flatnonzero(2 * everyone.totals > n).tolist()]
-        limited = _limited(everyone, {"excluded": common}, sizes.links, max_rows)
+        is_common = 2 * expected_rows * everyone.totals > n
+        common = {str(labels[code]): code for code in np.flatnonzero(is_common).tolist()}
+        if len(common) < np.count_nonzero(everyone.totals):
+            limited = _limited(everyone, {"excluded": [*common]}, sizes.links, max_rows)
+        if expected_rows > 1:
+            notes.append(
+                f"{DECIDE}: a person has up to {max_rows:,} rows, over which a limit is added up, "
+                f"and many have {', '.join(map(repr, common))}: nobody could keep that below one "
+                "half, and it is left out (except). For a limit on it, too, publish one row for "
+                "each person"
+            )
+            common = {}
         notes += [
-            f"{DECIDE}: {everyone.totals.max():,} of {n:,} {rows.noun} have {value!r}, so nobody "
+            f"{DECIDE}: {everyone.totals[code]:,} of {n:,} {rows.noun} have {value!r}, so nobody "
             "could keep it below one half: it is left out (except). Without the exception there "
             "would be no limit below that share"
-            for value in common
+            for value, code in common.items()
         ]
     if limited is None:
         raise DataError(
@@ -134,15 +149,14 @@ def _limits(
     )
     if rows.max_rows > max_rows:
         notes.append(
-            f"{DECIDE}: this is of a row. A person has up to {rows.max_rows:,}, over which it is "
-            f"added up, and no limit on each {profile.name} can be met. Publish one row for each "
+            f"{DECIDE}: this policy cannot be met. Its limit is of a row; a person has up to "
+            f"{rows.max_rows:,}, over which it is added up. Publish one row for each "
             "person; or name values that harm, and are rare (values = [...]); or leave person out, "
             'and keep unit = "row": then verdicts are about rows, and not about people'
         )
-    notes.append(
-        f"{toml_value(strictest)} is the strictest round limit that can be met"
-        + ("" if strictest == limit else f"; {toml_value(limit)} leaves room for smaller groups")
-    )
+    else:
+        room = f"; {toml_value(limit)} leaves room for smaller groups" * (strictest != limit)
+        notes.append(f"{toml_value(strictest)} is the strictest round limit that can be met{room}")
     least = Requirement(KAnonymity(min(FIRST_K, rows.people or n)))
     return [required, least], notes, question
 
