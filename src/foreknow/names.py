@@ -31,8 +31,8 @@ _PARAMETERS = {
     "k_anonymity": "k min_k kanonymity k_anon",
     "l_diversity": "l l_div ldiversity",
     "t_closeness": "t t_close tcloseness",
-    "out": "output folder path out_dir output_dir outdir dest",
-    "policy": "rules config requirements require policy_file",
+    "out": "output folder path out_dir output_dir outdir dest destination target_dir",
+    "policy": "rules config requirements require policy_file richtlinie politique politica politik",
     "method": "algorithm algo anonymizer",
     "methods": "method",
     "seed": "random_state random_seed rng",
@@ -49,12 +49,17 @@ TABLES = {
 
 # What commands are called elsewhere, or in Python.
 _COMMANDS = {
-    "audit": "check lint judge evaluate assess test score analyze analyse",
+    "audit": "check lint judge evaluate assess test score analyze analyse "
+    "prufen pruefen auditieren auditer evaluer auditar evaluar valutare avaliar controleren",
     "publish": "anonymize anonymise republish deidentify de-identify protect release transform "
-    "make run generalize generalise apply fix",
+    "make run generalize generalise apply fix "
+    # in German, French, Spanish, Italian, Portuguese and Dutch, without accents
+    "anonymisieren veroffentlichen veroeffentlichen publizieren anonymiser publier anonimizar "
+    "publicar anonimizzare pubblicare anonimiseren publiceren",
     "evidence": "report evidence-report document show explain",
     "init": "suggest suggest-policy first-policy profile infer new start detect configure",
-    "risk": "risk-report risks reidentification k-anonymity kanonymity uniques uniqueness measure "
+    "risk": "risiko risque riesgo rischio risco risico "
+    "risk-report risks reidentification k-anonymity kanonymity uniques uniqueness measure "
     "suda indiv-risk",
     "learned": "learned-report learn",
     "curves": "disclosure-curves curve",
@@ -62,13 +67,27 @@ _COMMANDS = {
     "utility": "utility-report loss quality",
     "compare": "comparison benchmark",
     "explore": "gui ui app web serve view",
-    "read": "read-release open",
+    "read": "read-release open to-csv to-pandas",
+    "export": "to-excel to-xlsx to-spss to-stata convert save",
     "draw": "sample synthesize",
-    "verify": "validate certificate proof prove",
+    "verify": "validate certificate proof prove "
+    "verifizieren uberprufen ueberpruefen verifier verificar verificare verifieren",
     "schema": "json-schema policy-schema",
     "ask": "query",
 }
 COMMANDS = _our_names(_COMMANDS)
+# Words that ask for help.
+HELP = "help hilfe aide ayuda aiuto ajuda hulp usage"
+
+# What methods are called elsewhere: they choose one level for each column, or divide the people.
+METHODS = _our_names(
+    {
+        "fulldomain": "incognito datafly flash ola samarati optimallatticeanonymization lattice "
+        "globalrecoding globalrecode arx sdcmicro",
+        "mondrian": "kanonymity kanon localrecoding multidimensional topdown clustering kmember "
+        "default",
+    }
+)
 
 # What no command does, and what to type.
 _TO_TYPE = {
@@ -198,9 +217,12 @@ _ADVICE = {
 _OPTIONS = {
     "-q": "-q is --quiet; columns are named by --quasi-identifiers age,sex (or --qi)",
     "-k": "k-anonymity is --k-anonymity 5 (or --k 5)",
-    "-f --force --overwrite": "nothing is written over: name a new folder, or remove it first",
+    "-f --force --overwrite --replace": "nothing is written over: name a new folder, "
+    "or remove it first",
     "--format": "findings as JSON are --json FILE, and --json - to a pipe",
     "--output --out -o": "--html FILE writes a page, --json FILE plain values",
+    "--original --raw --source --reference --data --file": "files and folders are named without an "
+    "option, in the order of the first line",
     "-v": "--verbose says what columns were taken for; foreknow --version prints the version",
     "--csv --excel --xlsx --markdown --top --show-groups --groups": "--html FILE writes a page of "
     "what is judged, and --json FILE all of it",
@@ -224,7 +246,9 @@ _OPTIONS = {
     "give a file with fewer rows",
     "--drop --exclude --ignore --remove --keep --select --usecols": "a column without a role in "
     "the policy is not published: leave it out of quasi_identifiers and other",
-    "--mask --hash --suppress --suppression --generalize --recode --hierarchy --hierarchies": "a "
+    "--suppression --suppress": 'a policy says it: method = "fulldomain" and fulldomain = { '
+    "suppression = 0.05 }, in [publish]",
+    "--mask --hash --generalize --recode --hierarchy --hierarchies": "a "
     "policy says how columns coarsen, in [schema.hierarchies]; foreknow init TABLE writes one",
     "--progress --debug --verbose --log-level --log": "--quiet prints nothing but errors",
     "--epsilon --delta --noise --dp": "Foreknow has no differential privacy; a policy limits how "

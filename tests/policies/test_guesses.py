@@ -435,6 +435,23 @@ SHELL = [
     ("-v", 0, "foreknow 0."),
     ("audit -h", 0, "Usage: foreknow audit"),
     ("help audit", 0, "Usage: foreknow audit"),
+    ("pruefen t.csv", 1, "Not safe"),
+    ("vérifier made", 0, "Verified: 300 people"),
+    ("überprüfen made", 0, "Verified: 300 people"),
+    ("anonymisieren t.csv -o vier", 0, "Safe"),
+    ("publier t.csv --destination cinq", 0, "Safe"),
+    ("hilfe", 0, "Usage: foreknow"),
+    ("aide publish", 0, "Usage: foreknow publish"),
+    ("to-csv made flat.csv", 0, "written to flat.csv"),
+    ("localSuppression t.csv", 2, "by groups, as a policy says"),
+    ("publish t.csv -o x --suppression-limit 0.05", 2, "fulldomain = { suppression = 0.05 }"),
+    ("publish t.csv -o x --replace", 2, "name a new folder"),
+    ("publish t.csv -o x --zzz 1", 2, "it has --after"),
+    ("publish t.csv -o x --method incognito", 2, "most like it is 'fulldomain'"),
+    ("utility made --original t.csv", 2, "in the order of the first line"),
+    ("compare t.csv made", 2, "foreknow utility FOLDER TABLE"),
+    ("flurb t.csv", 2, "init TABLE writes a first policy"),
+    ("init absent.xlsx", 2, "there is no file or folder"),
 ]
 
 

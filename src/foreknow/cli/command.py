@@ -19,15 +19,14 @@ from foreknow.cli.options import REQUIRED, STDOUT, Files, ForwardedOptions, More
 from foreknow.cli.process import address_space
 from foreknow.cli.sources import Source
 from foreknow.cli.typed import (
+    about_option,
     as_one,
-    in_a_policy,
     in_our_names,
     read_value,
     with_policy,
     with_source,
 )
 from foreknow.data.reading import with_part
-from foreknow.names import OPTIONS
 from foreknow_judge.errors import InputError
 from foreknow_judge.file_names import CERTIFICATE
 from foreknow_judge.printed import visible
@@ -161,9 +160,11 @@ class Command(click.Command):
             if option is None and "extra argument" in error.format_message():
                 option = "extra" if "quasi_identifiers" in names else option
                 option = "files" if n_files > 1 else option
-                option = "releases" if n_folders > 1 else option
+                option = "releases" if n_folders and n_files + n_folders > 1 else option
                 option = option if any(isinstance(p, Argument) for p in self.params) else "nothing"
-            advice = OPTIONS.get(str(option)) or in_a_policy(str(option))
+            advice = about_option(str(option))
+            if advice is None and isinstance(error, click.NoSuchOption) and not error.possibilities:
+                advice = f"it has {', '.join(sorted(flag for flag in flags if flag[:2] == '--'))}"
             if advice is None:
                 raise
             message = f"{error.format_message().rstrip('.')}; {advice}"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import os
+import re
 import shlex
 import sys
+import unicodedata
 from collections.abc import MutableMapping
 from os.path import exists, isfile
 from pathlib import Path
@@ -17,10 +20,10 @@ from foreknow.cli.completion import COMPLETE, SHELL, install, script
 from foreknow.cli.options import BAD_INPUT, BUG, UNSAFE
 from foreknow.cli.process import INTERRUPTED, Interrupts, prepare_memory, streams
 from foreknow.data.address import hidden
-from foreknow.errors import InternalError, NoSafeRelease, NotSettled, StatementError, did_you_mean
+from foreknow.errors import InternalError, NoSafeRelease, NotSettled, StatementError
 from foreknow.leaves import LEAVES, is_installed, leaf_of, load
 from foreknow.names import COMMANDS as COMMON
-from foreknow.names import TO_TYPE
+from foreknow.names import HELP, TO_TYPE
 from foreknow_judge._version import __version__
 from foreknow_judge.errors import ForeknowError, InputError, NotEnoughMemory, short_of_memory
 from foreknow_judge.file_names import CERTIFICATE
@@ -30,6 +33,7 @@ from foreknow_judge.printed import one_line, visible
 _SPARE = 4 << 20
 
 _TOML = ".toml"
+_LIKE = 0.65  # how much alike a word and the command that is meant are, at least
 
 # The commands by what they are for, and where each is: loaded when it is first called.
 COMMANDS: dict[str, dict[str, str]] = {
@@ -90,7 +94,7 @@ class _Foreknow(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """A command by its name, or by one that it has elsewhere."""
-        name = cmd_name.replace("_", "-").lower()
+        name = _plain(cmd_name)
         name = COMMON.get(name, name)
         return _load_command(name) if name in _PLACES else None
 
@@ -99,16 +103,15 @@ class _Foreknow(click.Group):
         word = args[0]
         command = self.get_command(ctx, word)
         if command is None:
-            advice = TO_TYPE.get(word.lower()) or _about_file(Path(word))
-            hint = f"; {advice}" if advice else did_you_mean(word, [*_PLACES, *COMMON])
-            ctx.fail(f"No such command {word!r}{hint}")
+            advice = TO_TYPE.get(_plain(word)) or _about_file(Path(word)) or _near(word)
+            ctx.fail(f"No such command {word!r}; {advice}")
         if command.name in ("audit", "verify") and _is_policy_alone(args[1:]):
             return word, click.Command(word, callback=lambda: _check_policy(Path(args[1]))), []
         return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the words `help` and `version` as the options --help and --version."""
-        if args[:1] == ["help"]:
+        if args and _plain(args[0]) in HELP.split():
             args = [*args[1:2], "--help"]
         try:
             return super().parse_args(ctx, ["--version"] if args == ["version"] else args)
@@ -120,6 +123,29 @@ class _Foreknow(click.Group):
         for purpose, places in COMMANDS.items():
             with formatter.section(purpose):
                 formatter.write_dl([(name, _first_line(name)) for name in places])
+
+
+def _plain(word: str) -> str:
+    """A word in small letters without accents, with hyphens where others write it as one.
+
+    >>> _plain("localSuppression"), _plain("Vérifier"), _plain("risk_report")
+    ('local-suppression', 'verifier', 'risk-report')
+    """
+    parts = re.sub(r"(?<=[a-z])(?=[A-Z])|_", "-", word)
+    letters = unicodedata.normalize("NFKD", parts)
+    return "".join(letter for letter in letters if not unicodedata.combining(letter)).lower()
+
+
+def _near(word: str) -> str:
+    """The command whose name is most like a word; or what the main ones do."""
+    near = difflib.get_close_matches(_plain(word), [*_PLACES, *COMMON], 1, _LIKE)
+    if near:
+        return f"did you mean {near[0]!r}?"
+    return (
+        "init TABLE writes a first policy, publish TABLE --policy policy.toml --out FOLDER a "
+        "release, audit judges a table or release, and verify FOLDER proves a release again; "
+        "foreknow --help lists all"
+    )
 
 
 def _about_file(path: Path) -> str:

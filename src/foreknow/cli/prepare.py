@@ -48,7 +48,9 @@ def init(
             suggestion = suggest_policy(table, reading=files.reading, **forwarded)
         sys.stdout.write(suggestion.to_toml())
         return
-    if not force and (out.exists() or out.is_symlink()):
+    is_path = isinstance(table, (str, Path)) and "://" not in str(table)
+    is_missing = is_path and not Path(table).exists()  # which is said below
+    if not force and not is_missing and (out.exists() or out.is_symlink()):
         raise OutputError(
             f"{str(out)!r} exists already; name a new file with --out, or write over it with "
             "--force"

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from foreknow.names import FLAGS, own_name
+from foreknow.names import FLAGS, OPTIONS, own_name
 from foreknow_judge.errors import InputError
 from foreknow_judge.numbers import MOST_DIGITS
 
@@ -80,7 +80,14 @@ def with_policy(words: list[str], names: list[str]) -> list[str]:
     return words
 
 
-def in_a_policy(option: str) -> str | None:
+def about_option(name: str) -> str | None:
+    """What to type in place of an option that a command has not, by its name or a part of it."""
+    parts = [f"--{part}" for part in name.strip("-").split("-")] if name[:2] == "--" else []
+    by_part = next(filter(None, map(OPTIONS.get, parts)), None)
+    return OPTIONS.get(name) or _in_a_policy(name) or by_part
+
+
+def _in_a_policy(option: str) -> str | None:
     """A hint for an option that is a criterion of policy files only."""
     from foreknow.criteria.registry import CRITERIA  # after a mistake only
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from foreknow import plugins
 from foreknow.errors import did_you_mean
 from foreknow.leaves import is_installed, leaf_of, load
+from foreknow.names import METHODS as ELSEWHERE
 from foreknow_judge.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -48,7 +49,9 @@ def key_of(name: str) -> str:
     for key in keys:
         if key in (plain, name):
             return key
-    raise PolicyError(f"there is no method {name!r}{did_you_mean(name, keys)}")
+    like = ELSEWHERE.get(plain)
+    hint = f"; most like it is {like!r}" if like else did_you_mean(name, keys)
+    raise PolicyError(f"there is no method {name!r}{hint}")
 
 
 def kind_of(key: str) -> type[Kind]:
