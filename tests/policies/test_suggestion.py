@@ -917,7 +917,7 @@ def test_points_of_thousands(tmp_path):
     assert "66013" in " ".join(column.holds for column in found.columns)
 
 
-def test_visits_of_which_some_are_rare():
+def test_visits_some_rare():
     """Where no limit on each value can be met over the visits of a person, one on the rare is."""
     table = patients(8, ["Flu", "Cold", "Gout", "HIV", "TB"], [0.5, 0.3, 0.14, 0.03, 0.03])
     found = suggested(table)
@@ -927,7 +927,7 @@ def test_visits_of_which_some_are_rare():
     assert publishes(table, found.policy)
 
 
-def test_visits_of_which_none_are_rare():
+def test_visits_none_rare():
     table = patients(20, ["Flu", "Cold", "Gout"], [0.4, 0.3, 0.3])
     notes = " ".join(suggested(table).notes)
     assert "this policy cannot be met" in notes

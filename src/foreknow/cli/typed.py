@@ -81,7 +81,7 @@ def with_policy(words: list[str], names: list[str]) -> list[str]:
 
 
 def about_option(name: str) -> str | None:
-    """What to type in place of an option that a command has not, by its name or a part of it."""
+    """Advice in place of an option that a command has not, by its name or a part of it."""
     parts = [f"--{part}" for part in name.strip("-").split("-")] if name[:2] == "--" else []
     by_part = next(filter(None, map(OPTIONS.get, parts)), None)
     return OPTIONS.get(name) or _in_a_policy(name) or by_part

@@ -266,7 +266,7 @@ def amount_reader(decimal: str, thousands: str | None, currency: str) -> Callabl
     Decimal('11310.50')
     """
     same = {None: "." if decimal == "," else "", " ": " \u00a0\u202f", "'": "'\u2019"}
-    between = re.escape(same.get(thousands, thousands))
+    between = re.escape(same.get(thousands, thousands) or "")
     grouped = rf"[1-9]\d{{0,2}}(?:[{between}]\d{{3}})+|" if between else ""
     if thousands == ",":  # 2,39,175 in India
         grouped += r"[1-9]\d?(?:,\d{2})+,\d{3}|"
