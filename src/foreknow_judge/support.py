@@ -40,7 +40,7 @@ def refuse_knowledge(
 
     >>> refuse_knowledge("require[0]", "ill", ["pay"], ["ill", "pay"])
     Traceback (most recent call last):
-    foreknow_judge.errors.UnsupportedError: require[0]: two columns of `unlinked` are shuffled ...
+    foreknow_judge.errors.UnsupportedError: require[0]: the two columns in `unlinked` ...
     """
     if relative_links:
         raise UnsupportedError("relative-links", where)
