@@ -147,7 +147,7 @@ class Silent:
     speaks = disclosure = monotone = None
 
     def disclosures(self, release):
-        return {value: fk.Disclosure(value, 0.5) for value in release.values}
+        return {value: fk.Disclosure(value, 0.5) for value in counts_of(release).values}
 
     def chances(self, release):
         return None

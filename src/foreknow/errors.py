@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import difflib
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from typing import Any
 
 from foreknow_judge.errors import DataError, ForeknowError, InputError, UnsupportedError
 
@@ -143,6 +144,32 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
         return ""
     listed = ", ".join(map(repr, options[:8]))
     return f"; known: {listed}" + (", ..." if len(options) > 8 else "")
+
+
+def refuse_other(
+    what: str, choice: Any, choices: Collection[str], error: type[ForeknowError] = InputError
+) -> None:
+    """Refuse a choice that is none of several; `what` begins the message, which has the nearest.
+
+    >>> refuse_other("engine is", "memory", ["auto", "memory"])
+    """
+    if choice not in choices:
+        raise error(f"{what} {choice!r}{did_you_mean(str(choice), choices)}")
+
+
+def refuse_other_type(
+    value: Any,
+    kinds: type | tuple[type, ...],
+    what: str,
+    way: str = "",
+    error: type[ForeknowError] = InputError,
+) -> None:
+    """Refuse a value of another type; `what` is expected, and `way` ends the message.
+
+    >>> refuse_other_type("out", str, "a folder")
+    """
+    if not isinstance(value, kinds):
+        raise error(f"expected {what}, not {type(value).__name__}{way}")
 
 
 def _initials(name: str) -> str:

@@ -474,7 +474,7 @@ def test_columns_may_be_called_n(tmp_path):
         (by("groups", group="gid", person="name"), "no column 'name'"),
         (by("groups", group="gid", person="d"), "column 'd' cannot be person and sensitive"),
         (by("groups", group="gid", **OF_SETS | {"person": "who"}), "no column 'who'"),
-        (by("groups", group="gid", semantics="sets"), "'sets' is unknown; did you mean 'set'"),
+        (by("groups", group="gid", semantics="sets"), "'sets'; did you mean 'set'"),
         *(
             (by("groups", group="gid", **OF_SETS, missing=rule), "a null means that the per")
             for rule in ("drop", {"label": "none"}, {"label": "error"})
@@ -727,7 +727,7 @@ def test_people_beside_tallies_compared():
         ({"people": pa.table({"group": [1, 2, 2, None]})}, r"column 'group' is missing \(row 4\)"),
         ({"people": pa.table({"group": [1, 2, 2]})}, "'AIDS' occurs 3 times among one"),
         ({"group": []}, "group must be a column, or a list of"),
-        ({"semantics": "bag"}, "semantics 'bag' is unknown"),
+        ({"semantics": "bag"}, "semantics is 'bag'"),
         ({"group": ["group", "count"]}, "one column plays two roles"),
         *(({"semantics": "single", **own}, "d|group") for own in (
             {"group": "d"}, {"count": "group"}, {"count": "d"})),

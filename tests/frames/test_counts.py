@@ -114,8 +114,8 @@ FEW = "counts must be at least 1; leave a value out"
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"semantics": "sets"}, "semantics 'sets' is unknown; did you mean 'set'"),
-        ({"semantics": None}, "semantics None is unknown"),
+        ({"semantics": "sets"}, "semantics is 'sets'; did you mean 'set'"),
+        ({"semantics": None}, "semantics is None"),
         ({"values": "aba"}, "the value label 'a' is given twice"),
         *(({"offsets": own}, SPAN) for own in ([0, 4], [1, 2, 4], [0, 2, 3], [0, 2, 4, 4])),
         (NOTHING, "offsets must have 1 entries from 0 to 0"),
@@ -181,7 +181,7 @@ NAN, TELLS = float("nan"), "person 1 of group 0 is .*; give a set or list of val
         ("single", [[["a"]], [["a", "b"]]], "person 0 of group 1 has 2 values; under 'single'"),
         ("single", [[[]]], "person 0 of group 0 has 0 values; under 'single'"),
         ("set", [[["a", "a"]]], "person 0 of group 0 has a value twice; use semantics='m"),
-        ("multi", [[["a"]]], "semantics 'multi' is unknown; did you mean 'multiset'"),
+        ("multi", [[["a"]]], "semantics is 'multi'; did you mean 'multiset'"),
         ("set", [[[["Flu"]]]], "person 0 of group 0: value 0 is .*which cannot be a label"),
     ],
 )

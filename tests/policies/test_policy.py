@@ -274,7 +274,7 @@ PYTHON = [
             ({"other": ["disease"]}, "'disease' is given as other and as sensitive"),
             ({"group": "zip"}, "'zip' is given as group and as quasi-identifier"),
             ({"quasi_identifiers": ["age", "age"]}, "'age' is given as quasi-identifier twice"),
-            ({"semantics": "sets"}, "semantics 'sets' is unknown; did you mean 'set'"),
+            ({"semantics": "sets"}, "semantics is 'sets'; did you mean 'set'"),
             (
                 {"semantics": "set", "missing": "drop"},
                 "missing = \"drop\" has no place under semantics 'set', where a null means that "

@@ -250,7 +250,7 @@ def test_columns_beside_shared_ones():
     sizes = {"schema": schema, "require": [{"k_anonymity": 6, "knowing": []}]}
     assert fk.audit(release, sizes).safe  # people are counted whatever their values
     counts = fk.GroupCounts.from_bags([["low", "high"]])
-    with pytest.raises(UnsupportedError, match="the sensitive column is shown once for each"):
+    with pytest.raises(UnsupportedError, match="is shown once for each"):
         fk.audit(counts, asked({"facts": {"l": 0}, "below": "2/3"}, schema=INCOME))
 
 

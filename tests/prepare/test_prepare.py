@@ -291,7 +291,7 @@ def test_publication_says_who_is_counted(tmp_path):
         policy(own, replace(LIMIT, knowing=["job"])),
         policy(schema(unit="row"), fk.Requirement(fk.KAnonymity(2, of="pid"))),
     ):
-        with pytest.raises(InputError, match="is not in the files, so only the owner"):
+        with pytest.raises(InputError, match="so only the owner of the table can judge"):
             fk.verify(tmp_path / "out", rules)
 
 

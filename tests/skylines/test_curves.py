@@ -224,7 +224,7 @@ NODES = fk.Microdata(
         ({"knowledge": 3}, "knowledge is a list of whole numbers"),
         ({"knowledge": [1, -3]}, "knowledge must be 0 or more"),
         ({"knowledge": [201]}, "knowledge is at most 200 pieces"),
-        ({"kind": "negation"}, "no kind 'negation' of knowledge; did you mean 'negations'?"),
+        ({"kind": "negation"}, "no knowledge of kind 'negation'; did you mean 'negations'?"),
         ({"table": raw()[0]}, "say what the columns of the table are"),
         ({"table": NODES}, "16,384 nodes, more than 10,000 for a survey"),
     ],

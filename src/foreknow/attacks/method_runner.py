@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
+from types import NoneType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,7 +24,7 @@ from foreknow.data.arrays import IntArray
 from foreknow.data.engines.arrow_table import with_column_from
 from foreknow.data.labels import text_of
 from foreknow.data.microdata import Microdata
-from foreknow.errors import BeyondReach, NoSafeRelease
+from foreknow.errors import BeyondReach, NoSafeRelease, refuse_other_type
 from foreknow.methods.mondrian.replay import Replay
 from foreknow.methods.protocol import as_written, grouping_of, in_its_form, traits_of
 from foreknow.methods.protocol import settings_of as plain_settings
@@ -399,13 +400,9 @@ def is_method(candidate: Any) -> bool:
 
 def _check_attackable(microdata: Microdata, method: Any, policy: Policy | None) -> None:
     """Refuse what is no table, no method or no policy, and what attacks do not serve."""
-    if not isinstance(microdata, Microdata):
-        raise InputError(
-            f"expected Microdata, not {type(microdata).__name__}: a table and the roles of its "
-            "columns, Microdata(table, schema)"
-        )
-    if policy is not None and not isinstance(policy, Policy):
-        raise InputError(f"expected a Policy, not {type(policy).__name__}; see Policy.load")
+    way = ": a table and the roles of its columns, Microdata(table, schema)"
+    refuse_other_type(microdata, Microdata, "Microdata", way)
+    refuse_other_type(policy, (Policy, NoneType), "a Policy", "; see Policy.load")
     if isinstance(method, type):
         raise InputError(f"give a method, such as {method.__name__}(), not its class")
     if not is_method(method):

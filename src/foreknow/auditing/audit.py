@@ -223,6 +223,12 @@ class Audit(Result):
         """The verdicts that are not safe."""
         return tuple(verdict for verdict in self.verdicts if not verdict.safe)
 
+    def failed(self, release: Release | None = None) -> list[str]:
+        """The requirements that fail, in words: of a release by how much, if files show that."""
+        if release is not None and not self.policy.owned:
+            return self.policy.failures(release)
+        return [f"{verdict.requirement.name}: {verdict.words}" for verdict in self.failures]
+
     def _content(self) -> dict[str, Any]:
         return {
             "release": self.name,

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from foreknow.adversaries.release_counts import counts_of
 from foreknow.data.arrays import IntArray, count_pairs
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import Missing, UnreadColumn
@@ -26,12 +25,16 @@ from foreknow.leaves import load
 from foreknow.policy.people import CaseOwners, owners_counts
 from foreknow.policy.policy import Policy
 from foreknow.releases.written import open_published
-from foreknow_judge.errors import DataError
+from foreknow_judge.errors import DataError, PolicyError
 from foreknow_judge.file_names import CERTIFICATE
 
 Part = TypeVar("Part")
 # The table of the owner, the group of each row, and what groups are called.
 OwnersTable: TypeAlias = "tuple[Microdata, IntArray, Any]"
+_UNSAID = (
+    "say what the columns are: policy=, or Release.from_generalized(table, "
+    "quasi_identifiers=[...], sensitive=...) in place of the table"
+)
 _LABEL = 'say missing = { label = "unknown" } in its place'
 
 
@@ -44,16 +47,14 @@ def part_of(result: Any, name: str, kind: type[Part]) -> Part | None:
     return part if isinstance(part, kind) else None
 
 
-def under_its_schema(release: Release | GroupCounts, policy: Policy) -> Policy:
+def under_its_schema(release: Release, policy: Policy) -> Policy:
     """The policy by the schema of a release, which says who is counted; see `Policy.under`."""
-    if not isinstance(release, Release):
-        schema = getattr(release, "schema", None)
-        return policy if schema is None else policy.under(schema, published=True)
     schema, published = release.schema, release.raw is None
-    if published and policy.schema is not None:
+    if published and policy.schema is not None and not release.is_bare:
         _refuse_other_columns(release, policy.schema)
     under_schema = policy if schema is None else policy.under(schema, published=published)
-    _refuse_unshown_households(release, under_schema)
+    if not release.is_bare:  # which is refused by what is seen of it
+        _refuse_unshown_households(release, under_schema)
     return under_schema
 
 
@@ -88,10 +89,8 @@ def _refuse_other_columns(release: Release, schema: Schema) -> None:
             )
 
 
-def prepare(
-    source: Any, policy: Policy, group: str | None = None
-) -> tuple[Release | GroupCounts, Policy]:
-    """A release or counts, see `release_of`, and the policy by the schema of the release."""
+def prepare(source: Any, policy: Policy, group: str | None = None) -> tuple[Release, Policy]:
+    """A release, see `release_of`, and the policy by the schema of the release."""
     release = _release_of(source, policy, group)
     policy = under_its_schema(release, policy)
     if policy.schema is not None:
@@ -100,52 +99,70 @@ def prepare(
 
 
 def release_of(
-    source: Any, policy: Policy | None = None, group: str | None = None
-) -> Release | GroupCounts:
-    """A release or counts as they are; what `publish` made or wrote; a table, by a schema.
+    source: Any, policy: Policy | None = None, group: str | None = None, unsaid: str = _UNSAID
+) -> Release:
+    """A release or counts; what `publish` made or wrote; a table, by a schema; else `unsaid`.
 
     Several releases of the same people are taken together. A policy by another schema is refused.
     """
     if policy is not None:
         return prepare(source, policy, group)[0]
-    release = _release_of(source, None, group)
-    schema = getattr(release, "schema", None)
-    if schema is not None:
-        _refuse_other_values(release, schema)
+    release = _release_of(source, None, group, unsaid)
+    if release.schema is not None:
+        _refuse_other_values(release, release.schema)
     return release
 
 
-def _refuse_other_values(source: Release | GroupCounts, schema: Schema) -> None:
+def _refuse_other_values(release: Release, schema: Schema) -> None:
     """Refuse values that are counted as they are written, and are none by a schema, or one."""
     reading, missing = cast("Reading", schema.reading), cast("Missing", schema.missing)
-    if getattr(source, "raw", None) is not None:
+    if release.raw is not None:
         return  # its values were read by a schema
-    by_hand = getattr(source, "schema", None) is None
-    for name in getattr(source, "sensitives", [schema.sensitive]):
+    by_hand = release.schema is None
+    for name in release.sensitives:
         kind = schema.types.get(name)
         spellings = reading.spellings_of(name)
         if not (by_hand or spellings or reading.converts or kind in ("number", "date")):
             continue
-        main = name == getattr(source, "sensitive", name)
-        counts = counts_of(source if main else source.seen(name, []))
+        counts = (release if name == release.sensitive else release.seen(name, [])).counts
         marks = {missing, ELSEWHERE} if name in schema.shared_values else {missing}  # no values
         texts = [value for value in counts.values if isinstance(value, str) and value not in marks]
         refuse_as_written(name, texts, schema, by_hand=by_hand)
 
 
-def _release_of(source: Any, policy: Policy | None, group: str | None) -> Release | GroupCounts:
+def _of_counts(counts: GroupCounts, policy: Policy | None) -> Release:
+    """A release of bare counts, of the column that a policy names; refused where it names two."""
+    if policy is None:
+        return Release.of_counts(counts)
+    columns = [None if policy.schema is None else policy.schema.sensitive]
+    columns += [requirement.sensitive for requirement in policy.requirements]
+    column = next((name for name in columns if name is not None), "")
+    for requirement in policy.requirements:
+        if requirement.sensitive not in (None, column):
+            raise PolicyError(
+                f"{requirement.name}: it is about {requirement.sensitive!r}, and bare counts are "
+                f"taken for {column!r}; give the release itself, or leave sensitive out"
+            )
+    return Release.of_counts(counts, column)
+
+
+def _release_of(
+    source: Any, policy: Policy | None, group: str | None, unsaid: str = _UNSAID
+) -> Release:
     if isinstance(source, (list, tuple)):
         source = load("foreknow.several.joint:together")(source)
     if (release := part_of(source, "release", Release)) is not None:
         source = release
-    if isinstance(source, (Release, GroupCounts)):
+    if isinstance(source, GroupCounts):
+        source = _of_counts(source, policy)
+    if isinstance(source, Release):
         if group is not None:
             raise SchemaError("the release has groups already; leave out group")
-        if isinstance(source, Release) and policy is not None and policy.schema is not None:
+        if policy is not None and policy.schema is not None:
             return source.recognizing(policy.schema.quasi_identifiers)
         return source
     if (counts := part_of(source, "counts", GroupCounts)) is not None:
-        return counts
+        return _of_counts(counts, policy)
     if isinstance(source, (str, Path)) and (Path(source) / CERTIFICATE).is_file():
         if group is not None:
             raise SchemaError(
@@ -161,10 +178,7 @@ def _release_of(source: Any, policy: Policy | None, group: str | None) -> Releas
         )
         return release
     if policy is None:
-        raise SchemaError(
-            "say what the columns are: policy=, or Release.from_generalized(table, "
-            "quasi_identifiers=[...], sensitive=...) in place of the table"
-        )
+        raise SchemaError(unsaid)
     schema = policy.needed_schema
     return Release.from_schema(source, schema, group, policy.options.unlinked)
 

@@ -32,7 +32,7 @@ from foreknow.data.sights import Possible, Sight, seen_with
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.explanation import Explanation
 from foreknow.policy.policy import Policy
-from foreknow_judge.errors import DataError, InputError, PolicyError, UnsupportedError
+from foreknow_judge.errors import DataError, InputError, UnsupportedError
 from foreknow_judge.verdict import Verdict
 
 
@@ -40,7 +40,7 @@ from foreknow_judge.verdict import Verdict
 class CountedRelease:
     """A release, and the groups that each requirement of a policy counts of it."""
 
-    release: Release | GroupCounts
+    release: Release
     policy: Policy
     counts: GroupCounts
     requirement_counts: tuple[RequirementCounts, ...]
@@ -55,7 +55,7 @@ class CountedRelease:
     @property
     def cases(self) -> bool:
         """True if rows are cases, of which a person may have several."""
-        return self.policy.schema is not None and self.policy.schema.unit == "row"
+        return self.policy.rules.unit == "row"
 
     def verdicts(self, *, by_judge: bool) -> tuple[tuple[Verdict, ...], tuple[str, ...]]:
         """The judge's verdicts on each requirement; and the requirements that it found too large.
@@ -88,8 +88,7 @@ def counted_release(
 ) -> Iterator[CountedRelease]:
     """Prepare a release, and count it as its policy asks; see `audit`."""
     prepared, policy = prepare(release, policy, group)
-    counting: Any = _counting if isinstance(prepared, Release) else _counts_at_hand
-    with counting(prepared, policy, people) as release_counts:
+    with _counting(prepared, policy, people) as release_counts:
         counts_of_columns = release_counts.release.by_column()  # as judged, and not read once more
         values = {name: held_by(counts) for name, counts in counts_of_columns.items()}
         refuse_misspelt(values, release_counts.shown_policy.requirements)
@@ -103,7 +102,7 @@ def _counting(release: Release, policy: Policy, people: Any) -> Iterator[Counted
     if schema is not None:
         of_people = policy.under(schema, people=True)
         if of_people is not policy:
-            release = cast("Release", release_of(release, of_people))
+            release = release_of(release, of_people)
         policy = of_people
     if policy.schema is not None:
         policy = policy.for_layout(release.layout)
@@ -112,63 +111,44 @@ def _counting(release: Release, policy: Policy, people: Any) -> Iterator[Counted
     table = read_at_once(release, policy)
     shown_policy = policy.shown
     with _counted_at_once(table, shown_policy) as counts:
-        _refuse_uncounted(policy, table.semantics, counts)
+        _refuse_uncounted(policy, table, counts)
         _refuse_misread(table, counts, policy)
         sight = _seen(table, policy, people)
-        if table.releases and policy.schema is not None and policy.schema.shared:
-            _refuse_split_households(table, policy.schema, sight)
+        if table.releases and policy.rules.shared:
+            _refuse_split_households(table, policy.rules, sight)
         owned = owned_of_each(table, policy, sight)
         word = policy.word if any(owned) else ()
         if not word:
             _refuse_unshown(policy)
             policy, word = shown_policy, shown_policy.filed.word
-        possible = Possible(table, policy.needed_schema) if _rules(policy) else None
+        rules = policy.rules
+        possible = Possible(table, rules) if rules.impossible else None
         requirement_counts = tuple(
             requirement.count(table, possible)
             if by_owner is None
             else RequirementCounts.of_counts(requirement, by_owner.counts, by_owner.cases)
             for requirement, by_owner in zip(policy.requirements, owned, strict=True)
         )
-        left_open = (
-            policy.needed_schema.conditions if any(map(_is_open, requirement_counts)) else ()
-        )
+        is_open = any(counts_of(counted.seen).able.is_open for counted in requirement_counts)
+        left_open = policy.needed_schema.conditions if is_open else ()
         tables = [by_owner and by_owner.table for by_owner in owned]
         what_is_counted = table, policy, counts, requirement_counts, tables, shown_policy
         how = sight, table.name, word, tuple(left_open), table.has_earlier
         yield CountedRelease(*what_is_counted, *how)
 
 
-@contextmanager
-def _counts_at_hand(counts: GroupCounts, policy: Policy, people: Any) -> Iterator[CountedRelease]:
-    """Take bare counts, which do not say who is in which group."""
-    if people is not None:
-        raise InputError("people is for a Release, not GroupCounts, which has no labels")
-    _refuse_unshown(policy)
-    policy = policy.shown
-    _refuse_uncounted(policy, counts.semantics, counts)
-    _refuse_other_columns(policy)
-    if counts.able is not None or _rules(policy):
+def _refuse_uncounted(policy: Policy, release: Release, counts: GroupCounts) -> None:
+    """Refuse a policy for other semantics, what has no groups, and rules on bare counts."""
+    stated = release.semantics if policy.schema is None else policy.schema.semantics
+    if stated != release.semantics:
+        raise UnsupportedError(
+            f"the policy is for semantics {stated!r}, but the release was counted under "
+            f"{release.semantics!r}"
+        )
+    if release.is_bare and (counts.able.restricts or policy.rules.impossible):
         raise UnsupportedError(
             "the schema says what some people cannot have (impossible), and counts do not say who "
             "these are; give the release itself, or leave impossible out"
-        )
-    requirement_counts = tuple(requirement.count(counts) for requirement in policy.requirements)
-    yield CountedRelease(
-        counts, policy, counts, requirement_counts, [None] * len(requirement_counts), policy
-    )
-
-
-def _rules(policy: Policy) -> bool:
-    """True if the schema says what some people cannot have."""
-    return policy.schema is not None and bool(policy.schema.impossible)
-
-
-def _refuse_uncounted(policy: Policy, semantics: Any, counts: GroupCounts) -> None:
-    """Refuse a policy for other semantics, and what has no groups."""
-    if policy.schema is not None and policy.schema.semantics != semantics:
-        raise UnsupportedError(
-            f"the policy is for semantics {policy.schema.semantics!r}, but the release was "
-            f"counted under {semantics!r}"
         )
     if not counts.n_groups:
         raise DataError("the release has no groups")
@@ -207,27 +187,8 @@ def _refuse_unshown(policy: Policy, release: Release | None = None) -> None:
 
     Not where the release is a table of its owner, which has them.
     """
-    if not policy.owned or (release is not None and has_owner(release, policy, release)):
-        return
-    schema = policy.needed_schema
-    if schema.counts_people:
-        raise PolicyError(
-            f"the release does not show whose cases its rows are (person = {schema.person!r}), so "
-            "only its owner can judge this policy: publish does it, and an audit of the table. "
-            "Without person in the schema, cases are judged, and not people"
-        )
-    for requirement in policy.requirements:
-        for name in requirement.owned(schema):
-            raise PolicyError(
-                f"{requirement.name}: {name!r} is not among the columns, so only the owner of the "
-                "table can judge this: publish does it, and an audit of a table with this column"
-            )
-
-
-def _is_open(requirement_counts: RequirementCounts) -> bool:
-    """True if it is open of somebody whether they can have a value."""
-    able = counts_of(requirement_counts.seen).able
-    return able is not None and bool((able.most > able.members).any())
+    if policy.owned and (release is None or not has_owner(release, policy, release)):
+        policy.refuse_unshown()
 
 
 @contextmanager
@@ -261,19 +222,6 @@ def _counted_at_once(release: Release, policy: Policy) -> Iterator[GroupCounts]:
             with suppress(InputError):  # then it is not said how many people it would reach
                 counts_of(requirement.count(release).seen)
         yield counts
-
-
-def _refuse_other_columns(policy: Policy) -> None:
-    """Raise `PolicyError` for a requirement on a column of which counts may not be."""
-    columns = [None if policy.schema is None else policy.schema.sensitive]
-    columns += [requirement.sensitive for requirement in policy.requirements]
-    column = next((name for name in columns if name is not None), None)
-    for requirement in policy.requirements:
-        if requirement.sensitive not in (None, column):
-            raise PolicyError(
-                f"{requirement.name}: it is about {requirement.sensitive!r}, and bare counts are "
-                f"taken for {column!r}; give the release itself, or leave sensitive out"
-            )
 
 
 def _refuse_misread(release: Release, counts: GroupCounts, policy: Policy) -> None:

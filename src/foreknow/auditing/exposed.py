@@ -229,8 +229,7 @@ def _failing(verdict: Judged, counts_by_policy: HasCounts) -> Exposed:
         return Exposed(verdict)
     if not len(failing) and (fails is None or not criterion.holds(counts)):
         return Exposed(verdict)  # the criterion fails, but no group does
-    sizes = criterion.sizes(counts) if verdict.requirement.unit is not None else counts.sizes
-    where = _OfGroups(counts, failing, sizes)
+    where = _OfGroups(counts, failing, counts.units)
     return Exposed(verdict, where.count(), where=where, unit=verdict.requirement.unit)
 
 

@@ -36,7 +36,7 @@ from foreknow_judge.verdict import Verdict
 
 
 def judged(
-    release: Any,
+    release: Release,
     policy: Policy,
     requirement_counts: RequirementCounts,
     explanations: Sequence[Explanation],
@@ -48,7 +48,7 @@ def judged(
 
     Parameters
     ----------
-    release : Release or another holder of counts
+    release : Release
     policy : Policy
     requirement_counts : RequirementCounts
         What the requirement counts of the release.
@@ -84,14 +84,14 @@ def judged(
     try:
         return with_witnesses(findings, explanations)
     except InternalError:
-        if isinstance(release, Release) and not release.settled:
+        if not release.settled:
             raise changed(release.tables.table) from None
         _refuse_alike(counts_of(requirement_counts.seen).values)
         raise
 
 
 def findings_of(
-    release: Any,
+    release: Release,
     policy: Policy,
     requirement: Requirement,
     place: int,
@@ -168,7 +168,7 @@ def _populations(requirement: Requirement, columns: Sequence[str]) -> dict[str, 
 
 
 def _written(
-    release: Any, policy: Policy, requirement: Requirement, owners: OwnersTable | None
+    release: Release, policy: Policy, requirement: Requirement, owners: OwnersTable | None
 ) -> tuple[Counted, Any, Layout]:
     """The release as the judge counts it, the values of its columns, and what stands beside."""
     of_people = requirement.of_people
@@ -187,14 +187,14 @@ def _written(
             by=requirement.unit,
         )
         return by_owner, domains, layout
-    if isinstance(release, Release):
-        sight, layout = requirement.subject.rows(release), release.layout
-        domains = {name: counts.values for name, counts in release.by_column().items()}
-        if sight.linked:
-            exact = requirement.subject.exact(release)
-            return of_held(sight, exact), domains, layout
-        rules = {} if policy.schema is None else policy.to_dict()["schema"]
-        return of_release(release, sight, rules, of_people=of_people), domains, layout
-    counts = counts_of(RequirementCounts.of(requirement, release).seen)
-    by_counts = of_counts(counts, requirement.sensitive or "value", of_people=of_people)
-    return by_counts, counts.values, Layout()
+    sight, layout = requirement.subject.rows(release), release.layout
+    if release.is_bare:
+        secret = requirement.sensitive or "value"
+        by_counts = of_counts(sight.counts, secret, of_people=of_people)
+        return by_counts, sight.counts.values, layout
+    domains = {name: counts.values for name, counts in release.by_column().items()}
+    if sight.linked:
+        exact = requirement.subject.exact(release)
+        return of_held(sight, exact), domains, layout
+    rules = {} if policy.schema is None else policy.to_dict()["schema"]
+    return of_release(release, sight, rules, of_people=of_people), domains, layout

@@ -20,7 +20,7 @@ from foreknow_judge.remarks import Question, remarks_on_values
 from foreknow_judge.scope import Scope
 
 
-def scope_of(release: Release | GroupCounts, policy: Policy | None = None) -> Scope:
+def scope_of(release: Release, policy: Policy | None = None) -> Scope:
     """The scope of a release; without a policy, nothing is known about which values are judged."""
     judged = JudgedRelease(release, policy)
     columns = judged.columns

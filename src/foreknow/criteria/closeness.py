@@ -29,7 +29,7 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.hierarchy import Tree
 from foreknow.data.labels import Label
 from foreknow.data.schema import Schema
-from foreknow.errors import did_you_mean
+from foreknow.errors import did_you_mean, refuse_other
 from foreknow.needs import Need, Needs
 from foreknow.settings import with_examples
 from foreknow_judge.errors import InputError
@@ -199,9 +199,7 @@ class TCloseness(_OfTable):
     of_cases: ClassVar[bool] = True  # whose values are compared, as its documentation says
 
     def __post_init__(self) -> None:
-        if self.distance not in get_args(Distance):
-            hint = did_you_mean(str(self.distance), get_args(Distance))
-            raise InputError(f"TCloseness: there is no distance {self.distance!r}{hint}")
+        refuse_other("TCloseness: there is no distance", self.distance, get_args(Distance))
         set_fields(self, t=as_fraction(self.t))
         if not 0 <= self.t <= 1:  # type: ignore[operator]
             raise InputError(f"TCloseness: t must be from 0 to 1, not {self.t}")

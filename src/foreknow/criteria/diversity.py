@@ -31,7 +31,7 @@ from foreknow.criteria.group_criterion import (
 )
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts
-from foreknow.errors import did_you_mean
+from foreknow.errors import refuse_other
 from foreknow.needs import Need, Needs, require, several_values
 from foreknow.numbers import whole_number
 from foreknow.settings import with_examples
@@ -95,10 +95,7 @@ class LDiversity(_OfValues):
     of_cases: ClassVar[bool] = True  # which are counted, as its documentation says
 
     def __post_init__(self) -> None:
-        kinds = get_args(DiversityKind)
-        if self.kind not in kinds:
-            hint = did_you_mean(str(self.kind), kinds)
-            raise InputError(f"LDiversity: there is no kind {self.kind!r}{hint}")
+        refuse_other("LDiversity: there is no kind", self.kind, get_args(DiversityKind))
         if self.kind == "entropy":
             set_fields(self, l=as_fraction(self.l))
             if self.l < 1:  # type: ignore[operator]

@@ -6,7 +6,7 @@ It is what nearly every adversary needs of a release, and all of it. NumPy only.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
@@ -30,8 +30,8 @@ from foreknow.data.labels import (
     name_of_set,
     not_a_label,
 )
-from foreknow.data.possible_values import JointCells, PossibleMembers
-from foreknow.errors import did_you_mean
+from foreknow.data.possible_values import EVERYBODY, Everybody, JointCells
+from foreknow.errors import did_you_mean, refuse_other
 from foreknow.needs import Lacks
 from foreknow.wording import people_text
 from foreknow_judge.errors import DataError, InputError, UnsupportedError
@@ -68,7 +68,7 @@ class GroupCounts:
     origin : int64 array, shape (groups,), optional
         Where columns that are known beside divide the groups of a release: which of them each is a
         part of, ascending.
-    able : PossibleMembers, optional
+    able : PossibleMembers or Everybody
         How many members of each group can have which values, where not everybody can have each.
 
     Raises
@@ -94,15 +94,10 @@ class GroupCounts:
     groups: Sequence[Label] | None = None
     semantics: Semantics = "single"
     origin: IntArray | None = None
-    able: PossibleMembers | None = None
+    able: Everybody = EVERYBODY
 
     def __post_init__(self) -> None:
-        if self.semantics not in get_args(Semantics):
-            all_semantics = get_args(Semantics)
-            raise DataError(
-                f"semantics {self.semantics!r} is "
-                f"unknown{did_you_mean(str(self.semantics), all_semantics)}"
-            )
+        refuse_other("semantics is", self.semantics, get_args(Semantics), DataError)
         for name in ("sizes", "offsets", "codes", "counts"):
             object.__setattr__(self, name, whole(getattr(self, name), name))
         if not isinstance(self.values, Labels):
@@ -245,7 +240,7 @@ class GroupCounts:
         semantics: Semantics,
         groups: Sequence[Label] | None = None,
         origin: IntArray | None = None,
-        able: PossibleMembers | None = None,
+        able: Everybody = EVERYBODY,
     ) -> GroupCounts:
         """Take sizes, offsets, codes and counts as they are: for what was counted from counts."""
         group_counts = object.__new__(cls)
@@ -307,7 +302,7 @@ class GroupCounts:
             if ruled_columns:
                 codes_beside = {name: columns[name][0][self.codes] for name in ruled_columns}
                 joint = JointCells(part, codes, codes_beside, times)
-                able: PossibleMembers | None = self.values.classes.beside(*of_rows, joint)
+                able: Everybody = self.values.classes.beside(*of_rows, joint)
             else:
                 able = self.values.classes.able(*of_rows)
             if sensitive in self.values.bags:  # a person has all that is in their bag
@@ -387,8 +382,8 @@ class GroupCounts:
         labels = list(members)
         is_member = np.zeros(self.n_values, dtype=bool)
         is_member[[self.code(label) for label in labels]] = True
-        if is_member.all() or not labels:
-            which = "every" if labels else "no"
+        which = {0: "no", self.n_values: "every"}.get(int(is_member.sum()))
+        if which is not None:
             raise DataError(f"any_of names {which} sensitive value; name some of them")
         other_values = [
             value for value, inside in zip(self.values, is_member, strict=True) if not inside
@@ -409,12 +404,8 @@ class GroupCounts:
             sizes=self.sizes,
             semantics=self.semantics,
         )
-        able = self._able(lambda able: able.recoded(places, values))
+        able = self.able.recoded(places, values)
         return replace(recoded_counts, origin=self.origin, able=able)
-
-    def _able(self, change: Callable[[PossibleMembers], PossibleMembers]) -> Any:
-        """Who can have which values once groups or values are changed; None if everybody can."""
-        return None if self.able is None else change(self.able)
 
     # ---- whom it is about -----------------------------------------------------------------
 
@@ -437,9 +428,10 @@ class GroupCounts:
 
     # ---- looking --------------------------------------------------------------------------
 
-    def by_column(self) -> dict[str, GroupCounts]:
-        """The counts by the name of their column, which is not known."""
-        return {"": self}
+    @property
+    def units(self) -> IntArray:
+        """How many people each group has; or different units, where these are counted."""
+        return self.sizes
 
     @property
     def n_groups(self) -> int:
@@ -591,7 +583,7 @@ class GroupCounts:
             self.values,
             names,
             self.semantics,
-            able=self._able(lambda able: able.take(positions)),
+            able=self.able.take(positions),
         )
 
     def merge(self, into: ArrayLike) -> GroupCounts:
@@ -609,7 +601,7 @@ class GroupCounts:
             sizes=np.bincount(target, weights=self.sizes, minlength=n_groups).astype(np.int64),
             semantics=self.semantics,
         )
-        set_fields(merged, able=self._able(lambda able: able.merge(target, n_groups)))
+        set_fields(merged, able=self.able.merge(target, n_groups))
         return merged
 
     def to_dict(self) -> dict[str, Any]:
@@ -709,7 +701,7 @@ class UnitCounts(RowCounts):
 
     @property
     def units(self) -> IntArray:
-        """Different units of each group: the value 0 is of units that have one row each."""
+        """How many units each group has: the value 0 is of units that have one row each."""
         times = np.where(self.codes == 0, self.counts, 1)
         return np.bincount(self.cell_groups, times, self.n_groups).astype(np.int64)
 

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from foreknow.data.arrays import IntArray
-from foreknow.errors import HierarchyError, did_you_mean
+from foreknow.errors import HierarchyError, did_you_mean, refuse_other_type
 from foreknow.figures import common_unit, read_moment
 from foreknow.numbers import decimal_text, floor_of
 from foreknow.toml import read_text
@@ -442,8 +442,7 @@ class Tree(_Kind):
         folder : str or Path
             Where a relative path starts.
         """
-        if not isinstance(path, (str, Path)):
-            raise HierarchyError(f"a path must be text, not {path!r}")
+        refuse_other_type(path, (str, Path), "a path", error=HierarchyError)
         rows, lines = read_rows(Path(folder) / path)
         return cls(rows, str(path), lines)
 

@@ -49,13 +49,15 @@ class Layout(LayoutOfFiles):
         self, secret: str, known_columns: Collection[str], ruled: Collection[str]
     ) -> list[str]:
         """The columns with rules on what is impossible that stand beside a secret, not known."""
-        if secret not in self.linked:
-            return []
         return [
             column
-            for column in self.linked
+            for column in self.row_of(secret)
             if column in ruled and column not in (secret, *known_columns)
         ]
+
+    def row_of(self, column: str) -> tuple[str, ...]:
+        """The columns that stand in one row with a column, and itself; none where it is apart."""
+        return self.linked if column in self.linked else ()
 
     def seen(self, secret: str | None = None, knowing: Collection[str] | None = None) -> Seen:
         """The columns beside a column; the adversary knows all of them if `knowing` is None.
@@ -85,9 +87,7 @@ class Layout(LayoutOfFiles):
         # A table of its own has how many have each value.
         row = dict.fromkeys((secret, *self.linked))
         columns = [name for name in row if name in (knowing or ())]
-        return self._sight_beside(
-            secret if secret in self.linked else (*columns, secret)[0], columns
-        )
+        return self._sight_beside(secret if self.row_of(secret) else (*columns, secret)[0], columns)
 
     def _beside(self, secret: str, knowing: Collection[str]) -> tuple[str, ...]:
         """The columns in the rows of a secret."""
@@ -95,8 +95,7 @@ class Layout(LayoutOfFiles):
 
     def _sight_beside(self, secret: str, columns: Collection[str]) -> Seen:
         """The sight of somebody who knows some columns beside a secret."""
-        linked = self.linked if secret in self.linked else ()
-        assumed = [name for name in linked if name not in (secret, *columns)]
+        assumed = [name for name in self.row_of(secret) if name not in (secret, *columns)]
         return Seen(secret, tuple(columns), tuple(assumed))
 
 

@@ -45,7 +45,7 @@ from foreknow.data.rare_values import (
 from foreknow.data.reading import Dialect, Reading
 from foreknow.data.rows_read import RowsRead, RowsReader, with_nodes
 from foreknow.data.schema import Schema
-from foreknow.errors import InternalError, SchemaError
+from foreknow.errors import InternalError, SchemaError, refuse_other_type
 from foreknow.needs import Lacks
 from foreknow.pages import page_of
 from foreknow_judge.errors import DataError, UnsupportedError
@@ -100,8 +100,7 @@ class Microdata:
             schema = source.schema if isinstance(source, Prepared) else Schema(**roles)
         elif roles:
             raise SchemaError(f"the schema says what the columns are; leave out {', '.join(roles)}")
-        if not isinstance(schema, Schema):
-            raise SchemaError(f"expected a Schema, not {type(schema).__name__}; see fk.Schema")
+        refuse_other_type(schema, Schema, "a Schema", "; see fk.Schema", SchemaError)
         prepared = prepare(source, schema, reading)
         prepared.require_roles(beside)
         self.schema, self.reading, self.beside = schema, prepared.reading, tuple(beside)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,34 @@ from foreknow_judge.joint import surest
 
 
 @dataclass(frozen=True, eq=False)
-class PossibleMembers:
+class Everybody:
+    """That everybody can have each value: no rule says otherwise."""
+
+    restricts: ClassVar[bool] = False
+    is_open: ClassVar[bool] = False
+
+    def take(self, groups: NDArray[Any]) -> Everybody:
+        """Only some groups."""
+        return self
+
+    def merge(self, into: IntArray, n_groups: int) -> Everybody:
+        """Groups that are united."""
+        return self
+
+    def recoded(self, places: NDArray[Any], values: Any) -> Everybody:
+        """The same with some values joined."""
+        return self
+
+    def overfull(self, group: IntArray, value: IntArray, times: IntArray) -> IntArray:
+        """The cells, of a group and a value each, with more people than can have the value."""
+        return np.zeros(0, dtype=np.int64)
+
+
+EVERYBODY = Everybody()
+
+
+@dataclass(frozen=True, eq=False)
+class PossibleMembers(Everybody):
     """Members of groups by their class, and which kinds of values each class can have."""
 
     people: IntArray  # shape (groups, classes)
@@ -32,18 +59,21 @@ class PossibleMembers:
     kind: IntArray  # shape (values,)
     # whether what is known is that people lack values: not of the target alone, here
     negated: bool = False
+    restricts: ClassVar[bool] = True
 
     @classmethod
     def of(
         cls, people: IntArray, fires: BoolArray, surely: BoolArray, values_of_rules: BoolArray
-    ) -> PossibleMembers | None:
-        """Make it from the rules that perhaps and surely concern each class, and each value.
+    ) -> Everybody:
+        """Make it from the rules that perhaps and surely concern each class, and each value."""
+        if not values_of_rules.any():
+            return EVERYBODY
+        return cls(people, *_kinds(fires, surely, values_of_rules))
 
-        None where no rule is about any of the values.
-        """
-        return (
-            cls(people, *_kinds(fires, surely, values_of_rules)) if values_of_rules.any() else None
-        )
+    @property
+    def is_open(self) -> bool:  # type: ignore[override]
+        """True if it is open of somebody whether they can have a value."""
+        return bool((self.most > self.members).any())
 
     @property
     def members(self) -> IntArray:
@@ -54,6 +84,12 @@ class PossibleMembers:
     def most(self) -> IntArray:
         """The same with those who perhaps can."""
         return self.people @ self.might
+
+    def overfull(self, group: IntArray, value: IntArray, times: IntArray) -> IntArray:
+        """The cells, of a group and a value each, with more people than can have the value."""
+        kind, n_held = self.kind[value], np.zeros((len(self.people), self.can.shape[1]), np.int64)
+        np.add.at(n_held, (group, kind), times)
+        return np.flatnonzero((n_held > self.most)[group, kind])
 
     def take(self, groups: NDArray[Any]) -> PossibleMembers:
         """Only some groups."""
@@ -118,6 +154,10 @@ class JointMembers(PossibleMembers):
         nothing = np.zeros(0, dtype=np.int64)
         keys = np.stack([joint.group, joint.value, kind]).astype(np.int64)
         return cls(people, can, might, nothing, cells=_summed(keys, joint.times))
+
+    def overfull(self, group: IntArray, value: IntArray, times: IntArray) -> IntArray:
+        """No cell: the judge refuses such a table."""
+        return np.zeros(0, dtype=np.int64)
 
     def take(self, groups: NDArray[Any]) -> JointMembers:
         """Only some groups."""
@@ -192,10 +232,10 @@ class Classes:
 
     def able(
         self, column: str, part: IntArray, codes: NDArray[Any], times: Any, n: int
-    ) -> PossibleMembers | None:
-        """Who can have which values of a column, of so many groups; None where everybody can."""
+    ) -> Everybody:
+        """Who can have which values of a column, of so many groups."""
         if column not in self.values_of_rules:
-            return None
+            return EVERYBODY
         people = self._people(part, codes, times, n)
         return PossibleMembers.of(people, self.fires, self.surely, self.values_of_rules[column])
 

@@ -110,7 +110,7 @@ class Prepared:
     def persons(self) -> list[str]:
         """The same as a list, of one column or none."""
         schema, columns = self.schema, self.source.columns
-        person_columns = schema.persons if schema.unit == "person" else []
+        person_columns = [name for name in schema.persons if name not in schema.case_persons]
         return [name for name in person_columns if schema.several or name in columns]
 
     def of_people(self, columns: Sequence[str]) -> Prepared:
@@ -166,15 +166,20 @@ class Prepared:
         if self._checked:
             return
         refuse_repeated(self.source, self.schema)
-        if self.person is not None and not self.schema.several:
-            if in_place:
-                refuse_rows_of_one(self.source, self.person)
-            else:
-                refuse_repeats(self.source, self.person, rows)
-        if not in_place and not self.schema.several:
-            refuse_spelt_twice(self.source, self.persons or unique_identifiers(self.schema))
+        if not self.schema.several:
+            self._refuse_two_rows(rows, in_place)
         if self.source.settled:
             self._checked.add("people")
+
+    def _refuse_two_rows(self, rows: Any, in_place: bool) -> None:
+        """Raise `DataError` if somebody who has one value stands in two rows."""
+        for person in self.persons if in_place else ():
+            refuse_rows_of_one(self.source, person)
+        if in_place:
+            return
+        for person in self.persons:
+            refuse_repeats(self.source, person, rows)
+        refuse_spelt_twice(self.source, self.persons or unique_identifiers(self.schema))
 
     def roles(self, further_columns: Sequence[str] = ()) -> list[str]:
         """The columns by which people are published and counted, and further ones beside."""

@@ -21,6 +21,7 @@ from foreknow.data.engines.columns import (
     fetch,
 )
 from foreknow.data.engines.combinations import Combinations
+from foreknow.data.engines.given_counts import GivenCounts
 from foreknow.data.engines.group_counts import HeldTable, PeopleTable, TallyTable, ValuesTable
 from foreknow.data.engines.held_values import Holdings
 from foreknow.data.engines.missing import LeftOut, Shown
@@ -38,7 +39,7 @@ from foreknow.data.people import Members, Signatures
 from foreknow.data.prepare import Prepared, header_of_shuffled, prepare
 from foreknow.data.reading import Reading
 from foreknow.data.release_tables import COUNT, ReleaseTables
-from foreknow.data.schema import Schema
+from foreknow.data.schema import PLAIN, Schema
 from foreknow.data.semantics import check_semantics
 from foreknow.errors import SchemaError, did_you_mean
 from foreknow.hints import Plain, hinted
@@ -393,6 +394,19 @@ class Release(ReleaseTables, Plain):
         return cls._by_hand(Tally(table, count, roles[:-1]), schema, columns)
 
     @classmethod
+    def of_counts(cls, counts: GroupCounts, sensitive: str = "") -> Release:
+        """Take bare counts, which tell nothing of anybody but the group and the value.
+
+        Parameters
+        ----------
+        counts : GroupCounts
+        sensitive : str
+            The column that was counted, where something names it.
+        """
+        schema, column = getattr(counts, "schema", None), getattr(counts, "sensitive", None)
+        return cls(GivenCounts.of(counts.by_policy, column or sensitive), schema=schema)
+
+    @classmethod
     def from_schema(
         cls,
         frame: Any,
@@ -458,13 +472,12 @@ class Release(ReleaseTables, Plain):
         Counted by its groups, and the first sensitive column.
         """
         schema, counts = self.schema, self._counted
-        person = self.person if schema is None else schema.person or self.person
+        person = (schema or PLAIN).person or self.person
         if person is not None or self.semantics != "single":
             return ()
         group = np.repeat(np.arange(counts.n_groups), np.diff(counts.offsets))
-        columns = [
-            coded_values(self.sensitive, counts.codes, list(map(str, counts.values)), counts.counts)
-        ]
+        values = list(map(str, counts.values))
+        columns = [coded_values(self.sensitive, counts.codes, values, counts.counts)]
         if self.by_values:
             parts = self.group_labels.parts
             for name, (labels, codes) in zip(self.group_columns, parts, strict=False):
@@ -693,7 +706,7 @@ class Release(ReleaseTables, Plain):
     @property
     def cases(self) -> bool:
         """True if rows are cases, of which a person may have several."""
-        return self.schema is not None and self.schema.unit == "row"
+        return (self.schema or PLAIN).unit == "row"
 
     @property
     def by_policy(self) -> Self:
@@ -714,7 +727,7 @@ class Release(ReleaseTables, Plain):
         counts, labels = self._counted, cast("Any", self._counted.groups)
         if counts.group_columns:
             labels.cohort = self.cohort
-        return counts if self.schema is None else counts.of_rows(self.schema, self.sensitive)
+        return counts.of_rows(self.schema or PLAIN, self.sensitive)
 
     @property
     def person(self) -> str | None:
@@ -758,13 +771,23 @@ class Release(ReleaseTables, Plain):
         """
         return self.tables.signatures(self._counted, attributes)
 
-    def combinations(self, person: str | None = None) -> Combinations:
+    @property
+    def case_persons(self) -> list[str]:
+        """The column of a raw table that says whose cases its rows are; none where it has none."""
+        if self.raw is None:
+            return []
+        return [name for name in self.raw.schema.case_persons if name in self.raw.source.columns]
+
+    def held(self, attributes: Sequence[str]) -> None:
+        """None: a release does not say who has which value beside which columns."""
+
+    def combinations(self) -> Combinations:
         """How many people share each combination by which they look `alike`; one GROUP BY.
 
-        Of a table of cases, with the column that says whose these are, different people.
+        Of a raw table of cases that says whose these are, different people.
         """
-        if person is not None and self.raw is not None:
-            rows = fetch(self.raw.source, [*self.group_columns, person])
+        if self.raw is not None and (persons := self.case_persons):
+            rows = fetch(self.raw.source, [*self.group_columns, *persons])
             encoded = [codes_of(column) for column in rows.columns]
             _, first = combine(
                 [codes for codes, _ in encoded], [len(values) for _, values in encoded]
@@ -772,6 +795,11 @@ class Release(ReleaseTables, Plain):
             coded_columns = [(codes[first], distinct) for codes, distinct in encoded[:-1]]
             return Combinations.of(self.group_columns, coded_columns)
         return self.alike().tables.combinations()
+
+    @property
+    def is_bare(self) -> bool:
+        """True if it is counts alone, without the table that they are of."""
+        return isinstance(self.tables, GivenCounts)
 
     @property
     def tallied(self) -> bool:

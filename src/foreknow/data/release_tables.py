@@ -18,6 +18,7 @@ from foreknow.errors import SchemaError, did_you_mean
 if TYPE_CHECKING:
     from foreknow.data.schema import Schema
 
+_BARE = "; bare counts have none: give the release itself"
 COUNT = "count"  # of each value in each group: a column of what is bucketized
 
 
@@ -190,7 +191,7 @@ class ReleaseTables:
         role.
         """
         main = sensitive or self.sensitive
-        in_rows = {*self.layout.linked} if main in self.layout.linked else set()
+        in_rows = {*self.layout.row_of(main)}
         if self.by_values and self.layout.of_people:
             in_rows |= {*self.people_columns}
         apart = {main, *self.unlinked, *self.group_columns}
@@ -219,11 +220,9 @@ class ReleaseTables:
                 "leave it out"
             )
         if column not in published:
-            hint = did_you_mean(column, published)
-            raise SchemaError(
-                f"{self.name}: {column!r} is not published beside "
-                f"{sensitive or self.sensitive!r}{hint}"
-            )
+            hint = did_you_mean(column, filter(None, published)) or _BARE
+            secret = repr(sensitive or self.sensitive) if self.sensitive else "its values"
+            raise SchemaError(f"{self.name}: {column!r} is not published beside {secret}{hint}")
 
     @property
     def _published(self) -> tuple[str, ...]:
@@ -254,6 +253,12 @@ class ReleaseTables:
     def people_columns(self) -> tuple[str, ...]:
         """The columns of the table with a row for each person; none where there is none."""
         return () if self._people is None else tuple(self._people.table.columns)
+
+    @property
+    def beside_groups(self) -> tuple[str, ...]:
+        """The columns of people that are shown beside their groups."""
+        others = {*self.group_columns, self.sensitive}
+        return tuple(name for name in self.people_columns if name not in others)
 
     @property
     def attributes(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from foreknow.data.impossible import Rule
 from foreknow.data.level_limits import Level
 from foreknow.data.reading import Reading
 from foreknow.data.semantics import semantics_of_each
-from foreknow.errors import SchemaError, did_you_mean
+from foreknow.errors import SchemaError, did_you_mean, refuse_other
 from foreknow.hints import hints
 from foreknow.needs import Lacks, Need
 from foreknow.pages import page_of
@@ -160,8 +160,8 @@ class Schema:
             )
         shared = Shared.of(self.shared, self.sensitives)
         object.__setattr__(self, "shared", shared)
-        if shared is not None and shared.column not in self.other:
-            object.__setattr__(self, "other", (*self.other, shared.column))
+        shown = [name for name in self.shared_columns[:1] if name not in self.other]
+        object.__setattr__(self, "other", (*self.other, *shown))
         roles: dict[str, str] = {}
         for role, columns in self._by_role():
             for column in columns:
@@ -188,9 +188,7 @@ class Schema:
             raise SchemaError(
                 f"column {self.person!r} cannot be person and {self.role(self.person)}"
             )
-        if self.unit not in get_args(Unit):
-            hint = did_you_mean(str(self.unit), get_args(Unit))
-            raise SchemaError(f"unit is {self.unit!r}, and not {' or '.join(get_args(Unit))}{hint}")
+        refuse_other("unit is", self.unit, get_args(Unit), SchemaError)
         self._check_hierarchies()
         rules = [Rule.of(rule, i, self.sensitives) for i, rule in enumerate(self.impossible)]
         object.__setattr__(self, "impossible", tuple(rules))
@@ -308,9 +306,15 @@ class Schema:
         return self.persons if self.unit == "row" else []
 
     @property
+    def shared_columns(self) -> tuple[str, ...]:
+        """The column that says where a household's values are shown, and those of the values."""
+        shared = cast("Shared | None", self.shared)
+        return () if shared is None else (shared.column, *shared.values)
+
+    @property
     def shared_values(self) -> tuple[str, ...]:
         """The sensitive columns whose values are those of a household."""
-        return () if self.shared is None else cast("Shared", self.shared).values
+        return self.shared_columns[1:]
 
     @property
     def one_row_each(self) -> bool:
@@ -414,10 +418,7 @@ class Schema:
                     f"quasi-identifier{hint}"
                 )
         for column, kind in self.types.items():
-            if kind not in get_args(Kind):
-                raise SchemaError(
-                    f"the type of {column!r} is {kind!r}{did_you_mean(str(kind), get_args(Kind))}"
-                )
+            refuse_other(f"the type of {column!r} is", kind, get_args(Kind), SchemaError)
         for column, hierarchy in self.hierarchies.items():
             if not isinstance(hierarchy, Mapping) and not hasattr(hierarchy, "levels"):
                 raise SchemaError(
@@ -439,3 +440,7 @@ def _written(table: Mapping[str, Any]) -> dict[str, Any]:
         for key, model_field in fields.items()
         if key in always or table[key] not in (model_field.default, ())
     }
+
+
+# What holds where nothing is said: each row is a person with one value, and anybody may have any.
+PLAIN = Schema(quasi_identifiers=["?"], sensitive="??")

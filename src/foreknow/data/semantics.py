@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast, get_args
 
-from foreknow.errors import SchemaError, did_you_mean
+from foreknow.errors import SchemaError, did_you_mean, refuse_other
 from foreknow_judge.grammar import Semantics
 
 
@@ -27,7 +27,5 @@ def semantics_of_each(semantics: Any, sensitives: Sequence[str]) -> Any:
 
 def check_semantics(semantics: str) -> Semantics:
     """Return "single", "set" or "multiset"; anything else is a `SchemaError`."""
-    if semantics not in get_args(Semantics):
-        hint = did_you_mean(str(semantics), get_args(Semantics))
-        raise SchemaError(f"semantics {semantics!r} is unknown{hint}")
+    refuse_other("semantics is", semantics, get_args(Semantics), SchemaError)
     return cast("Semantics", semantics)

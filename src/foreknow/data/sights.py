@@ -20,9 +20,9 @@ from foreknow.data.generalization import style_of, wording_of
 from foreknow.data.labels import Labels, in_order
 from foreknow.data.microdata import Microdata
 from foreknow.data.people import Signature, Signatures, printed
-from foreknow.data.possible_values import Classes, JointCells, JointMembers, PossibleMembers
+from foreknow.data.possible_values import Classes, JointCells
 from foreknow.data.release import Release
-from foreknow.data.schema import Schema
+from foreknow.data.schema import PLAIN, Schema
 from foreknow.errors import did_you_mean
 from foreknow.wording import people_text
 from foreknow_judge.errors import DataError, InputError, UnsupportedError
@@ -160,6 +160,11 @@ class Sight:
         schema = self._microdata.schema
         return *schema.quasi_identifiers, *schema.other
 
+    @property
+    def beside_groups(self) -> tuple[str, ...]:
+        """The columns that are known of people: all of these."""
+        return self.attributes
+
     def signatures(self, attributes: Sequence[str]) -> Signatures:
         """How many people of each group have which values of some columns, as they print."""
         return self._counted({name: self._column(name) for name in attributes})
@@ -274,10 +279,8 @@ def seen_with(release: Any, people: Any, by: Sequence[str]) -> Sight:
     columns of the groups, exact, and `by`; or a `Microdata`, whose hierarchies then say what labels
     mean.
     """
-    if not isinstance(release, Release):
-        raise InputError(
-            f"people is for a Release, not {type(release).__name__}, which has no labels"
-        )
+    if release.is_bare:
+        raise InputError("people is for a Release, not GroupCounts, which has no labels")
     exact = people if isinstance(people, Microdata) else _as_microdata(release, people, by)
     groups = placed(release, exact)
     return Sight(release.counts, exact, groups, release.sensitive, release.name, release)
@@ -459,7 +462,7 @@ def _check_rules(release: Release, schema: Schema, name: str, texts: Sequence[st
     if release.raw is not None:
         refuse_unfit(schema.impossible, name, texts)
         return
-    of_maker = () if release.schema is None else release.schema.impossible
+    of_maker = (release.schema or PLAIN).impossible
     rules = [rule for rule in schema.impossible if rule not in of_maker]
     refuse_unmet(rules, name, texts, schema.hierarchies.get(name))
 
@@ -483,25 +486,10 @@ def _with_able(
     places = np.arange(len(rules_fired.codes))
     of_rows = column, groups, places, times, counts.n_groups
     able = classes.able(*of_rows) if cells is None else classes.beside(*of_rows, cells)
-    if able is None:
-        return counts
-    _refuse_contradiction(counts, able, name)
-    return replace(counts, able=able)
-
-
-def _refuse_contradiction(counts: GroupCounts, able: PossibleMembers, name: str) -> None:
-    """Refuse counts in which more people have values than can have them."""
-    if isinstance(able, JointMembers):  # which the judge refuses
-        return
-    of_cell, n_kinds = able.kind[counts.codes], able.can.shape[1]
-    n_held = np.zeros((counts.n_groups, n_kinds), dtype=np.int64)
-    np.add.at(n_held, (counts.cell_groups, of_cell), counts.counts)
-    wrong = (n_held > able.most)[counts.cell_groups, of_cell]
-    if wrong.any():
-        cell = int(np.argmax(wrong))
-        group = int(counts.cell_groups[cell])
+    for cell in able.overfull(counts.cell_groups, counts.codes, counts.counts)[:1].tolist():
+        group, value = int(counts.cell_groups[cell]), counts.values[int(counts.codes[cell])]
         raise DataError(
-            f"{name}: group {counts.group_label(group)!r} has "
-            f"{str(counts.values[int(counts.codes[cell])])!r}, "
-            "and too few people who can have it (impossible); correct the rule or the release"
+            f"{name}: group {counts.group_label(group)!r} has {str(value)!r}, and too few people "
+            "who can have it (impossible); correct the rule or the release"
         )
+    return replace(counts, able=able)

@@ -13,6 +13,7 @@ from foreknow.data.counts import GroupCounts, counts_of
 from foreknow.data.generalization import coarsened, style_of
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
+from foreknow.errors import refuse_other_type
 from foreknow.hints import Plain
 from foreknow.pages import page_of
 from foreknow_judge.errors import InputError
@@ -157,11 +158,8 @@ def _each_size(sizes: IntArray) -> Iterable[tuple[int, int]]:
 
 def require_microdata(microdata: Any) -> None:
     """Raise `InputError` unless it is Microdata."""
-    if not isinstance(microdata, Microdata):
-        raise InputError(
-            f"expected Microdata, not {type(microdata).__name__}: the table that the release was "
-            "made of, Microdata(table, schema)"
-        )
+    way = ": the table that the release was made of, Microdata(table, schema)"
+    refuse_other_type(microdata, Microdata, "Microdata", way)
 
 
 def given_groups(microdata: Microdata, groups: Any) -> IntArray:

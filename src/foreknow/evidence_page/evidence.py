@@ -17,13 +17,19 @@ from foreknow.pages import page_of
 from foreknow.policy.policy import Policy
 from foreknow.publishing.verification import Verification, judge, load_signed, names_population
 from foreknow.releases.members import is_source, shown_of, table_schema
-from foreknow.releases.written import Published, open_published, refuse_other_schema, schema_of
+from foreknow.releases.written import (
+    Published,
+    open_published,
+    refuse_other_schema,
+    require_folder,
+    schema_of,
+)
 from foreknow.result import Result
 from foreknow_judge.certificate import (
     has_kept_priors,
     map_prior_tables,
 )
-from foreknow_judge.errors import CertificateError, DataError, InputError
+from foreknow_judge.errors import CertificateError, DataError
 from foreknow_judge.file_names import CERTIFICATE, NEWCOMERS, OWNER, PRIORS, owners_folder
 from foreknow_judge.kept_priors import KeptPriors
 from foreknow_judge.verify import populations_of
@@ -156,11 +162,7 @@ def evidence_report(
     >>> found.same_source, found.audit.safe, found.before.safe
     (True, True, False)
     """
-    if not isinstance(folder, (str, Path)):
-        raise InputError(
-            f"expected a folder that publish wrote, not {type(folder).__name__}; "
-            "made.write(folder) writes one"
-        )
+    require_folder(folder)
     path = Path(folder)
     path = path / CERTIFICATE if path.is_dir() else path
     certificate, digest = load_signed(path, key)

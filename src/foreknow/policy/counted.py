@@ -21,7 +21,7 @@ from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.release_counts import counts_of
 from foreknow.criteria.group_criterion import EachGroup
 from foreknow.data.arrays import BoolArray, IntArray
-from foreknow.data.counts import GroupCounts, Semantics, UnitCounts
+from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.joint_labels import JointLabels
 from foreknow.data.labels import Label, Labels
 from foreknow.data.possible_values import JointMembers
@@ -318,5 +318,4 @@ def _in_sight(requirement: Requirement, sight: Seen, groups: GroupCounts) -> Gro
     """The groups as they are seen: one column counted, and divided by what is known."""
     if not isinstance(groups.values, JointLabels):
         return groups.seen(requirement.sensitive, requirement.known)
-    seen_groups = groups.seen(sight.secret, sight.known)
-    return seen_groups if requirement.unit is None else seen_groups.as_kind(UnitCounts)
+    return requirement.subject.counted(groups.seen(sight.secret, sight.known))

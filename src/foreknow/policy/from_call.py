@@ -114,7 +114,7 @@ def _policy_of(
         fact_tables = [value for value in tables if "facts" in value] or [{"facts": {"l": 0}}]
         tables = [value for value in tables if "facts" not in value]
         tables += [{**value, "below": limit} for value in fact_tables]
-    schema = _schema(arguments)
+    schema, further = _schema(arguments), _requirements(tables)
     if policy is None:
         if schema is None and isinstance(table, (str, Path)):
             policy_file = Path(table).with_name("policy.toml")
@@ -132,21 +132,21 @@ def _policy_of(
                 f"{name}() is missing the policy: the path of a policy.toml, or what it would say, "
                 f"as {example}"
             )
-        return Policy(
-            Policy.from_dict({"require": tables or _USUAL}, name="the policy").requirements, schema
-        )
+        return Policy(further or _requirements(_USUAL), schema)
     rules = Policy.of(policy)
-    if schema is None and not tables:
+    if schema is None and not further:
         return rules
     _refuse_two(rules, schema, arguments)
-    further = (
-        Policy.from_dict({"require": tables}, name="the policy").requirements if tables else ()
-    )
     required = [*rules.requirements]
     for requirement in further:
         if requirement not in required:
             required.append(replace(requirement, name=f"require[{len(required)}]"))
     return Policy(required, schema or rules.schema, rules.options, tries=rules.tries)
+
+
+def _requirements(tables: Sequence[Any]) -> Sequence[Requirement]:
+    """The requirements of some tables; none of no tables."""
+    return Policy.from_dict({"require": tables}, name="the policy").requirements if tables else ()
 
 
 def _refuse_two(rules: Policy, schema: Schema | None, arguments: Mapping[str, Any]) -> None:

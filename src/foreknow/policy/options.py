@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from foreknow.data.prepare import header_of_shuffled
 from foreknow.data.reading import DELIMITERS, Dialect
 from foreknow.data.schema import Schema
-from foreknow.errors import did_you_mean
+from foreknow.errors import did_you_mean, refuse_other
 from foreknow.hints import hints
 from foreknow.numbers import nearest_multiple, whole_number
 from foreknow.policy.tables import PublishTable, Style
@@ -94,8 +94,8 @@ class PublishOptions:
         set_fields(self, unlinked=tuple(self.unlinked), weights=weights_of(self.weights))
         set_fields(self, round=_steps_of(self.round))
         for name, value, choices in (
-            ("form", self.form, get_args(Form)),
-            ("format", self.format, get_args(FileFormat)),
+            ("form", self.written, get_args(Form)),
+            ("format", self.written_format, get_args(FileFormat)),
             *(
                 (f"labels.{column}", style, get_args(Style))
                 for column, style in self.labels.items()
@@ -103,8 +103,7 @@ class PublishOptions:
         ):
             if name == "format":
                 refuse_export_format(value)
-            if value not in choices and not (name in ("form", "format") and value is None):
-                raise PolicyError(f"publish.{name} is {value!r}{did_you_mean(str(value), choices)}")
+            refuse_other(f"publish.{name} is", value, choices, PolicyError)
         if self.rows_per_part is not None:
             whole_number(self.rows_per_part, "publish.rows_per_part", 1)
         self._check_dialect()

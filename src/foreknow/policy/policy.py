@@ -10,13 +10,12 @@ from fractions import Fraction
 from itertools import chain
 from operator import is_
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from foreknow.adversaries.adversary import HasCounts
 from foreknow.atomic_files import write_new
 from foreknow.data.combined import combined
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.engines.households import Shared
 from foreknow.data.grids import SHARED
 from foreknow.data.impossible import Rule
 from foreknow.data.labels import Labels
@@ -24,7 +23,7 @@ from foreknow.data.layout import Layout, RowLayout
 from foreknow.data.level_limits import Level
 from foreknow.data.microdata import Microdata
 from foreknow.data.people import CASES
-from foreknow.data.schema import Schema
+from foreknow.data.schema import PLAIN, Schema
 from foreknow.data.windows import Width
 from foreknow.errors import SchemaError, did_you_mean
 from foreknow.hints import hints
@@ -186,8 +185,8 @@ class Policy:
 
     def _check_supported(self, schema: Schema) -> None:
         """Refuse combinations that the judge does not support."""
-        form, shared = self.options.written, schema.shared is not None
-        refuse_release("publish", form, schema.semantics, shared=shared)
+        shared = bool(schema.shared_columns)
+        refuse_release("publish", self.options.written, schema.semantics, shared=shared)
         for requirement in self.on_values:
             secret, known_columns = (
                 requirement.sensitive or schema.sensitive,
@@ -197,8 +196,7 @@ class Policy:
 
     def _check_shared(self, schema: Schema) -> None:
         """Refuse values shared by households in a form that does not say which rows show them."""
-        shared = cast(Shared | None, schema.shared)
-        for name in () if shared is None else (shared.column, *shared.values):
+        for name in schema.shared_columns:
             if name in self.options.unlinked:
                 raise PolicyError(
                     f"publish.unlinked: {name!r} is about values that are shown once for each "
@@ -383,6 +381,11 @@ class Policy:
         self.schema.refuse_other(schema, published=published, people=people)
         return self
 
+    @property
+    def rules(self) -> Schema:
+        """The schema; where there is none, one that says nothing of rows and people."""
+        return self.schema or PLAIN
+
     # of a release that is there; None where columns stand as the policy publishes them
     _layout: ClassVar[Layout | None] = None
 
@@ -461,9 +464,8 @@ class Policy:
         if microdata.schema.several or not self.layout.of_people:
             for requirement in self.requirements:
                 _refuse_unpublished(requirement, microdata.schema)
-        is_single = columns == (microdata.schema.sensitive,)
         if (
-            is_single
+            columns == (microdata.schema.sensitive,)
             and not any(r.known for r in self.requirements)
             and not microdata.fired(columns)
         ):
@@ -525,6 +527,23 @@ class Policy:
             return []
         of_each = [requirement.owned(schema) for requirement in self.requirements]
         return list(dict.fromkeys(chain(*of_each)))
+
+    def refuse_unshown(self) -> None:
+        """Refuse to judge people by their cases, or by columns that a release does not show."""
+        schema = self.needed_schema
+        for person in schema.case_persons:
+            raise PolicyError(
+                f"the release does not show whose cases its rows are (person = {person!r}), so "
+                "only the owner of the table can judge people: publish does it, and an audit of "
+                "the table. Without person in the schema, cases are judged, and not people"
+            )
+        for requirement in self.requirements:
+            for name in requirement.owned(schema):
+                raise PolicyError(
+                    f"{requirement.name}: {name!r} is not among the columns, so only the owner of "
+                    "the table can judge this: publish does it, and an audit of a table with this "
+                    "column"
+                )
 
     @property
     def word(self) -> tuple[str, ...]:
@@ -662,8 +681,7 @@ class Policy:
         It can if some people cannot have a value: they become more likely to have another value
         when they are merged with people who have that value.
         """
-        schema = self.schema
-        if self.sums_cases or (schema is not None and schema.impossible):
+        if self.sums_cases or self.rules.impossible:
             return False
         return all(
             requirement.monotone(self.semantics_of(requirement))

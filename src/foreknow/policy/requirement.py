@@ -14,7 +14,7 @@ from foreknow.adversaries.disclosure import Disclosure, worst, worst_by_prior
 from foreknow.adversaries.release_counts import counts_of
 from foreknow.criteria.criterion import Criterion, check_criterion, refuse_cases
 from foreknow.data.counts import Semantics
-from foreknow.data.engines.households import ELSEWHERE, Shared
+from foreknow.data.engines.households import ELSEWHERE
 from foreknow.data.hierarchy import Hierarchy
 from foreknow.data.impossible import Rule
 from foreknow.data.labels import Label, Labels
@@ -462,12 +462,12 @@ class Requirement:
         lacks = {Need.EVERYBODY: bool(schema.rules_about(*self.columns))}
         for kind in self.judged:
             require(kind, lacks, subject=self.name, error=PolicyError)
-        if schema.shared is not None and self.columns:
-            if column in schema.shared.values:
-                return self._of_households(schema.shared, column)
-            # Each row says whether it shows the household's value.
-            if self.knowing is not None and schema.shared.column not in self.knowing:
-                return self.by((*self.known, schema.shared.column)).under(schema)
+        shown, *shared_values = (schema.shared_columns if self.columns else ()) or ("",)
+        if column in shared_values:
+            return self._of_households(shown, column)
+        # Each row says whether it shows the household's value.
+        if shown and self.knowing is not None and shown not in self.knowing:
+            return self.by((*self.known, shown)).under(schema)
         if (criterion := self.criterion) is not None:
             refuse_cases(criterion, schema)
             if self.known and isinstance(n_columns := getattr(criterion, "of", None), int):
@@ -481,7 +481,7 @@ class Requirement:
             return self if bound is criterion else replace(self, adversary=bound)
         return self.at(point.under(schema) for point in self.points)
 
-    def _of_households(self, shared: Shared, column: str) -> Requirement:
+    def _of_households(self, shown: str, column: str) -> Requirement:
         """The same for a value shown once per household, where the row that shows it is known."""
         if self.criterion is not None or self.has_priors:
             raise PolicyError(
@@ -492,8 +492,8 @@ class Requirement:
         if self.target.singly and self.values is None:
             excluded[ELSEWHERE] = None
         if known_columns is not None:
-            known_columns = tuple(dict.fromkeys((*known_columns, shared.column)))
-        return replace(self, shown=shared.column, knowing=known_columns, excluded=tuple(excluded))
+            known_columns = tuple(dict.fromkeys((*known_columns, shown)))
+        return replace(self, shown=shown, knowing=known_columns, excluded=tuple(excluded))
 
     def count(self, release: HasCounts, possible: Possible | None = None) -> RequirementCounts:
         """The counts of a release that this requirement needs, and of who can have which values."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from foreknow.criteria.criterion import by_other_columns
+from foreknow.data.counts import GroupCounts, UnitCounts
 from foreknow.data.layout import Layout
 from foreknow.data.people import units
 from foreknow.data.schema import Schema
@@ -14,7 +15,6 @@ from foreknow_judge.errors import UnsupportedError
 from foreknow_judge.layout import Seen
 
 if TYPE_CHECKING:
-    from foreknow.data.counts import GroupCounts
     from foreknow.data.release import Release
     from foreknow.data.sights import Possible
     from foreknow.policy.requirement import Requirement
@@ -94,6 +94,10 @@ class Values:
         if possible is not None:
             return possible.counts(required.sensitive, required.knowing)
         return release.seen(required.sensitive, required.knowing)
+
+    def counted(self, groups: GroupCounts) -> GroupCounts:
+        """Groups of combinations in this sight, as they are counted."""
+        return groups
 
     def rows(self, release: Release) -> Release:
         """The release in this sight, by its own tables."""
@@ -240,6 +244,10 @@ class Units(People):
             )
         known_columns = layout.others_beside if self.taken is None else self.taken
         return Seen(units(self.unit), tuple(known_columns))
+
+    def counted(self, groups: GroupCounts) -> GroupCounts:
+        """Groups of combinations in this sight, with their numbers of units."""
+        return groups.as_kind(UnitCounts)
 
     def owned(self, schema: Schema) -> tuple[str, ...]:
         """The column of units, and those that are known but not shown."""

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from foreknow.data.arrays import IntArray
 from foreknow.data.engines.renamed import rearmed
 from foreknow.data.engines.typed import type_of
-from foreknow.data.prepare import SHUFFLED, header_of_shuffled
+from foreknow.data.prepare import header_of_shuffled
 from foreknow.data.release_tables import COUNT
 from foreknow.publishing.extents import About, Extents
 from foreknow.releases.written import hints_of, is_text
@@ -123,31 +123,27 @@ def code_book(
     }
 
 
-_FORMATS: dict[str, dict[str, Any]] = {
-    "csv": {"format": "csv", "mediatype": "text/csv", "encoding": "utf-8"},
-    "parquet": {"format": "parquet", "mediatype": "application/vnd.apache.parquet"},
-}
-
-
+_ROLE_OF_GROUPS = {"bucketized": "group", "generalized": "quasi-identifier"}
 _MISSING = {"csv": [""], "parquet": []}
 
 
 def _roles(certificate: Certificate) -> dict[str, str]:
-    """The role of each column that is no quasi-identifier."""
-    roles = dict.fromkeys(certificate.beside, "other") | dict.fromkeys(
-        certificate.sensitives, "sensitive"
-    )
-    return roles | (
-        dict.fromkeys(certificate.groups, "group") if certificate.form == "bucketized" else {}
-    )
+    """The role of each column; what has none is a quasi-identifier."""
+    return {
+        **dict.fromkeys(certificate.beside, "other"),
+        **dict.fromkeys(certificate.sensitives, "sensitive"),
+        **dict.fromkeys(certificate.groups, _ROLE_OF_GROUPS[certificate.form]),
+    }
 
 
 def _format(certificate: Certificate) -> dict[str, Any]:
     """The format of the files, and how CSV is written."""
     dialect = {"delimiter": certificate.delimiter, "quoteChar": '"', "doubleQuote": True}
-    return _FORMATS[certificate.format] | (
-        {"dialect": dialect} if certificate.format == "csv" else {}
-    )
+    kinds: dict[str, dict[str, Any]] = {
+        "csv": {"mediatype": "text/csv", "encoding": "utf-8", "dialect": dialect},
+        "parquet": {"mediatype": "application/vnd.apache.parquet"},
+    }
+    return {"format": certificate.format, **kinds[certificate.format]}
 
 
 def _field(
@@ -160,8 +156,9 @@ def _field(
     """The entry of a column in the code book: its type, its role and what its labels mean."""
     column_name = rearmed(name) if certificate.escaped else name
     details: dict[str, Any] = {}
-    if table == "release" and column_name.removesuffix(SHUFFLED) in certificate.unlinked:
-        column_name, details = column_name.removesuffix(SHUFFLED), {"shuffled": True}
+    name_of_header = {header_of_shuffled(column): column for column in certificate.unlinked}
+    if column_name in name_of_header:
+        column_name, details = name_of_header[column_name], {"shuffled": True}
     field: dict[str, Any] = {"name": name, "type": _type_of(texts, certificate, column_name)}
     if column_name in titles:
         field["title"] = titles[column_name][:_LONGEST_TITLE]

@@ -35,7 +35,7 @@ from foreknow.data.engines.table import Table, free_name
 from foreknow.data.engines.write import parts_of_parquet, write_in_parts, write_parts
 from foreknow.data.microdata import Microdata
 from foreknow.data.rows_read import counted_by
-from foreknow.errors import InternalError, OutputError, did_you_mean
+from foreknow.errors import InternalError, OutputError, refuse_other
 from foreknow.methods.protocol import traits_of
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
@@ -248,8 +248,7 @@ def _note(files: Mapping[str, str]) -> str:
 
 def entries_of(microdata: Microdata, policy: Policy, method: Any, engine: str) -> Entries:
     """The entries to publish: equal rows counted, or every row if something needs each."""
-    if engine not in ENGINES:
-        raise InputError(f"engine is {engine!r}{did_you_mean(str(engine), ENGINES)}")
+    refuse_other("engine is", engine, ENGINES)
     by_row = _by_row(microdata, policy, method)
     if engine != "memory":
         automatic = engine == "auto"

@@ -187,7 +187,7 @@ def draw_flat(folder: str | Path | Publication, seed: int | None = None) -> pa.T
 @contextmanager
 def _opened(release: Any) -> Iterator[Flat]:
     """A written release, or one that is written aside to be read."""
-    if isinstance(release, (str, Path)) or not hasattr(release, "write"):
+    if not hasattr(release, "write"):
         yield Flat(open_published(release))
         return
     with TemporaryDirectory() as place:

@@ -39,7 +39,7 @@ from foreknow.data.reading import UTF8, Dialect, Reading
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight
 from foreknow.data.utility import Utility, utility_of
-from foreknow.errors import InternalError, NoSafeRelease, SchemaError
+from foreknow.errors import InternalError, NoSafeRelease, SchemaError, refuse_other_type
 from foreknow.hints import P
 from foreknow.leaves import load
 from foreknow.methods.proof import NOT_JUDGED
@@ -568,8 +568,7 @@ class _Task:
             choices.options or policy.options,
             {**choices.changed},
         )
-        if not isinstance(options, PublishOptions):
-            raise InputError(f"options must be PublishOptions, not {type(options).__name__}")
+        refuse_other_type(options, PublishOptions, "options as PublishOptions")
         if method is None or isinstance(method, str):
             changed["method"] = key_of(method or options.method)
         options = replace(options, **changed).as_came(raw.dialect)
@@ -661,11 +660,8 @@ def _tables_of(task: _Task, groups: _Groups) -> _Tables:
     )
 
 
-def _counted(task: _Task, tables: _Tables, placed: Placed) -> tuple[Release, Sight | None]:
-    """The release as its reader counts it, and as the owner does.
-
-    The second is None if the reader's count says as much as the owner's.
-    """
+def _counted(task: _Task, tables: _Tables, placed: Placed) -> tuple[Release, Sight]:
+    """The release as its reader counts it, and as the owner does."""
     options, schema, columns = task.options, task.microdata.schema, tuple(tables.group_labels)
     release_tables = tables.tables.opened(format_of(options))
     for table in release_tables.values():
@@ -674,15 +670,12 @@ def _counted(task: _Task, tables: _Tables, placed: Placed) -> tuple[Release, Sig
     release = as_release(
         release_tables, options.written, columns, schema, options.unlinked, exact_columns
     )
-    if tables.coarse and task.policy.compared:
+    for population in task.policy.compared if tables.coarse else ():
         labels = list(zip(*(column.labels for column in tables.coarse), strict=True))
-        for population in task.policy.compared:
-            population.keep_exact(GroupLabels.of(labels, columns))
-    release, needs_owner = release.described(schema=task.policy.schema), task.policy.owned
-    if schema.semantics != "single" and not needs_owner:
-        return release, None
+        population.keep_exact(GroupLabels.of(labels, columns))
+    release = release.described(schema=task.policy.schema)
     owners = task.microdata, placed.group_of_entries_in(release.counts)
-    release = release.described(owners=owners) if needs_owner else release
+    release = release.described(owners=owners) if task.policy.owned else release
     return release, Sight(release.counts, *owners, schema.sensitive, release.name, release)
 
 
@@ -752,11 +745,9 @@ def _refuse_unsafe(task: _Task, groups: _Groups, release: Release, audit: Audit)
     """Refuse groups that fail a requirement that their method did not, or could not, ask."""
     policy, method, traits = task.policy, groups.method, traits_of(groups.method)
     if not audit.safe and not traits.consults_policy:
-        failed = [f"{verdict.requirement.name}: {verdict.words}" for verdict in audit.failures]
-        failed = failed if policy.owned else policy.failures(release)
         raise NoSafeRelease(
             f"{type(method).__name__} made groups that do not hold what the policy requires: "
-            f"{'; '.join(failed)}. It does not ask the whole policy: "
+            f"{'; '.join(audit.failed(release))}. It does not ask the whole policy: "
             f"{traits.advice}"
         )
     beyond = [v.words for v in audit.verdicts if not v.safe and _is_beyond_search(v)]
@@ -842,11 +833,11 @@ def _write_rows(table: Table, reading: Reading, folder: Path) -> Any:
     table = unshown(table)
     rows = table.arrow(list(table.columns))
     csv_name, parquet_name = NEWCOMERS
-    path = folder / (csv_name if table.untyped else parquet_name)
-    with replaced(path, private=True) as aside:
-        if not table.untyped:
+    if not table.untyped:
+        with replaced(folder / parquet_name, private=True) as aside:
             write_in_parts([rows], aside, None)
-            return rows
+        return rows
+    with replaced(folder / csv_name, private=True) as aside:
         dialect = getattr(table, "dialect", Dialect())
         write_csv(rows, aside, delimiter=reading.delimiter or dialect.delimiter)
         if reading.encoding is not None:
@@ -1013,7 +1004,7 @@ def _certified(
     if not same_groups(written_release.held, release.counts):
         raise InternalError("the release differs from what was written")
     _refuse_not_safe(findings)
-    if failures := [f"{verdict.requirement.name}: {verdict.words}" for verdict in audit.failures]:
+    if failures := audit.failed():
         raise NoSafeRelease(
             "the groups that the search admits do not hold what the policy requires, as they are "
             f"judged: {'; '.join(failures)}. Require a limit further from what they reach"
@@ -1054,7 +1045,7 @@ def _uncertified(draft: _Draft, policy_tables: Mapping[str, Any], policy: Policy
     return Certificate(
         policy=policy_tables,
         form=options.written,
-        format=options.format or "csv",
+        format=options.written_format,
         groups=tuple(draft.tables.group_labels),
         sensitive=microdata.schema.sensitive,
         people=counts.n_people,

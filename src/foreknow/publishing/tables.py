@@ -169,7 +169,7 @@ def _runs(
             ([0], np.cumsum(np.bincount(rank_of_entry, minlength=n_ranks)))
         )
         bags[linked] = Bags(rank_offsets, times[order], random), order
-    for name in [name for name in columns_of_people if name not in linked]:
+    for name in [name for name, header in headers.items() if header != name]:
         codes, values = columns_of_people[name]
         offsets, distinct_codes, cell_counts = count_pairs(
             rank_of_entry, codes, n_ranks, len(values), times

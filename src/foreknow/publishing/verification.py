@@ -22,6 +22,7 @@ from foreknow.certificates import Certificate
 from foreknow.data.counts import GroupCounts
 from foreknow.data.fired_rules import refuse_unmet
 from foreknow.data.labels import GroupLabels, Labels
+from foreknow.errors import refuse_other_type
 from foreknow.hints import hinted
 from foreknow.methods.proof import NOT_JUDGED
 from foreknow.methods.protocol import traits_of
@@ -30,7 +31,7 @@ from foreknow.policy.kinds import registered_kinds
 from foreknow.policy.policy import Policy
 from foreknow.publishing.code_book import contradictions_of
 from foreknow.publishing.signature import check_signature
-from foreknow.releases.written import refuse_other_schema, schema_of
+from foreknow.releases.written import refuse_other_schema, require_folder, schema_of
 from foreknow.result import Result
 from foreknow.wording import unit_counted
 from foreknow_judge import verify as judges
@@ -42,7 +43,7 @@ from foreknow_judge.certificate import (
 )
 from foreknow_judge.counting import Column, GroupBags
 from foreknow_judge.documents import from_json
-from foreknow_judge.errors import CertificateError, InputError, PolicyError, Problem
+from foreknow_judge.errors import CertificateError, InputError, Problem
 from foreknow_judge.registry import Kinds
 from foreknow_judge.remarks import remarks_of_files
 from foreknow_judge.said import how_far, no_limit, unlimited
@@ -126,19 +127,11 @@ def verify(
     ...     verify(f"{place}/out").files
     ('release.csv',)
     """
-    if not isinstance(folder, (str, Path)):
-        raise InputError(
-            f"expected a folder that publish wrote, not {type(folder).__name__}; what is verified "
-            "are files: made.write(folder), then verify(folder)"
-        )
-    if not isinstance(priors, (str, Path, NoneType)):
-        raise InputError(f"expected the path of priors.json, not {type(priors).__name__}")
+    require_folder(folder, "what is verified are files: made.write(folder), then verify(folder)")
+    refuse_other_type(priors, (str, Path, NoneType), "the path of priors.json")
     path = certificate_path(folder)
     certificate, _ = load_signed(path, key)
-    if isinstance(policy, (str, Path)):
-        policy = Policy.load(policy)
-    elif policy is not None and not isinstance(policy, Policy):
-        raise InputError(f"expected a Policy or its path, not {type(policy).__name__}")
+    policy = None if policy is None else Policy.of(policy)
     verification, problems = judge(certificate, path.parent, policy, priors, population, after)
     if verification is None or problems:
         raise CertificateError("; ".join(problems))
@@ -225,19 +218,7 @@ def remarks_as_written(
 def _own_policy(certificate: Certificate, policy: Policy) -> OwnPolicy:
     """The user's policy, with the form in which the certified release is written."""
     refuse_other_schema(certificate, policy.needed_schema)
-    if policy.needed_schema.counts_people:
-        raise PolicyError(
-            f"whose cases the rows are ({policy.needed_schema.person!r}) is not in the files, so "
-            "only the owner of the table can judge people: audit the table by this policy; files "
-            "are judged by a schema without person, of cases"
-        )
-    for requirement in policy.requirements:
-        for name in requirement.owned(policy.needed_schema):
-            raise PolicyError(
-                f"{requirement.name}: {name!r} is not in the files, so only the owner of the table "
-                "can judge this: audit the table by this policy. Of cases files are judged by a "
-                "schema without person"
-            )
+    policy.refuse_unshown()
     # How a release is written says what is published apart, and in multiples of what.
     publish_options: dict[str, Any] = {"form": certificate.form, "unlinked": certificate.unlinked}
     publish_options["round"] = certificate.policy.get("publish", {}).get("round", {})

@@ -21,7 +21,7 @@ from foreknow.data.reading import Reading
 from foreknow.data.release import Release
 from foreknow.data.release_tables import COUNT
 from foreknow.data.schema import Schema
-from foreknow.errors import SchemaError
+from foreknow.errors import SchemaError, refuse_other_type
 from foreknow.policy.kinds import registered_kinds
 from foreknow_judge.certificate import Certificate as CertificateRead
 from foreknow_judge.certificate import (
@@ -60,15 +60,16 @@ def as_opened(release: Any) -> Any:
     return open_published(release) if isinstance(release, (str, Path)) else release
 
 
+def require_folder(path: Any, way: str = "made.write(folder) writes one") -> None:
+    """Refuse what is no path of a folder; `way` says what to do."""
+    refuse_other_type(path, (str, Path), "a folder that publish wrote", f"; {way}")
+
+
 def open_published(
     path: str | Path, schema: Schema | None = None, certificate: Certificate | None = None
 ) -> Published:
     """Open what `foreknow publish` wrote; by a certificate that was read, these very files."""
-    if not isinstance(path, (str, Path)):
-        raise InputError(
-            f"expected a folder that publish wrote, not {type(path).__name__}; "
-            "made.write(folder) writes one"
-        )
+    require_folder(path)
     folder = _folder_of(Path(path))
     certificate = (
         Certificate.load(folder / CERTIFICATE, kinds=registered_kinds())

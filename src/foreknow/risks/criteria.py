@@ -393,12 +393,12 @@ class OfPopulation(OfGroups):
         population, settings = self.population, self._settings()
         settings["population"] = Path(population.name).name
         settings["digest"] = population.digest()
-        if population.trees:
-            settings["trees"] = {c: list(map(list, rows)) for c, rows in population.trees.items()}
-        if population.exact:
-            settings["exact"] = {c: sorted(texts) for c, texts in sorted(population.exact.items())}
-        if population.orders:
-            settings["orders"] = {c: list(order) for c, order in population.orders.items()}
+        by_column = {
+            "trees": {c: list(map(list, rows)) for c, rows in population.trees.items()},
+            "exact": {c: sorted(texts) for c, texts in sorted(population.exact.items())},
+            "orders": {c: list(order) for c, order in population.orders.items()},
+        }
+        settings |= {name: columns for name, columns in by_column.items() if columns}
         return {self.key: settings}
 
 

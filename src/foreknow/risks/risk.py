@@ -17,10 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from foreknow.adversaries.release_counts import counts_of
 from foreknow.auditing.audit_input import release_of
 from foreknow.data.arrays import IntArray
-from foreknow.data.counts import GroupCounts, RowCounts
+from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.combinations import Combinations
 from foreknow.data.engines.group_counts import combinations_of
 from foreknow.data.engines.sources import open_table
@@ -166,8 +165,8 @@ class RiskReport(_WithFloats, Result):
     individual : IndividualRisk or None
         Of a survey with weights, what these say of the population. An estimate.
     household : HouseholdRisk or None
-    beside : tuple of str or None
-        Other columns of the table, which are not looked at; None where they are not known.
+    beside : tuple of str
+        Other columns of the table, which are not looked at.
     in_cases : bool
         Whether what is counted are cases, of which a person may have several.
     person : str or None
@@ -196,7 +195,7 @@ class RiskReport(_WithFloats, Result):
     sets: tuple[ColumnSet, ...]
     contributions: tuple[Contribution, ...]
     suda: SpecialUniques | None
-    beside: tuple[str, ...] | None
+    beside: tuple[str, ...]
     individual: IndividualRisk | None = None
     household: HouseholdRisk | None = None
     in_cases: bool = False
@@ -352,14 +351,6 @@ def risk_report(
     )
 
 
-def _person_of_cases(release: Release) -> str | None:
-    """The column of a raw table that says whose cases its rows are, if it has it."""
-    raw = release.raw
-    if raw is None or not raw.schema.counts_people or raw.schema.person not in raw.source.columns:
-        return None
-    return raw.schema.person
-
-
 def _fraction(number: Number | None) -> Fraction | None:
     """The sampling fraction as a fraction above 0 and at most 1; None if none is given."""
     if number is None:
@@ -381,6 +372,9 @@ def _refuse_many(n_columns: int, size: int) -> None:
         )
 
 
+_UNSAID = "say which columns others may know: quasi_identifiers=[...], or policy="
+
+
 @dataclass(frozen=True, eq=False)
 class _Classes:
     """The classes of a table, from a release, a table or counts."""
@@ -388,7 +382,7 @@ class _Classes:
     classes: Combinations
     by_values: bool
     name: str
-    other_columns: tuple[str, ...] | None
+    other_columns: tuple[str, ...]
     in_cases: bool = False
     person: str | None = None
     raw: Table | None = None  # of which weights can be asked, and how it is read
@@ -435,23 +429,11 @@ class _Classes:
         if quasi_identifiers is not None:
             return cls._by_columns(source, policy, quasi_identifiers, group, reading)
         policy = None if policy is None else Policy.of(policy)
-        if policy is None and not _says_itself(source):
-            raise SchemaError(
-                "say which columns others may know: quasi_identifiers=[...], or policy="
-            )
-        release = release_of(source, policy, group)
-        if not isinstance(release, Release):
-            counts = counts_of(release)
-            if not counts.n_groups:
-                raise DataError("the release has no groups")
-            places = np.arange(counts.n_groups)
-            classes = Combinations(("group",), [places], [], counts.sizes)
-            of_cases = isinstance(counts, RowCounts) and counts.schema.unit == "row"
-            return cls(classes, False, str(getattr(release, "name", "release")), None, of_cases)
-        other_columns = (*release.unseen(), *release.sensitives)
+        release = release_of(source, policy, group, unsaid=_UNSAID)
+        other_columns = (*release.unseen(), *filter(None, release.sensitives))
         by_values = release.by_values or bool(release.recognized)
-        person = _person_of_cases(release)
-        classes, in_cases = release.combinations(person), release.cases and person is None
+        person = next(iter(release.case_persons), None)
+        classes, in_cases = release.combinations(), release.cases and person is None
         name, raw = release.alike().name, release.raw
         if raw is None or not release.by_values:
             return cls(classes, by_values, name, other_columns, in_cases, person)
@@ -492,13 +474,6 @@ class _Classes:
         classes = combinations_of(table, columns)
         survey = None, table, reading or Reading()
         return cls(classes, True, table.name, other_columns, in_cases, *survey)
-
-
-def _says_itself(source: Any) -> bool:
-    if isinstance(source, (str, Path)):
-        return Path(source).is_dir()
-    kinds = (Release, GroupCounts, Microdata)
-    return isinstance(source, kinds) or isinstance(getattr(source, "release", None), Release)
 
 
 def _count_population(population: Any, table: _Classes, reading: Reading | None) -> Combinations:

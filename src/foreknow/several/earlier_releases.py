@@ -35,7 +35,7 @@ from foreknow.policy.way_out import ASK_SOMETHING, no_safe_release
 from foreknow.publishing.entries import Placed
 from foreknow.releases.members import OwnRelease, alike_but_for_marks, refuse_alike
 from foreknow.several.joined_cohorts import places_in, united, widened
-from foreknow.several.joint import Part, known_again, refuse_twice
+from foreknow.several.joint import OwnPart, known_again, refuse_twice
 from foreknow.wording import people_text
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import InputError
@@ -46,6 +46,8 @@ from foreknow_judge.verdict import NOTHING_JUDGED
 
 NEW = "the new release"
 WAIT = "wait for more, or publish them with the next release"
+# Forms in which a release gets no further columns.
+_NOT_WIDENED = {"bucketized": "the bucketized form"}
 TOO_FEW = f"If too few people are new, {WAIT}."
 
 
@@ -99,8 +101,8 @@ def _refuse_other_columns(name: str, certificate: Certificate, policy: Policy) -
             "no longer has it, give it that column with one value for everybody, such as 'unknown'"
         )
     added = [column for column in schema.quasi_identifiers if column not in certificate.known]
-    if added and (certificate.form == "bucketized" or policy.asks_rows):
-        limited = "the bucketized form" if certificate.form == "bucketized" else "such a [schema]"
+    limited = _NOT_WIDENED.get(certificate.form) or ("such a [schema]" if policy.asks_rows else "")
+    if added and limited:
         raise SchemaError(
             f"{name} has no {' and no '.join(added)}, and in {limited} it is not judged together "
             "with a release that has: leave it out of quasi_identifiers"
@@ -316,7 +318,7 @@ class Earlier:
         parts, groups = [], []
         for name, owned_release in zip(names, owned, strict=True):
             people = owned_release.people
-            parts.append(Part(name, owned_release.release, people, owned_release))
+            parts.append(OwnPart(name, owned_release.release, people, owned_release))
             groups.append(dict(zip(map(str, people.names), people.groups.tolist(), strict=True)))
         refuse_twice(names, [members.names for members in known_again(parts)], column)
         return cls(tuple(names), tuple(owned), column, tuple(groups))
@@ -498,8 +500,7 @@ class Earlier:
         schema, rows = microdata.schema, microdata.kept.tolist()
         if schema.unit == "row":
             return {}
-        shared_columns = schema.shared.values if isinstance(schema.shared, Shared) else ()
-        uncounted = {*schema.several, *shared_columns}
+        uncounted = {*schema.several, *schema.shared_values}
         changed = {name: 0 for name in schema.sensitives if name not in uncounted}
         for column in changed:
             codes, values = microdata.column(column)
@@ -556,7 +557,7 @@ class Earlier:
             if joint_audit.failures and not problem:
                 problem = (
                     f"{release_name}, which was published before, does not hold the policy: "
-                    f"{_failed(joint_audit, policy, owned_release.release)}. What is published "
+                    f"{'; '.join(joint_audit.failed(owned_release.release))}. What is published "
                     "cannot be taken back: publish the new ones by themselves under a policy that "
                     "it holds, or publish no more"
                 )
@@ -594,7 +595,7 @@ class Earlier:
         if joint_audit.failures:
             raise NoSafeRelease(
                 f"{' and '.join(names)} together do not hold what each holds by itself: "
-                f"{_failed(joint_audit, policy, joint)}",
+                f"{'; '.join(joint_audit.failed(joint))}",
                 [TOO_FEW],
             )
         return joint_audit, {name: joint.seen(name, []).counts.values for name in joint.sensitives}
@@ -603,10 +604,3 @@ class Earlier:
 def _seen_by_owner(release: Release, table: Microdata, groups: IntArray) -> Sight:
     """A release beside the rows that it was made of."""
     return Sight(release.counts, table, groups, release.sensitive, release.name, release)
-
-
-def _failed(joint_audit: Audit, policy: Policy, release: Release) -> str:
-    """The requirements that fail, in words."""
-    if policy.owned:
-        return "; ".join(f"{own.requirement.name}: {own.words}" for own in joint_audit.failures)
-    return "; ".join(policy.failures(release))

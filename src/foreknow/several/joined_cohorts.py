@@ -68,7 +68,7 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
 
     def stack(tables: Sequence[Any], column: str | None) -> Any:
         tables_without_cohort = [
-            table.drop_columns([release.cohort]) if release.cohort in table.column_names else table
+            table.select(_bare(release, table.column_names))
             for release, table in zip(releases, tables, strict=True)
         ]
         return stacked(tables_without_cohort, names, column, ids)
@@ -80,10 +80,8 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
     ]
     # Who is recognized by exact columns is recognized in one release.
     exact = (cohort, *_bare(first, first.recognized)) if people_tables and first.recognized else ()
-    people = (
-        stack(people_tables, cohort if ids is None or exact else None) if people_tables else None
-    )
     cohort_column = cohort if ids is None else None
+    people = stack(people_tables, cohort if exact else cohort_column) if people_tables else None
     united_releases = []
     first_parts = parts_of_releases[releases.index(first)]
     for sensitives in first_parts.values:
@@ -137,8 +135,7 @@ def widened(release: Release, columns: Sequence[str]) -> Release:
     ):
         return release
     parts = release.parts()
-    wide_groups = [name for name in release.group_columns if name == release.cohort]
-    wide_groups += columns
+    wide_groups = [*{*release.group_columns}.difference(groups), *columns]
     people = None if parts.people is None else with_texts(parts.people, added, UNKNOWN)
     wide_releases = []
     for sensitives, rows in parts.values.items():

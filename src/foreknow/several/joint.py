@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, compress
+from itertools import chain, combinations, compress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from foreknow.data.labels import Labels
 from foreknow.data.people import Members
 from foreknow.data.release import Release
 from foreknow.data.release_tables import COUNT
-from foreknow.data.schema import OF_PEOPLE, Schema
+from foreknow.data.schema import OF_PEOPLE, PLAIN, Schema
 from foreknow.errors import NotSettled
 from foreknow.hints import Plain, hinted
 from foreknow.releases.members import OwnRelease, alike_but_for_marks, printed, refuse_alike
@@ -41,17 +41,88 @@ from foreknow_judge.folder import names_apart
 from foreknow_judge.text import some
 
 _EXAMPLES = 3
-# What a release says of who is counted that says nothing.
-_PLAIN = Schema(quasi_identifiers=["?"], sensitive="??")
+_OF_PEOPLE = dict(zip(OF_PEOPLE, OF_PEOPLE, strict=True))
 
 
-class Part(NamedTuple):
+@dataclass(frozen=True)
+class Part:
     """A release that is joined with others, and its members."""
 
     name: str
     release: Release
     members: Members  # by how their names print
-    owned: OwnRelease | None = None
+
+    @property
+    def written(self) -> str:
+        """The day on which it was written; empty where that is not known."""
+        return ""
+
+    @property
+    def erased(self) -> list[OwnPart]:
+        """Itself, if the names of some people were erased."""
+        return []
+
+    def with_members(self, parts: Sequence[Part]) -> Part:
+        """The same with its members, where it takes other parts to say who these are."""
+        return self
+
+
+@dataclass(frozen=True)
+class TalliedPart(Part):
+    """A table of counts that is joined with others, of whose members nothing is said."""
+
+    def with_members(self, parts: Sequence[Part]) -> Part:
+        """The same with the people whom it counts: those of groups with its labels.
+
+        It must have been counted by columns that make the groups of another release, so that each
+        of its cells is a union of these groups.
+        """
+        columns = self.release.group_columns
+        for part in parts:
+            release = part.release
+            if isinstance(part, TalliedPart) or not (
+                {*columns} <= {*release.group_columns} and release.by_values
+            ):
+                continue
+            positions = [release.group_columns.index(name) for name in columns]
+            counted_labels: Any = self.release.counts.groups
+            cells = {_text_of(label): cell for cell, label in enumerate(counted_labels)}
+            labels: Any = release.counts.groups
+            cell_of_group = []
+            for label in labels:
+                counted_by = _text_of([label[position] for position in positions])
+                cell_of_group.append(cells.get(counted_by, ABSENT))
+            groups = np.array(cell_of_group, dtype=np.int64)[part.members.groups]
+            is_counted = groups != ABSENT
+            names = compress(part.members.names, is_counted)
+            return replace(self, members=Members(Labels(names), groups[is_counted]))
+        raise InputError(
+            f"{self.name}: it is not known whom a table of counts counts, unless it is counted by "
+            "columns that make the groups of another of these releases"
+        )
+
+
+@dataclass(frozen=True)
+class OwnPart(Part):
+    """A release that is joined with others, beside the owner's file of its members."""
+
+    owned: OwnRelease
+
+    @property
+    def written(self) -> str:
+        """The day on which it was written; empty where that is not known."""
+        return self.owned.written
+
+    @property
+    def erased(self) -> list[OwnPart]:
+        """Itself, if the names of some people were erased."""
+        return [self] if self.owned.some_forgotten else []
+
+    def is_after(self, earlier: OwnPart) -> bool:
+        """True if it was published after another, of other people."""
+        digest = digest_of(earlier.owned.published.folder / CERTIFICATE)
+        entries = self.owned.published.certificate.after
+        return any(entry["certificate"] == digest for entry in entries)
 
 
 @dataclass(frozen=True)
@@ -165,8 +236,8 @@ def together(releases: Sequence[Any], *, person: str | None = None) -> Release:
         raise InputError("together takes a list of at least two releases")
     parts = [_part(source, person) for source in releases]
     names = tuple(names_apart([part.name for part in parts]))
-    parts = [part._replace(name=name) for part, name in zip(parts, names, strict=True)]
-    parts = [_of_tally(part, parts) if part.release.tallied else part for part in parts]
+    parts = [replace(part, name=name) for part, name in zip(parts, names, strict=True)]
+    parts = [part.with_members(parts) for part in parts]
     for part in parts:
         part.release.refuse_partly_left_out(
             "several releases are counted by all of these columns together: write a value, such as "
@@ -184,23 +255,19 @@ def together(releases: Sequence[Any], *, person: str | None = None) -> Release:
         cells = CrossedGroups.of(memberships)
         _refuse_uncounted(parts)
         joint = _as_cells(parts, cells) if cells.settled.all() else _crossing(parts, cells)
-    owned = {part.name: part.owned.written for part in parts if part.owned is not None}
     return joint.described(
         schema=_schema_of(joined_releases),
         names_alike=alike_but_for_marks([[*map(str, members.names)] for members in people]),
         releases=tuple(zip(names, n_members, strict=True)),
-        written={name: day for name, day in owned.items() if day},
+        written={part.name: part.written for part in parts if part.written},
     )
 
 
 def _schema_of(releases: Sequence[Release]) -> Schema | None:
     """The schema that says who is counted; refused if the releases differ in that."""
     schemas = [release.schema for release in releases]
-    of_cases = any(schema is not None and schema.counts_people for schema in schemas)
-    for key in OF_PEOPLE:
-        if key == "person" and not of_cases:
-            continue  # each row is a person, whatever names them
-        first_setting, *other_settings = (getattr(schema or _PLAIN, key) for schema in schemas)
+    for key, name in {**_OF_PEOPLE, "person": "case_persons"}.items():
+        first_setting, *other_settings = (getattr(schema or PLAIN, name) for schema in schemas)
         if any(setting != first_setting for setting in other_settings):
             raise UnsupportedError(
                 f"{' and '.join(release.name for release in releases)} differ in who is counted "
@@ -213,45 +280,18 @@ def _part(source: Any, person: str | None) -> Part:
     """A release that is joined with others, with its members."""
     match source:
         case Release():
+            if not source.tallied:
+                return Part(source.name, source, _printed(source.members))
             nobody = Members(Labels([]), np.zeros(0, dtype=np.int64))
-            return Part(source.name, source, nobody if source.tallied else _printed(source.members))
+            return TalliedPart(source.name, source, nobody)
         case str() | Path():
             name = Path(source).resolve().name
             owned = OwnRelease.open(source, must_be_beside=True)
             members = owned.people if person is None else _printed(owned.named(person).members)
-            return Part(name, owned.release, members, owned)
+            return OwnPart(name, owned.release, members, owned)
     raise InputError(
         "a list is of several releases, folders that publish wrote or a Release each, not "
         f"{type(source).__name__}; a table is a path or a frame"
-    )
-
-
-def _of_tally(part: Part, parts: Sequence[Part]) -> Part:
-    """A table of counts, with the people whom it counts: those of another release's groups.
-
-    It must be counted by columns that make the groups of that release, so that each of its cells is
-    a union of these groups.
-    """
-    columns = part.release.group_columns
-    for other_part in parts:
-        release = other_part.release
-        if release.tallied or not ({*columns} <= {*release.group_columns} and release.by_values):
-            continue
-        positions = [release.group_columns.index(name) for name in columns]
-        counted_labels: Any = part.release.counts.groups
-        cells = {_text_of(label): cell for cell, label in enumerate(counted_labels)}
-        labels: Any = release.counts.groups
-        cell_of_group = []
-        for label in labels:
-            counted_by = _text_of([label[position] for position in positions])
-            cell_of_group.append(cells.get(counted_by, ABSENT))
-        groups = np.array(cell_of_group, dtype=np.int64)[other_part.members.groups]
-        is_counted = groups != ABSENT
-        names = compress(other_part.members.names, is_counted)
-        return part._replace(members=Members(Labels(names), groups[is_counted]))
-    raise InputError(
-        f"{part.name}: it is not known whom a table of counts counts, unless it is counted by "
-        "columns that make the groups of another of these releases"
     )
 
 
@@ -280,9 +320,9 @@ def refuse_twice(names: Sequence[str], people: Sequence[Sequence[Any]], column: 
 
 def known_again(parts: Sequence[Part]) -> list[Members]:
     """The members of each release; an erased name is matched to the person's other names."""
-    erased = [part for part in parts if part.owned is not None and part.owned.some_forgotten]
+    erased = [*chain(*(part.erased for part in parts))]
     for first, second in combinations(erased, 2):
-        if not (_is_after(first, second) or _is_after(second, first)):
+        if not (first.is_after(second) or second.is_after(first)):
             raise InputError(
                 f"people of {first.name} and of {second.name} were forgotten, by two keys, so it "
                 "is not known whether some are in both; neither was published after the other"
@@ -291,18 +331,10 @@ def known_again(parts: Sequence[Part]) -> list[Members]:
     for part in parts:
         names = [*part.members.names]
         for second in erased:
-            if second is not part and second.owned is not None:
+            if second is not part:
                 names = second.owned.called(names)
         members.append(replace(part.members, names=Labels(names)))
     return members
-
-
-def _is_after(part: Part, earlier: Part) -> bool:
-    """True if one was published after the other, of other people."""
-    assert part.owned is not None
-    assert earlier.owned is not None
-    digest = digest_of(earlier.owned.published.folder / CERTIFICATE)
-    return any(entry["certificate"] == digest for entry in part.owned.published.certificate.after)
 
 
 def _memberships(members: Sequence[Members]) -> list[IntArray]:
@@ -316,8 +348,8 @@ def _memberships(members: Sequence[Members]) -> list[IntArray]:
 
 def _refuse_uncounted(parts: Sequence[Part]) -> None:
     """Raise `UnsupportedError` if counts do not say all about releases that share people."""
-    for name, release, *_ in parts:
-        problem = ""
+    for part in parts:
+        name, release, problem = part.name, part.release, ""
         if columns := ", ".join(release.recognized):
             problem = f"{name} shows the exact {columns} of everybody"
         elif release.unlinked or not isinstance(release.semantics, str):

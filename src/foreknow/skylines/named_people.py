@@ -14,7 +14,7 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
 from foreknow.data.release import Release
 from foreknow.data.windows import Window
-from foreknow.errors import InternalError
+from foreknow.errors import InternalError, refuse_other_type
 from foreknow.figures import significant
 from foreknow.hints import Plain
 from foreknow.leaves import load
@@ -124,13 +124,9 @@ def name_people(release: Release, disclosure: Disclosure) -> NamedWitness:
     >>> named.statements, named.exact
     (('Tom != Flu', 'Frank = Cancer'), Fraction(1, 1))
     """
-    if not isinstance(release, Release):
-        raise InputError(
-            f"expected a Release, not {type(release).__name__}: counts name nobody; see "
-            "Release.from_groups(..., person=...)"
-        )
-    if not isinstance(disclosure, Disclosure):
-        raise InputError(f"expected a Disclosure of Facts, not {type(disclosure).__name__}")
+    way = ": counts name nobody; see Release.from_groups(..., person=...)"
+    refuse_other_type(release, Release, "a Release", way)
+    refuse_other_type(disclosure, Disclosure, "a Disclosure of Facts")
     witness = disclosure.witness
     if disclosure.probability == 0 and witness is None:
         raise InputError(f"nobody has {disclosure.value!r}, so there is nobody to name")

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -139,14 +139,10 @@ class SkylineReport(Result):
 
     def disclosure(self, value: Label, point: Point) -> Disclosure:
         """The disclosure of a value at one point."""
-        if self.windows is not None:
-            return Facts(*_three(point)).disclosure(self.windows)
         return Facts(*_three(point)).disclosure(self.counts, value)
 
     def occurrences(self, value: Label) -> int:
-        """How many people have a value, or how often it occurs; of windows, all people."""
-        if self.windows is not None:
-            return self.counts.n_people
+        """How many people have a value, or how often it occurs."""
         return int(self.counts.totals[self.counts.code(value)])
 
     def withstands(self, value: Label, point: Point) -> bool:
@@ -183,8 +179,6 @@ class SkylineReport(Result):
 
     def disclosures(self, value: Label, points: Sequence[Point]) -> dict[Point, Disclosure]:
         """The disclosure of a value at many points, vectorized for each l."""
-        if self.windows is not None:
-            return {point: self.disclosure(value, point) for point in set(points)}
         disclosures: dict[Point, Disclosure] = {}
         code = self.counts.code(value)
         for l in sorted({point[0] for point in points}):
@@ -212,6 +206,23 @@ class SkylineReport(Result):
     def most_l(self) -> int:
         """How many other values there are; to know of more of them adds nothing."""
         return int(np.count_nonzero(self.counts.totals)) - 1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WindowSkyline(SkylineReport):
+    """The knowledge skyline of any window of values, which is its only value."""
+
+    def disclosure(self, value: Label, point: Point) -> Disclosure:
+        """The disclosure of the worst window at one point."""
+        return Facts(*_three(point)).disclosure(cast("Windows", self.windows))
+
+    def disclosures(self, value: Label, points: Sequence[Point]) -> dict[Point, Disclosure]:
+        """The disclosure of the worst window at many points."""
+        return {point: self.disclosure(value, point) for point in set(points)}
+
+    def occurrences(self, value: Label) -> int:
+        """How many people there are, who have a value each."""
+        return self.counts.n_people
 
 
 def _of_classes(skylines: Skylines) -> dict[str, Any]:
@@ -300,11 +311,12 @@ def skyline_report(
         release, policy, quasi_identifiers, sensitive, knowing, name
     )
     counts, limit = counts_of(release), as_threshold(confidence)
+    kind: type[SkylineReport] = SkylineReport
     windows = None
     if within is not None:
         if values is not None or any_of is not None:
             raise InputError("give one of values, any_of and within")
-        windows = Windows.of(counts, Width.of(within))
+        kind, windows = WindowSkyline, Windows.of(counts, Width.of(within))
         window = Window(f"a value in a window of {windows.width.words()}", 0)
         skylines: Mapping[Label, Skyline] = {window: near_skyline(windows, limit)}
     elif any_of is not None:
@@ -322,9 +334,7 @@ def skyline_report(
         skylines = {value: knowledge_skyline(counts, value, limit) for value in values}
         if not skylines:
             raise InputError("values is empty; leave it out for all values")
-    return SkylineReport(
-        counts, limit, tuple(skylines), skylines=skylines, windows=windows, **description
-    )
+    return kind(counts, limit, tuple(skylines), skylines=skylines, windows=windows, **description)
 
 
 skyline = skyline_report

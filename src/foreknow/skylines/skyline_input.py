@@ -8,9 +8,7 @@ from typing import Any
 from foreknow.adversaries.release_counts import counts_of
 from foreknow.auditing.audit_input import release_of
 from foreknow.auditing.scope import scope_of
-from foreknow.data.counts import GroupCounts
 from foreknow.data.release import Release
-from foreknow.errors import SchemaError
 from foreknow.needs import ONE_BY_ONE, Analysis, refuse_rules
 from foreknow.policy.from_call import schema_of
 from foreknow.policy.policy import Policy
@@ -26,7 +24,7 @@ def open_release(
     sensitive: str | None,
     knowing: Sequence[str] | None,
     name: str | None,
-) -> tuple[Release | GroupCounts, dict[str, Any]]:
+) -> tuple[Release, dict[str, Any]]:
     """The release as an adversary sees it, and a description: name, sensitive column, scope.
 
     The adversary knows all columns that are published beside the secret, or those in `knowing`.
@@ -36,22 +34,17 @@ def open_release(
     policy = None if policy is None else Policy.of(policy)
     if quasi_identifiers is None:
         release = release_of(table, policy)
-        if policy is not None and getattr(release, "schema", None) is None:
+        if policy is not None and release.schema is None:
             refuse_rules(SKYLINE, policy.schema, SKYLINE.needs)
     else:
         columns = {"quasi_identifiers": quasi_identifiers, "sensitive": sensitive}
         release = Release.from_schema(table, schema_of(policy, columns))
-    if not isinstance(release, Release):
-        if knowing:
-            raise SchemaError(
-                "knowing names columns, and counts have none: give the release in their place"
-            )
-    elif not release.knows or knowing:
+    if not release.knows or knowing:
         only_a_name = len(release.sensitives) == 1 and sensitive not in release.sensitives
         release = release.seen(None if only_a_name else sensitive, knowing)
     refuse_rules(SKYLINE, counts_of(release), SKYLINE.needs)
     return release, {
-        "name": name or str(getattr(release, "name", "release")),
-        "sensitive": sensitive or getattr(release, "sensitive", None),
+        "name": name or release.name,
+        "sensitive": sensitive or release.sensitive or None,
         "scope": scope_of(release),
     }

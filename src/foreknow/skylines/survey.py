@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, Unpack, get_args
+from typing import Any, Literal, TypeAlias, Unpack
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from foreknow.adversaries.implications.implications import Implications, Negatio
 from foreknow.data.arrays import FloatArray, IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
-from foreknow.errors import did_you_mean
+from foreknow.errors import refuse_other
 from foreknow.hints import Plain
 from foreknow.methods.fulldomain.lattice import Lattice, Node, label_of_level
 from foreknow.methods.fulldomain.rollup import Rollup
@@ -231,8 +231,7 @@ def survey(
     SurveyedNode(levels=(2,), groups=1, entropy=1.5, disclosures=(0.5, 0.75))
     """
     pieces = _pieces(knowledge)
-    if kind not in _ADVERSARIES:
-        raise InputError(f"no kind {kind!r} of knowledge{did_you_mean(str(kind), get_args(Kind))}")
+    refuse_other("there is no knowledge of kind", kind, _ADVERSARIES)
     microdata = microdata_of(microdata, policy, keys)
     require(SURVEY, several_values(microdata.schema.semantics))
     refuse_rules(SURVEY, microdata, SURVEY.needs)

@@ -619,12 +619,8 @@ def _trial(
 
 def known_columns(release: Any) -> tuple[str, ...]:
     """The columns of people that a release shows beside their groups."""
-    if isinstance(release, Sight):
-        return release.attributes
-    if isinstance(release, Release):
-        others = {*release.group_columns, release.sensitive}
-        return tuple(name for name in release.people_columns if name not in others)
-    return ()
+    columns: tuple[str, ...] = getattr(release, "beside_groups", ())
+    return columns
 
 
 class _GroupSample:
@@ -663,7 +659,8 @@ class _GroupSample:
 
     def held(self, by: Sequence[str]) -> Signatures | None:
         """The people of each group by columns and true value; None without the owner's table."""
-        return self._release.held(by) if isinstance(self._release, Sight) else None
+        held: Signatures | None = self._release.held(by)
+        return held
 
     def signatures(self, attributes: Sequence[str]) -> Signatures:
         """The signatures of these groups."""

@@ -15,6 +15,7 @@ from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Sight, seen_with
 from foreknow.data.windows import Width
+from foreknow.errors import refuse_other_type
 from foreknow.hints import hinted
 from foreknow.policy.policy import Policy
 from foreknow.releases.members import OwnRelease, groups_of, table_schema
@@ -116,8 +117,7 @@ def _as_attackers_see(
     if people is None and members is None:
         opened_release = as_opened(release)
         opened_release = getattr(opened_release, "release", opened_release)
-        if not isinstance(opened_release, Release):
-            raise InputError(f"expected a Release, not {type(release).__name__}")
+        refuse_other_type(opened_release, Release, "a Release")
         return opened_release
     if isinstance(release, Release):
         return seen_with(

@@ -749,14 +749,13 @@ def formulas_of(counts: GroupCounts) -> OneValue:
     """The formulas for counts, by which values people may have; refuses joint values."""
     if isinstance(counts.able, JointMembers):
         raise UnsupportedError("impossible-linked", "this analysis")
-    return _FORMULAS[counts.semantics] if counts.able is None else _SOME_CANNOT
+    return _SOME_CANNOT if counts.able.restricts else _FORMULAS[counts.semantics]
 
 
 def negated(counts: GroupCounts) -> GroupCounts:
     """The counts for an adversary who knows that people lack values."""
-    if counts.able is None:
-        return counts
-    return replace(counts, able=replace(counts.able, negated=True))
+    able: Any = counts.able
+    return replace(counts, able=replace(able, negated=True)) if able.restricts else counts
 
 
 def _bag_of_others(

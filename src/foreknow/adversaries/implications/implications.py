@@ -191,8 +191,8 @@ class Implications:
 
     def _counts(self, release: HasCounts) -> GroupCounts:
         counts = asked_of(self, release)
-        has_rules = counts.able is not None
-        require(self, {**several_values(counts.semantics), Need.EVERYBODY: has_rules})
+        restricted = {Need.EVERYBODY: counts.able.restricts}
+        require(self, {**several_values(counts.semantics), **restricted})
         return counts
 
     def _most(self, counts: GroupCounts) -> int:

@@ -25,7 +25,7 @@ from foreknow.adversaries.priors.table import PriorTable
 from foreknow.adversaries.release_counts import counts_of, signatures_of
 from foreknow.data.counts import Semantics
 from foreknow.data.labels import Label
-from foreknow.errors import did_you_mean
+from foreknow.errors import refuse_other
 from foreknow.leaves import load
 from foreknow.needs import Need, Needs
 from foreknow_judge.errors import DataError, InputError
@@ -111,12 +111,7 @@ class Priors:
     speaks: ClassVar[None] = None
 
     def __post_init__(self) -> None:
-        if self.semantics not in get_args(ValueMode):
-            modes = get_args(ValueMode)
-            raise InputError(
-                f"Priors: semantics {self.semantics!r} is unknown"
-                f"{did_you_mean(str(self.semantics), modes)}"
-            )
+        refuse_other("Priors: semantics is", self.semantics, get_args(ValueMode))
         if not isinstance(self.facts, Facts):
             raise InputError(f"Priors: facts must be Facts, not {self.facts!r}")
         if self.facts.k + self.facts.m > _MOST_PEOPLE:

@@ -26,12 +26,12 @@ ATTACK = "foreknow attack --help"
 class JudgedRelease:
     """A release and what a policy requires of it: what remarks are counted of."""
 
-    def __init__(self, release: Release | GroupCounts, policy: Policy | None) -> None:
+    def __init__(self, release: Release, policy: Policy | None) -> None:
         self.policy, self.schema = policy, None if policy is None else policy.schema
         self.requirements = () if policy is None else policy.requirements
         self.on_values = [] if policy is None else policy.on_values
         self.columns = release.by_column()
-        self.table: Any = release if isinstance(release, Release) else None
+        self.table: Any = None if release.is_bare else release
 
     @cached_property
     def about(self) -> dict[str, list[Requirement]]:

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from foreknow.data.arrays import IntArray
 from foreknow.data.microdata import Microdata
-from foreknow.errors import did_you_mean
+from foreknow.errors import did_you_mean, refuse_other
 from foreknow.hints import hints
 from foreknow.methods.eligibility import ADVICE, WithL, settled_l
 from foreknow.methods.proof import FREQUENCIES_ONLY, Proof, by_values_alone
@@ -129,10 +129,7 @@ class Streamliner(WithL):
 
     def __post_init__(self) -> None:
         self._settle_l()
-        variants = get_args(Variant)
-        if self.variant not in variants:
-            hint = did_you_mean(str(self.variant), variants)
-            raise InputError(f"Streamliner: no variant {self.variant!r}{hint}")
+        refuse_other("Streamliner: no variant", self.variant, get_args(Variant))
         if not isinstance(self.weights, Mapping):
             raise InputError(
                 "Streamliner: weights must map names of quasi-identifiers to whole numbers, not "

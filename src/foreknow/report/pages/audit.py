@@ -15,6 +15,7 @@ from foreknow.auditing.remarks.remark import ATTACK, Reader
 from foreknow.auditing.remarks.remarks import for_readers
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines.columns import Relabel
+from foreknow.data.possible_values import EVERYBODY
 from foreknow.data.schema import Schema
 from foreknow.data.utility import Utility
 from foreknow.figures import percentage
@@ -567,7 +568,7 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
         reason = f"their {len(summed_groups)} cases are added up"
         if not summed_groups:
             reason = "the group is out of reach of an exact answer"
-            if getattr(verdict.counts, "able", None) is not None:
+            if getattr(verdict.counts, "able", EVERYBODY).restricts:
                 reason = (
                     "who there can have the value, or has another that some cannot, is left open"
                 )

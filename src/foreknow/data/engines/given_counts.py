@@ -1,0 +1,45 @@
+"""Given counts: how often each value occurs in each group, in place of a table of counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from foreknow.data.counts import GroupCounts
+from foreknow.data.engines.arrow_table import ArrowTable
+from foreknow.data.engines.combinations import Combinations
+from foreknow.data.engines.group_counts import TallyTable
+from foreknow_judge.errors import DataError, UnsupportedError
+
+
+@dataclass(frozen=True, eq=False)
+class GivenCounts(TallyTable):
+    """Counts without the table that they are of: nobody has a name or a column in them."""
+
+    given: GroupCounts
+
+    @classmethod
+    def of(cls, counts: GroupCounts, sensitive: str) -> GivenCounts:
+        """Take counts of a column; "" where nothing says which."""
+        no_columns = ArrowTable(pa.table({}))
+        no_columns.name = "release"
+        return cls(no_columns, (), False, sensitive, "", counts.semantics, None, counts)
+
+    def count(self) -> GroupCounts:
+        """The counts."""
+        return self.given
+
+    def combinations(self) -> Combinations:
+        """How many people each group has."""
+        if not self.given.n_groups:
+            raise DataError("the release has no groups")
+        places = np.arange(self.given.n_groups)
+        return Combinations(("group",), [places], [], self.given.sizes)
+
+    def signatures(self, counts: GroupCounts, attributes: Sequence[str]) -> Any:
+        """Say that nothing is known of people beside their groups."""
+        raise UnsupportedError("counts have no columns of people; give the release itself")
