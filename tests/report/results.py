@@ -11,6 +11,7 @@ import pyarrow as pa
 import foreknow as fk
 from foreknow import Disclosure, Facts, GroupCounts, Policy, Requirement, Schema, audit, sample
 from foreknow.adversaries.facts.facts import FactsWitness
+from foreknow.adversaries.release_counts import counts_of
 from foreknow.needs import Need
 from foreknow.policy.explanation import Explanation
 from foreknow_judge.explained import unjudged
@@ -77,8 +78,8 @@ class Oracle:
     def monotone(self, semantics="single"):
         return False
 
-    def disclosures(self, counts):
-        return {value: Disclosure(value, 0.625) for value in counts.values}
+    def disclosures(self, release):
+        return {value: Disclosure(value, 0.625) for value in counts_of(release).values}
 
     def to_dict(self):
         return {"oracle": {"amount": self.amount}}
