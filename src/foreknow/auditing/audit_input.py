@@ -184,9 +184,9 @@ def _release_of(
 
 
 def read_at_once(release: Release, policy: Policy) -> Release:
-    """A table that may change while it is read, as it is read once for all that is judged of it.
+    """The release, with all columns from one reading of its table if that may change in between.
 
-    Its owner counts more columns than are published, and these must be those of the same people.
+    The owner counts more columns than are published, and these must be about the same people.
     """
     raw = release.raw if policy.owned else None
     if raw is None or raw.source.settled or not _owned_by(policy) <= {*raw.source.columns}:

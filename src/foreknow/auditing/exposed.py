@@ -368,7 +368,10 @@ class _OfCells:
         return np.bincount(chances.case[first], minlength=self._n_cases)
 
     def groups(self, limit: Limit) -> Iterator[ExposedGroup]:
-        """The groups over the limit, the worst first."""
+        """Yield the groups over the limit, the worst first.
+
+        Near the limit chances are fractions.
+        """
         chances = self.chances
         order = np.lexsort((chances.chance[self.over] * -1, chances.case[self.over]))
         cases, first = np.unique(chances.case[self.over[order]], return_index=True)

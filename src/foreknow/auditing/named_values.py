@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -84,12 +84,19 @@ def held_by(counts: GroupCounts) -> list[Any]:
     return [counts.values[code] for code in np.flatnonzero(counts.totals)]
 
 
-def near_values(counts: GroupCounts) -> tuple[str, str, int, int] | None:
-    """The groups in which different numbers, or dates, are nearest; None of other values.
+class NearestValues(NamedTuple):
+    """The group whose different numbers, or dates, are nearest to each other."""
 
-    The lowest and the highest value of the nearest group and how many people it has; in how many
-    groups all are within 10% of the lowest, or 30 days. None, too, where there are few numbers,
-    and in no group these are near each other.
+    lowest: str
+    highest: str
+    n_people: int
+    n_narrow_groups: int  # groups in which all are within 10% of the lowest, or 30 days
+
+
+def near_values(counts: GroupCounts) -> NearestValues | None:
+    """The group in which different numbers, or dates, are nearest; None for other values.
+
+    None, too, if there are few numbers, and in no group they are near each other.
     """
     codes = np.flatnonzero(counts.totals)
     texts = [str(counts.values[code]) for code in codes]
@@ -105,28 +112,36 @@ def near_values(counts: GroupCounts) -> tuple[str, str, int, int] | None:
         return None
     place = np.full(counts.n_values, -1, dtype=np.int64)
     place[codes[numbers]] = line.place
-    of_entry = place[counts.codes]
-    group = np.repeat(np.arange(counts.n_groups), np.diff(counts.offsets))[of_entry >= 0]
-    of_entry = of_entry[of_entry >= 0]
-    low = np.full(counts.n_groups, len(line.units), dtype=np.int64)
-    high = np.full(counts.n_groups, -1, dtype=np.int64)
-    np.minimum.at(low, group, of_entry)
-    np.maximum.at(high, group, of_entry)
-    several = np.flatnonzero(low < high)
-    if not len(several):
+    place_of_entry = place[counts.codes]
+    group_of_entry = np.repeat(np.arange(counts.n_groups), np.diff(counts.offsets))[
+        place_of_entry >= 0
+    ]
+    place_of_entry = place_of_entry[place_of_entry >= 0]
+    lowest = np.full(counts.n_groups, len(line.units), dtype=np.int64)
+    highest = np.full(counts.n_groups, -1, dtype=np.int64)
+    np.minimum.at(lowest, group_of_entry, place_of_entry)
+    np.maximum.at(highest, group_of_entry, place_of_entry)
+    varied_groups = np.flatnonzero(lowest < highest)
+    if not len(varied_groups):
         return None
-    low, high, sizes = low[several], high[several], counts.sizes[several]
+    lowest, highest, sizes = (
+        lowest[varied_groups],
+        highest[varied_groups],
+        counts.sizes[varied_groups],
+    )
     numeric = line.kind == "number"
-    narrow = line.reach(Width("10%" if numeric else "30 days"))[low] >= high
-    if not narrow.any() and len(line.units) <= _FEW_NUMBERS:
+    is_narrow = line.reach(Width("10%" if numeric else "30 days"))[lowest] >= highest
+    if not is_narrow.any() and len(line.units) <= _FEW_NUMBERS:
         return None
     units = np.array(line.units, dtype=np.float64)
-    spans = units[high] - units[low]
-    ends = np.minimum(abs(units[low]), abs(units[high])) * (units[low] * units[high] > 0)
+    spans = units[highest] - units[lowest]
+    ends = np.minimum(abs(units[lowest]), abs(units[highest])) * (
+        units[lowest] * units[highest] > 0
+    )
     shares = np.divide(spans, ends, out=np.full(len(spans), np.inf), where=ends > 0)
-    nearest = np.lexsort((low, -sizes, spans, shares if numeric else spans))[0]
+    nearest = np.lexsort((lowest, -sizes, spans, shares if numeric else spans))[0]
     texts_at: dict[int, list[str]] = {}
     for text, position in zip(numeric_texts, line.place, strict=True):
         texts_at.setdefault(int(position), []).append(text)
-    first, last = (min(texts_at[int(end[nearest])]) for end in (low, high))
-    return first, last, int(sizes[nearest]), int(narrow.sum())
+    first, last = (min(texts_at[int(end[nearest])]) for end in (lowest, highest))
+    return NearestValues(first, last, int(sizes[nearest]), int(is_narrow.sum()))

@@ -55,7 +55,10 @@ class Spellings:
                 self._by_start.setdefault((words[0][0], len(words)), []).append(value)
 
     def near(self, text: str, but: Collection[str] = ()) -> str | None:
-        """The value that a text resembles, except those in `but`; None without one."""
+        """The value that a text resembles, or that begins like a pattern.
+
+        None of those in `but`.
+        """
         if is_pattern(text):
             return self._beginning_like(text[:-1], but)
         keys = (_key(text).translate(_AS_DIGITS), *map(str, _numbers(text)))

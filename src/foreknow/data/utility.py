@@ -163,7 +163,7 @@ def require_microdata(microdata: Any) -> None:
 
 
 def given_groups(microdata: Microdata, groups: Any) -> IntArray:
-    """The group of each person, given for each row of the source, or for each person."""
+    """The group of each person, from groups for each row of the source, or for each person."""
     numbers = np.asarray(groups)
     shapes = (microdata.n_rows,), (microdata.n_people,)
     if numbers.dtype.kind not in "iu" or numbers.shape not in shapes:

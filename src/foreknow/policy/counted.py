@@ -207,9 +207,9 @@ class RequirementCounts:
         return explanations
 
     def disclosures(self, cached: dict[Any, Any] | None = None) -> list[list[Disclosure]]:
-        """For each point, the worst disclosure of each secret.
+        """The worst disclosures, secret by secret, in a list for each point of the requirement.
 
-        Results for single values are cached in `cached`, for other requirements.
+        `cached` holds results for single values, and may be shared by requirements.
         """
         cached = {} if cached is None else cached
         disclosures: list[list[Disclosure]] = [[] for _ in self.requirement.points]

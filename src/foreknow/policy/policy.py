@@ -159,7 +159,7 @@ class Policy:
         return levels
 
     def _check_levels(self) -> None:
-        """Refuse options and requirements that need a column finer than it may be published."""
+        """Refuse options and requirements that conflict with the levels that columns may have."""
         if self.levels and not self.options.labelled:
             raise PolicyError(
                 f"levels: the bucketized form publishes {', '.join(self.levels)} of everybody as "

@@ -104,7 +104,10 @@ def _repeated(rows: pa.Table, columns: Sequence[str]) -> tuple[int, int] | None:
 
 
 def amounts_of(table: Table, count: str, amounts: pa.ChunkedArray) -> IntArray:
-    """Read how often each value occurs."""
+    """The count column of a tally: for each row, how many people it stands for.
+
+    Raises `DataError` unless each is a whole number from 1 to 2**53.
+    """
     codes, distinct = codes_of(plain(count, amounts))
     numbers = np.array([_whole(value) for value in distinct.to_pylist()], np.int64)
     wrong = (numbers < 1)[codes]

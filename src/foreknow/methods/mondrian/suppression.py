@@ -211,7 +211,7 @@ class Suppression:
         joining = self._joining(chosen)
         side = np.where(np.isin(self._groups, joining), -1, self._side)
         groups = np.append(chosen, joining)
-        moves = _PlannedMoves.of(self._all, groups, self._groups, side, self.out)
+        moves = _PlannedMoves.counted(self._all, groups, self._groups, side, self.out)
         order = np.argsort(-self._merit[chosen], kind="stable")
         self._merit[chosen] = -np.inf
         accepted = np.zeros(len(groups), dtype=bool)
@@ -261,21 +261,23 @@ class _PlannedMoves:
         self._suppressed = owner < 0  # parts that are in the suppressed group by now
 
     @classmethod
-    def of(
-        cls, level: Level, chosen: IntArray, groups: IntArray, side: IntArray, out: Any
+    def counted(
+        cls, level: Level, chosen: IntArray, groups: IntArray, side: IntArray, is_suppressed: Any
     ) -> _PlannedMoves:
         """Count the parts of some groups, and the suppressed people."""
-        width = int(side.max(initial=0)) + 2
-        place = np.full(int(groups.max()) + 1, -1, dtype=np.int64)
-        place[chosen] = np.arange(len(chosen))
-        owner = np.where(out, -1, place[groups])
-        used = out | (owner >= 0)
-        keys = owner[used] * width + np.where(out[used], 0, side[used] + 1)
-        distinct_keys, part = np.unique(keys, return_inverse=True)
-        child = np.full(len(groups), -1, dtype=np.int64)
-        child[used] = part.reshape(-1)
-        counts = level.counts_of(child, len(distinct_keys))
-        return cls(counts, distinct_keys // width, distinct_keys % width == 0)
+        n_sides = int(side.max(initial=0)) + 2
+        number_of_group = np.full(int(groups.max()) + 1, -1, dtype=np.int64)
+        number_of_group[chosen] = np.arange(len(chosen))
+        chosen_group = np.where(is_suppressed, -1, number_of_group[groups])
+        is_counted = is_suppressed | (chosen_group >= 0)
+        group_and_side = chosen_group[is_counted] * n_sides + np.where(
+            is_suppressed[is_counted], 0, side[is_counted] + 1
+        )
+        distinct_keys, key_number = np.unique(group_and_side, return_inverse=True)
+        part_of_point = np.full(len(groups), -1, dtype=np.int64)
+        part_of_point[is_counted] = key_number.reshape(-1)
+        counts = level.counts_of(part_of_point, len(distinct_keys))
+        return cls(counts, distinct_keys // n_sides, distinct_keys % n_sides == 0)
 
     def accepted(self, plans: IntArray, ledger: PolicyLedger) -> bool:
         """Carry some plans out if the ledger accepts them together; True if so."""
