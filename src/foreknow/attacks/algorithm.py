@@ -249,8 +249,8 @@ def _infer_posteriors(
         worlds_tried = f"none of {none.args[0]:,} ways tried" if none.args else "no way"
         raise DataError(
             f"{worlds_tried} of assigning the values makes {runs.name} publish these groups; is "
-            "it the "
-            "method, with the settings, policy and quasi-identifiers, that made the release?"
+            "it the method, with the settings, policy and quasi-identifiers, that made the "
+            "release?"
         ) from None
 
 

@@ -198,8 +198,7 @@ def _method_from(argument: str) -> Any:
     if not is_method(method):
         raise InputError(
             f"--method: {name!r} in {file_name!r} is {type(method).__name__}, no function of a "
-            "table, "
-            "nor has it partition(microdata, policy, seed)"
+            "table, nor has it partition(microdata, policy, seed)"
         )
     return method
 

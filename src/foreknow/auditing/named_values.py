@@ -69,8 +69,7 @@ def _refuse_same_number(required: Requirement, text: str, printed_values: Iterab
     if (same_number := spelt_otherwise(text, printed_values)) is not None:
         raise PolicyError(
             f"{required.name}: nobody has {text!r}, but {same_number!r} is the same number; write "
-            "it as "
-            f"the table does: {same_number!r}"
+            f"it as the table does: {same_number!r}"
         )
 
 

@@ -326,8 +326,7 @@ class Judging(Columns):
             if is_published(table):
                 raise InputError(
                     f"say what must hold: --policy FILE; or foreknow verify {table_name}, which "
-                    "judges "
-                    "a published folder by the policy in its certificate"
+                    "judges a published folder by the policy in its certificate"
                 )
             if str(table) != STDIN and not is_address(table):
                 open_table(table)  # which says what is wrong with it first
@@ -417,8 +416,7 @@ def say_index(release: Release) -> None:
     if index_columns:
         print_plain(
             f"{index_columns[0]} looks like the index that pandas wrote, which numbers people: "
-            "write the "
-            "table with index=False before it is published."
+            "write the table with index=False before it is published."
         )
 
 

@@ -228,6 +228,7 @@ class Guard:
         has_begun, n_bytes = False, 0
 
         async def counted() -> MutableMapping[str, Any]:
+            """Receive a part of the request, and stop if the parts are too large together."""
             nonlocal has_begun, n_bytes
             message = await receive()
             n_bytes += len(message.get("body", b""))

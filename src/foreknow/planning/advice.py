@@ -63,8 +63,7 @@ def advice_of(
         if without_hierarchy:
             yield (
                 f"Without a hierarchy {_names(without_hierarchy)} can only be published as it is, "
-                "or not at "
-                "all: add levels in [schema.hierarchies]"
+                "or not at all: add levels in [schema.hierarchies]"
             )
         yield 'FullDomain writes everybody at one level: method = "mondrian" keeps more'
     if in_one_group and (share := _by_suppressing(method, microdata, policy, seed)):

@@ -77,8 +77,7 @@ class Saving:
         column_names = " and ".join(map(repr, self.columns))
         return (
             f"Without {column_names} the other columns would be generalized by {self.after:.0%}, "
-            "not "
-            f"{self.before:.0%}, in {self.groups:,} groups"
+            f"not {self.before:.0%}, in {self.groups:,} groups"
         )
 
 
@@ -228,7 +227,8 @@ def reliefs(method: Any, sample: Microdata, policy: Policy, everything: KeptDeta
     requirements_of_policy, weights = policy.requirements, policy.options.weights
     loss_before = everything.loss(weights)
 
-    def tried(position: int, *instead: Requirement) -> KeptDetail | None:
+    def kept_with(position: int, *instead: Requirement) -> KeptDetail | None:
+        """The detail kept with other requirements in place of one, if that is worth saying."""
         requirements = [
             *requirements_of_policy[:position],
             *instead,
@@ -247,13 +247,13 @@ def reliefs(method: Any, sample: Microdata, policy: Policy, everything: KeptDeta
     if len(requirements_of_policy) > 1:
         for position, requirement in enumerate(requirements_of_policy[:_MOST_REQUIRED]):
             _log.info("measuring what %s costs", requirement.name)
-            if (outcome := tried(position)) is not None:
+            if (outcome := kept_with(position)) is not None:
                 binding.append(Relief(position, "", outcome))
         binding.sort(key=lambda relief: relief.kept_detail.loss(weights))
     all_reliefs = [*binding]
     for position in [relief.place for relief in binding] or range(len(requirements_of_policy))[:1]:
         for weaker_requirement in weaker(requirements_of_policy[position]):
-            if (outcome := tried(position, weaker_requirement)) is not None:
+            if (outcome := kept_with(position, weaker_requirement)) is not None:
                 with suppress(InputError):  # what has no line in a file, such as priors of a frame
                     all_reliefs.append(
                         Relief(

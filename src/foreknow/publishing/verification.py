@@ -226,6 +226,7 @@ def _own_policy(certificate: Certificate, policy: Policy) -> OwnPolicy:
     schema = policy.needed_schema
 
     def requirements_for(written_release: Written) -> Sequence[Mapping[str, Any]]:
+        """The requirements as a certificate has them, for the values that the release shows."""
         labels_by_column = {
             column: Labels(written_release.groups_of(column, ()).names)
             for column in (written_release.parts or (written_release.sensitive,))

@@ -134,8 +134,7 @@ def _caption(exposed: Exposed) -> str:
     if exposed.about == "suspected":
         return (
             f"Of {amount} people, by the value of which somebody could be surest, whether they "
-            "have "
-            "it or not: a release does not say who of those with one prior has which value."
+            "have it or not: a release does not say who of those with one prior has which value."
         )
     if exposed.about == "values":
         return (

@@ -46,16 +46,14 @@ def trial_sentences(trial: Trial) -> list[str]:
         if trial.about is None:
             claim = (
                 f"be {certainty_text} of a person's {noun}{width_text}, and to guess it right for "
-                f"{right_text} of "
-                "people."
+                f"{right_text} of people."
             )
         else:
             claim = f"guess a person's {noun} right for {right_text} of people."
             claim += f" {_of_those(trial)} they would claim to be {certainty_text}. {_OF_OTHERS}"
         return [
             f"{attacker} would claim to {claim} That is a claim: nobody here knows who has which. "
-            "By "
-            f"the groups alone, it is guessed right for {by_groups}.{_surest(trial)}"
+            f"By the groups alone, it is guessed right for {by_groups}.{_surest(trial)}"
         ]
     guess_text = f"{attacker} guesses at least {right_text} of people's values right{width_text}; "
     guess_text += "by the groups alone, "

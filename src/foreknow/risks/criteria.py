@@ -338,6 +338,7 @@ class Population:
                 )
 
     def _points(self, columns: Sequence[str]) -> _Points:
+        """The people of the population by their values in these columns; read once, and kept."""
         key = tuple(columns)
         if key not in self._read:
             from foreknow.data.engines.priors import read_everybody

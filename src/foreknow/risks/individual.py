@@ -79,8 +79,8 @@ def weights_of_rows(table: Table, weights: str, reading: Reading) -> FloatArray:
             value_text = "no weight" if text is None else f"the weight {text}"
             raise DataError(
                 f"{table.name}: row {row} has {value_text} in {weights!r}; weights are numbers "
-                "above 0 "
-                "and below 1e12, which say how many people of the population a row stands for"
+                "above 0 and below 1e12, which say how many people of the population a row "
+                "stands for"
             )
     return np.array(list(map(float, texts)), np.float64)
 

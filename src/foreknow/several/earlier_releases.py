@@ -97,8 +97,8 @@ def _refuse_other_columns(name: str, certificate: Certificate, policy: Policy) -
     ]:
         raise SchemaError(
             f"{name} has groups by {' and '.join(missing)}: add it to quasi_identifiers. If the "
-            "table "
-            "no longer has it, give it that column with one value for everybody, such as 'unknown'"
+            "table no longer has it, give it that column with one value for everybody, such as "
+            "'unknown'"
         )
     added = [column for column in schema.quasi_identifiers if column not in certificate.known]
     limited = _NOT_WIDENED.get(certificate.form) or ("such a [schema]" if policy.asks_rows else "")
@@ -354,8 +354,7 @@ class Earlier:
         people = sum(map(len, self.groups))
         return (
             f"published after {n_releases} of {people_text(people)}: nobody is in two of them, "
-            "and all "
-            "together hold what is required"
+            "and all together hold what is required"
         )
 
     def tables(self, policy: Policy) -> list[Microdata]:

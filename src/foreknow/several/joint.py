@@ -357,9 +357,8 @@ def _refuse_uncounted(parts: Sequence[Part]) -> None:
         if problem:
             raise UnsupportedError(
                 f"{problem}, and some of its people are in another release: what differences tell "
-                "of "
-                "these is not known, and they cannot be judged together. If one of them is not out "
-                "yet, make it anew with --after"
+                "of these is not known, and they cannot be judged together. If one of them is "
+                "not out yet, make it anew with --after"
             )
         first = parts[0].release
         if (release.sensitives, release.semantics, {*release.beside}) != (

@@ -320,13 +320,11 @@ def least_sentence(report: SkylineReport, value: Label) -> str:
     if not any(point):
         return (
             "The release alone is too much: an adversary who knows nothing else can be "
-            f"{certainty} "
-            f"{terms.value}."
+            f"{certainty} {terms.value}."
         )
     return (
         f"Too much: an adversary who knows {terms.known(*point)} can be {certainty} {terms.value} "
-        "in "
-        "the worst case."
+        "in the worst case."
     )
 
 

@@ -95,8 +95,7 @@ def plain_sentence(survey: LatticeSurvey) -> str:
     verb, subject = ("has", "it is") if n_plain == 1 else ("have", "they are")
     return (
         f"{number(n_plain)} of the {number(survey.n_nodes)} {verb} {group_text}, which discloses "
-        "it "
-        f"without any knowledge; {subject} listed apart."
+        f"it without any knowledge; {subject} listed apart."
     )
 
 

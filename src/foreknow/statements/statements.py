@@ -473,6 +473,7 @@ class Statements:
         set_name = name_of_set(members, map(str, labels))
 
         def row(name: Label) -> PosteriorsOfOne:
+            """The probabilities of one person, by value; each worked out when it is asked for."""
             person = names.codes[name]
             codes = (
                 list(model.bag(model.group_of(person))) if chosen_codes is None else chosen_codes

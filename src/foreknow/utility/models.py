@@ -622,6 +622,7 @@ def _by_group(work: _ComparedTables) -> Iterator[Estimate]:
                     cells: str = groups.name,
                     cell: int = cell,
                 ) -> float | None:
+                    """The mean over people of this group; None if it has no known values."""
                     within, figures = table.columns[cells], table.figures(measured, place)
                     values = figures if within.who is None else figures[within.who]
                     inside = values[(within.cells == cell) & np.isfinite(values)]

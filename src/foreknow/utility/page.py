@@ -113,9 +113,8 @@ def model_blocks(models: Models, level: int = 2) -> Iterator[Block]:
     draws = some(models.draws, "drawn table", "drawn tables")
     yield Sentence(
         f"Explained: {targets}, by {by_text or 'nothing'}. Middles: as a reader of foreknow read "
-        "has "
-        f"the release; drawn: the mean of {draws} of foreknow draw. How much draws differ is no "
-        "interval."
+        f"has the release; drawn: the mean of {draws} of foreknow draw. How much draws differ is "
+        "no interval."
     )
     for name, reason in models.left_out.items():
         yield Sentence(f"{visible(name)} is in no model: {reason}.", "note")

@@ -138,8 +138,7 @@ def _translated(microdata: Microdata, queries: Queries, like: Microdata) -> Quer
         common = [attribute.name for attribute in like.attributes if attribute.name in attribute_of]
         raise InputError(
             f"queries about {unknown_names[0]!r} cannot be asked where it is no quasi-identifier; "
-            "ask "
-            f"both releases about attributes = {common}"
+            f"ask both releases about attributes = {common}"
         )
     if like.schema.sensitive != microdata.schema.sensitive:
         raise InputError(

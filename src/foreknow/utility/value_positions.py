@@ -197,6 +197,7 @@ def positions_of(attribute: Attribute, hierarchy: Any = None) -> ValuePositions:
 
 
 def _laid_out(attribute: Attribute, steps: Sequence[int], limits: Limits) -> ValuePositions:
+    """The values at their steps on a line of at most `_MOST_STEPS`, and each node's stretch."""
     n_nulls = int(attribute.domain[0] is None)
     start = steps[0] if steps else 0
     span = steps[-1] + 1 - start if steps else 1
@@ -331,6 +332,10 @@ def covers_of_texts(
     wording = wording_of(attribute, style)
 
     def meaning(text: Any) -> Codes:
+        """The codes that a label covers.
+
+        Refused if the label does not read as one of this table.
+        """
         if text is not None and not isinstance(text, str):
             text = str(text)
         codes = wording.read(text) if meanings is None else meanings[text]

@@ -103,6 +103,7 @@ class Decoy(Grouper):
         return Grouping(microdata.rows_of(search.finish(random)))
 
     def _start(self, microdata: Microdata, policy: Policy | None) -> Search:
+        """The search at its start; refuses a policy that everybody in one group does not keep."""
         policy = asked_policy(self, policy, microdata)
         check_needs(self, policy)
         _check(policy)
@@ -112,13 +113,13 @@ class Decoy(Grouper):
             raise NoSafeRelease(nothing_safe(everyone.n_people, failures))
         points = Points.of(microdata)
         guards = Guards.of(policy, everyone)
-        tries = True
+        may_cut = True
         if guards.groups_interact:  # all limits are those that hold for what a refusal leaves
             stricter = Guards.of(policy, everyone, DECOYS_IF_INTERACTING)
-            only = np.zeros(1, dtype=np.int64)
-            tries = bool(stricter.evaluate(everyone, only).safe_each()[0])
-            guards = stricter if tries else guards
-        return Search(points, microdata, guards, self.cuts, tries)
+            one_group = np.zeros(1, dtype=np.int64)
+            may_cut = bool(stricter.evaluate(everyone, one_group).safe_each()[0])
+            guards = stricter if may_cut else guards
+        return Search(points, microdata, guards, self.cuts, may_cut)
 
     @property
     def traits(self) -> Traits:

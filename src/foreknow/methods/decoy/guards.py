@@ -14,7 +14,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,6 +165,14 @@ def _move_value(bags: IntArray, value: IntArray, n_moved: IntArray, is_kept: Boo
     return moved
 
 
+class BagKinds(NamedTuple):
+    """Bags by kind; no limit tells bags of one kind apart."""
+
+    first: IntArray  # (kinds,): the first bag of each kind
+    kind: IntArray  # (bags,): the kind of each bag
+    forms: NDArray[Any]  # (kinds, values): a bag of each kind
+
+
 @dataclass(frozen=True, eq=False)
 class Guards:
     """All limits of a policy."""
@@ -210,6 +218,7 @@ class Guards:
                         power: int = 1 + speaks.groups,
                         how: Any = how,
                     ) -> Ledger:
+                        """The ledger of a limit, lowered for `amount` decoys."""
                         odds = 1 / Fraction(point.below) - 1
                         below = times / (1 + odds / _kept_factor(amount, power))
                         ledger: Ledger = point.adversary.ledger(below, about, how)
@@ -242,10 +251,10 @@ class Guards:
         """True if it does not matter which value is which."""
         return all(guard.alike for guard in self.each)
 
-    def kinds(self, bags: IntArray) -> tuple[IntArray, IntArray, NDArray[Any]]:
-        """A bag of each kind, the kind of each bag, and forms; no limit tells bags of a kind apart.
+    def kinds(self, bags: IntArray) -> BagKinds:
+        """The kinds of bags.
 
-        The most frequent value is the first, if it does not matter which is which.
+        If it does not matter which value is which, the most frequent value of a form comes first.
         """
         # Narrow, but for bytes, which NumPy sorts slowly.
         forms: NDArray[Any] = bags.astype(np.int32 if bags.max(initial=0) < 2**31 else np.int64)
@@ -257,7 +266,8 @@ class Guards:
         is_used = sizes > 1
         is_used[0] = True
         kind, first = combine([*columns[is_used]], sizes[is_used].tolist())
-        return first, kind, forms[first][:, is_used] if self.alike else forms[first]
+        distinct = forms[first][:, is_used] if self.alike else forms[first]
+        return BagKinds(first, kind, distinct)
 
     def copy(self) -> Guards:
         """The limits as they stand now, apart from what is noted later."""

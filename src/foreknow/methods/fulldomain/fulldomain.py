@@ -340,6 +340,7 @@ class FullDomain(Grouper):
         return judge.no_release(f"{nothing_safe(rollup.n_people, [problem])}{below}", view)
 
     def _below_the_top(self, checked: int, n_nodes: int, complete: bool) -> str:
+        """A text that says how many nodes below the top were found unsafe as well."""
         if complete and n_nodes == 1:
             return "; the lattice has no other node"
         if complete:

@@ -320,10 +320,9 @@ class JumpResult:
             is_kept = is_kept and judged_property.allows(row, size, people)
         raise NoSafeRelease(
             f"{self._nothing()}. {adversary} can be sure of someone's value with "
-            f"{nothing_set.max_ratio}, which "
-            f"{'keeps' if is_kept else 'does not keep'} that property. Other functions or "
-            "distances, "
-            "chosen because of this, are a choice that they can foresee"
+            f"{nothing_set.max_ratio}, which {'keeps' if is_kept else 'does not keep'} that "
+            "property. Other functions or distances, chosen because of this, are a choice that "
+            "they can foresee"
         )
 
     def _nothing(self) -> str:

@@ -117,6 +117,5 @@ def _why_not(requirement: Requirement, point: Point) -> str:
     return (
         f"{requirement.name}: {point.adversary} cannot be judged by a method that foresees who "
         f"knows it (jump, safe, naive): it {reason}{hint}. Or choose another method, or give Jump "
-        "a "
-        "property of your own in Python"
+        "a property of your own in Python"
     )

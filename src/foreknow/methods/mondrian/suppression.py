@@ -264,7 +264,11 @@ class _PlannedMoves:
     def counted(
         cls, level: Level, chosen: IntArray, groups: IntArray, side: IntArray, is_suppressed: Any
     ) -> _PlannedMoves:
-        """Count the parts of some groups, and the suppressed people."""
+        """Count people of the chosen groups by the side they would go to, and those suppressed now.
+
+        `side` is the part of its group that each point goes to, or -1 if it is to be suppressed. A
+        key is the group and the side; the people suppressed so far have the group -1.
+        """
         n_sides = int(side.max(initial=0)) + 2
         number_of_group = np.full(int(groups.max()) + 1, -1, dtype=np.int64)
         number_of_group[chosen] = np.arange(len(chosen))

@@ -142,9 +142,8 @@ def _join_remaining(kinds: Runs, runs: Runs, unused: IntArray, values: Sequence[
         if (n_too_many := int(unused[waiting].sum() - room.sum())) > 0:
             raise NoSafeRelease(
                 f"GDA is stuck: {n_too_many:,} {'person is' if n_too_many == 1 else 'people are'} "
-                "left "
-                f"over with {str(values[colour])!r}, and every group holds that value already. A "
-                "safe release may still exist; try variant='rda'"
+                f"left over with {str(values[colour])!r}, and every group holds that value "
+                "already. A safe release may still exist; try variant='rda'"
             )
         for run in waiting.tolist():
             distances = np.abs(ranks - runs.ranks[run]).sum(axis=0)
