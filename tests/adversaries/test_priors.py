@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.releases_priors import priors_table, random_scene
 from tests.examples import NIGHTLY, examples
+from tests.refusals import refused
 
 import foreknow as fk
 from foreknow.adversaries.disclosure import Disclosure, worst
@@ -514,6 +515,21 @@ def test_the_nearest_limit_is_judged(reading):
     held = Written("generalized", ["gid"], "ill", {"release": frame}, beside=["job"])
     (found,) = verify(held, fk.Policy([sets]).to_dict()["require"])
     assert (found.value, found.reached, found.safe) == ("two", Fraction(2, 5), False)
+
+
+def test_attributes_beside_are_seen():
+    """A release that shows everybody's sex beside the value is not judged as if it did not."""
+    table = pa.table({"zip": ["1"] * 4, "sex": [*"mmff"], "ill": [*"aabc"]})
+    columns = {"quasi_identifiers": ["zip"], "sensitive": "ill"}
+    even = dict.fromkeys("abc", Fraction(1, 3))
+    priors = fk.Priors(priors_table({("m",): even, ("f",): even}, ["sex"]))
+    release = fk.Release.from_generalized(table, **columns, other=["sex"])
+    for sight in (release, release.seen(knowing=[])):
+        with refused("priors-beside"):
+            priors.disclosure(sight)
+    assert priors.disclosure(release.seen()).exact == 1
+    shuffled = fk.Release.from_generalized(table, **columns, other=["sex"], unlinked=["sex"])
+    assert priors.disclosure(shuffled).exact == Fraction(1, 2)
 
 
 CODES = ["B20", "Z21", "Flu", "Cold", "Gout"]

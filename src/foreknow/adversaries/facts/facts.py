@@ -114,7 +114,8 @@ class Facts:
         ----------
         release : Release, GroupCounts or Windows
             What the adversary sees; of windows of numbers the worst is found, of windows that are
-            as bad the first.
+            as bad the first. Nobody knows the columns beside the sensitive one: an audit assumes
+            that everybody does, as in `Release.seen`.
         value : label, optional
             The sensitive value; default: the worst one. A value that occurs nowhere has
             probability 0.

@@ -96,6 +96,10 @@ def judged(
             f"{table.name}: {sensitive!r} is the sensitive column of the release; attributes are "
             "what an adversary knows of people before"
         )
+    beside: Sequence[str] = getattr(release, "beside", ())
+    for name in table.attributes if sensitive in beside else ():
+        if name in beside and name not in getattr(release, "knows", ()):
+            raise UnsupportedError("priors-beside", name)
     key = ("priors", table, mode)
     plain = remembered(
         counts, key, lambda: _judge(counts, signatures(table.attributes), table, mode)
