@@ -46,7 +46,7 @@ def listed(points: list[Point]) -> str:
 
 def release(publications: dict[str, fk.Publication]) -> Iterator[str]:
     """What is published, in both forms."""
-    yield "| form | people | groups | of, on average | smallest, largest | highest with (4, 0, 0) |"
+    yield "| form | people | groups | mean size | smallest, largest | highest with (4, 0, 0) |"
     yield "| --- | --- | --- | --- | --- | --- |"
     for form, made in publications.items():
         worth, worst = made.audit.utility, made.audit.verdicts[0].disclosure
@@ -59,7 +59,7 @@ def release(publications: dict[str, fk.Publication]) -> Iterator[str]:
 def executives(counts: fk.GroupCounts) -> Iterator[str]:
     """The knowledge skyline of one occupation, and one fact beyond it."""
     skyline = fk.knowledge_skyline(counts, value=VALUE, confidence=LIMIT)
-    yield "| (l, k, m) | highest | one more l | one more k | one more m |"
+    yield "| (l, k, m) | highest disclosure | one more l | one more k | one more m |"
     yield "| --- | --- | --- | --- | --- |"
     for point in skyline:
         found = [fk.Facts(*p).disclosure(counts, VALUE) for p in (point, *more(point))]
@@ -84,15 +84,15 @@ def occupations(counts: fk.GroupCounts) -> Iterator[str]:
     for value in order:
         alone = tuple(max(point[kind] for point in skylines[value]) for kind in range(3))
         alike.setdefault(alone, []).append(f"{value} ({counts.totals[counts.code(value)]})")
-    yield "| most l, k, m alone | occupations (people) |"
+    yield "| largest l, k and m, each alone | occupations (people) |"
     yield "| --- | --- |"
     for alone, values in alike.items():
         yield f"| {', '.join(map(str, alone))} | {', '.join(values)} |"
     everywhere = set.intersection(*safe.values())
-    holds = "is" if everywhere == safe[order[0]] else "is not always"
+    where = "every occupation" if everywhere == safe[order[0]] else f"{order[0]} only"
     yield ""
-    yield f"What is withstood for {order[0]} {holds} withstood for every occupation:"
-    yield f"{listed(skylines[order[0]])}, and what is below."
+    yield f"The release withstands these amounts for {where}:"
+    yield f"{listed(skylines[order[0]])}, and smaller amounts."
 
 
 def page(path: Path) -> Iterator[str]:
