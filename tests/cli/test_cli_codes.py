@@ -68,6 +68,7 @@ FILES = [
     ("policy.toml", POLICY.replace("flu", "é").encode("latin-1"), "', line 7: not UTF-8"),
     ("policy.toml", f'{BARE}[publish]\nmethod = "mondrain"', "did you mean 'mondrian'?"),
     ("policy.toml", f"{BARE}[publish.mondrain]\nrounds = 2", "there is no method 'mondrain'"),
+    ("policy.toml", f"{BARE}[publish.rounding]\nage = 5", "did you mean 'round'?"),
 ]
 
 

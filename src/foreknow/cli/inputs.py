@@ -422,13 +422,14 @@ def say_index(release: Release) -> None:
 
 def policy_at(path: Path) -> Policy:
     """Read a policy file; refuse names of methods that do not exist, even if none runs."""
-    from foreknow.methods.registry import key_of
+    from foreknow.methods.registry import key_of, key_of_table
     from foreknow.policy.policy import Policy
 
     rules = Policy.load(path)
-    for method in (rules.options.method, *rules.options.settings):
-        try:
-            key_of(method)
-        except PolicyError as error:
-            raise PolicyError(f"{path.name}: publish: {error}") from None
+    try:
+        key_of(rules.options.method)
+        for name in rules.options.settings:
+            key_of_table(name)
+    except PolicyError as error:
+        raise PolicyError(f"{path.name}: publish: {error}") from None
     return rules

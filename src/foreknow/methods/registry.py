@@ -5,6 +5,7 @@ Those of other packages come last.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -54,6 +55,19 @@ def key_of(name: str) -> str:
     raise PolicyError(f"there is no method {name!r}{hint}")
 
 
+def key_of_table(name: str) -> str:
+    """The key of the method that a table of ``[publish]`` is for; another table is refused."""
+    from foreknow.policy.tables import PublishTable
+
+    try:
+        return key_of(name)
+    except PolicyError:
+        near = difflib.get_close_matches(name, PublishTable.model_fields, 1, 0.7)
+        if not near:
+            raise
+        raise PolicyError(f"there is no {name!r}; did you mean {near[0]!r}?") from None
+
+
 def kind_of(key: str) -> type[Kind]:
     """The class of a method by what it is called."""
     kind: type[Kind] = load(dict(METHODS)[key_of(key)])
@@ -69,7 +83,7 @@ def settings_for(
     key = key_of(name)
     kind, settings = kind_of(key), dict[str, Any]()
     for method, method_settings in all_settings.items():
-        if key_of(method) == key:  # a method may have several names
+        if key_of_table(method) == key:  # a method may have several names
             settings |= method_settings
     unknown = settings.keys() - known_keys(kind.settings)
     for setting, field in kind.settings.model_fields.items():
