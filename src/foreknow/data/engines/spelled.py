@@ -168,7 +168,7 @@ def _pattern_of(codes: Collection[str], reading: Reading) -> str:
     """A pattern for texts that are the same number or day as a code, as files may write it.
 
     >>> _pattern_of(["-1", "0.50", "007", "NA"], Reading(decimal=","))
-    '^(-1(,0*)?|0,50*)$'
+    '^(-1([,]0*)?|0[,]50*)$'
     >>> _pattern_of(["1900-01-31"], Reading(date_format="dd.mm.yyyy"))
     '^(1900-01-31([ T]00:00(:00([.]0*)?)?)?|31[.]01[.]1900)$'
     """
