@@ -377,7 +377,7 @@ def test_no_path_is_told(desk):
     ("given", "said"),
     [
         ({"folder": None}, "expected a folder"),
-        ({"folder": ONE, "policy": {}}, "expected a Policy or its path, not dict"),
+        ({"folder": ONE, "policy": {}}, "policy: require is missing"),
         ({"folder": ONE, "priors": 3}, "expected the path of priors.json, not int"),
     ],
 )

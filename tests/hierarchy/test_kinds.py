@@ -135,7 +135,7 @@ def test_files_stay_relative(tmp_path):
         ({"mask": True}, "column 'age', 'mask': a mask length must be a whole number from 1"),
         ({"dates": "month"}, "column 'age', 'dates': date levels must be a list, not 'month'"),
         ({"order": {"a": 1}}, "column 'age', 'order': an order must be a list, not {'a': 1}"),
-        ({"file": 5}, "column 'age', 'file': a path must be text, not 5"),
+        ({"file": 5}, "column 'age', 'file': expected a path, not int"),
         ({"file": "none.csv"}, "column 'age', 'file': hierarchy file 'none.csv' does not exist"),
         ({"rows": []}, "column 'age', 'rows': a tree needs at least one row"),
     ],

@@ -87,7 +87,7 @@ def verify(
     ----------
     folder : path
         What `publish` wrote, or its ``certificate.json``.
-    policy : Policy or path, optional
+    policy : Policy, path or mapping, optional
         Judge by this policy, its schema and its requirements, and not by the publisher's. The
         certificate then only says how the files are written.
     priors : path, optional
