@@ -518,8 +518,8 @@ def test_person_says_all_of_it(chromium, stays, width):
         page.select_option("#field-require-0-known", "none")
         until_text(page, "knowing = []")
         page.select_option("#field-require-0-sensitive", "income")
-        # A field that nobody is in is drawn anew by the answer.
-        until_text(page, "income")
+        # A field that nobody is in is drawn anew by the answer; the schema has "income" before it.
+        until_text(page, 'sensitive = "income"')
         page.select_option("#field-require-0-secret", "within")
         until_text(page, "within")
         page.fill("#rule-values", "1000")
