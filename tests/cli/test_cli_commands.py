@@ -409,7 +409,7 @@ def test_priors_by_unknown_columns(pairs):
     """A row of the table shows the sex beside the disease."""
     pairs.put("policy.toml", f"{OF_SEX}below = 0.8\nknowing = []")
     said = pairs.refused(*pairs.audit("--group", "ward"))
-    assert "sex: priors say it of everybody" in said
+    assert "sex: the adversary of priors knows it of everybody" in said
     assert "leave knowing out" in said
 
 
