@@ -395,13 +395,13 @@ class Release(ReleaseTables, Plain):
 
     @classmethod
     def of_counts(cls, counts: GroupCounts, sensitive: str = "") -> Release:
-        """Take bare counts, which tell nothing of anybody but the group and the value.
+        """Make a release of counts alone, which say how many people of a group have each value.
 
         Parameters
         ----------
         counts : GroupCounts
         sensitive : str
-            The column that was counted, where something names it.
+            The column that was counted, if it is named.
         """
         schema, column = getattr(counts, "schema", None), getattr(counts, "sensitive", None)
         return cls(GivenCounts.of(counts.by_policy, column or sensitive), schema=schema)
@@ -798,7 +798,7 @@ class Release(ReleaseTables, Plain):
 
     @property
     def is_bare(self) -> bool:
-        """True if it is counts alone, without the table that they are of."""
+        """True if it has counts alone, without their table."""
         return isinstance(self.tables, GivenCounts)
 
     @property

@@ -18,13 +18,13 @@ from foreknow_judge.errors import DataError, UnsupportedError
 
 @dataclass(frozen=True, eq=False)
 class GivenCounts(TallyTable):
-    """Counts without the table that they are of: nobody has a name or a column in them."""
+    """Counts without their table: they have no columns of people, and name nobody."""
 
     given: GroupCounts
 
     @classmethod
     def of(cls, counts: GroupCounts, sensitive: str) -> GivenCounts:
-        """Take counts of a column; "" where nothing says which."""
+        """Take the counts of a column, which is "" if it is not named."""
         no_columns = ArrowTable(pa.table({}))
         no_columns.name = "release"
         return cls(no_columns, (), False, sensitive, "", counts.semantics, None, counts)
@@ -41,5 +41,5 @@ class GivenCounts(TallyTable):
         return Combinations(("group",), [places], [], self.given.sizes)
 
     def signatures(self, counts: GroupCounts, attributes: Sequence[str]) -> Any:
-        """Say that nothing is known of people beside their groups."""
+        """Refuse: counts have no columns of people."""
         raise UnsupportedError("counts have no columns of people; give the release itself")
