@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import pyarrow.parquet as pq
 from tests.crossings import sights
 from tests.crossings.definitions import CRITERIA, OF_POPULATION, in_label, number_of
-from tests.crossings.tables import VALUES, arrow
+from tests.crossings.tables import VALUES, unrounded
 from tests.crossings.worlds import (
     Facts,
     NoWorldError,
@@ -422,7 +422,7 @@ def release(log, case, rng, folder):
     every = [loosened(rng, own) for own in asked_near(rng, case, truths)]
     policy = policy_of(case, every, "owner", folder)
     try:
-        made = fk.publish(case.table, policy, seed=case.seed)
+        made = fk.publish(unrounded(case, case.rows), policy, seed=case.seed)
     except fk.NoSafeRelease:
         none_is_safe(log, case, every)
         return
@@ -448,7 +448,7 @@ def by_owner(log, case, rng, folder, made, people, label_of):
     if bucketized or case.schema.get("missing") == "drop" or only_owner_counts(case):
         return
     try:
-        audited = fk.audit(folder / "out", policy, people=case.table, learned=False)
+        audited = fk.audit(folder / "out", policy, people=unrounded(case, case.rows), learned=False)
     except fk.InputError as error:
         log.refuse(case, "with people", error)
         return
@@ -513,7 +513,7 @@ def several(log, case, folder, policy, every, before):
     for number, more in enumerate(case.later, 2):
         known, rows, out = len(rows), [*rows, *more], folder / f"release{number}"
         try:
-            made = fk.publish(arrow(rows), policy, seed=case.seed, after=folders)
+            made = fk.publish(unrounded(case, rows), policy, seed=case.seed, after=folders)
         except fk.NoSafeRelease:
             return
         made.write(out)

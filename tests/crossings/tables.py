@@ -36,6 +36,7 @@ PLAIN = {
     "columns": "one",
     "names": "plain",
     "typed": "text",
+    "rounding": "none",
     "job": "none",
     "knowing": "default",
     "secret": "every",
@@ -55,11 +56,12 @@ OTHERS = {
     "semantics": {"set": 0.12, "multiset": 0.12},
     "missing": {"label": 0.08, "drop": 0.08, "spelled": 0.08},
     "blank": {"qi": 0.08},
-    "impossible": {"own": 0.1, "beside": 0.06, "conditions": 0.06},
+    "impossible": {"own": 0.1, "beside": 0.06, "conditions": 0.06, "both": 0.06},
     "rules": {"two": 0.1},
     "columns": {"linked": 0.15, "unlinked": 0.15},
     "names": {"odd": 0.1},
     "typed": {"numbers": 0.08, "comma": 0.05, "alike": 0.06, "dates": 0.06},
+    "rounding": {"some": 0.08},
     "job": {"other": 0.3, "hidden": 0.15, "shuffled": 0.08, "blank": 0.08},
     "knowing": {"none": 0.35, "named": 0.25},
     "secret": {
@@ -204,8 +206,10 @@ def complete(of):
         of["job"] = "other"
     if of["semantics"] != "single" and of["secret"] == "within":
         of["columns"] = "linked" if of["columns"] == "one" else of["columns"]
-    if of["impossible"] == "beside" and of["columns"] == "one":
+    if of["impossible"] in ("beside", "both") and of["columns"] == "one":
         of["columns"] = "linked"
+    if of["rounding"] != "none":
+        of["columns"] = "linked" if of["columns"] == "one" else of["columns"]
     if of["adversary"] in ("priors", "binary") and of["method"] == "mondrian":
         of["method"] = "art"
     if of["method"] in ("art", "anatomy") and of["labels"] == "exact":
@@ -241,7 +245,7 @@ def settle(of):
         of["adversary"] = (
             "facts" if of["adversary"] not in ("negations", "criterion") else of["adversary"]
         )
-        if of["impossible"] == "beside":
+        if of["impossible"] in ("beside", "both"):
             of["columns"] = "linked"
             of["knowing"] = "none" if of["knowing"] == "default" else of["knowing"]
     if of["adversary"] == "implications" and of["secret"] == "within":
@@ -278,7 +282,7 @@ def made(rng, seed, of):
     asked |= knowledge(rng, of, rows, secret, priors)
     asked |= about(rng, of, rows, secret, near[1])
     asked |= known(rng, of, schema, secret)
-    publish = options(rng, of, schema)
+    publish = options(rng, of, schema, rows)
     case = Case(seed, of, rows, schema, asked, publish, secret, priors=priors)
     case.hidden = tuple(
         name for name in ("sex", "job") if name in rows[0] and not role(schema, name)
@@ -404,8 +408,7 @@ def people(rng, of, pays_of, secret):
             if of["columns"] != "one" or of["secret"] == "within":
                 row["pay"] = pay
             rows.append(row)
-    if of["impossible"] != "none":
-        column = "ill" if "pay" not in rows[0] or of["impossible"] != "beside" else "pay"
+    for column in ruled_columns(of, rows[0]):
         for row in rows:
             if row["sex"] == "f" and rng.random() < 0.4:
                 row[column] = RARE if column == "ill" else rare_pay(of)
@@ -427,6 +430,15 @@ def people(rng, of, pays_of, secret):
             share(rows, of)
     lists_of_values(rng, of, rows)
     return rows
+
+
+def ruled_columns(of, row):
+    """The sensitive columns with rules on who cannot have a value."""
+    if of["impossible"] == "none":
+        return []
+    if "pay" not in row:
+        return ["ill"]
+    return {"beside": ["pay"], "both": ["ill", "pay"]}.get(of["impossible"], ["ill"])
 
 
 def names_of(of):
@@ -542,8 +554,7 @@ def roles(rng, of, rows, secret):
     elif of["missing"] == "spelled":
         schema["reading"] = schema.get("reading", {}) | {"missing": ["NA"]}
         schema["missing"] = rng.choice(["drop", {"label": "unknown"}])
-    if of["impossible"] != "none":
-        column = "ill" if "pay" not in rows[0] or of["impossible"] != "beside" else "pay"
+    for column in ruled_columns(of, rows[0]):
         rare = RARE if column == "ill" else rare_pay(of)
         rule = {"values": [rng.choice([rare, rare, "Ov*"]) if column == "ill" else rare]}
         rule["where"] = {"sex": ["m"]}
@@ -551,13 +562,13 @@ def roles(rng, of, rows, secret):
             rule["where"] = rng.choice(
                 [{"sex": ["m"], "age": {"from": 30}}, {"sex": ["m"], "zip": ["02139", "02138"]}]
             )
-        schema["impossible"] = [rule]
+        rules = [rule]
         if of["rules"] == "two":
             value = "Gout" if column == "ill" else first_pay(of)
-            young = {"values": [value], "where": {"age": {"to": 29}}}
-            schema["impossible"].append(young)
-        for own in schema["impossible"] if len(columns) > 1 else ():
+            rules.append({"values": [value], "where": {"age": {"to": 29}}})
+        for own in rules if len(columns) > 1 else ():
             own["sensitive"] = column
+        schema.setdefault("impossible", []).extend(rules)
     return schema
 
 
@@ -659,13 +670,15 @@ def known(rng, of, schema, secret):
     return {"knowing": rng.sample(named, rng.randint(1, len(named)))} if named else {}
 
 
-def options(rng, of, schema):
+def options(rng, of, schema, rows):
     """The table [publish]."""
     publish = {"form": of["form"], "method": of["method"]}
     if of["format"] == "parquet":
         publish["format"] = "parquet"
     if of["columns"] == "unlinked":
         publish["unlinked"] = rng.choice([["ill"], ["pay"], ["ill", "pay"]])
+    if of["rounding"] != "none" and of["typed"] != "dates" and "pay" in schema["sensitive"]:
+        publish["round"] = {"pay": step_of(rows)}
     if of["job"] == "shuffled" and "job" in schema.get("other", ()):
         publish["unlinked"] = [*publish.get("unlinked", ()), "job"]
     if of["form"] == "generalized":
@@ -681,6 +694,41 @@ def options(rng, of, schema):
         if of["suppression"] == "cells":
             publish[of["method"]]["local_suppression"] = True
     return publish
+
+
+STEPS = [Fraction(500), Fraction(10), Fraction(1), Fraction(1, 2), Fraction(1, 20)]
+
+
+def step_of(rows):
+    """The largest step of which every amount of money is a multiple."""
+    amounts = [amount for row in rows if (amount := number_of(row["pay"] or "")) is not None]
+    return next(
+        number(step) for step in STEPS if all(not (own / step).denominator - 1 for own in amounts)
+    )
+
+
+def unrounded(case, rows):
+    """A raw table of which `publish` rounds amounts of money to those of these rows."""
+    step = Fraction(str(case.publish.get("round", {}).get("pay", 0)))
+    if not step:
+        return arrow(rows)
+    rng, found = random.Random(case.seed), []
+    for row in rows:
+        comma = isinstance(row["pay"], str) and "," in row["pay"]
+        amount = number_of(str(row["pay"]).replace(",", "."))
+        own = dict(row)
+        if amount is not None:
+            away = 1 if amount > 0 else -1 if amount < 0 else 0  # halves are rounded away from 0
+            part = rng.choice([0, 0, Fraction(1, 4), Fraction(-1, 4), Fraction(-away, 2)])
+            if not part:
+                found.append(own)
+                continue
+            text = f"{float(amount + step * part):.10f}".rstrip("0").rstrip(".")
+            own["pay"] = float(text) if isinstance(row["pay"], float) else text
+            if comma:
+                own["pay"] = text.replace(".", ",") if "." in text else text + ",0"
+        found.append(own)
+    return arrow(found)
 
 
 def population(rng, case):

@@ -41,11 +41,11 @@ REFUSED = {
     ("semantics", "set", "multiset"): {
         "unit": ["cases", "shared"],
         "missing": ["label", "drop", "spelled"],
-        "impossible": ["own", "beside", "conditions"],
+        "impossible": ["own", "beside", "conditions", "both"],
         "adversary": ["implications", "negations", *PRIORS, *OF_VALUES],
     },
     ("unit", "shared"): {
-        "impossible": ["beside", "conditions"],
+        "impossible": ["beside", "conditions", "both"],
         "secret": ["within"],
         "adversary": [*PRIORS, *OF_VALUES],
         "method": ["anatomy"],
@@ -59,9 +59,14 @@ REFUSED = {
         "secret": ["sets", "within", "label"],
         "adversary": ["implications", *PRIORS, *OF_VALUES],
     },
-    ("impossible", "own", "beside", "conditions"): {
+    ("impossible", "own", "beside", "conditions", "both"): {
         "secret": ["sets", "within", "label"],
         "adversary": ["implications", *PRIORS, *OF_VALUES],
+        "method": ["anatomy"],
+    },
+    ("rounding", "some"): {
+        "unit": ["shared"],
+        "impossible": ["beside", "both"],
         "method": ["anatomy"],
     },
     ("names", "odd"): {"secret": ["label"]},  # which the hierarchy does not list
