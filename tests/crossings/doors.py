@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import pyarrow.parquet as pq
 from tests.crossings import sights
 from tests.crossings.definitions import CRITERIA, OF_POPULATION, in_label, number_of
-from tests.crossings.tables import VALUES, unrounded
+from tests.crossings.tables import VALUES, lacking, unrounded
 from tests.crossings.worlds import (
     Facts,
     NoWorldError,
@@ -416,6 +416,7 @@ def not_compared(case, door):
 
 def release(log, case, rng, folder):
     """What is published, written, and judged by every door."""
+    whole, case = case, lacking(case, case.added) if case.added else case
     people = sights.people_of(case, case.rows)
     label = sights.raw_label(case)
     truths = truths_at(case, lambda own: sights.groups_of(own, people, label, "raw"), "raw")
@@ -434,8 +435,15 @@ def release(log, case, rng, folder):
         raise Wrong("an unsafe release is published")
     by_owner(log, case, rng, folder, made, people, label_of)
     by_files(log, case, rng, folder, out, people, label_of, every)
-    if case.later:
-        several(log, case, folder, policy, every, [(people, label_of)])
+    if whole.added:
+        people_of_whole = sights.people_of(whole, whole.rows)
+        truths = truths_at(
+            whole, lambda own: sights.groups_of(own, people_of_whole, label, "raw"), "raw"
+        )
+        every = [loosened(rng, own) for own in asked_near(rng, whole, truths)]
+        policy = policy_of(whole, every, "owner", folder)
+    if whole.later:
+        several(log, whole, folder, policy, every, [(people, label_of)])
 
 
 def by_owner(log, case, rng, folder, made, people, label_of):
@@ -522,11 +530,20 @@ def several(log, case, folder, policy, every, before):
         before.append(as_written(case, rows, out, newcomers, new))
 
         def groups_of(own, place="owner", rules=None):
-            return {
-                (*key, "release", at): group
-                for at, (people, label_of) in enumerate(before)
-                for key, group in sights.groups_of(own, people, label_of, place, rules).items()
-            }
+            found = {}
+            for at, (people, label_of) in enumerate(before):
+                shown = lacking(own, own.added) if own.added and not at else own
+                if own.secret == own.added and not at:
+                    continue  # which does not show it
+                for (label, *key), group in sights.groups_of(
+                    shown, people, label_of, place, rules
+                ).items():
+                    columns = own.schema["quasi_identifiers"]
+                    if own.added in columns and not at:
+                        place_of_added = columns.index(own.added)
+                        label = (*label[:place_of_added], "*", *label[place_of_added:])
+                    found[(label, *key, "release", at)] = group
+            return found
 
         truths = truths_at(case, groups_of, "owner")
         hold_all(log, "together", every, made.together.verdicts, truths)

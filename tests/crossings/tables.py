@@ -88,7 +88,7 @@ OTHERS = {
     "method": {"fulldomain": 0.2, "anatomy": 0.05},
     "suppression": {"some": 0.12, "cells": 0.12},
     "format": {"parquet": 0.2},
-    "releases": {"after": 0.06, "three": 0.04},
+    "releases": {"after": 0.06, "three": 0.04, "added": 0.05},
 }
 MANY = ("priors", "binary", "facts on priors")
 
@@ -108,6 +108,7 @@ class Case:
     population: list = field(default_factory=list)
     priors: list = field(default_factory=list)  # rows of (sex, value, probability)
     later: list = field(default_factory=list)  # tables of newcomers: the rows of each
+    added: str = ""  # the column that the first release lacks
     also: list = field(default_factory=list)  # the same case with other requirements
     points: list = field(default_factory=list)  # further amounts of facts, with limits of their own
 
@@ -216,6 +217,9 @@ def complete(of):
         of["form"] = "bucketized"
     if of["suppression"] != "none" and of["method"] not in ("mondrian", "fulldomain"):
         of["suppression"] = "none"
+    if of["releases"] == "added":
+        of["blank"] = "none"
+        of["job"] = "other" if of["job"] == "none" else of["job"]
 
 
 NO_RULES = ("within", "sets", "label")
@@ -255,6 +259,10 @@ def settle(of):
         plain(of, "columns", "unit")
     if of["form"] == "bucketized":
         plain(of, "labels")
+    if of["releases"] == "added":
+        plain(of, "unit", "semantics", "impossible", "rules", "form", "blank")
+        of["columns"] = "linked" if of["columns"] == "unlinked" else of["columns"]
+        of["job"] = "other" if of["job"] == "shuffled" else of["job"]
     if of["columns"] == "one" and of["knowing"] == "named" and of["job"] == "none":
         of["job"] = "other"
 
@@ -288,14 +296,51 @@ def made(rng, seed, of):
         name for name in ("sex", "job") if name in rows[0] and not role(schema, name)
     )
     case.population = population(rng, case)
-    for letter in {"after": "n", "three": "nm"}.get(of["releases"], ""):
+    for letter in {"after": "n", "three": "nm", "added": "n"}.get(of["releases"], ""):
         case.later.append(newcomers(rng, people(rng, of, near[0], secret), letter, rows))
+    if of["releases"] == "added":
+        case.added = rng.choice(columns_to_add(case))
     beside(rng, case)
     if of["typed"] == "numbers":
         as_floats(case)
     for row in [*rows, *(row for own in case.later for row in own)]:
         spell(rng, of, row)
     return case
+
+
+def columns_to_add(case):
+    """The columns that a first release may lack."""
+    shown = [*case.schema["quasi_identifiers"][:2], *case.schema.get("other", ())]
+    conditions = {name for rule in case.schema.get("impossible", ()) for name in rule["where"]}
+    used = conditions | {name for row in case.priors for name in row}
+    found = [name for name in shown if name not in used]
+    return found + [name for name in ("ill", "pay") if name in case.rows[0] and name != case.secret]
+
+
+def lacking(case, column):
+    """The same case without a column, and without what is asked about it."""
+    schema = dict(case.schema)
+    for role in ("quasi_identifiers", "other", "sensitive"):
+        if isinstance(schema.get(role), list):
+            schema[role] = [name for name in schema[role] if name != column]
+    if len(schema["sensitive"]) == 1:
+        (schema["sensitive"],) = schema["sensitive"]
+    for key in ("hierarchies", "types"):
+        if key in schema:
+            schema[key] = {name: own for name, own in schema[key].items() if name != column}
+    publish = dict(case.publish)
+    for key in ("labels", "round"):
+        if key in publish:
+            publish[key] = {name: own for name, own in publish[key].items() if name != column}
+    asked = dict(case.asked)
+    if "knowing" in asked:
+        asked["knowing"] = [name for name in asked["knowing"] if name != column]
+    if column in ("ill", "pay"):
+        asked.pop("sensitive", None)
+    rows = [{name: own for name, own in row.items() if name != column} for row in case.rows]
+    also = [lacking(own, column) for own in case.also if own.secret != column]
+    changed = {"schema": schema, "publish": publish, "asked": asked, "rows": rows, "also": also}
+    return replace(case, **changed, added="")
 
 
 def newcomers(rng, rows, letter, published):

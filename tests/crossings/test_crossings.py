@@ -69,6 +69,17 @@ REFUSED = {
         "impossible": ["beside", "both"],
         "method": ["anatomy"],
     },
+    ("releases", "added"): {
+        "unit": ["cases", "shared"],
+        "semantics": ["set", "multiset"],
+        "impossible": ["own", "beside", "conditions", "both"],
+        "rules": ["two"],
+        "adversary": [*PRIORS, *OF_POPULATION],
+        "columns": ["unlinked"],
+        "job": ["shuffled"],
+        "form": ["bucketized"],
+        "method": ["anatomy"],
+    },
     ("names", "odd"): {"secret": ["label"]},  # which the hierarchy does not list
     ("secret", "within"): {"adversary": ["implications", *PRIORS]},
     ("knowing", "named"): {"adversary": [*OF_POPULATION]},  # the population lacks it
