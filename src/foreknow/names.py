@@ -264,6 +264,40 @@ _OPTIONS = {
     "--dry-run": "foreknow compare TABLE shows what methods would keep, and writes no release",
 }
 
+# What tables of policies are called elsewhere, and roles of columns in a table of them.
+POLICY_TABLES = _our_names(
+    {
+        "schema": "schema_",
+        "require": "requirements requires required rules criteria constraints privacy "
+        "privacy_model privacy_models limits",
+        "try": "trials tries attacks",
+        "publish": "publishing",
+    }
+)
+ROLES_TABLES = ["columns", "roles", "attributes", "variables", "fields"]
+ROLES = _our_names(
+    {
+        "quasi_identifiers": "quasi quasiidentifier quasiidentifying qi qid keyvariable key keyvar",
+        "sensitive": "sensitive sensitiveattribute sa secret",
+        "identifiers": "identifier identifying directidentifier direct id",
+        "other": "other insensitive nonsensitive public",
+        "none": "none drop exclude ignore remove suppress delete",
+    }
+)
+# What choices of [publish] are called elsewhere.
+SETTINGS = _our_names(
+    {
+        "method": "algorithm algo anonymizer",
+        "suppression": "suppression_limit max_suppression supp_level suppress max_suppressed",
+    }
+)
+
+# Criteria that are whole numbers, and those of which a number states one setting; methods that
+# may leave some people out.
+WHOLE = ("k_anonymity", "group_size", "l_diversity")
+FIRST_SETTINGS = {"l_diversity": "l", "t_closeness": "t"}
+SUPPRESSING = ("mondrian", "fulldomain")
+
 # Keys of policies elsewhere, and what a policy says here.
 _KEYS = {
     "k kanonymity k_anon min_k": "k_anonymity = 5, under [[require]]",
@@ -275,8 +309,7 @@ _KEYS = {
     "drop exclude ignore remove insensitive": "a column without a role is not published: name it "
     "nowhere in [schema]",
     "household family home": 'shared = { by = "household", values = ["diagnosis"] }, in [schema]',
-    "suppression suppression_limit max_suppression": 'method = "fulldomain" and fulldomain = { '
-    "suppression = 0.05 }, in [publish]",
+    "suppression suppression_limit max_suppression suppress": "suppression = 0.05, in [publish]",
     "out output folder path": "foreknow publish TABLE --policy policy.toml --out FOLDER names it",
     "algorithm algo anonymizer": 'method = "mondrian", in [publish]',
     "seed random_state": "foreknow publish TABLE --policy policy.toml --out FOLDER --seed 5",

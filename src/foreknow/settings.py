@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
@@ -14,6 +15,7 @@ from foreknow.names import EXAMPLES, KEYS
 from foreknow_judge.errors import InputError, PolicyError
 from foreknow_judge.settings import Settings
 
+_ALIKE = 0.85  # how much alike a misspelt key and the one that is meant are, at least
 T = TypeVar("T", bound=Settings)
 
 
@@ -48,6 +50,9 @@ def explain(error: ValidationError, table: type[Settings]) -> str:
             return f"unknown key {place}; {KEYS[key]}"
         where = _holding(key, table) if place.count(".") < 2 else ""
         hint = did_you_mean(key, known_keys(model) if model else ())
+        like = difflib.get_close_matches(key, KEYS, 1, _ALIKE)
+        if like and not where and "did you" not in hint:
+            hint = f"; {KEYS[like[0]]}"
         return f"unknown key {place}{f'; it stands below {where}' if where else hint}"
     if first["type"] == "missing":
         return f"{place} is missing"

@@ -660,16 +660,11 @@ def test_enough_is_advised():
 
 # What is typed in which table, and a part of what is said.
 KEYS_TYPED = [
-    ("require", "k", 5, "k_anonymity = 5"),
-    ("require", "l", 3, "l_diversity = {"),
-    ("require", "t", 0.2, "t_closeness = {"),
     ("require", "limit", 0.5, "below = 0.5"),
     ("require", "threshold", 0.5, "below = 0.5"),
     ("require", "hide", ["flu"], 'values = ["B20"]'),
     ("require", "value", "flu", 'values = ["B20"]'),
     ("require", "column", "diagnosis", 'sensitive = "diagnosis"'),
-    ("require", "l_diversity", 3, 'such as { l = 3, kind = "distinct" }'),
-    ("require", "t_closeness", 0.2, 'such as { t = 0.2, distance = "equal" }'),
     ("require", "alpha_k", 0.2, "such as { alpha = 0.5, k = 5 }"),
     ("schema", "id", "pin", 'identifiers = ["pid"]'),
     ("schema", "qi", ["age"], "did you mean 'quasi_identifiers'?"),
@@ -677,22 +672,15 @@ KEYS_TYPED = [
     ("schema", "insensitive", ["zip"], "a column without a role is not published"),
     ("schema", "household", "home", "shared = {"),
     ("schema", "weight", "w", "did you mean 'weights'?"),
-    ("schema", "hierarchies", {"age": [5, 10]}, "such as { intervals = [5, 10] }"),
     ("schema", "hierarchies", {"zip": "mask"}, "or { mask = 5 }"),
     ("schema", "types", {"age": "int"}, "'number', 'date' or 'text', not 'int'"),
     ("schema", "reading", {"na_values": ["?"]}, "'missing'"),
-    ("publish", "suppression", 0.05, "fulldomain = { suppression = 0.05 }"),
-    ("publish", "algorithm", "mondrian", 'method = "mondrian"'),
     ("publish", "seed", 1, "--seed 5"),
     ("publish", "after", ["folder"], "--after FOLDER"),
     ("publish", "out", "folder", "--out FOLDER names it"),
     ("try", "by", ["age"], 'learned = { by = ["age"] }'),
-    ("", "requirements", [], "did you mean 'require'?"),
-    ("", "privacy", {"k": 5}, "[[require]]"),
     ("", "seed", 1, "--seed 5"),
     # -- a third list
-    ("require", "k_anonymity", "5", "it should be a whole number, not '5'"),
-    ("require", "below", "50%", 'such as 0.95, or a fraction such as "2/3"'),
     ("require", "facts", 3, "such as { l = 1, k = 3 }"),
     ("require", "adversary", "strong", "facts = { l = 1, k = 3 }, in [[require]]"),
     ("require", "under", 0.5, "below = 0.5, beside facts"),
@@ -702,16 +690,100 @@ KEYS_TYPED = [
     ("schema", "reading", {"sep": ";"}, "did you mean 'delimiter'?"),
     ("schema", "reading", {"na": ["?"]}, "did you mean 'missing'?"),
     ("schema", "k_anonymity", 5, "it stands below [[require]]"),
+    ("publish", "supression", 0.05, "suppression = 0.05, in [publish]"),
+    ("require", "k_anonymity", "five", "it should be a whole number, not 'five'"),
+    ("require", "alpha_k", 0.2, "such as { alpha = 0.5, k = 5 }"),
     ("schema", "hierarchies", {"age": {"interval": 5}}, "did you mean 'intervals'?"),
     ("publish", "exact", ["sex"], 'labels = { age = "exact" }'),
     ("publish", "columns", ["age"], 'quasi_identifiers = ["age"]'),
     ("publish", "format", "xlsx", "foreknow export FOLDER --to xlsx"),
-    ("", "method", "mondrian", "it stands below [publish]"),
     ("", "sensitive", "diagnosis", "it stands below [schema]"),
-    ("", "k_anonymity", 5, "it stands below [[require]]"),
     ("try", "attack", True, "learned = {"),
     ("try", "learned", ["age"], 'such as { by = ["age"] }'),
 ]
+
+
+# A policy as others type it, and the same in our tables.
+SAID = {"quasi_identifiers": ["age", "sex"], "sensitive": "diagnosis", "identifiers": ["pin"]}
+TYPED = [
+    ({**SAID, "k": 5}, {"require": [{"k_anonymity": 5}]}),
+    ({"qid": ["age", "sex"], "sa": "diagnosis", "id": "pin", "k": 5}, {}),
+    ({"quasi-identifiers": "age, sex", "sensitive": "diagnosis", "ident": "pin", "k": 5}, {}),
+    ({"schema": SAID, "require": {"k-anonymity": "5"}}, {}),
+    ({"schema": SAID, "requirements": [{"kAnonymity": 5}]}, {}),
+    ({"schema": SAID, "privacy": {"k": 5}}, {}),
+    (
+        {
+            "columns": {
+                "age": "quasi-identifying",
+                "sex": "QI",
+                "pin": "Identifier",
+                "diagnosis": "sensitive",
+                "salary": "drop",
+            },
+            "privacy": {"k": 5},
+        },
+        {},
+    ),
+    (
+        {"schema": SAID, "require": {"k_anonymity": 5, "l_diversity": 2}},
+        {"require": [{"k_anonymity": 5}, {"l_diversity": {"l": 2}}]},
+    ),
+    (
+        {"schema": SAID, "require": {"facts": {"l": 1}, "below": "50%", "t": 0.25}},
+        {"require": [{"facts": {"l": 1}, "below": "1/2"}, {"t_closeness": {"t": 0.25}}]},
+    ),
+    (
+        {**SAID, "k": 5, "suppression": "5%", "algorithm": "fulldomain"},
+        {"publish": {"method": "fulldomain", "fulldomain": {"suppression": 0.05}}},
+    ),
+    (
+        {**SAID, "k": 5, "max_suppression": 0.05},
+        {"publish": {"mondrian": {"suppression": 0.05}}},
+    ),
+    (
+        {**SAID, "k": 5, "hierarchies": {"age": 10}},
+        {"schema": {**SAID, "hierarchies": {"age": {"intervals": [10]}}}},
+    ),
+    (
+        {"hierarchies": {"age": [5, 10]}, "schema": SAID, "require": [{"k_anonymity": 5}]},
+        {"schema": {**SAID, "hierarchies": {"age": {"intervals": [5, 10]}}}},
+    ),
+    (
+        {"schema": SAID, "require": [{"k": 5}], "try": {"learned": {"by": ["age"]}}},
+        {"try": [{"learned": {"by": ["age"]}}]},
+    ),
+]
+
+
+@pytest.mark.parametrize(("typed_tables", "ours"), TYPED, ids=range(len(TYPED)))
+def test_policy_in_other_words(typed_tables, ours, tmp_path):
+    expected = {"schema": SAID, "require": [{"k_anonymity": 5}], **ours}
+    assert fk.Policy.from_dict(typed_tables).to_dict() == fk.Policy.from_dict(expected).to_dict()
+    (tmp_path / "policy.json").write_text(json.dumps(typed_tables))
+    assert fk.Policy(tmp_path / "policy.json").to_dict() == fk.Policy.from_dict(expected).to_dict()
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"require": [{"k_anonymity": 5, "k": 6}]},  # which of both?
+        {"columns": {"age": "quasi"}},  # beside a schema that says it
+        {"require": [{"k_anonymity": 5, "sensitive": "diagnosis", "l_diversity": 2}]},  # of which?
+        {"sensitive": "age"},
+    ],
+)
+def test_two_meanings_are_refused(keys):
+    with pytest.raises(fk.InputError):
+        fk.Policy.from_dict({"schema": SAID, "require": [{"k_anonymity": 5}], **keys})
+
+
+def test_policy_in_yaml(tmp_path):
+    (tmp_path / "policy.yaml").write_text("quasi_identifiers: [age]\nk: 5\n")
+    with pytest.raises(fk.InputError, match="YAML is not read") as caught:
+        fk.Policy(tmp_path / "policy.yaml")
+    lines = LINE.findall(str(caught.value))
+    assert fk.Policy.from_dict(tomllib.loads("\n".join(lines))).schema.sensitive == "diagnosis"
 
 
 def tables_with(table, keys):

@@ -370,7 +370,7 @@ def test_criteria_that_must_not_pass():
         published(Unknown(2))
     for beside in ({"facts": {"l": 1}, "below": 0.5}, {"facts": [{"l": 1, "below": 0.5}]}):
         with pytest.raises(fk.InputError, match=r"require\[0\]: k_anonymity stands by itself"):
-            fk.Policy.from_dict({"require": [{"k_anonymity": 5, **beside}]})
+            fk.Policy.from_dict({"require": [{"k_anonymity": 5, "values": ["a"], **beside}]})
 
 
 def test_the_verifier_counts_groups_itself(tmp_path):

@@ -28,11 +28,16 @@ from foreknow.policy.tables import PolicyTable, PublishTable, Registered, policy
 from foreknow.policy.tries import Try
 from foreknow.settings import read
 from foreknow.toml import from_toml, read_text, toml_key, toml_value
+from foreknow_judge.documents import from_json
 from foreknow_judge.errors import PolicyError
 from foreknow_judge.kinds import CRITERIA as JUDGED
 from foreknow_judge.settings import Settings
 
 _MOST_BYTES = 16 << 20
+_IN_TOML = (
+    '; YAML is not read: name it policy.toml, and write quasi_identifiers = ["age"], '
+    'sensitive = "diagnosis", k_anonymity = 5; or policy.json'
+)
 # The key of the attack that a policy can try.
 _LEARNED = "learned"
 
@@ -102,23 +107,22 @@ def tables_of(path: Path) -> dict[str, Any]:
             'policy: ["january", "march"]'
         )
     text = read_text(path, _MOST_BYTES, PolicyError, f"the policy {str(path)!r}")
+    ending = path.suffix.lower()
     try:
+        if ending == ".json":
+            return dict(from_json(text))
         return from_toml(text)
-    except ValueError as error:
-        hint = "" if path.suffix.lower() == ".toml" else "; a policy file is named policy.toml"
-        raise PolicyError(f"{path.name} is not valid TOML: {error}{hint}") from None
+    except (ValueError, TypeError, RecursionError) as error:
+        kind = "JSON" if ending == ".json" else "TOML"
+        hint = "" if ending in (".toml", ".json") else "; a policy file is named policy.toml"
+        hint = _IN_TOML if ending in (".yaml", ".yml") else hint
+        raise PolicyError(f"{path.name} is not valid {kind}: {error}{hint}") from None
 
 
 def read_tables(table: Mapping[str, Any], name: str) -> Any:
     """Check the tables of a policy file; `name` begins each message."""
     if not isinstance(table, Mapping):
         raise PolicyError(f"{name}: expected the tables of a policy, not {type(table).__name__}")
-    for key, what in (("require", "requirement"), ("try", "attack")):
-        if isinstance(table.get(key), Mapping):
-            raise PolicyError(
-                f"{name}: write [[{key}]], in two brackets, above each {what} (a list of tables), "
-                f"not [{key}]"
-            )
     _refuse_kinds(table, name)
     if table.get("try"):
         load("foreknow.trials.learned")  # which is refused if it is not installed

@@ -29,6 +29,7 @@ from foreknow.errors import SchemaError, did_you_mean
 from foreknow.hints import hints
 from foreknow.needs import Need
 from foreknow.pages import page_of
+from foreknow.policy.as_typed import in_our_tables
 from foreknow.policy.codes import with_codes
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.file import parts_of, read_tables, tables_of, text_of
@@ -327,6 +328,8 @@ class Policy:
 
         Messages begin with `name`.
         """
+        if isinstance(table, Mapping):
+            table = in_our_tables(table)
         try:
             coded = with_codes(table, Path(folder))
         except PolicyError as error:
