@@ -1,4 +1,4 @@
-"""Counted release: a release, or what its owner has, counted as each requirement asks."""
+"""A release, counted as each requirement of a policy asks."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from foreknow.adversaries.release_counts import counts_of
 from foreknow.auditing.audit_input import (
+    Owned,
     OwnersTable,
     has_owner,
     owned_of_each,
@@ -38,18 +39,18 @@ from foreknow_judge.verdict import Verdict
 
 @dataclass(frozen=True)
 class CountedRelease:
-    """A release, and the groups that each requirement of a policy counts of it."""
+    """A release, its policy, and what each requirement counts."""
 
     release: Release
     policy: Policy
     counts: GroupCounts
     requirement_counts: tuple[RequirementCounts, ...]
-    tables: Sequence[OwnersTable | None]  # of requirements that only the owner can judge
-    shown_policy: Policy  # what the release shows of the policy
-    sight: Release | Sight | None = None  # by an adversary who learns from it
+    tables: Sequence[OwnersTable | None]  # by requirement; None if the release shows enough
+    shown_policy: Policy  # the part of the policy that the release itself shows
+    sight: Release | Sight | None = None  # the release as an adversary sees it
     name: str = "release"
-    word: tuple[str, ...] = ()
-    open: tuple[str, ...] = ()
+    word: tuple[str, ...] = ()  # what a reader has to take the publisher's word for
+    open: tuple[str, ...] = ()  # columns of rules that do not settle who cannot have a value
     has_earlier: bool = False
 
     @property
@@ -58,27 +59,26 @@ class CountedRelease:
         return self.policy.rules.unit == "row"
 
     def verdicts(self, *, by_judge: bool) -> tuple[tuple[Verdict, ...], tuple[str, ...]]:
-        """The judge's verdicts on each requirement; and the requirements that it found too large.
+        """The verdicts on each requirement, and the names of those too large for the judge.
 
-        In place of verdicts, explanations of what files show.
+        Not `by_judge`: explanations in place of verdicts, for `publish`, which replaces them by
+        the judge's verdicts on the files before anybody sees them.
         """
         findings: dict[Any, Any] = {}
         memo: dict[Any, Any] = {}
         too_large: list[str] = []
         verdicts: list[Verdict] = []
         by_judge = by_judge or self.policy.owned
-        for place, (of_requirement, table) in enumerate(
-            zip(self.requirement_counts, self.tables, strict=True)
-        ):
-            explanations = of_requirement.explanations(findings, place)
+        counts_and_tables = zip(self.requirement_counts, self.tables, strict=True)
+        for place, (requirement_counts, table) in enumerate(counts_and_tables):
+            explanations = requirement_counts.explanations(findings, place)
             if self.cases:
                 explanations = [*map(_of_cases, explanations)]
-            if not by_judge:
-                # which `publish` replaces by verdicts on the files, before anybody sees them
+            if by_judge:
+                question = self.release, self.policy, requirement_counts, explanations
+                verdicts += judged(*question, table, memo, too_large)
+            else:
                 verdicts += cast("list[Verdict]", explanations)
-                continue
-            what_is_judged = self.release, self.policy, of_requirement, explanations
-            verdicts += judged(*what_is_judged, table, memo, too_large)
         return tuple(verdicts), tuple(too_large)
 
 
@@ -97,44 +97,70 @@ def counted_release(
 
 @contextmanager
 def _counting(release: Release, policy: Policy, people: Any) -> Iterator[CountedRelease]:
-    """Count a release, or what its owner has, as each requirement asks; with one reading."""
-    schema = part_of(people, "schema", Schema)
-    if schema is not None:
-        of_people = policy.under(schema, people=True)
-        if of_people is not policy:
-            release = release_of(release, of_people)
-        policy = of_people
-    if policy.schema is not None:
-        policy = policy.for_layout(release.layout)
+    """Count a release as each requirement asks, from one reading of its table.
+
+    What only the owner can count is counted from the owner's table: the release's, or `people`.
+    """
+    release, policy = _under_schema_of_people(release, policy, people)
     if people is None:
         _refuse_unshown(policy, release)  # before anything is counted
-    table = read_at_once(release, policy)
+    release = read_at_once(release, policy)
     shown_policy = policy.shown
-    with _counted_at_once(table, shown_policy) as counts:
-        _refuse_uncounted(policy, table, counts)
-        _refuse_misread(table, counts, policy)
-        sight = _seen(table, policy, people)
-        if table.releases and policy.rules.shared:
-            _refuse_split_households(table, policy.rules, sight)
-        owned = owned_of_each(table, policy, sight)
+    with _counted_at_once(release, shown_policy) as counts:
+        _refuse_uncounted(policy, release, counts)
+        _refuse_misread(release, counts, policy)
+        sight = _seen(release, policy, people)
+        if release.releases and policy.rules.shared:
+            _refuse_split_households(release, policy.rules, sight)
+        owned = owned_of_each(release, policy, sight)
         word = policy.word if any(owned) else ()
         if not word:
             _refuse_unshown(policy)
             policy, word = shown_policy, shown_policy.filed.word
-        rules = policy.rules
-        possible = Possible(table, rules) if rules.impossible else None
-        requirement_counts = tuple(
-            requirement.count(table, possible)
-            if by_owner is None
-            else RequirementCounts.of_counts(requirement, by_owner.counts, by_owner.cases)
-            for requirement, by_owner in zip(policy.requirements, owned, strict=True)
-        )
+        requirement_counts = _counts_of_requirements(release, policy, owned)
         is_open = any(counts_of(counted.seen).able.is_open for counted in requirement_counts)
-        left_open = policy.needed_schema.conditions if is_open else ()
-        tables = [by_owner and by_owner.table for by_owner in owned]
-        what_is_counted = table, policy, counts, requirement_counts, tables, shown_policy
-        how = sight, table.name, word, tuple(left_open), table.has_earlier
-        yield CountedRelease(*what_is_counted, *how)
+        yield CountedRelease(
+            release,
+            policy,
+            counts,
+            requirement_counts,
+            tables=[by_owner and by_owner.table for by_owner in owned],
+            shown_policy=shown_policy,
+            sight=sight,
+            name=release.name,
+            word=word,
+            open=tuple(policy.needed_schema.conditions) if is_open else (),
+            has_earlier=release.has_earlier,
+        )
+
+
+def _under_schema_of_people(
+    release: Release, policy: Policy, people: Any
+) -> tuple[Release, Policy]:
+    """The release and its policy by the schema of the owner's table, if `people` has one."""
+    schema = part_of(people, "schema", Schema)
+    if schema is not None:
+        policy_of_people = policy.under(schema, people=True)
+        if policy_of_people is not policy:
+            release = release_of(release, policy_of_people)
+        policy = policy_of_people
+    if policy.schema is not None:
+        policy = policy.for_layout(release.layout)
+    return release, policy
+
+
+def _counts_of_requirements(
+    release: Release, policy: Policy, owned: Sequence[Owned | None]
+) -> tuple[RequirementCounts, ...]:
+    """What each requirement counts: the owner's counts, or what the release shows."""
+    possible = Possible(release, policy.rules) if policy.rules.impossible else None
+    found: list[RequirementCounts] = []
+    for requirement, by_owner in zip(policy.requirements, owned, strict=True):
+        if by_owner is None:
+            found.append(requirement.count(release, possible))
+        else:
+            found.append(RequirementCounts.of_counts(requirement, by_owner.counts, by_owner.cases))
+    return tuple(found)
 
 
 def _refuse_uncounted(policy: Policy, release: Release, counts: GroupCounts) -> None:
@@ -155,7 +181,7 @@ def _refuse_uncounted(policy: Policy, release: Release, counts: GroupCounts) -> 
 
 
 def _of_cases(explanation: Explanation) -> Explanation:
-    """The explanation of a criterion of values, with a remark that it counted cases."""
+    """The explanation; of a criterion on values, with the remark that it counted cases."""
     if not explanation.of_groups or explanation.requirement.of_people:
         return explanation
     remark = "counted are cases, and all of them may be of one person"
@@ -164,18 +190,21 @@ def _of_cases(explanation: Explanation) -> Explanation:
 
 
 def _refuse_split_households(release: Release, schema: Schema, sight: Release | Sight) -> None:
-    """Refuse several releases of which a household may be in two, so that both show its value."""
-    shared, split = cast("Shared", schema.shared), True
+    """Refuse several releases if a household may be in two, so that both show its value."""
     people, groups = sight.owners or (None, None)
+    may_be_split = True  # unless the owner's table shows that none is
     if isinstance(people, Microdata) and release.cohort:
-        codes, distinct = people.as_it_stands(shared.by)
+        households, names = people.as_it_stands(cast("Shared", schema.shared).by)
         place = release.group_columns.index(release.cohort)
         labels: Any = release.counts.groups
-        cohorts = np.unique([str(label[place]) for label in labels], return_inverse=True)[1]
-        has_home = codes < len(distinct) - distinct.null_count
-        homes = np.unique(np.stack([codes[has_home], cohorts[groups][has_home]]), axis=1)[0]
-        split = len(np.unique(homes)) < len(homes)
-    if split:
+        release_of_group = np.unique([str(label[place]) for label in labels], return_inverse=True)[
+            1
+        ]
+        is_named = households < len(names) - names.null_count
+        pairs = np.stack([households[is_named], release_of_group[groups][is_named]])
+        household_of_pair = np.unique(pairs, axis=1)[0]
+        may_be_split = len(np.unique(household_of_pair)) < len(household_of_pair)
+    if may_be_split:
         raise UnsupportedError(
             "what households share is not judged of several releases together where a household "
             "may be in two of them: publish the later one with --after, which sees to it"
@@ -193,41 +222,39 @@ def _refuse_unshown(policy: Policy, release: Release | None = None) -> None:
 
 @contextmanager
 def _counted_at_once(release: Release, policy: Policy) -> Iterator[GroupCounts]:
-    """Count a release, and what requirements see of it, with one reading where one sees most.
+    """Count a release, and what its requirements see, in one reading of the widest columns.
 
-    A table that may change while it is read is read once, whatever they see.
+    A table that may change while it is read is read once, with all columns that anything sees.
     """
-    shown_requirements = [
-        required
-        for required in policy.requirements
-        if required.sensitive in (None, *release.sensitives)
-    ]
-    knowing_all = [
-        all_known
-        for required in shown_requirements
-        if (all_known := required.knowing_all(release.layout))
-    ]
-    sights: list[set[str]] = [
-        {*requirement.sight(release.layout).known, requirement.sensitive or release.sensitive}
-        for requirement in (*shown_requirements, *knowing_all)
-    ]
-    widest = max(sights, key=lambda sight: len(sight), default=set())
+    layout = release.layout
+    requirements = []
+    knowing_all = []  # the same requirements, if the adversary knew every column beside
+    for requirement in policy.requirements:
+        if requirement.sensitive in (None, *release.sensitives):
+            requirements.append(requirement)
+            if (all_known := requirement.knowing_all(layout)) is not None:
+                knowing_all.append(all_known)
+    columns_seen: list[set[str]] = []
+    for requirement in (*requirements, *knowing_all):
+        column = requirement.sensitive or release.sensitive
+        columns_seen.append({*requirement.sight(layout).known, column})
+    to_read = max(columns_seen, key=len, default=set())
     if not release.settled:
-        widest = {*release.sensitives, *release.recognized}.union(*sights)
-    with release.reading(sorted(widest)):
+        to_read = {*release.sensitives, *release.recognized}.union(*columns_seen)
+    with release.reading(sorted(to_read)):
         counts = release.counts
         for requirement in policy.requirements:
             counts_of(requirement.count(release).seen)
         for requirement in knowing_all:
-            with suppress(InputError):  # then it is not said how many people it would reach
+            with suppress(InputError):  # then no remark says how many people it would reach
                 counts_of(requirement.count(release).seen)
         yield counts
 
 
 def _refuse_misread(release: Release, counts: GroupCounts, policy: Policy) -> None:
-    """Refuse a raw table with a column of dates or numbers that a few texts make one of texts.
+    """Refuse a raw table where a few odd texts turn a column of numbers or dates into texts.
 
-    A text that stands for a missing value is not one of these.
+    Spellings of missing values are not odd.
     """
     schema = policy.schema
     columns = release.group_columns
@@ -237,18 +264,17 @@ def _refuse_misread(release: Release, counts: GroupCounts, policy: Policy) -> No
     for name, (names, of_group) in zip(columns, release.group_labels.parts, strict=False):
         if name in schema.types or name in schema.hierarchies:
             continue
-        spellings = reading.spellings_of(name)
+        missing_spellings = reading.spellings_of(name)
         people = np.bincount(of_group, counts.sizes, len(names)).astype(np.int64).tolist()
-        texts = {
-            label: n
-            for label, n in zip(names, people, strict=True)
-            if isinstance(label, str) and label.strip(BLANKS) not in spellings
-        }
-        refuse_misread(name, [*texts], [*texts.values()], labels=True)
+        people_by_text = {}
+        for label, number_of_people in zip(names, people, strict=True):
+            if isinstance(label, str) and label.strip(BLANKS) not in missing_spellings:
+                people_by_text[label] = number_of_people
+        refuse_misread(name, [*people_by_text], [*people_by_text.values()], labels=True)
 
 
 def _seen(release: Release, policy: Policy, people: Any) -> Release | Sight:
-    """The release as somebody sees it who knows these people's columns."""
+    """The release, seen by an adversary who knows the columns of `people`."""
     if people is None or isinstance(people, Sight):
         return release if people is None else people
     if policy.owned and not isinstance(people, Microdata):
