@@ -1,4 +1,4 @@
-"""Audit input: what is to be judged, whichever way it is given."""
+"""The input of an audit as a release, and the owner's table beside it."""
 
 from __future__ import annotations
 
@@ -39,58 +39,63 @@ _LABEL = 'say missing = { label = "unknown" } in its place'
 
 
 def part_of(result: Any, name: str, kind: type[Part]) -> Part | None:
-    """A part of a result, by its kind; None of a table, of which it may be a column."""
+    """The attribute `name` of a result, if it is of this kind; None otherwise.
+
+    A frame may have a column of this name, which is an attribute of another kind.
+    """
     try:
         part = getattr(result, name, None)
-    except Exception:  # a relation of a table that is gone says so when it is read
+    except Exception:  # such as a relation whose table is gone, which fails when it is read
         return None
     return part if isinstance(part, kind) else None
 
 
 def under_its_schema(release: Release, policy: Policy) -> Policy:
-    """The policy by the schema of a release, which says who is counted; see `Policy.under`."""
-    schema, published = release.schema, release.raw is None
-    if published and policy.schema is not None and not release.is_bare:
+    """The policy with the schema of the release, which says who is counted; see `Policy.under`."""
+    is_published = release.raw is None
+    if is_published and policy.schema is not None and not release.is_bare:
         _refuse_other_columns(release, policy.schema)
-    under_schema = policy if schema is None else policy.under(schema, published=published)
-    if not release.is_bare:  # which is refused by what is seen of it
-        _refuse_unshown_households(release, under_schema)
-    return under_schema
+    if release.schema is not None:
+        policy = policy.under(release.schema, published=is_published)
+    if not release.is_bare:
+        _refuse_unshown_households(release, policy)
+    return policy
 
 
 def _refuse_unshown_households(release: Release, policy: Policy) -> None:
-    """Refuse a release that does not say where a household's value stands, as publish does."""
+    """Refuse a release without the column that says in which row a household's value stands."""
     shared = None if policy.schema is None else policy.schema.shared
     if not isinstance(shared, Shared) or shared.column in release.people_columns:
         return
-    for required in policy.on_values:
+    for requirement in policy.on_values:
         raise SchemaError(
-            f"{required.name}: by the schema {' and '.join(shared.values)} of a household is "
+            f"{requirement.name}: by the schema {' and '.join(shared.values)} of a household is "
             f"shown once, and no column {shared.column!r} of {release.name} says where: "
             "publish the table, or audit fk.Microdata(table, schema)"
         )
 
 
 def _refuse_other_columns(release: Release, schema: Schema) -> None:
-    """Refuse a release, whose maker said what its columns are, where a schema says otherwise."""
-    lacking = [name for name in schema.sensitives if name not in release.sensitives]
-    # Of columns that are shuffled it is not known which others stand beside them.
-    columns_known = release.schema is not None or not release.by_values or release.unlinked
-    unseen = {} if columns_known else {*release.unseen(release.beside)}
-    unknown = [name for name in (*schema.quasi_identifiers, *schema.other) if name in unseen]
-    groups_known = release.schema is not None or schema.group in (None, *release.group_columns)
-    groups = [] if groups_known or schema.group is None else [schema.group]
-    for names, what in (lacking, "sensitive"), (unknown, "known of people"), (groups, "the group"):
+    """Refuse a release that was made without a column to which the schema gives a role."""
+    lacking = {"sensitive": [n for n in schema.sensitives if n not in release.sensitives]}
+    if release.schema is None:
+        if release.by_values and not release.unlinked:
+            known = (*schema.quasi_identifiers, *schema.other)
+            unseen = {*release.unseen(release.beside)}
+            lacking["known of people"] = [name for name in known if name in unseen]
+        if schema.group is not None and schema.group not in release.group_columns:
+            lacking["the group"] = [schema.group]
+    for role, names in lacking.items():
         if names:
             raise SchemaError(
                 f"{release.name}: the policy's schema says that {' and '.join(names)} "
-                f"{'is' if len(names) == 1 else 'are'} {what}, and the release was made without: "
+                f"{'is' if len(names) == 1 else 'are'} {role}, and the release was made without: "
                 "give the table itself, or make the release with what the policy names"
             )
 
 
 def prepare(source: Any, policy: Policy, group: str | None = None) -> tuple[Release, Policy]:
-    """A release, see `release_of`, and the policy by the schema of the release."""
+    """The source as a release, as by `release_of`, and the policy with the release's schema."""
     release = _release_of(source, policy, group)
     policy = under_its_schema(release, policy)
     if policy.schema is not None:
@@ -101,9 +106,11 @@ def prepare(source: Any, policy: Policy, group: str | None = None) -> tuple[Rele
 def release_of(
     source: Any, policy: Policy | None = None, group: str | None = None, unsaid: str = _UNSAID
 ) -> Release:
-    """A release or counts; what `publish` made or wrote; a table, by a schema; else `unsaid`.
+    """The release that a source is or holds.
 
-    Several releases of the same people are taken together. A policy by another schema is refused.
+    A source is a release, counts, a result or folder of `publish`, a table (by the policy's
+    schema; without a policy, SchemaError with the text `unsaid`), or a list of releases of the
+    same people, which are taken together. A policy with another schema is refused.
     """
     if policy is not None:
         return prepare(source, policy, group)[0]
@@ -114,29 +121,31 @@ def release_of(
 
 
 def _refuse_other_values(release: Release, schema: Schema) -> None:
-    """Refuse values that are counted as they are written, and are none by a schema, or one."""
-    reading, missing = cast("Reading", schema.reading), cast("Missing", schema.missing)
+    """Refuse a published release whose texts the schema reads as something else.
+
+    Examples are a spelling of a missing value, or two spellings of one number.
+    """
     if release.raw is not None:
         return  # its values were read by a schema
+    reading, missing = cast("Reading", schema.reading), cast("Missing", schema.missing)
     by_hand = release.schema is None
     for name in release.sensitives:
-        kind = schema.types.get(name)
-        spellings = reading.spellings_of(name)
-        if not (by_hand or spellings or reading.converts or kind in ("number", "date")):
+        is_converted = reading.converts or schema.types.get(name) in ("number", "date")
+        if not (by_hand or is_converted or reading.spellings_of(name)):
             continue
         counts = (release if name == release.sensitive else release.seen(name, [])).counts
-        marks = {missing, ELSEWHERE} if name in schema.shared_values else {missing}  # no values
-        texts = [value for value in counts.values if isinstance(value, str) and value not in marks]
+        no_values = {missing, ELSEWHERE} if name in schema.shared_values else {missing}
+        texts = [v for v in counts.values if isinstance(v, str) and v not in no_values]
         refuse_as_written(name, texts, schema, by_hand=by_hand)
 
 
 def _of_counts(counts: GroupCounts, policy: Policy | None) -> Release:
-    """A release of bare counts, of the column that a policy names; refused where it names two."""
+    """A release of bare counts of the one sensitive column that a policy names."""
     if policy is None:
         return Release.of_counts(counts)
     columns = [None if policy.schema is None else policy.schema.sensitive]
     columns += [requirement.sensitive for requirement in policy.requirements]
-    column = next((name for name in columns if name is not None), "")
+    column = next(filter(None, columns), "")
     for requirement in policy.requirements:
         if requirement.sensitive not in (None, column):
             raise PolicyError(
@@ -184,9 +193,9 @@ def _release_of(
 
 
 def read_at_once(release: Release, policy: Policy) -> Release:
-    """The release, with all columns from one reading of its table if that may change in between.
+    """The release with its published and its owner's columns from one reading of its table.
 
-    The owner counts more columns than are published, and these must be about the same people.
+    A table that may change between two readings could show other people in the second.
     """
     raw = release.raw if policy.owned else None
     if raw is None or raw.source.settled or not _owned_by(policy) <= {*raw.source.columns}:
@@ -205,15 +214,16 @@ def _owned_by(policy: Policy) -> set[str]:
 
 
 def has_owner(release: Release, policy: Policy, sight: Release | Sight) -> bool:
-    """True if a table is at hand with all columns that only the owner has."""
+    """True if the owner's table is at hand, with all columns that only the owner has."""
     owned_columns = _owned_by(policy)
     if (owners := sight.owners) is not None:
         people, _ = owners
-        same = people.schema.impossible == policy.needed_schema.impossible
-        return same and owned_columns <= {*people.source.columns}
+        same_rules = people.schema.impossible == policy.needed_schema.impossible
+        return same_rules and owned_columns <= {*people.source.columns}
     if release.raw is None:
         return False
-    if not policy.by_row:  # without names it may be a release, whose labels show what rules ask
+    if not policy.by_row:
+        # A table without names may be a release, whose labels show what the rules ask.
         owned_columns |= {*policy.needed_schema.identifiers}
     return owned_columns <= {*release.raw.source.columns}
 
@@ -227,55 +237,50 @@ class Owned(NamedTuple):
 
 
 def owned_of_each(release: Release, policy: Policy, sight: Release | Sight) -> list[Owned | None]:
-    """For each requirement, what only the owner can count of it.
+    """The owner's counts for each requirement; None for one that the release itself shows.
 
-    None of a requirement that a release shows; of all, if the table with all columns for it is not
-    at hand.
+    All are None if the owner's table is not at hand, or lacks a column.
     """
-    columns = {
-        place: next(iter(required.columns), None)  # without whose value nobody is counted
-        for place, required in enumerate(policy.requirements)
-        if policy.asks_owner(required)
-    }
-    tables = _owners_tables(release, policy, sight, dict.fromkeys(columns.values()))
+    column_of_requirement = dict[int, str | None]()  # people without a value in it do not count
+    for place, requirement in enumerate(policy.requirements):
+        if policy.asks_owner(requirement):
+            column_of_requirement[place] = next(iter(requirement.columns), None)
+    columns = dict.fromkeys(column_of_requirement.values())
+    tables = _owners_tables(release, policy, sight, columns)
+    owned: list[Owned | None] = [None] * len(policy.requirements)
     if not tables:
-        return [None] * len(policy.requirements)
+        return owned
     counts_of_tables = dict[int, tuple[GroupCounts, CaseOwners | None]]()
-    units = {required.unit for required in policy.requirements}
-    units |= {*policy.needed_schema.case_persons}
     for people, groups, labels in tables.values():
         if id(people) not in counts_of_tables:
-            for name in sorted(filter(None, units)):
-                names = people.as_it_stands(name)[1]
-                if is_text(names.type):
-                    refuse_two_spellings(names.to_pylist(), repr(name))
+            _refuse_two_spellings_of_units(people, policy)
             combined = policy.combined(people, True)
             counts_of_tables[id(people)] = owners_counts(combined, groups, labels)
-    owned = {
-        place: Owned(*counts_of_tables[id(tables[column][0])], tables[column])
-        for place, column in columns.items()
-    }
-    return [owned.get(place) for place in range(len(policy.requirements))]
+    for place, column in column_of_requirement.items():
+        table = tables[column]
+        owned[place] = Owned(*counts_of_tables[id(table[0])], table)
+    return owned
+
+
+def _refuse_two_spellings_of_units(people: Microdata, policy: Policy) -> None:
+    """Refuse a table where a person or household that is counted seems to have two names."""
+    units = {requirement.unit for requirement in policy.requirements}
+    units |= {*policy.needed_schema.case_persons}
+    for column in sorted(filter(None, units)):
+        names = people.as_it_stands(column)[1]
+        if is_text(names.type):
+            refuse_two_spellings(names.to_pylist(), repr(column))
 
 
 def _owners_tables(
     release: Release, policy: Policy, sight: Release | Sight, columns: Collection[str | None]
 ) -> dict[str | None, OwnersTable]:
-    """The owner's table by column: people, their groups, and the groups' names."""
+    """The owner's table for each column: people, the group of each, and the groups' labels."""
     if not columns or not has_owner(release, policy, sight):
         return {}
-    schema = policy.needed_schema
     if (owners := sight.owners) is not None:
-        people, groups = owners
-        values_each = {*people.schema.several}  # of which the owner counts no values
-        columns_of_values = [*({*policy.looked_at} & {*people.schema.sensitives} - values_each)]
-        if release.owners is not None and people is release.owners[0]:
-            columns_of_values = [name for name in columns_of_values if schema.rules_about(name)]
-        else:
-            release.refuse_partly_left_out(f"who they are is not known beside it: {_LABEL}")
-        for name in columns_of_values:
-            _refuse_others(release, people, groups, name)
-        return dict.fromkeys(columns, (people, groups, release.counts.groups))
+        table = _checked_table(release, policy, *owners)
+        return dict.fromkeys(columns, table)
     assert release.raw is not None
     other_columns = [*policy.owned_columns, *release.group_columns]
     if not release.partly_left_out:
@@ -285,7 +290,7 @@ def _owners_tables(
         except UnreadColumn:
             if policy.by_row:
                 raise
-            return {}  # it has labels, as a release, which show what rules ask
+            return {}  # a release, whose labels show what the rules ask
         return dict.fromkeys(columns, (people, *people.grouped(release.group_columns)))
     tables: dict[str | None, OwnersTable] = {}
     for column in columns:
@@ -294,17 +299,36 @@ def _owners_tables(
     return tables
 
 
-def _refuse_others(release: Release, people: Microdata, groups: IntArray, name: str) -> None:
-    """Refuse a table of which the people of some group have other values than in the release."""
+def _checked_table(
+    release: Release, policy: Policy, people: Microdata, groups: IntArray
+) -> OwnersTable:
+    """The owner's table of a release; refused if its people have other values than the release."""
+    several_values = {*people.schema.several}  # the owner counts none of these
+    columns = {*policy.looked_at} & {*people.schema.sensitives} - several_values
+    if release.owners is not None and people is release.owners[0]:
+        # The release was made from this table; rules may be about other values than it shows.
+        columns = {name for name in columns if policy.needed_schema.rules_about(name)}
+    else:
+        release.refuse_partly_left_out(f"who they are is not known beside it: {_LABEL}")
+    for name in columns:
+        _refuse_other_values_of_people(release, people, groups, name)
+    return people, groups, release.counts.groups
+
+
+def _refuse_other_values_of_people(
+    release: Release, people: Microdata, groups: IntArray, name: str
+) -> None:
+    """Refuse a table if the people of any group have other values of a column than the release."""
     column = next(column for column in people.sensitives if column.name == name)
     counts = release.seen(name, []).counts
-    code_of = {str(value): code for code, value in enumerate(counts.values)}
-    codes = np.array([code_of.get(str(value), -1) for value in column.domain])[column.codes]
-    same = bool(codes.min(initial=0) >= 0)
-    if same:
-        expected = count_pairs(groups, codes, counts.n_groups, counts.n_values, people.times)
-        same = all(map(np.array_equal, expected, (counts.offsets, counts.codes, counts.counts)))
-    if not same:
+    code_of_text = {str(value): code for code, value in enumerate(counts.values)}
+    codes_of_domain = [code_of_text.get(str(value), -1) for value in column.domain]
+    codes = np.array(codes_of_domain)[column.codes]
+    is_same = bool(codes.min(initial=0) >= 0)
+    if is_same:
+        counted = count_pairs(groups, codes, counts.n_groups, counts.n_values, people.times)
+        is_same = all(map(np.array_equal, counted, (counts.offsets, counts.codes, counts.counts)))
+    if not is_same:
         raise DataError(
             f"{people.name}: people have other values of {name!r} than in the release; give the "
             "table that it was made from"

@@ -152,7 +152,7 @@ def _under_schema_of_people(
 def _counts_of_requirements(
     release: Release, policy: Policy, owned: Sequence[Owned | None]
 ) -> tuple[RequirementCounts, ...]:
-    """What each requirement counts: the owner's counts, or what the release shows."""
+    """The counts of each requirement: the owner's, if at hand, or those that the release shows."""
     possible = Possible(release, policy.rules) if policy.rules.impossible else None
     found: list[RequirementCounts] = []
     for requirement, by_owner in zip(policy.requirements, owned, strict=True):
