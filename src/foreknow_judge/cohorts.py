@@ -79,14 +79,14 @@ class Cohorts(Written):
         """The rows of all releases, one release after the other."""
         groups = [name for name in self.groups if name != self.cohort]
         releases = [self._counted(name, groups, table, columns) for name in self.releases]
-        which = np.repeat(np.arange(len(releases)), [len(rows.times) for rows in releases])
-        stacked = {self.cohort: Column.of([*self.releases], which)}
+        times = [rows.times for rows in releases]
+        of_release = np.repeat(np.arange(len(releases)), [*map(len, times)])
+        stacked = {self.cohort: Column.of([*self.releases], of_release)}
         for name in (*groups, *columns):
             stacked[name] = Column.stacked([_labels(rows, name) for rows in releases])
         labels = {name: stacked[name] for name in self.groups}
         columns_beside = {name: stacked[name] for name in columns}
-        times = np.concatenate([rows.times for rows in releases])
-        return DistinctRows.of(labels, columns_beside, times)
+        return DistinctRows.of(labels, columns_beside, np.concatenate(times))
 
     def _counted(
         self, name: str, groups: Sequence[str], table: str, columns: Sequence[str]

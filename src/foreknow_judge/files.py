@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import chain
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -114,42 +113,40 @@ def count_rows(
     """
     kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
     keys = [*dict.fromkeys(chain(*sights))]
+    converted, texts = list[str](), list[str]()
     for key in keys:
         if not _PLAIN.fullmatch(kinds[key]):
             raise DataError("ambiguous-type", kinds[key])
-    # Floats are grouped as texts, so that 0.0 and -0.0 differ.
-    floats = [key for key in keys if kinds[key] in ("FLOAT", "DOUBLE")]
-    inner = [f"CAST({key} AS VARCHAR) AS {key}" if key in floats else key for key in keys]
+        as_text = f"CAST({key} AS VARCHAR)"
+        # Floats are grouped as texts, so that 0.0 and -0.0 differ.
+        converted.append(f"{as_text} AS {key}" if kinds[key] in ("FLOAT", "DOUBLE") else key)
+        texts.append(key if _WHOLE.fullmatch(kinds[key]) else as_text)
     which, by = "0", ", ".join(keys)
     if len(sights) > 1:
         which = f"GROUPING({by})"
-        by = f"GROUPING SETS ({', '.join('(' + ', '.join(sight) + ')' for sight in sights)})"
-    texts = ", ".join(
-        key if _WHOLE.fullmatch(kinds[key]) else f"CAST({key} AS VARCHAR)" for key in keys
-    )
+        grouping_sets = [f"({', '.join(sight)})" for sight in sights]
+        by = f"GROUPING SETS ({', '.join(grouping_sets)})"
     # A query of SQL would take three times as long for a small table: it makes a view first.
-    converted = relation.project(", ".join(inner))
-    counts = converted.aggregate(f"{texts}, count(*) AS n, {which} AS which", by)
+    counts = relation.project(", ".join(converted)).aggregate(
+        f"{', '.join(texts)}, count(*) AS n, {which} AS which", by
+    )
     rows_of_sights: Any = counts.fetchall() if has_few_texts else counts.to_arrow_table()
     counted = []
     for sight in sights:
         mask = sum((key not in sight) << bit for bit, key in enumerate(reversed(keys)))
+        places = [*map(keys.index, sight)]
         if has_few_texts:
             rows = [row for row in rows_of_sights if row[-1] == mask]
-            identity = np.arange(len(rows))
-            texts_of = [map(itemgetter(keys.index(key)), rows) for key in sight]
-            columns = [Column.of([*texts], identity) for texts in texts_of]
+            each_row = np.arange(len(rows))
+            columns = [Column.of([row[place] for row in rows], each_row) for place in places]
             counted.append((columns, np.array([row[-2] for row in rows], np.int64)))
             continue
-        rows = (
-            rows_of_sights
-            if len(sights) == 1
-            else rows_of_sights.filter(rows_of_sights["which"].to_numpy() == mask)
-        )
-        encoded = _encoded([rows.column(keys.index(key)) for key in sight])
+        rows = rows_of_sights
+        if len(sights) > 1:
+            rows = rows.filter(rows["which"].to_numpy() == mask)
         columns = [
             _as_printed(connection, column, kinds[key])
-            for key, column in zip(sight, encoded, strict=True)
+            for key, column in zip(sight, _encoded([*map(rows.column, places)]), strict=True)
         ]
         counted.append((columns, rows["n"].to_numpy()))
     return counted

@@ -112,18 +112,20 @@ def _joint_values(
     """For each group, what stands in its rows; and its people by the rules that apply to them."""
     release, rules, n = question.written, question.written.rules, len(question.columns)
     known_columns = question.columns[len(release.groups) :]
-    apart = release.groups_of(release.sensitive, (*known_columns, *question.beside))
-    columns = [apart.names, *(column.texts for column in apart.labels[n:])]
-    positions, rules_of = list[int](), list[dict[Any, RuleSet]]()
+    # Groups divided by the columns beside the secret: each has rows that differ in it alone.
+    divided = release.groups_of(release.sensitive, (*known_columns, *question.beside))
+    columns = [divided.names, *(column.texts for column in divided.labels[n:])]
+    positions, rules_of_column = list[int](), list[dict[Any, RuleSet]]()
     for name, texts in zip((release.sensitive, *question.beside), columns, strict=True):
         of_column = rules.positions_for(name)
         positions += of_column
-        rules_of.append(rules_of_values({*texts} - {None}, rules, of_column))
+        rules_of_column.append(rules_of_values({*texts} - {None}, rules, of_column))
     bags: dict[Group, list[JointValue]] = {group: [] for group in question.held}
-    for labels, (_, bag) in apart.items():
+    for labels, (_, bag) in divided.items():
         for value, count in bag.items():
-            row = zip(rules_of, (value, *labels[n:]), strict=True)
-            kind = NO_RULES.union(*(rules_of_text.get(text, ()) for rules_of_text, text in row))
+            kind = NO_RULES
+            for rules_of, text in zip(rules_of_column, (value, *labels[n:]), strict=True):
+                kind |= rules_of.get(text, NO_RULES)
             bags[labels[:n]].append((value, kind, count))
     attributes = [name for name in rules.columns() if name in release.of_people]
     people = people_with(release, attributes, question.columns)

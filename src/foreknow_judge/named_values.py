@@ -29,15 +29,19 @@ def values_named(named_values: Any, names: Collection[str]) -> list[str]:
 
 def range_of(bounds: Mapping[str, Any]) -> Span:
     """The numbers or moments of a range; refuse one that cannot be read."""
-    texts = {key: str(end) for key, end in bounds.items() if type(end) in (int, str)}
-    values = [value_of(texts[key]) for key in ("from", "to") if key in texts]
-    ends = [value for value in values if value is not None]
-    if not ends or len(ends) < len(bounds) or ends[0].dated != ends[-1].dated:
+    ends = list[Span]()
+    for key in ("from", "to"):
+        bound = bounds.get(key)
+        value = value_of(str(bound)) if type(bound) in (int, str) else None
+        if value is not None:
+            ends.append(value)
+    if not ends or len(ends) < len(bounds):
         raise CertificateError("wrong-range", bounds)
-    if ends[0].low > ends[-1].low:
+    first, last = ends[0], ends[-1]
+    if first.dated != last.dated or first.low > last.low:
         raise CertificateError("wrong-range", bounds)
-    low = ends[0].low if "from" in bounds else FIRST
-    return Span(ends[0].unit, low, ends[-1].high if "to" in bounds else LAST)
+    low, high = first.low if "from" in bounds else FIRST, last.high if "to" in bounds else LAST
+    return Span(first.unit, low, high)
 
 
 def exempt_values(exempt: Iterable[Any], names: Collection[str]) -> set[str]:

@@ -163,8 +163,10 @@ class _LabelReader:
                 self._nodes.setdefault((level, cell), set()).add(text)
         self._unlisted = sorted(texts - {None, *self._rows})
         self._known = {*self._rows, *self._order, *map(str, exact or ())}
-        values = ((text, value_of(_ZONE.sub(r"\1", text))) for text in texts - {None})
-        placed = [(value.dated, value.low, text) for text, value in values if value is not None]
+        placed = []
+        for text in texts - {None}:
+            if (value := value_of(_ZONE.sub(r"\1", text))) is not None:
+                placed.append((value.dated, value.low, text))
         self._line = sorted(placed)  # the numbers, then the moments
         self._keys = [key for *key, _ in self._line]
 

@@ -158,30 +158,28 @@ def _cases(
     place: int, signed: Any, bag: Any, chances: Chances, question: ExchangeQuestion
 ) -> Iterator[tuple[Shape, PriorGroup]]:
     """A group as one case; with binary priors, a case for each value, which people have or not."""
-    amounts, counts = tuple(n for _, n in signed), tuple(n for _, n in bag)
-    values = [value for value, _ in bag]
+    signatures, amounts = [who for who, _ in signed], tuple(n for _, n in signed)
+    values, counts = [value for value, _ in bag], tuple(n for _, n in bag)
     asked_values = [value for value in values if value in question.wanted]
     if not question.binary and asked_values:
-        table = [chances.whole(who, values) for who, _ in signed]
+        table = [chances.whole(who, values) for who in signatures]
         rows, scales = map(list, zip(*table, strict=True))
         before = rows
         if question.name is not None:
             before = [
                 [int(chances.any(who, question.wanted) * scale)]
-                for (who, _), scale in zip(signed, scales, strict=True)
+                for who, scale in zip(signatures, scales, strict=True)
             ]
         yield (amounts, counts), PriorGroup(place, values, rows, before, scales)
     for value in asked_values if question.binary else ():
-        table = [chances.whole(who, [value]) for who, _ in signed]
+        table = [chances.whole(who, [value]) for who in signatures]
+        before, scales = map(list, zip(*table, strict=True))
         pairs = [[chance, scale - chance] for (chance,), scale in table]
-        copies, scales = counts[values.index(value)], [scale for _, scale in table]
-        shape = amounts, (copies, sum(counts) - copies)
+        copies = counts[values.index(value)]
         other_counts = sorted(n for other_value, n in bag if other_value != value)
         others_left = sum(other_counts[: max(len(other_counts) - question.amounts[0], 0)])
-        yield (
-            shape,
-            PriorGroup(place, [value], pairs, [chance for chance, _ in table], scales, others_left),
-        )
+        shape = amounts, (copies, sum(counts) - copies)
+        yield shape, PriorGroup(place, [value], pairs, before, scales, others_left)
 
 
 def _judged(

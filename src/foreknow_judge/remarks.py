@@ -55,37 +55,46 @@ def remarks_of_files(
 ) -> Scope:
     """Remarks about what no requirement looks at, as far as the files show."""
     tables = read_requirements(required)
-    on_people = [table for table in tables if any(map(kinds.counts_people, table.kinds))]
-    on_values = [table for table in tables if table not in on_people]
-    rows = certificate.beside if certificate.form == "generalized" else ()
-    several = multivalued_columns(certificate.semantics, certificate.sensitives)
-    linkable = (*certificate.sensitives, *(() if several else rows))
-    apart = (*certificate.unlinked, *several)
-    layout = Layout(
-        certificate.sensitives[0], tuple(name for name in linkable if name not in apart)
-    )
+    on_people, on_values = list[RequireTable](), list[RequireTable]()
+    looked_at, packages = set[str](), list[str]()
+    for table in tables:
+        counts_people = any(map(kinds.counts_people, table.kinds))
+        (on_people if counts_people else on_values).append(table)
+        looked_at.update(*_attributes(table))
+        packages += [kinds.packages[key] for key in table.kinds if key in kinds.packages]
+    layout = _layout_of(certificate)
     sights = [
         layout.seen(table.sensitive, table.known).with_priors(_attributes_of_all(table))
         for table in on_values
     ]
-    looked_at = {*layout.looked_at(sights, [table.known for table in on_people])}
-    looked_at.update(*chain(*map(_attributes, tables)))
+    looked_at.update(layout.looked_at(sights, [table.known for table in on_people]))
+    unseen = [name for name in certificate.beside if name not in release.shuffled]
     linked = [name for name in certificate.sensitives if name in layout.linked]
-    beside_each_other = linked if len(linked) > 1 and sights else []
-    names = [name for name in certificate.beside if name not in release.shuffled]
+    if len(linked) > 1 and sights:
+        unseen += linked
     columns = {name: release.groups_of(name, ()) for name in certificate.sensitives}
-    keys = chain(*(table.kinds for table in tables))
     return Scope(
         **remarks_on_values(columns, [Question.of(table, kinds) for table in on_values]),
         suppressed=suppressed_columns(release),
         cases=certificate.in_cases,
-        beside=tuple(name for name in (*names, *beside_each_other) if name not in looked_at),
+        beside=tuple(name for name in unseen if name not in looked_at),
         exact=certificate.exact,
         method=NOT_JUDGED,
         assumed=layout.assumed(sights),
         shuffled=tuple(release.shuffled),
-        foreign=tuple(dict.fromkeys(kinds.packages[key] for key in keys if key in kinds.packages)),
+        foreign=tuple(dict.fromkeys(packages)),
     )
+
+
+def _layout_of(certificate: Certificate) -> Layout:
+    """The columns that stand beside each other in the files of a release."""
+    several = multivalued_columns(certificate.semantics, certificate.sensitives)
+    columns = list(certificate.sensitives)
+    if certificate.form == "generalized" and not several:
+        columns += certificate.beside
+    apart = {*certificate.unlinked, *several}
+    linked = tuple(name for name in columns if name not in apart)
+    return Layout(certificate.sensitives[0], linked)
 
 
 def remarks_on_values(
@@ -98,16 +107,18 @@ def remarks_on_values(
     main, several = next(iter(columns)), len(columns) > 1
     free, crowded, alike_values = Counter[str](), dict[str, Any](), set[tuple[str, ...]]()
     unrequired, ends, names = list[str](), set[Any](), dict[str, set[Any]]()
-    single: dict[str, Any] = {}
+    single, without_value = dict[str, Any](), dict[str, int]()
     for column, groups in columns.items():
         alike_values |= {*alike(groups.holders)}
+        without_value[column] = int(groups.people[groups.n_values == 0].sum())
         questions_of_column = [
             question
             for question in questions or ()
             if not several or (question.sensitive or main) == column
         ]
         if several and not questions_of_column:
-            unrequired += [] if questions is None else [column]
+            if questions is not None:
+                unrequired.append(column)
             continue
         on_knowledge = [question for question in questions_of_column if question.limits_inference]
         if questions is not None:
@@ -121,14 +132,11 @@ def remarks_on_values(
         if any(question.secret.width is not None for question in on_knowledge):
             ends |= {(column if several else "", *end) for end in _extremes(groups)}
     first = columns[main]
-    nothing = {
-        name: int(groups.people[groups.n_values == 0].sum()) for name, groups in columns.items()
-    }
     return {
         "smallest_group": int(first.people.min()) if len(first) else 0,
         "groups_of_one": int((first.people == 1).sum()),
-        "without_value": nothing[main],
-        "without": {name: n for name, n in nothing.items() if n and several},
+        "without_value": without_value[main],
+        "without": {name: n for name, n in without_value.items() if n and several},
         "unprotected": +free,
         "unrequired": tuple(unrequired),
         "alike": tuple(sorted(alike_values)),
@@ -180,32 +188,28 @@ def _single_values(groups: GroupBags, questions: Sequence[Question]) -> dict[str
 def _named_values(groups: GroupBags, questions: Iterable[Question]) -> dict[str, Any]:
     """Remarks on the values that requirements on a column name; see `Scope`."""
     present = sorted(groups.holders)
-    present_set, absent, idle, no_numbers = {*present}, set[str](), set[str](), set[str]()
+    absent, idle, no_numbers = set[str](), set[str](), set[str]()
     begin_alike = set[tuple[str, str]]()
     for question in questions:
         secret = question.secret
-        lists = [named for named in secret.sets.values() if not isinstance(named, Mapping)]
         values = [*map(str, secret.values or ())]
-        texts = [*values, *map(str, chain(*lists))]
-        for text in (*texts, *map(str, secret.excluded)):
-            if text in present_set or text in (SHOWN_ELSEWHERE, *question.absent):
-                continue
-            if not (text.endswith("*") and values_starting(text, present)):
-                for same in same_values(text, present):
-                    raise PolicyError("spelt-otherwise", question.name, value=text, same=same)
-                absent.add(text)
-        sets = {
-            name or " or ".join(named): values_named(named, present)
-            for name, named in secret.sets.items()
-        }
+        texts, members = [*values], set[str]()
+        for name, named in secret.sets.items():
+            if isinstance(named, Mapping):  # a range of numbers
+                no_numbers |= {value for value in present if not any(map(str.isnumeric, value))}
+            else:
+                texts += map(str, named)
+            members_of_set = values_named(named, present)
+            members.update(members_of_set)
+            if not members_of_set:
+                idle.add(name or " or ".join(named))
         if values:
-            sets = {" or ".join(values): sorted(values_about(secret, present))}
-        idle |= {name for name, members in sets.items() if not members}
-        members = {*chain(*sets.values())}
+            members = values_about(secret, present)
+            if not members:
+                idle.add(" or ".join(values))
+        absent |= _absent(question, (*texts, *map(str, secret.excluded)), present)
         stems = {text for text in texts if not text.endswith("*")}
         begin_alike |= _begin_alike(stems, [value for value in present if value not in members])
-        if len(lists) < len(secret.sets):
-            no_numbers |= {value for value in present if not any(map(str.isnumeric, value))}
     near = {
         text: nearest(text, present[:_COMPARED])
         for text in sorted(absent)[:_NAMED]
@@ -217,6 +221,19 @@ def _named_values(groups: GroupBags, questions: Iterable[Question]) -> dict[str,
         "begin_alike": sorted(begin_alike)[:_NAMED],
         "no_numbers": sorted(no_numbers)[:_NAMED],
     }
+
+
+def _absent(question: Question, texts: Iterable[str], present: Sequence[str]) -> set[str]:
+    """The texts that name no value that is present; refuse another spelling of one."""
+    present_set, absent = {*present, SHOWN_ELSEWHERE, *question.absent}, set[str]()
+    for text in texts:
+        is_pattern = text.endswith("*") and values_starting(text, present)
+        if text in present_set or is_pattern:
+            continue
+        for same in same_values(text, present):
+            raise PolicyError("spelt-otherwise", question.name, value=text, same=same)
+        absent.add(text)
+    return absent
 
 
 def _begin_alike(stems: set[str], outsiders: Iterable[str]) -> set[tuple[str, str]]:

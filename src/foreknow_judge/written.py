@@ -109,9 +109,12 @@ class Written:
         parts, apart = self.parts or {}, {*known_columns, *self.shuffled, self.sensitive}
         if self.sensitive in self.shuffled:
             return []
-        columns_beside = [name for name in parts if parts[name] == parts.get(self.sensitive)]
         return [
-            name for name in columns_beside if name not in apart and self.rules.positions_for(name)
+            name
+            for name, part in parts.items()
+            if part == parts.get(self.sensitive)
+            and name not in apart
+            and self.rules.positions_for(name)
         ]
 
     @property
@@ -238,14 +241,16 @@ def people_with(
     release: Written, attributes: Sequence[str], groups: Sequence[str]
 ) -> dict[Group, dict[Signature, int]]:
     """For each group, how many people have each combination of `attributes`."""
+    names = (*groups, *attributes)
+    columns_beside = dict.fromkeys(name for name in names if name not in release.groups)
+    rows = release.count_rows(release.main_table, [*columns_beside])
+    columns = [rows.column(name) for name in names]
+    first, kind = distinct(*(column.codes for column in columns))
+    counts = sums_at(kind, rows.times, len(first)).tolist()
+    texts = [column.take(first).to_list() for column in columns]
     people: dict[Group, dict[Signature, int]] = {}
-    columns_beside = [name for name in (*groups, *attributes) if name not in release.groups]
-    rows = release.count_rows(release.main_table, [*dict.fromkeys(columns_beside)])
-    columns = [rows.column(name) for name in (*groups, *attributes)]
-    first, sort = distinct(*(column.codes for column in columns))
-    counts = sums_at(sort, rows.times, len(first)).tolist()
-    for *row, count in zip(*(c.take(first).to_list() for c in columns), counts, strict=True):
-        group, signature = tuple(row[: len(groups)]), tuple(row[len(groups) :])
+    for *labels, count in zip(*texts, counts, strict=True):
+        group, signature = tuple(labels[: len(groups)]), tuple(labels[len(groups) :])
         people.setdefault(group, {})[signature] = count
     return people
 
