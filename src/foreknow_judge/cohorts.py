@@ -118,15 +118,17 @@ def _shown(release: Written) -> set[str]:
 
 def _shape(release: Written, lacking: Collection[str]) -> tuple[object, ...]:
     """The properties that releases must share, but for columns that earlier ones lack."""
-    named = release.groups, release.rules.nodes, release.rules.opaque
+    absent = {*lacking}
     return (
         release.form,
-        *([name for name in names if name not in lacking] for names in named),
+        [name for name in release.groups if name not in absent],
+        {*release.rules.nodes} - absent,
+        {*release.rules.opaque} - absent,
         release.sensitive,
         release.semantics,
-        {name: part for name, part in (release.parts or {}).items() if name not in lacking},
+        {name: part for name, part in (release.parts or {}).items() if name not in absent},
         [*release.exact],
-        {*release.beside} - {*lacking},
+        {*release.beside} - absent,
         {*release.shuffled},
         {*release.tables},
     )

@@ -138,7 +138,9 @@ def count_rows(
         if has_few_texts:
             rows = [row for row in rows_of_sights if row[-1] == mask]
             each_row = np.arange(len(rows))
-            columns = [Column.of([row[place] for row in rows], each_row) for place in places]
+            columns = []
+            for place in places:
+                columns.append(Column.of([row[place] for row in rows], each_row))
             counted.append((columns, np.array([row[-2] for row in rows], np.int64)))
             continue
         rows = rows_of_sights
