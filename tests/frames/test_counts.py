@@ -386,7 +386,8 @@ def test_nanoseconds_are_times_or_texts(kind, whole):
 def test_few_texts_tell_no_dates():
     assert nearly_all_read([f"group {i}" for i in range(100)], [1] * 100) is None
     dates = [f"2024-01-{day:02}" for day in range(1, 20)]
-    assert nearly_all_read([*dates, "odd"], [1] * 20) == ("dates", None, [*[True] * 19, False])
+    guess = nearly_all_read([*dates, "odd"], [1] * 20)
+    assert guess == ("dates", None, [*[True] * 19, False])
     assert nearly_all_read([*dates, "odd"], [1] * 19 + [2]) is None
 
 

@@ -15,14 +15,16 @@ from foreknow_judge.errors import InputError
 
 
 def simple(table: pa.Table) -> list[pa.ChunkedArray]:
-    """Columns of a table as they are written: plain, and without dictionaries."""
-    simple = []
+    """The columns of a table as a file has them: plain, and without dictionaries."""
+    columns = []
     for name, column in zip(table.column_names, table.columns, strict=True):
         array = plain(name, column)
         if pa.types.is_dictionary(array.type):
             array = array.cast(array.type.value_type)
-        simple.append(array.cast(pa.string()) if pa.types.is_large_string(array.type) else array)
-    return simple
+        if pa.types.is_large_string(array.type):
+            array = array.cast(pa.string())
+        columns.append(array)
+    return columns
 
 
 def bare(table: pa.Table) -> pa.Table:
@@ -55,12 +57,13 @@ def with_commas(table: pa.Table, columns: Collection[str]) -> pa.Table:
 
 
 def frame_of(table: pa.Table | list[dict[str, Any]], library: str) -> Any:
-    """A table as a frame of "pandas", "polars" or "arrow"; rows may be given as mappings."""
-    if not isinstance(table, pa.Table):
-        names = list(dict.fromkeys(name for row in table for name in row))
-        table = pa.table({name: [row.get(name) for row in table] for name in names})
+    """A table of Arrow, or rows given as mappings, as a frame of "pandas", "polars" or "arrow".
+
+    Raises `InputError` for another library, or for one that is not installed.
+    """
+    rows = table if isinstance(table, pa.Table) else _table_of_mappings(table)
     if library in ("arrow", "pyarrow"):
-        return table
+        return rows
     if library not in ("pandas", "polars"):
         libraries = "pandas", "polars", "arrow"
         raise InputError(f"there is no library {library!r}{did_you_mean(str(library), libraries)}")
@@ -70,4 +73,15 @@ def frame_of(table: pa.Table | list[dict[str, Any]], library: str) -> Any:
         raise InputError(
             f'{library} is not installed: pip install {library}, or ask for "arrow"'
         ) from None
-    return table.to_pandas() if library == "pandas" else module.from_arrow(table)
+    return rows.to_pandas() if library == "pandas" else module.from_arrow(rows)
+
+
+def _table_of_mappings(rows: list[dict[str, Any]]) -> pa.Table:
+    """A table with a column for each key of any row; null where a row lacks the key."""
+    names: dict[str, None] = {}
+    for row in rows:
+        names |= dict.fromkeys(row)
+    columns = {}
+    for name in names:
+        columns[name] = [row.get(name) for row in rows]
+    return pa.table(columns)

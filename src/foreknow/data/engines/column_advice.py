@@ -6,12 +6,11 @@ import datetime as dt
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from decimal import Decimal
 from functools import partial
 from heapq import nlargest
-from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,79 +47,139 @@ def separator_of(values: Sequence[Any], people: Sequence[int]) -> str:
     Nearly all parts must be whole values, too, or recur; between commas, which stand in sentences,
     both first and later.
 
+    Parameters
+    ----------
+    values : sequence
+        The distinct values of a column.
+    people : sequence of int
+        How many people have each of them.
+
+    Examples
+    --------
     >>> separator_of(["flu|cold", "flu", "cold|hiv", "hiv"], [5, 3, 2, 4])
     '|'
     >>> separator_of(["Diabetes, type 2", "Diabetes, type 1", "Asthma"], [5, 3, 2])
     ''
     """
-    times = zip(values, people, strict=True)
-    people_of = {value: n for value, n in times if isinstance(value, str) and n}
-    n_people = sum(people_of.values())
+    pairs = zip(values, people, strict=True)
+    people_of_text = {text: n for text, n in pairs if isinstance(text, str) and n}
+    least_people = sum(people_of_text.values()) / _SHARE
     for separator in _SEPARATORS:
-        several = [text for text in people_of if separator in text]
-        between = any(separator in text.strip(separator) for text in several)
-        n_several = sum(people_of[text] for text in several)
-        if between and n_several * _SHARE >= n_people and _divides(several, separator, people_of):
+        several = [text for text in people_of_text if separator in text]
+        stands_between = any(separator in text.strip(separator) for text in several)
+        is_frequent = sum(people_of_text[text] for text in several) >= least_people
+        if stands_between and is_frequent and _divides(several, separator, people_of_text):
             return separator
     return ""
 
 
-def _divides(several: Sequence[str], separator: str, wholes: Collection[str]) -> bool:
-    """True if nearly all parts between separators are whole values, or parts that recur."""
-    times: Counter[str] = Counter()
+def _divides(texts: Sequence[str], separator: str, values: Collection[str]) -> bool:
+    """True if 90% of the parts between separators are whole values, or parts that recur.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        The values with the separator.
+    separator : str
+    values : collection of str
+        All values, with the separator or without.
+    """
+    times: Counter[str] = Counter()  # in how many texts each part stands
     first_parts, later_parts = set[str](), set[str]()
-    for text in several:
+    for text in texts:
         first, *later = map(str.strip, text.split(separator))
         times.update({first, *later})
         first_parts.add(first)
         later_parts.update(later)
-    comma = "," in separator
-    if comma and any(map(str.isdigit, times)):
+    is_comma = "," in separator
+    if is_comma and any(map(str.isdigit, times)):
         return False
     n_answers = 0
-    for part, n in times.items():
-        is_whole = part in wholes or (part in first_parts and part in later_parts)
-        if is_whole or (n > 1 and not comma):
-            n_answers += n
+    for part, n_texts in times.items():
+        is_whole_value = part in values or (part in first_parts and part in later_parts)
+        if is_whole_value or (n_texts > 1 and not is_comma):
+            n_answers += n_texts
     return n_answers * 10 >= times.total() * 9
 
 
-def nearly_all_read(
-    domain: Sequence[Any], people: Sequence[int]
-) -> tuple[str, str | None, list[bool]] | None:
-    """Whether nearly all texts read as dates, or as numbers: which, a format, and which texts do.
+class Guess(NamedTuple):
+    """As what nearly all values of a column can be read."""
 
-    None of codes: digits alone, or with a 0 before others. Texts that all are numbers are codes,
-    too, in a table that could have said that they are numbers.
+    kind: str  # "dates" or "numbers"
+    date_format: str | None  # None for numbers, and for dates such as 2024-01-31
+    fits: list[bool]  # which of the distinct values can be read so
 
+
+def nearly_all_read(domain: Sequence[Any], people: Sequence[int]) -> Guess | None:
+    """As what the texts of 95% of the people can be read: dates of one format, or numbers.
+
+    Parameters
+    ----------
+    domain : sequence
+        The distinct values; only the first one may be None.
+    people : sequence of int
+        How many people have each of them.
+
+    Returns
+    -------
+    Guess or None
+        None also for codes: digits alone, or with a 0 before others. Texts that all are numbers
+        are codes, too, in a table that could have said that they are numbers.
+
+    Examples
+    --------
     >>> nearly_all_read(["00.00.1961", "03.01.1976", "04.01.1976"], [1, 98, 1])
-    ('dates', 'dd.mm.yyyy', [False, True, True])
+    Guess(kind='dates', date_format='dd.mm.yyyy', fits=[False, True, True])
     """
     texts = [value if isinstance(value, str) else None for value in domain]
-    n_people = sum(n for text, n in zip(texts, people, strict=True) if text is not None)
-    if not n_people or None in texts[1:] or all(t is None or t.isdigit() for t in texts):
+    people_of_text = [(text, n) for text, n in zip(texts, people, strict=True) if text is not None]
+    n_people = sum(n for _, n in people_of_text)
+    if not n_people or None in texts[1:] or all(text.isdigit() for text, _ in people_of_text):
         return None
-    often = nlargest(3, ((n, text) for text, n in zip(texts, people, strict=True) if text))[::-1]
-    ways: list[tuple[str, str | None, Any]] = [("dates", None, _ISO.fullmatch)]
-    formats = dict.fromkeys(chain(*(date_formats(texts, text) for _, text in often)))
-    ways += [("dates", way, partial(is_date, way)) for way in formats]
-    if not any(text and _CODE.fullmatch(text) for text in texts):
-        ways += [("numbers", None, COMMA.fullmatch), ("numbers", None, POINT.fullmatch)]
-    best: tuple[int, str, str | None, list[bool]] = (0, "", None, [])
-    for what, way, reads in ways:
-        fits, odd = list[bool](), 0
-        for text, n in zip(texts, people, strict=True):
-            fits.append(text is not None and bool(reads(text)))
-            odd += n if text is not None and not fits[-1] else 0
-            if odd * 20 > n_people:
-                break
+    best, most_people = None, 0
+    for kind, date_format, can_read in _ways_to_read(people_of_text):
+        n_fitting = _people_who_fit(people_of_text, can_read, n_people // 20)
+        if n_fitting > most_people:
+            most_people = n_fitting
+            best = Guess(kind, date_format, [t is not None and bool(can_read(t)) for t in texts])
+    if best is None or (most_people == n_people and best.kind == "numbers"):
+        return None
+    return best
+
+
+def _ways_to_read(
+    people_of_text: Sequence[tuple[str, int]],
+) -> Iterator[tuple[str, str | None, Callable[[str], Any]]]:
+    """Yield "dates" or "numbers", the format of dates, and a function that says if a text fits.
+
+    Formats of dates are those of the three most frequent texts, the rarest of them first.
+    """
+    yield "dates", None, _ISO.fullmatch
+    texts = [text for text, _ in people_of_text]
+    frequent = nlargest(3, ((n, text) for text, n in people_of_text if text))
+    formats: dict[str, None] = {}
+    for _, text in reversed(frequent):
+        formats |= dict.fromkeys(date_formats(texts, text))
+    for date_format in formats:
+        yield "dates", date_format, partial(is_date, date_format)
+    if not any(map(_CODE.fullmatch, texts)):
+        yield "numbers", None, COMMA.fullmatch
+        yield "numbers", None, POINT.fullmatch
+
+
+def _people_who_fit(
+    people_of_text: Sequence[tuple[str, int]], can_read: Callable[[str], Any], most_others: int
+) -> int:
+    """How many people have a text that can be read; 0 if more than `most_others` have another."""
+    n_fitting = n_others = 0
+    for text, n in people_of_text:
+        if can_read(text):
+            n_fitting += n
         else:
-            if n_people - odd > best[0]:
-                best = n_people - odd, what, way, fits
-    n_fitting, what, way, fits = best
-    if not n_fitting or (n_fitting == n_people and what == "numbers"):
-        return None
-    return what, way, fits
+            n_others += n
+        if n_others > most_others:
+            return 0
+    return n_fitting
 
 
 def refuse_misread(
@@ -132,43 +191,57 @@ def refuse_misread(
     *,
     labels: bool = False,
 ) -> None:
-    """Raise `DataError` for a column of texts that is one of dates or numbers but for a few.
+    """Raise `DataError` for a column of texts of which nearly all are dates, or numbers.
 
-    With the `codes` of rows it names the first of them. In a release there may be `labels`.
+    Parameters
+    ----------
+    name : str
+        The column.
+    domain, people : sequences
+        Its distinct values, and how many people have each.
+    codes : integer array, optional
+        The place of each row's value in the domain. With it the message names rows.
+    positions : integer array, optional
+        Where these rows are in the table; left out, these are all of its rows.
+    labels : bool
+        Whether the column may hold labels of a release, such as ranges, which are no mistakes.
     """
     guess = nearly_all_read(domain, people)
     if guess is None:
         return
-    what, _, fits = guess
-    text = f'types = {{ {json.dumps(name)} = "text" }}'
-    odd = [code for code, fit in enumerate(fits) if not fit and domain[code] is not None]
-    if not odd or (labels and any(_LABEL.search(domain[code]) for code in odd)):
+    odd_codes = [
+        code for code, fits in enumerate(guess.fits) if not fits and domain[code] is not None
+    ]
+    if not odd_codes or (labels and any(_LABEL.search(domain[code]) for code in odd_codes)):
         return
-    examples = [repr(domain[code]) for code in odd[:3]]
+    examples = [repr(domain[code]) for code in odd_codes[:3]]
     if codes is not None:
-        rows = np.flatnonzero(np.isin(codes, odd))[:3].tolist()
-        places = rows if positions is None else positions[rows].tolist()
-        examples = [
-            f"row {place + 1} ({domain[int(codes[row])]!r})"
-            for row, place in zip(rows, places, strict=True)
-        ]
-    spelled = json.dumps(domain[max(odd, key=people.__getitem__)], ensure_ascii=False)
+        rows = np.flatnonzero(np.isin(codes, odd_codes))[:3]
+        places = rows if positions is None else positions[rows]
+        examples = []
+        for row, place in zip(rows.tolist(), places.tolist(), strict=True):
+            examples.append(f"row {place + 1} ({domain[int(codes[row])]!r})")
+    most_frequent = max(odd_codes, key=people.__getitem__)
+    spelled = json.dumps(domain[most_frequent], ensure_ascii=False)
     raise DataError(
-        f"column {name!r}: nearly all values read as {what}, but not {', '.join(examples)}"
-        f"{' ...' if len(odd) > 3 else ''}; mend them, or say what stands for a missing value, "
-        f"such as reading = {{ missing = [{spelled}] }}; where they are to stay texts, add {text} "
-        "to the schema"
+        f"column {name!r}: nearly all values read as {guess.kind}, but not {', '.join(examples)}"
+        f"{' ...' if len(odd_codes) > 3 else ''}; mend them, or say what stands for a missing "
+        f"value, such as reading = {{ missing = [{spelled}] }}; where they are to stay texts, add "
+        f'types = {{ {json.dumps(name)} = "text" }} to the schema'
     )
 
 
 def refuse_dates(name: str, domain: Sequence[Any]) -> None:
-    """Raise `DataError` for a column of texts that all read as dates."""
+    """Raise `DataError` for a column of texts that all read as dates; `domain`: distinct values."""
     guess = nearly_all_read(domain, [1] * len(domain))
-    if guess is None or guess[0] != "dates" or not all(guess[2][int(domain[0] is None) :]):
+    if guess is None or guess.kind != "dates":
+        return
+    texts_fit = guess.fits[1:] if domain[0] is None else guess.fits
+    if not all(texts_fit):
         return
     declared = f'types = {{ {json.dumps(name)} = "date" }} to the schema'
-    if guess[1] is not None:
-        declared = to_add("date_format", guess[1]).removeprefix("add ")
+    if guess.date_format is not None:
+        declared = to_add("date_format", guess.date_format).removeprefix("add ")
     raise DataError(
         f"column {name!r} is text, and all of its values read as dates; if they are, add "
         f'{declared}; if not, types = {{ {json.dumps(name)} = "text" }}'
@@ -176,7 +249,7 @@ def refuse_dates(name: str, domain: Sequence[Any]) -> None:
 
 
 def described(domain: Sequence[Any], *, ordered: bool = False) -> str:
-    """Say what distinct values were taken for.
+    """The kind and the range, or the number, of distinct values, in words.
 
     >>> described([None, 17, 90]), described(["F", "M"])
     ('numbers 17 to 90, some missing', 'text, 2 values')
@@ -204,7 +277,10 @@ def _is_whole_with_decimals(value: Any) -> bool:
 
 
 def doubts(name: str, domain: Sequence[Any]) -> str | None:
-    """A doubt about how a column was read, and what to do about it."""
+    """A warning that a column may have been read wrongly, and what to do about it, or None.
+
+    Texts may be dates, numbers with a comma, or amounts; floats without decimals may be codes.
+    """
     values = [value for value in domain if value is not None]
     if not values:
         return None

@@ -323,7 +323,7 @@ _ASKING_WORDS = {plain(word) for word in _ASKING.split()}
 
 
 def words_meaning(*meanings: str) -> dict[str, None]:
-    """The words that mean one of some things, in their order."""
+    """The words of the table that have any of some meanings, in their order, as keys."""
     return {word: None for meaning in meanings for word in WORDS[meaning]}
 
 
@@ -341,7 +341,9 @@ def split(name: str) -> list[str]:
 
 @lru_cache(maxsize=1 << 14)
 def words_of(name: str) -> frozenset[str]:
-    """The words of a name, also without digits beside, and their pairs: first_name, firstname.
+    """The words of a name: its parts, these without digits, pairs of neighbours, and all as one.
+
+    Of Chinese and Japanese, which write no blanks, also words of the table inside the name.
 
     >>> "firstname" in words_of("first_name"), "edad" in words_of("C1_Edad")
     (True, True)
@@ -349,15 +351,18 @@ def words_of(name: str) -> frozenset[str]:
     (True, False)
     """
     parts = split(name)
-    words = [*parts, *(word for part in parts for word in re.split(r"\d+", part) if word)]
+    whole_name = "".join(parts)
+    words = [*parts]
+    for part in parts:
+        words += [word for word in re.split(r"\d+", part) if word]
     words += [_bare_of_article(word) for word in words]
-    words += [a + b for a, b in pairwise(parts)]
-    within = [word for word in _IN_A_ROW if len(word) > 1 and word in "".join(parts)]
-    return frozenset([*words, *within, "".join(parts)])
+    words += [first + second for first, second in pairwise(parts)]
+    words += [word for word in _IN_A_ROW if len(word) > 1 and word in whole_name]
+    return frozenset([*words, whole_name])
 
 
 def is_sentence(name: str) -> bool:
-    """True if a name is a question or a sentence, of which a word by itself says little.
+    """True if a name is a question, or has more than five words: a single word then says little.
 
     >>> is_sentence("Is your employer a tech company?"), is_sentence("Alter (Jahre)")
     (True, False)
@@ -366,7 +371,7 @@ def is_sentence(name: str) -> bool:
 
 
 def asks_for(name: str) -> str:
-    """The word for what a question asks of a person; empty if it is not about describing one.
+    """The word for the trait that a question asks for: age, sex, birth, place; "" for others.
 
     >>> asks_for("What is your gender?"), asks_for("Does your employer ask for your age?")
     ('gender', '')
@@ -374,7 +379,8 @@ def asks_for(name: str) -> str:
     parts = split(name)
     if not parts or len(parts) > _LONGEST or parts[0] not in _ASKING_WORDS:
         return ""
-    if by_words := _AGE_ASKED.search(" ".join(parts)):
-        return by_words[0]
+    age_question = _AGE_ASKED.search(" ".join(parts))
+    if age_question:
+        return age_question[0]
     words = words_of(name)
     return next((word for word in words_meaning(*_ASKED) if word in words), "")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -55,26 +55,15 @@ def plain_table(
 
 
 def plain(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Make a column plain.
+    """A column without what prints alike: NaN is null, and minus zero is zero.
 
-    NaN becomes null and minus zero zero; a null among the entries of a dictionary becomes a null
-    of the column; entries that repeat are united; a column without a type is one of texts.
+    A null among the entries of a dictionary becomes a null of the column; entries that repeat are
+    united; a column without a type is one of texts. Raises `DataError`, with the `name` of the
+    column, for lists and other types that are no plain values.
     """
     kind = array.type
     if pa.types.is_dictionary(kind):
-        _refuse_nested(name, kind.value_type)
-        _refuse_broken(name, array)
-        array = _unified(array)
-        if kind.ordered and pa.types.is_large_string(kind.value_type):  # of pandas and Polars
-            array = array.cast(pa.dictionary(pa.int32(), pa.string(), ordered=True))
-        if not array.num_chunks:
-            return array.cast(kind.value_type)
-        entries = array.chunk(0).dictionary
-        _refuse_null_characters(name, entries)
-        simple = pa.types.is_string(entries.type) or pa.types.is_integer(entries.type)
-        if simple and not entries.null_count and len(pc.unique(entries)) == len(entries):
-            return array
-        return plain(name, array.cast(kind.value_type))
+        return _plain_dictionary(name, array)
     _refuse_nested(name, kind)
     if pa.types.is_null(kind) or pa.types.is_string_view(kind):
         array = array.cast(pa.string())
@@ -89,10 +78,28 @@ def plain(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
     return array
 
 
-def refuse_twins(name: str, array: pa.ChunkedArray) -> None:
-    """Raise `DataError` for a column of groups in which what we take for one value prints as two.
+def _plain_dictionary(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of codes, unchanged if its entries are plain and distinct; else its plain values."""
+    kind = array.type
+    _refuse_nested(name, kind.value_type)
+    _refuse_broken(name, array)
+    array = _unified(array)
+    if kind.ordered and pa.types.is_large_string(kind.value_type):  # of pandas and Polars
+        array = array.cast(pa.dictionary(pa.int32(), pa.string(), ordered=True))
+    if not array.num_chunks:
+        return array.cast(kind.value_type)
+    entries = array.chunk(0).dictionary
+    _refuse_null_characters(name, entries)
+    is_simple = pa.types.is_string(entries.type) or pa.types.is_integer(entries.type)
+    if is_simple and not entries.null_count and len(pc.unique(entries)) == len(entries):
+        return array
+    return plain(name, array.cast(kind.value_type))
 
-    NaN and null, and 0.0 and -0.0, make two groups to some readers of a file.
+
+def refuse_twins(name: str, array: pa.ChunkedArray) -> None:
+    """Raise `DataError` for a column of groups with NaN beside null, or 0.0 beside -0.0.
+
+    We take these for one value, and some readers of a file for two, which make two groups.
     """
     kind = array.type
     if pa.types.is_dictionary(kind) and pa.types.is_floating(kind.value_type):
@@ -101,11 +108,14 @@ def refuse_twins(name: str, array: pa.ChunkedArray) -> None:
         return
     if pa.types.is_float16(kind):
         array, kind = array.cast(pa.float32()), pa.float32()
-    twins = "NaN and null" if array.null_count and pc.any(pc.is_nan(array)).as_py() else None
+    twins = ""
+    if array.null_count and pc.any(pc.is_nan(array)).as_py():
+        twins = "NaN and null"
     zeros = array.filter(pc.fill_null(pc.equal(array, pa.scalar(0, kind)), False))
-    if len(set(map(str, pc.unique(zeros.cast(pa.float64())).to_pylist()))) > 1:
+    printed_zeros = {*map(str, pc.unique(zeros.cast(pa.float64())).to_pylist())}
+    if len(printed_zeros) > 1:
         twins = "0.0 and -0.0"
-    if twins is not None:
+    if twins:
         raise DataError(
             f"the column {name!r} of groups holds both {twins}, which some readers take for two "
             "values and others for one; write one of them"
@@ -126,17 +136,20 @@ def refuse_two_empties(table: Table, groups: Sequence[str]) -> None:
 
 
 def _unified(array: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Give all chunks one dictionary; where they share its memory, Arrow need not compare it."""
-    entries = [chunk.dictionary for chunk in array.chunks]
-    addresses = {
-        (d.offset, len(d), *(None if b is None else b.address for b in d.buffers()))
-        for d in entries
-    }
-    return array if len(addresses) < 2 else array.unify_dictionaries()
+    """A column of codes whose chunks have one dictionary.
+
+    Dictionaries that share their memory are one already, and Arrow need not compare them.
+    """
+    memories = set()
+    for chunk in array.chunks:
+        entries = chunk.dictionary
+        addresses = [None if buffer is None else buffer.address for buffer in entries.buffers()]
+        memories.add((entries.offset, len(entries), *addresses))
+    return array if len(memories) < 2 else array.unify_dictionaries()
 
 
 def _whole_microseconds(array: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Python knows no nanoseconds: where there are some, times are written as texts."""
+    """Times in microseconds; as texts where some have nanoseconds, which Python does not know."""
     kind = array.type
     if kind.unit != "ns":
         return array
@@ -226,7 +239,15 @@ Codes: TypeAlias = NDArray[np.unsignedinteger[Any]]
 # Whole numbers within so wide a span are marked in a table, however few they are.
 _SPAN = 1 << 16
 
-_Reader: TypeAlias = tuple[Kind, tuple[type, ...], str, Callable[[str], Any]]
+
+class _Reader(NamedTuple):
+    """How values of one type are recognized and read."""
+
+    kind: Kind
+    types: tuple[type, ...]  # of values that are taken as they are
+    pattern: str  # of all texts that are read
+    convert: Callable[[str], Any]  # reads such a text, or raises ValueError
+
 
 # From narrow to wide: the types that are taken as they are, how texts look (digits are 0 to 9:
 # others print differently, and would be merged with these), and what reads them.
@@ -234,10 +255,10 @@ _DAY = r"\d{4}-\d\d-\d\d"
 _ZONE = r"(Z|[+-]\d\d(:?\d\d)?)"
 _ZONED = re.compile(rf"{_DAY}[T ][\d:.]+{_ZONE}", re.ASCII)
 _READERS: tuple[_Reader, ...] = (
-    ("number", (int,), r"-?(0|[1-9]\d*)", int),
-    ("number", (int, float, Decimal), r"-?(0|[1-9]\d*)(\.\d+)?", Decimal),
-    ("date", (dt.date,), _DAY, dt.date.fromisoformat),
-    (
+    _Reader("number", (int,), r"-?(0|[1-9]\d*)", int),
+    _Reader("number", (int, float, Decimal), r"-?(0|[1-9]\d*)(\.\d+)?", Decimal),
+    _Reader("date", (dt.date,), _DAY, dt.date.fromisoformat),
+    _Reader(
         "date",
         (dt.datetime,),
         _DAY + rf"([T ]\d\d:\d\d(:\d\d(\.\d+)?)?{_ZONE}?)?",
@@ -250,35 +271,39 @@ _THOUSANDS = r"-?(0|[1-9]\d{0,2}(\.\d{3})+|[1-9]\d*)(,\d+)?"
 
 
 def _readers(reading: Reading, typed: bool, values: list[Any]) -> Sequence[_Reader]:
-    """The readers of texts; for a typed table only those that the reading declares."""
+    """The readers to try on values, the first that fits all of them wins.
+
+    Those that `reading` declares stand first. A `typed` table, whose texts are texts, has no
+    others.
+    """
     readers: list[_Reader] = [] if typed else list(_READERS)
     if reading.decimal == "," and (not typed or has_decimal_commas(values)):
         readers[1:2] = [_COMMAS]
     if reading.as_date is not None:
-        readers.insert(0, ("date", (dt.date, dt.datetime), r"(?s:.+)", reading.as_date))
+        readers.insert(0, _Reader("date", (dt.date, dt.datetime), r"(?s:.+)", reading.as_date))
     return [*readers, *_amounts(reading, values)]
 
 
 def _amounts(reading: Reading, values: list[Any]) -> list[_Reader]:
-    """The reader of amounts, if some value needs one."""
+    """The reader of amounts such as "$1,200", if a value needs it; else an empty list."""
     if reading.as_amount is None:
         return []
-    reader: _Reader = ("number", (int, float, Decimal), r"(?s:.+)", reading.as_amount)
+    reader = _Reader("number", (int, float, Decimal), r"(?s:.+)", reading.as_amount)
     read = _reading_by(reader)
-    fits = any(_is_marked(v) and read(v) is not _UNREAD for v in values)
-    return [reader] if fits else []
+    is_needed = any(_is_marked(value) and read(value) is not _UNREAD for value in values)
+    return [reader] if is_needed else []
 
 
 def _is_marked(value: Any) -> bool:
     """True if a value is a text, and no plain number."""
-    return isinstance(value, str) and not re.fullmatch(_READERS[1][2], value, re.ASCII)
+    return isinstance(value, str) and not re.fullmatch(_READERS[1].pattern, value, re.ASCII)
 
 
 def _with_comma(text: str) -> Decimal:
     return Decimal(text.replace(".", "").replace(",", "."))
 
 
-_COMMAS: _Reader = ("number", (int, float, Decimal), _THOUSANDS, _with_comma)
+_COMMAS = _Reader("number", (int, float, Decimal), _THOUSANDS, _with_comma)
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,31 +335,57 @@ def encode(
     positions: IntArray | None = None,
     reading: Reading | None = None,
 ) -> Column:
-    """Encode a column; `untyped` texts are numbers or dates if all are, and 007 is a code."""
+    """Encode a column as codes into its sorted distinct values.
+
+    Parameters
+    ----------
+    name : str
+    array : chunked array of Arrow
+    untyped : bool
+        Whether the table knows texts only, as a CSV file. They are numbers or dates if all of them
+        can be read so; 007 is a code.
+    declared : {"number", "date", "text"}, optional
+        The type that the schema gives the column.
+    positions : integer array, optional
+        Where each entry is in the table, for messages; left out, these are all of its rows.
+    reading : Reading, optional
+        How texts are written.
+
+    Raises
+    ------
+    DataError
+        If a value is not of the declared type, or the column holds no plain values.
+    """
     array, reading = plain(name, array), reading or Reading()
     codes, distinct = codes_of(array)
-    texts = is_text(distinct.type)
+    are_texts = is_text(distinct.type)
+    if declared is None and not untyped and not (are_texts and reading.converts):
+        return _encoded_by_type(name, array, codes, distinct)
+    python_values = to_python(name, distinct)
     if declared == "text":
         kind: Kind = "text"
-        values = _as_texts(to_python(name, distinct))
-    elif declared is not None or untyped or (texts and reading.converts):
-        python_values = to_python(name, distinct)
+        values: list[Any] = _as_texts(python_values)
+    else:
         readers = _readers(reading, not untyped and declared is None, python_values)
         kind, values = _parsed(name, python_values, codes, declared, positions, readers)
         if kind == "text" and declared is None and reading.converts:
             _refuse_mixed(name, python_values, codes, positions, reading)
         _refuse_ahead(name, python_values, values, reading)
-    else:
-        kind = _kind(distinct.type)
-        ordered = pa.types.is_dictionary(array.type) and array.type.ordered and texts
-        categories = tuple(distinct.drop_null().to_pylist()) if ordered else ()
-        codes, distinct = ranked(codes, distinct)
-        return Column(name, codes, _as_days(to_python(name, distinct)), kind, categories)
     values = _as_days(values)
     # Different texts may mean one number, such as 1.5 and 1.50: they are one value.
     domain = sorted(set(values), key=lambda v: (v is not None, 0 if v is None else v))
-    rank = {value: code for code, value in enumerate(domain)}
-    return Column(name, np.array([rank[v] for v in values], dtype=codes.dtype)[codes], domain, kind)
+    new_code = {value: code for code, value in enumerate(domain)}
+    new_codes = np.array([new_code[value] for value in values], dtype=codes.dtype)
+    return Column(name, new_codes[codes], domain, kind)
+
+
+def _encoded_by_type(name: str, array: pa.ChunkedArray, codes: Codes, distinct: pa.Array) -> Column:
+    """The column of a plain array with these codes, whose type is that of its values."""
+    kind = _kind(distinct.type)
+    ordered = pa.types.is_dictionary(array.type) and array.type.ordered and is_text(distinct.type)
+    categories = tuple(distinct.drop_null().to_pylist()) if ordered else ()
+    codes, distinct = ranked(codes, distinct)
+    return Column(name, codes, _as_days(to_python(name, distinct)), kind, categories)
 
 
 def as_plain_texts(
@@ -342,37 +393,54 @@ def as_plain_texts(
 ) -> pa.ChunkedArray:
     """A sensitive column whose numbers and dates are texts that anybody reads alike.
 
-    A release is read without the reading, so 1.234,5 becomes 1234.5. A number, or a date, that is
-    written in several ways is one value.
+    Whoever reads the release does not know the `reading`, so 1.234,5 becomes 1234.5. A number, or
+    a date, that is written in several ways is one value. `declared` is the type that the schema
+    gives the column.
     """
     array = plain(name, array)
     zoned = declared is None and is_zoned(array)
     if declared is None and not reading.converts and not zoned:
         return array
     codes, distinct = codes_of(array)
-    of_texts = is_text(distinct.type)
-    if declared is None and not of_texts:
+    are_texts = is_text(distinct.type)
+    if declared is None and not are_texts:
         return array
     values = to_python(name, distinct)
     if declared == "text":
-        texts = values if of_texts else _as_texts(values)
+        texts = values if are_texts else _as_texts(values)
     else:
-        # Where a reader may take a point for a decimal one, no comma need be there.
-        numbers = [_READERS[0], _COMMAS] if reading.decimal == "," else []
-        dates = Reading(date_format=reading.date_format, latest_year=reading.latest_year)
-        readers = [*_readers(dates, True, []), *numbers, *_amounts(reading, values)]
-        readers += _READERS if declared and not numbers else _READERS[2:] if declared else ()
-        readers += _READERS[3:] if zoned else ()
+        readers = _release_readers(reading, values, declared, zoned)
         kind, parsed = _parsed(name, values, codes, declared, None, readers)
         if kind == "text":
             _refuse_mixed(name, values, codes, None, reading, strict=True)
         _refuse_ahead(name, values, parsed, reading)
-        texts = _plainly(_as_days(parsed)) if of_texts and kind != "text" else values
+        texts = _plainly(_as_days(parsed)) if are_texts and kind != "text" else values
     return array if texts == values else pa.chunked_array([pa.array(texts).take(pa.array(codes))])
 
 
+def _release_readers(
+    reading: Reading, values: list[Any], declared: Kind | None, zoned: bool
+) -> list[_Reader]:
+    """The readers to try on sensitive values: those of the reading, then the usual ones.
+
+    The usual ones read columns of a declared type, and those with `zoned` times.
+    """
+    dates = Reading(date_format=reading.date_format, latest_year=reading.latest_year)
+    # Where a reader may take a point for a decimal one, no comma need be there.
+    numbers = [_READERS[0], _COMMAS] if reading.decimal == "," else []
+    readers = [*_readers(dates, True, []), *numbers, *_amounts(reading, values)]
+    if declared is not None:
+        readers += _READERS[2:] if numbers else _READERS
+    if zoned:
+        readers += _READERS[3:]
+    return readers
+
+
 def is_zoned(array: pa.ChunkedArray) -> bool:
-    """True if a column that begins with the text of a day has texts of times with their zones."""
+    """True if a column of texts holds times with a zone, such as 2024-01-31T08:00Z.
+
+    Only a column whose first value begins with a day is searched.
+    """
     if not is_text(array.type) or len(array) == array.null_count:
         return False
     first = next(chunk.drop_null()[0].as_py() for chunk in _heads(array) if _knows_any(chunk))
@@ -383,7 +451,7 @@ def is_zoned(array: pa.ChunkedArray) -> bool:
 
 
 def _heads(array: pa.ChunkedArray) -> Iterator[Any]:
-    """The chunks of a column, of each some first rows before all of it."""
+    """Yield each chunk of a column twice: its first rows, then all of it."""
     for chunk in array.chunks:
         yield chunk.slice(0, _SHORT)
         yield chunk
@@ -396,48 +464,53 @@ def _knows_any(chunk: Any) -> bool:
 def alike_texts(
     name: str, texts: list[str], reading: Reading, declared: Kind | None = None
 ) -> list[str]:
-    """Distinct values as `as_plain_texts` writes them, or has written them before."""
+    """Distinct values as `as_plain_texts` writes them; those that it has written stay.
+
+    Raises `DataError` if they cannot be read, and the schema declares the type of the column.
+    """
     array = pa.chunked_array([pa.array(texts, pa.string())])
     for candidate in reading, Reading():
         with suppress(DataError):
             plain_texts: list[str] = as_plain_texts(name, array, candidate, declared).to_pylist()
             return plain_texts
     if declared is not None:
-        as_plain_texts(name, array, reading, declared)  # which says what is wrong
+        as_plain_texts(name, array, reading, declared)  # raises the error
     return texts
 
 
 def plainly_written(text: str) -> Any:
-    """The number or date that a text is to anybody; None of another one.
+    """The number or date that anybody reads in a text; None if there is none.
 
     >>> plainly_written("1.200"), plainly_written("1.200,50"), plainly_written("007")
     (Decimal('1.200'), None, None)
     """
     for reader in _READERS:
-        if (value := _reading_by(reader)(text)) is not _UNREAD:
+        value = _reading_by(reader)(text)
+        if value is not _UNREAD:
             return _as_days([value])[0]
     return None
 
 
 def _plainly(values: list[Any]) -> list[str | None]:
-    """Numbers and dates as texts; what is equal is written in the shortest way that it is given."""
-    spelled: dict[Any, str] = {}
+    """Numbers and dates as texts; equal ones all as the shortest text of any of them."""
+    text_of_value: dict[Any, str] = {}
     for value in values:
-        if value is not None:
-            text = format(value or abs(value), "f") if type(value) is Decimal else text_of(value)
-            spelled[value] = min(spelled.get(value, text), text, key=len)
-    return [None if value is None else spelled[value] for value in values]
+        if value is None:
+            continue
+        # abs() takes the sign from a zero.
+        text = format(value or abs(value), "f") if type(value) is Decimal else text_of(value)
+        text_of_value[value] = min(text_of_value.get(value, text), text, key=len)
+    return [None if value is None else text_of_value[value] for value in values]
 
 
 def _as_texts(values: list[Any]) -> list[str | None]:
-    """Values as texts; a code that was made a float, such as 12345.0, is the whole number."""
+    """Values as texts; floats that are all whole, such as 12345.0 of a code, without the ".0"."""
     non_null = [value for value in values if value is not None]
     if non_null and all(type(value) is float and value.is_integer() for value in non_null):
         return [None if value is None else str(int(value)) for value in values]
     texts = [None if value is None else str(value) for value in values]
-    if non_null and all(
-        re.fullmatch(r"\d+\.0", text, re.ASCII) for text in texts if text is not None
-    ):
+    whole = re.compile(r"\d+\.0", re.ASCII)
+    if non_null and all(whole.fullmatch(str(value)) for value in non_null):
         return [None if text is None else text[:-2] for text in texts]
     return texts
 
@@ -453,38 +526,52 @@ def _as_days(values: list[Any]) -> list[Any]:
 
 
 def codes_of(array: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
-    """Codes of a plain column into its distinct values, in no order but that a null is last."""
+    """Encode a plain column.
+
+    Returns
+    -------
+    codes : unsigned integer array, shape (rows,)
+        The place of each row's value in `distinct`.
+    distinct : array of Arrow
+        The values that occur, in no order; a null is last.
+    """
     if not pa.types.is_dictionary(array.type):
-        if (near := _span_of(array)) is not None:
+        near = _span_of(array)
+        if near is not None:
             return _codes_of_near(array, *near)
         array = array.dictionary_encode()
     array = _unified(array)
     if array.num_chunks == 0:
         return np.empty(0, dtype=np.uint8), pa.array([], array.type.value_type)
-    domain = array.chunk(0).dictionary
-    size = len(domain)
-    width = narrowest(size + 1)
-    codes = np.empty(len(array), dtype=width)
+    entries = array.chunk(0).dictionary
+    n_entries = len(entries)
+    codes = _joined_codes(array, null_code=n_entries)
+    occurs = np.zeros(n_entries + 1, dtype=bool)
+    occurs[codes] = True
+    if not occurs[:n_entries].all():
+        used_codes = np.flatnonzero(occurs[:n_entries])
+        new_code = np.zeros(n_entries + 1, dtype=codes.dtype)
+        new_code[used_codes] = np.arange(len(used_codes), dtype=codes.dtype)
+        new_code[n_entries] = len(used_codes)
+        codes, entries = new_code[codes], entries.take(pa.array(used_codes))
+    if occurs[n_entries]:
+        entries = pa.concat_arrays([entries, pa.nulls(1, entries.type)])
+    return codes, entries
+
+
+def _joined_codes(array: pa.ChunkedArray, null_code: int) -> Codes:
+    """The codes of all chunks of a column with one dictionary; a null has `null_code`."""
+    codes = np.empty(len(array), dtype=narrowest(null_code + 1))
     start = 0
     for chunk in array.chunks:
-        part = chunk.indices.fill_null(size) if chunk.null_count else chunk.indices
-        codes[start : start + len(chunk)] = part.to_numpy(zero_copy_only=False)
+        indices = chunk.indices.fill_null(null_code) if chunk.null_count else chunk.indices
+        codes[start : start + len(chunk)] = indices.to_numpy(zero_copy_only=False)
         start += len(chunk)
-    present = np.zeros(size + 1, dtype=bool)
-    present[codes] = True
-    if not present[:size].all():
-        used_codes = np.flatnonzero(present[:size])
-        place = np.zeros(size + 1, dtype=width)
-        place[used_codes] = np.arange(len(used_codes), dtype=width)
-        place[size] = len(used_codes)
-        codes, domain = place[codes], domain.take(pa.array(used_codes))
-    if present[size]:
-        domain = pa.concat_arrays([domain, pa.nulls(1, domain.type)])
-    return codes, domain
+    return codes
 
 
 def _span_of(array: pa.ChunkedArray) -> tuple[int, int] | None:
-    """The least of whole numbers that are near each other, and how many there may be."""
+    """The least of whole numbers near each other and the size of their range; None for others."""
     if not pa.types.is_integer(array.type) or array.null_count or not len(array):
         return None
     ends = pc.min_max(array).as_py()
@@ -493,37 +580,41 @@ def _span_of(array: pa.ChunkedArray) -> tuple[int, int] | None:
 
 
 def _codes_of_near(array: pa.ChunkedArray, smallest: int, span: int) -> tuple[Codes, pa.Array]:
-    """Codes of whole numbers that are near each other, which are marked in a table, in order."""
+    """The codes and the ascending distinct values of whole numbers that lie near each other.
+
+    They are from `smallest` to `smallest` + `span` - 1: a table of that size marks which occur.
+    """
     kind: Any = np.uint64 if pa.types.is_uint64(array.type) else np.int64
 
-    def places() -> Iterator[IntArray]:
+    def offset_blocks() -> Iterator[IntArray]:
+        """Yield how far the numbers of some rows are above the smallest."""
         for chunk in array.chunks:
             numbers = chunk.to_numpy()
             for block in blocks(len(numbers)):
                 yield numbers[block].astype(kind) - kind(smallest)
 
-    present = np.zeros(span, dtype=bool)
-    for part in places():
-        present[part] = True
-    used_places = np.flatnonzero(present)
-    of_place: Codes = np.zeros(span, narrowest(len(used_places) + 1))
-    of_place[used_places] = np.arange(len(used_places))
-    codes, start = np.empty(len(array), of_place.dtype), 0
-    for part in places():
-        codes[start : start + len(part)] = of_place[part]
-        start += len(part)
-    return codes, pa.array(used_places.astype(kind) + kind(smallest), array.type)
+    occurs = np.zeros(span, dtype=bool)
+    for offsets in offset_blocks():
+        occurs[offsets] = True
+    used_offsets = np.flatnonzero(occurs)
+    code_of_offset: Codes = np.zeros(span, narrowest(len(used_offsets) + 1))
+    code_of_offset[used_offsets] = np.arange(len(used_offsets))
+    codes, start = np.empty(len(array), code_of_offset.dtype), 0
+    for offsets in offset_blocks():
+        codes[start : start + len(offsets)] = code_of_offset[offsets]
+        start += len(offsets)
+    return codes, pa.array(used_offsets.astype(kind) + kind(smallest), array.type)
 
 
 def coded(array: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A plain column of which codes are soon found, however often."""
+    """The column as codes, unless `codes_of` is fast with it as it is."""
     if pa.types.is_dictionary(array.type) or _span_of(array) is not None:
         return array
     return array.dictionary_encode()
 
 
 def dictionary_of(codes: Codes, values: pa.Array) -> pa.DictionaryArray:
-    """The column of which `codes_of` gives these."""
+    """The column with these codes into these values, of which a null is last; `codes_of` undone."""
     size = len(values) - values.null_count
     indices = pa.array(codes.astype(np.int32), mask=codes == size if values.null_count else None)
     return pa.DictionaryArray.from_arrays(indices, values.slice(0, size))
@@ -561,10 +652,14 @@ def _parsed(
     positions: IntArray | None,
     readers: Sequence[_Reader],
 ) -> tuple[Kind, list[Any]]:
-    """Read texts as numbers or dates, if all of them are; a declared type is insisted on."""
-    wrong: list[int] = []
+    """The kind of distinct values, and these as the first reader reads them that can read all.
+
+    They are texts, unchanged, if there is none. If the schema `declared` their kind, that is an
+    `UnreadColumn` error, which names the first such row by its code or its position.
+    """
+    unread_codes: list[int] = []
     for reader in readers:
-        if declared not in (None, reader[0]):
+        if declared not in (None, reader.kind):
             continue
         parsed: list[Any] = []
         read = _reading_by(reader)
@@ -572,13 +667,14 @@ def _parsed(
             parsed.append(read(value))
             if parsed[-1] is _UNREAD and declared is None:
                 break
-        wrong = [code for code, parsed_value in enumerate(parsed) if parsed_value is _UNREAD]
-        if not wrong:
-            dates = reader[0] == "date"
-            return reader[0], _on_one_clock(name, values, parsed) if dates else parsed
+        unread_codes = [code for code, value in enumerate(parsed) if value is _UNREAD]
+        if not unread_codes:
+            if reader.kind == "date":
+                parsed = _on_one_clock(name, values, parsed)
+            return reader.kind, parsed
     if declared is None:
         return "text", values
-    row, code = _first_row(wrong, codes, positions)
+    row, code = _first_row(unread_codes, codes, positions)
     raise UnreadColumn(
         f"column {name!r} must hold a {declared} in every row, but row {row} holds "
         f"{values[code]!r}{way_out(values, declared, values[code])}",
@@ -587,38 +683,45 @@ def _parsed(
 
 
 def _on_one_clock(name: str, values: list[Any], parsed: list[Any]) -> list[Any]:
-    """The values read; if all texts have one zone, times as the clock showed them."""
-    are_texts = [
+    """Dates and times that were parsed from values; without their zone, if all texts have one.
+
+    Several zones are a `DataError`.
+    """
+    were_texts = [
         isinstance(text, str) and isinstance(moment, dt.date)
         for text, moment in zip(values, parsed, strict=True)
     ]
-    zones: dict[Any, str] = {}
-    for text, moment, of_text in zip(values, parsed, are_texts, strict=True):
-        if of_text:
+    example_of_zone: dict[Any, str] = {}
+    for text, moment, was_text in zip(values, parsed, were_texts, strict=True):
+        if was_text:
             zone = moment.utcoffset() if isinstance(moment, dt.datetime) else None
-            zones.setdefault(zone, text)
-    if zones.keys() <= {None}:
+            example_of_zone.setdefault(zone, text)
+    if example_of_zone.keys() <= {None}:
         return parsed
-    if len(zones) > 1:
-        pair = " and ".join(map(repr, [*zones.values()][:2]))
+    if len(example_of_zone) > 1:
+        pair = " and ".join(map(repr, [*example_of_zone.values()][:2]))
         raise DataError(
             f"column {name!r} holds times of several zones, such as {pair}; write all of them in "
             f'one, or add types = {{ {json.dumps(name)} = "text" }} to the schema'
         )
     return [
-        moment.replace(tzinfo=None) if of_text else moment
-        for moment, of_text in zip(parsed, are_texts, strict=True)
+        moment.replace(tzinfo=None) if was_text else moment
+        for moment, was_text in zip(parsed, were_texts, strict=True)
     ]
 
 
 def _refuse_ahead(name: str, values: list[Any], parsed: list[Any], reading: Reading) -> None:
-    """Refuse future dates in two-digit years whose century is not declared."""
+    """Raise `DataError` if a year of two digits was read as one that is still to come.
+
+    Only where the schema does not say which century is meant.
+    """
     if not reading.guesses_century:
         return
     today = dt.date.today()
     for text, day in zip(values, parsed, strict=True):
-        short = isinstance(text, str) and not re.match(_DAY, text, re.ASCII)
-        if short and isinstance(day, dt.date) and dt.date(day.year, day.month, day.day) > today:
+        if not isinstance(text, str) or re.match(_DAY, text, re.ASCII):
+            continue
+        if isinstance(day, dt.date) and dt.date(day.year, day.month, day.day) > today:
             raise DataError(
                 f"column {name!r}: {text!r} would be of the year {day.year}, which lies ahead; add "
                 f"latest_year = {today.year} to reading in the schema, or the latest year that "
@@ -626,10 +729,12 @@ def _refuse_ahead(name: str, values: list[Any], parsed: list[Any], reading: Read
             )
 
 
-def _first_row(odd: Sequence[int], codes: Codes, positions: IntArray | None) -> tuple[int, int]:
-    """The first row with any of these codes, counted from 1, and its code."""
-    row, code = min((int(np.argmax(codes == code)), code) for code in odd)
-    return (row if positions is None else int(positions[row])) + 1, code
+def _first_row(
+    wanted_codes: Sequence[int], codes: Codes, positions: IntArray | None
+) -> tuple[int, int]:
+    """The first row with any of some codes, counted from 1 in the table, and its code."""
+    entry, code = min((int(np.argmax(codes == code)), code) for code in wanted_codes)
+    return (entry if positions is None else int(positions[entry])) + 1, code
 
 
 def _refuse_mixed(
@@ -641,29 +746,25 @@ def _refuse_mixed(
     *,
     strict: bool = False,
 ) -> None:
-    """Refuse texts of which most, but not all, are written as the reading says.
+    """Raise `DataError` if most texts, but not all, are written as the reading says.
 
-    `strict`: any number with a comma or a point will do, since it would be read otherwise.
+    If `strict`, one number with a comma or a point is enough, since others would read it
+    otherwise.
     """
-    signs = {",", "."} if strict else {","}
-    for what, pattern, convert in (
-        ("dates by date_format", r"(?s:.+)", reading.as_date),
-        ('numbers with decimal = ","', _THOUSANDS, _with_comma if reading.decimal == "," else None),
-        ("amounts by thousands and currency", r"(?s:.+)", reading.as_amount),
-    ):
-        if convert is None:
-            continue
-        read = _reading_by(("date", (), pattern, convert))
+    for what, reader in _declared_readers(reading):
+        read = _reading_by(reader)
         fits = {v for v in values if isinstance(v, str) and read(v) is not _UNREAD}
-        odd_codes = [code for code, v in enumerate(values) if v is not None and v not in fits]
-        commas, telling = convert is _with_comma, fits
-        if commas:
-            telling = {v for v in fits if signs & set(v)}
-        elif convert is reading.as_amount:
-            telling = {*filter(_is_marked, fits)}
-        if odd_codes and (len(telling) > len(odd_codes) or (strict and commas and telling)):
-            row, code = _first_row(odd_codes, codes, positions)
-            quantifier = "some" if len(telling) <= len(odd_codes) else "most"
+        other_codes = [code for code, v in enumerate(values) if v is not None and v not in fits]
+        least = len(other_codes) + 1
+        if reader is _COMMAS:
+            signs = {",", "."} if strict else {","}
+            fits = {text for text in fits if signs & set(text)}
+            least = 1 if strict else least
+        elif reader.convert is reading.as_amount:
+            fits = {text for text in fits if _is_marked(text)}
+        if other_codes and len(fits) >= least:
+            row, code = _first_row(other_codes, codes, positions)
+            quantifier = "some" if len(fits) <= len(other_codes) else "most"
             raise DataError(
                 f"column {name!r}: {quantifier} values are {what}, but row {row} holds "
                 f'{values[code]!r}; mend it, or add types = {{ {json.dumps(name)} = "text" }} to '
@@ -671,18 +772,28 @@ def _refuse_mixed(
             )
 
 
+def _declared_readers(reading: Reading) -> Iterator[tuple[str, _Reader]]:
+    """Yield what a reading declares of dates, decimals and amounts, in words, with its reader."""
+    if reading.as_date is not None:
+        yield "dates by date_format", _Reader("date", (), r"(?s:.+)", reading.as_date)
+    if reading.decimal == ",":
+        yield 'numbers with decimal = ","', _COMMAS
+    if reading.as_amount is not None:
+        amounts = _Reader("number", (), r"(?s:.+)", reading.as_amount)
+        yield "amounts by thousands and currency", amounts
+
+
 def _reading_by(reader: _Reader) -> Callable[[Any], Any]:
-    """A function that reads a value by it, or returns `_UNREAD`."""
-    _, types, pattern, convert = reader
-    is_written = re.compile(pattern, re.ASCII).fullmatch
+    """A function that returns a value as the reader reads it, or `_UNREAD`; None stays None."""
+    is_written = re.compile(reader.pattern, re.ASCII).fullmatch
 
     def read(value: Any) -> Any:
-        if value is None or type(value) in types:
+        if value is None or type(value) in reader.types:
             return value
         if not isinstance(value, str) or not is_written(value):
             return _UNREAD
         try:
-            return convert(value)
+            return reader.convert(value)
         except ValueError:
             return _UNREAD
 

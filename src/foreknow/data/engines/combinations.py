@@ -42,11 +42,23 @@ class Combinations:
         encoded: Sequence[tuple[NDArray[Any], pa.Array]],
         people: IntArray | None = None,
     ) -> Combinations:
-        """Unite equal rows of encoded columns; each is one person, unless said otherwise."""
+        """Count equal rows of encoded columns.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Their names.
+        encoded : sequence of (codes, domain)
+            For each column the code of each row, and the distinct values, as `codes_of` gives them.
+        people : integer array, shape (rows,), optional
+            How many people each row stands for; one if left out.
+        """
+        column_codes = [codes for codes, _ in encoded]
         domains = [domain for _, domain in encoded]
-        row_of, first = combine([codes for codes, _ in encoded], [len(d) for d in domains])
-        counts = np.bincount(row_of, weights=people, minlength=len(first)).astype(np.int64)
-        return cls(tuple(columns), [codes[first] for codes, _ in encoded], domains, counts)
+        combination_of_row, first_rows = combine(column_codes, [len(d) for d in domains])
+        counts = np.bincount(combination_of_row, weights=people, minlength=len(first_rows))
+        first_codes = [codes[first_rows] for codes in column_codes]
+        return cls(tuple(columns), first_codes, domains, counts.astype(np.int64))
 
     def __len__(self) -> int:
         return len(self.people)
@@ -57,12 +69,12 @@ class Combinations:
         return int(self.people.sum())
 
     def ranks(self, rows: IntArray) -> list[IntArray]:
-        """The places of some combinations' values, column by column, among its texts."""
+        """For each column, the rank of some combinations' values among its values, as texts."""
         column_ranks = []
         for codes, domain in zip(self.codes, self.domains, strict=True):
             texts = domain.cast(pa.string())
-            place = pc.rank(texts, tiebreaker="dense").to_numpy().astype(np.int64)
-            column_ranks.append(place[codes[rows]])
+            rank_of_code = pc.rank(texts, tiebreaker="dense").to_numpy().astype(np.int64)
+            column_ranks.append(rank_of_code[codes[rows]])
         return column_ranks
 
     def values(self, row: int) -> tuple[Any, ...]:
@@ -90,40 +102,39 @@ class Combinations:
         return joint, np.bincount(joint, self.people, len(first)).astype(np.int64)
 
     def among(self, population: Combinations) -> IntArray:
-        """How many people of a population have each combination; columns stand in one order.
+        """How many people of a population have each combination, shape (combinations,).
 
-        Values of different types are compared as they print, numbers by their value.
+        Its columns stand in the same order. Values of different types are compared as they print,
+        numbers by their value.
         """
-        encoded, sizes = [], []
-        for mine, own_domain, theirs, their_domain in zip(
+        encoded, n_values = [], []
+        for codes, domain, population_codes, population_domain in zip(
             self.codes, self.domains, population.codes, population.domains, strict=True
         ):
-            codes, distinct = codes_of(_together(own_domain, their_domain))
+            common_codes, distinct = codes_of(_together(domain, population_domain))
+            new_codes, new_population_codes = np.split(common_codes, [len(domain)])
             encoded.append(
-                np.concatenate((codes[: len(own_domain)][mine], codes[len(own_domain) :][theirs]))
+                np.concatenate((new_codes[codes], new_population_codes[population_codes]))
             )
-            sizes.append(len(distinct))
-        row_of, first = combine(encoded, sizes)
-        counts = np.bincount(row_of[len(self) :], population.people, minlength=len(first))
-        of_each: IntArray = counts[row_of[: len(self)]].astype(np.int64)
-        return of_each
+            n_values.append(len(distinct))
+        combination_of, first_rows = combine(encoded, n_values)
+        mine, theirs = np.split(combination_of, [len(self)])
+        counts = np.bincount(theirs, population.people, minlength=len(first_rows))
+        people_of_mine: IntArray = counts[mine].astype(np.int64)
+        return people_of_mine
 
 
-def _together(own_domain: pa.Array, their_domain: pa.Array) -> pa.ChunkedArray:
-    """Two domains as one column."""
-    if own_domain.type != their_domain.type:
-        number = all(
-            pa.types.is_integer(d.type) or pa.types.is_floating(d.type)
-            for d in (own_domain, their_domain)
-        )
-        kind = pa.float64() if number else pa.string()
-        if number and all(pa.types.is_integer(d.type) for d in (own_domain, their_domain)):
+def _together(domain: pa.Array, other_domain: pa.Array) -> pa.ChunkedArray:
+    """Two arrays as one column: of whole numbers, else of floats, else of texts."""
+    if domain.type != other_domain.type:
+        kinds = domain.type, other_domain.type
+        kind = pa.string()
+        if all(map(pa.types.is_integer, kinds)):
             kind = pa.int64()
+        elif all(pa.types.is_integer(k) or pa.types.is_floating(k) for k in kinds):
+            kind = pa.float64()
         try:
-            own_domain, their_domain = pc.cast(own_domain, kind), pc.cast(their_domain, kind)
+            domain, other_domain = pc.cast(domain, kind), pc.cast(other_domain, kind)
         except pa.ArrowInvalid:  # a whole number that a float does not hold
-            own_domain, their_domain = (
-                pc.cast(own_domain, pa.string()),
-                pc.cast(their_domain, pa.string()),
-            )
-    return pa.chunked_array([own_domain, their_domain])
+            domain, other_domain = pc.cast(domain, pa.string()), pc.cast(other_domain, pa.string())
+    return pa.chunked_array([domain, other_domain])

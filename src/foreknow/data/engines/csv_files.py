@@ -20,12 +20,12 @@ class RawCsvFile(CsvFile):
     def __init__(self, path: Path, delimiters: str = DELIMITERS, name: str | None = None) -> None:
         self.path, self.name = path, name or path.name
         self.compression = "gzip" if path.suffix.lower() == ".gz" else "none"
-        n_columns: dict[str, int] = {}
+        n_columns: dict[str, int] = {}  # by delimiter
         for delimiter in delimiters:
             with suppress(csv.Error):
                 n_columns[delimiter] = len(self.header_by(delimiter))
-        best = max(n_columns, key=lambda delimiter: n_columns[delimiter], default=delimiters[0])
-        super().__init__(path, best, name)
+        best_delimiter = max(n_columns, key=n_columns.__getitem__, default=delimiters[0])
+        super().__init__(path, best_delimiter, name)
 
     def opened(self, mode: str, **how: Any) -> Any:
         """The file, unpacked and open for reading."""
@@ -33,7 +33,10 @@ class RawCsvFile(CsvFile):
         return opener(self.path, mode, **how)
 
     def blocks(self) -> Iterator[tuple[bytes, bytes, bytes]]:
-        """The bytes of the file in blocks, unless a packed file holds more than a table can."""
+        """Yield the bytes of the file in blocks, as `CsvFile` does.
+
+        Raises an error for a packed file that unpacks to more than a table can hold.
+        """
         size, unpacked = self.path.stat().st_size, 0
         for before, block, after in super().blocks():
             unpacked += len(block) if self.compression == "gzip" else 0

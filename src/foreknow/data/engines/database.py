@@ -73,7 +73,10 @@ class DatabaseTable:
         return self._typed(rows)
 
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
-        """One GROUP BY in the database; not of floats, of which it takes 0.0 and -0.0 for one."""
+        """Count equal rows by one GROUP BY in the database; None for floats.
+
+        The database takes 0.0 and -0.0 for one number.
+        """
         if any(self._kinds[column].removesuffix("[]") in _FLOATS for column in columns):
             return None
         places = ", ".join(str(place) for place in range(1, len(columns) + 1))
@@ -92,6 +95,7 @@ class DatabaseTable:
         return ", ".join(f"{self._read(column)} AS {sql_name(column)}" for column in columns)
 
     def _read(self, column: str) -> str:
+        """The SQL expression that reads a column; a `DataError` for a type that cannot be read."""
         kind, name = self._kinds[column], sql_name(column)
         element_kind = kind.removesuffix("[]")
         if element_kind in _AS_IT_IS:
@@ -106,7 +110,7 @@ class DatabaseTable:
         )
 
     def _typed(self, rows: pa.Table) -> pa.Table:
-        """Numbers of any size, which come as texts, as decimals."""
+        """Rows with numbers of any size, which come as texts, as decimals."""
         for place, column in enumerate(rows.column_names):
             if self._kinds[column] != "numeric":
                 continue
@@ -142,13 +146,24 @@ def _close(*handles: Any) -> None:
 
 
 def _parts(source: str | Path) -> tuple[Address, str, str, str | None]:
-    """The address, the slash of a local one, the same for libpq, and the table that it names."""
+    """Take the address of a table in PostgreSQL apart.
+
+    Returns
+    -------
+    address : Address
+    slash : str
+        "/" for a server of this machine, which the address names by three slashes; else "".
+    for_libpq : str
+        The address without the table, as the library of PostgreSQL reads it.
+    table : str or None
+        The table that the address names.
+    """
     address = read_address(source)
     if address is None:
         raise DataError(f"the address {spoken(source)} cannot be read: {ADVICE}")
-    local = "/" * str(source).startswith(f"{address.scheme}:///")
+    slash = "/" if str(source).startswith(f"{address.scheme}:///") else ""
     options = parse_qsl(address.query, keep_blank_values=True)
     query = urlencode([option for option in options if option[0] != "table"], quote_via=quote)
     who = f"{address.who}@" if address.who else ""
-    place = f"postgresql://{who}{local}{address.place}"
-    return address, local, f"{place}?{query}" if query else place, dict(options).get("table")
+    for_libpq = f"postgresql://{who}{slash}{address.place}{f'?{query}' if query else ''}"
+    return address, slash, for_libpq, dict(options).get("table")

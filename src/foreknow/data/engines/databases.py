@@ -97,6 +97,7 @@ def machine_memory() -> int:
 
 
 def _bytes_of(amount: str) -> int:
+    """The number of bytes of an amount such as "4GB" or "500 MiB"; `InputError` below 64 MB."""
     match = _AMOUNT.fullmatch(amount.strip()) if isinstance(amount, str) else None
     if match is None:
         raise InputError(f'memory is {amount!r}; give an amount such as "4GB" or "500MB"')

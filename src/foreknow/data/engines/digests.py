@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 
 def column_digests(rows: pa.Table, key: bytes) -> dict[str, str]:
-    """The keyed BLAKE2b-256 of each column as it prints, by its name.
+    """The keyed BLAKE2b-256 of each column, by name; columns that print alike have the same.
 
     >>> number, text = ({"home": column} for column in (pa.array([7, None, 7]), ["7", "", "7"]))
     >>> column_digests(pa.table(number), b"key") == column_digests(pa.table(text), b"key")

@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from itertools import chain, count
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -178,47 +178,57 @@ class DuckTable:
     # ---- rows, and how often each is ------------------------------------------------------------
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
-        """Fetch some columns; texts come dictionary-encoded."""
-        hashed_columns, self.beside = self.beside, ()
-        size, gathered = len(columns), [list[Any]() for _ in hashed_columns]
-        texts = map(self._raw, hashed_columns)
-        hashed = [f"if({v} = '', NULL, hash(lower(trim({v}))))" for v in texts]
+        """Fetch some columns; texts come dictionary-encoded.
 
-        def fetched(reader: Any) -> Iterator[pa.RecordBatch]:
+        The same reading gathers the hashes of the columns named in `beside`, once.
+        """
+        hashed_columns, self.beside = self.beside, ()
+        n_columns = len(columns)
+        hash_batches: list[list[Any]] = [[] for _ in hashed_columns]
+        texts = map(self._raw, hashed_columns)
+        hash_sql = [f"if({text} = '', NULL, hash(lower(trim({text}))))" for text in texts]
+
+        def gathering_hashes(reader: Any) -> Iterator[pa.RecordBatch]:
             for batch in reader:
-                for hashes, array in zip(gathered, batch.columns[size:], strict=True):
+                for hashes, array in zip(hash_batches, batch.columns[n_columns:], strict=True):
                     hashes.append(array.drop_null().to_numpy().view(np.int64))
                 yield batch
 
         with clear_errors(self.name):
-            keys = map(self._fetched, columns)
-            reader = self.relation.project(", ".join([*keys, *hashed])).to_arrow_reader(_BATCH)
-            rows = _encoded(fetched(reader), reader.schema)
-        rows = rows.select(range(size)).rename_columns(list(columns))
+            expressions = ", ".join([*map(self._fetched, columns), *hash_sql])
+            reader = self.relation.project(expressions).to_arrow_reader(_BATCH)
+            rows = _encoded(gathering_hashes(reader), reader.schema)
+        rows = rows.select(range(n_columns)).rename_columns(list(columns))
         self.check(len(rows))
-        for name, hashes in zip(hashed_columns, gathered, strict=True):
+        for name, hashes in zip(hashed_columns, hash_batches, strict=True):
             self.hashes[name] = np.sort(np.concatenate([np.empty(0, dtype=np.int64), *hashes]))
         return self._merge_empties(rows)
 
     def tally(self, columns: Sequence[str], *, signs: bool = True) -> tuple[pa.Table, IntArray]:
-        """One GROUP BY; a null is a value of its own, and with `signs` so is -0.0 beside 0.0."""
+        """The different rows of some columns, and how often each occurs, by one GROUP BY.
+
+        A null is a value of its own; with `signs`, -0.0 is another value than 0.0.
+        """
         if self.known is not None and {*columns} == {*self.known[0].column_names}:
             return self.known[0].select(columns), self.known[1]
         floats = [name for name in columns if self._kinds[name] in _FLOATS]
-        signed = [f"signbit({self._raw(name)})" for name in floats if signs]
-        keys = ", ".join([*map(self._fetched, columns), *signed])
+        sign_sql = [f"signbit({self._raw(name)})" for name in floats] if signs else []
+        keys = ", ".join([*map(self._fetched, columns), *sign_sql])
         with clear_errors(self.name):
             reader = self.relation.aggregate(f"{keys}, count(*)", keys).to_arrow_reader(_BATCH)
             grouped = _encoded(reader, reader.schema)
         times = grouped.column(grouped.num_columns - 1).to_numpy().astype(np.int64)
         rows = grouped.select(range(len(columns))).rename_columns(list(columns))
         self.check(int(times.sum()))
-        minus = grouped.columns[len(columns) : -1]
-        rows = with_signs(rows, floats, minus if signs else None)
+        is_negative = grouped.columns[len(columns) : -1]
+        rows = with_signs(rows, floats, is_negative if signs else None)
         return self._merge_empties(rows), times
 
     def _merge_empties(self, rows: pa.Table) -> pa.Table:
-        """An empty field of a CSV file is a null, in quotes or not."""
+        """Rows in which an empty field of a CSV file is a null, in quotes or not.
+
+        Columns that have empty fields of both kinds are added to `two_empties`.
+        """
         for i, name in enumerate(rows.column_names if self.untyped else ()):
             column = rows.column(i)
             # By lengths: a text to compare with imports pandas, for which memory may be short.
@@ -261,7 +271,7 @@ class DuckTable:
         return pairs_of(self._aggregates(["count(*)", *expressions], columns), columns)
 
     def head(self, columns: Sequence[str], rows: int) -> pa.Table:
-        """Some rows that are found at once, which may be others for other columns."""
+        """Some first rows of some columns; they may be other rows for other columns."""
         head: dict[str, pa.ChunkedArray] = {}
         with clear_errors(self.name):
             for start in range(0, len(columns), _ASKED_AT_ONCE):
@@ -284,13 +294,13 @@ class DuckTable:
         return self._kinds[column] == "VARCHAR"
 
     def holding(self, columns: Sequence[str], spellings: Collection[str]) -> list[str]:
-        """Those of some columns of texts in which a value is missing by one of these spellings."""
+        """Those of some columns of texts in which a spelling of what is missing occurs."""
         expressions = [f"bool_or({is_spelled(self._raw(name), spellings)})" for name in columns]
         holds = self._aggregates(expressions) if expressions else ()
         return [name for name, has_spelling in zip(columns, holds, strict=True) if has_spelling]
 
     def without(self, columns: Sequence[str], spellings: Collection[str]) -> DuckTable:
-        """The same where such values of some columns of texts are nulls."""
+        """A table in which some spellings are nulls, in some columns of texts."""
         keys = {name: self._raw(name) for name in self.columns}
         for name in columns:
             raw = keys[name]
@@ -324,10 +334,22 @@ class DuckTable:
         *,
         in_order: bool = False,
     ) -> Iterator[tuple[pa.RecordBatch, IntArray]]:
-        """Rows in their order, a batch at a time: some columns, and what belongs to their key.
+        """Yield all rows in the order of the table, in batches, each with the number of its key.
 
-        That is -1 for a key that is not there, and where a needed column is missing. Rows in
-        another order are an `OutOfOrder`, unless they are put in order, which takes longer.
+        Parameters
+        ----------
+        keys : table
+            The combinations of values by which rows are looked up, in columns of the table.
+        of_key : integer array, shape (keys,)
+            The number that belongs to each.
+        needed : sequence of str
+            Rows in which one of these columns is missing have the number -1; as have rows whose key
+            is not there.
+        shown_columns : sequence of str
+            The columns to give.
+        in_order : bool
+            Whether to sort the rows, which takes longer; otherwise rows that come in another order
+            are an `OutOfOrder` error.
         """
         number = next(_numbers)
         source, keys_name = f"rows{number}", f"keys{number}"
@@ -342,6 +364,7 @@ class DuckTable:
         columns += [f"row_number() OVER () AS {source}", *map(self._raw, used)]
         keyed = pa.table(keys.columns, names=[f"k{i}" for i in range(keys.num_columns)])
         keyed = keyed.append_column("g", pa.array(of_key))
+        n_shown = len(shown_columns)
         with clear_errors(self.name):
             connection, rows = self._opened([*dict.fromkeys([*shown_columns, *used])])
             connection.register(f"given{keys_name}", keyed)
@@ -350,25 +373,21 @@ class DuckTable:
             try:
                 rows = rows.project(", ".join(dict.fromkeys(columns))).set_alias(source)
                 joined = rows.join(connection.table(keys_name), on, how="left")
-                names = [f"c{i}" for i in range(len(shown_columns))]
+                names = [f"c{i}" for i in range(n_shown)]
                 query = joined.project(", ".join([*names, source, f"{group_sql} AS g"]))
                 query = query.order(source) if in_order else query
-                done = 0
+                n_rows = 0
                 for batch in query.to_arrow_reader(_BATCH):
-                    row_numbers = np.asarray(batch.column(len(shown_columns)))
-                    if len(row_numbers) and (
-                        row_numbers[0] != done + 1 or (np.diff(row_numbers) != 1).any()
-                    ):
+                    row_numbers = np.asarray(batch.column(n_shown))
+                    if not np.array_equal(row_numbers, n_rows + 1 + np.arange(len(row_numbers))):
                         raise OutOfOrder(f"{self.name} gave its rows in another order")
-                    done += len(row_numbers)
-                    part = pa.RecordBatch.from_arrays(
-                        batch.columns[: len(shown_columns)], list(shown_columns)
-                    )
-                    yield part, np.asarray(batch.column(len(shown_columns) + 1), dtype=np.int64)
+                    n_rows += len(row_numbers)
+                    part = pa.RecordBatch.from_arrays(batch.columns[:n_shown], [*shown_columns])
+                    yield part, np.asarray(batch.column(n_shown + 1), dtype=np.int64)
             finally:
                 connection.execute(f"DROP TABLE IF EXISTS {keys_name}")
                 connection.unregister(f"given{keys_name}")
-        self.check(done)
+        self.check(n_rows)
 
     def _opened(self, columns: Sequence[str]) -> tuple[Any, Any]:
         """A connection of ours, and rows with some columns; those of another come as a stream."""
@@ -413,13 +432,11 @@ def pairs_of(numbers: Sequence[Any], columns: Sequence[str]) -> tuple[int, Disti
 
 
 def _encoded(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
-    """All batches as one table, whose texts are codes."""
+    """All batches as one table, whose texts are codes and whose columns are called 0, 1, ..."""
     names = [str(place) for place in range(len(schema))]
-    empty = pa.RecordBatch.from_arrays([pa.nulls(0, kind) for kind in schema.types], names)
-    parts = [
-        pa.RecordBatch.from_arrays([*map(_coded, batch.columns)], names)
-        for batch in chain([empty], batches)
-    ]
+    no_rows = [_coded(pa.nulls(0, kind)) for kind in schema.types]
+    parts = [pa.RecordBatch.from_arrays(no_rows, names)]
+    parts += [pa.RecordBatch.from_arrays([*map(_coded, b.columns)], names) for b in batches]
     return pa.Table.from_batches(parts).unify_dictionaries()
 
 
@@ -427,7 +444,7 @@ def _coded(column: pa.Array) -> pa.Array:
     return column.dictionary_encode() if pa.types.is_string(column.type) else column
 
 
-# What the message of DuckDB has, and what is said instead.
+# A pattern in a message of DuckDB, and the words that replace the message.
 _SAID = {
     r"\A[^\n]*quote|unterminated": "a quote is not closed",
     r"state machine": "mixed line ends; save the file with one kind",
@@ -438,32 +455,35 @@ _SAID = {
 
 @contextmanager
 def clear_errors(name: str) -> Iterator[None]:
-    """Say in one line what DuckDB says in twenty."""
+    """Turn errors of DuckDB and Arrow into a `DataError` of one line; `name` is the table's."""
     try:
         yield
     # Arrow passes on, as an error of its own, what DuckDB meets while rows are fetched.
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         if short_of_memory(error):
             raise NotEnoughMemory(f"reading {name}") from error
-        text, first = str(error), str(error).splitlines()[0]
-        if "holds a text of over" in text:
-            raise DataError(f"{name}: {first.removeprefix('Invalid Input Error: ')}") from None
-        if isinstance(error, duckdb.PermissionException):
-            raise DataError(
-                f"{name} is a view that reaches out of its file, which is refused "
-                f"({first.removeprefix('Permission Error: ')}); make a table of it there"
-            ) from None
-        line = re.search(r"on Line: (\d+)", text)
-        where = f"{name}, line {line[1]}" if line else name
-        shape = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
-        if shape:
-            fields = "1 field" if shape[2] == "1" else f"{shape[2]} fields"
-            raise DataError(f"{where}: {fields} where the header has {shape[1]}") from None
-        if "gzip" in text.lower():
-            raise DataError(f"{name} cannot be read: {first}") from None
-        explanations = (
-            explanation
-            for words, explanation in _SAID.items()
-            if re.search(words, text, re.IGNORECASE)
+        raise DataError(_in_one_line(error, name)) from None
+
+
+def _in_one_line(error: BaseException, name: str) -> str:
+    """The message of an error of DuckDB, with the line of the file and without its advice."""
+    text, first_line = str(error), str(error).splitlines()[0]
+    if "holds a text of over" in text:
+        return f"{name}: {first_line.removeprefix('Invalid Input Error: ')}"
+    if isinstance(error, duckdb.PermissionException):
+        return (
+            f"{name} is a view that reaches out of its file, which is refused "
+            f"({first_line.removeprefix('Permission Error: ')}); make a table of it there"
         )
-        raise DataError(f"{where}: {next(explanations, first)}") from None
+    line = re.search(r"on Line: (\d+)", text)
+    where = f"{name}, line {line[1]}" if line else name
+    shape = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
+    if shape:
+        fields = "1 field" if shape[2] == "1" else f"{shape[2]} fields"
+        return f"{where}: {fields} where the header has {shape[1]}"
+    if "gzip" in text.lower():
+        return f"{name} cannot be read: {first_line}"
+    for words, explanation in _SAID.items():
+        if re.search(words, text, re.IGNORECASE):
+            return f"{where}: {explanation}"
+    return f"{where}: {first_line}"

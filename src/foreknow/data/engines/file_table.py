@@ -58,7 +58,7 @@ class FileTable(Table):
         self.titles: dict[str, str] = {}  # what some are called, besides
         self._fetch = fetch
         self._first_row = first_row  # what the file calls it
-        self._whole = floats_only  # whether its program has no other numbers than floats
+        self._floats_only = floats_only  # whether its program has no other numbers than floats
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns."""
@@ -70,24 +70,26 @@ class FileTable(Table):
         """Fetch some columns; `readers` read values of some anew, as texts that may be nulls."""
         arrays = []
         for name, values in zip(columns, self._fetch(columns), strict=True):
-            if not isinstance(values, pa.Array):
-                values = self._array(
-                    name, [*map(readers[name], values)] if name in readers else values
-                )
-            arrays.append(values)
+            if isinstance(values, pa.Array):
+                arrays.append(values)
+            else:
+                read = readers.get(name)
+                arrays.append(self._array(name, values if read is None else [*map(read, values)]))
         return pa.table(arrays, names=list(columns))
 
     def _array(self, column: str, values: list[Any]) -> Any:
-        """Values of one type; a column of several is an error."""
+        """The values of a column as an array of one type; `DataError` where they have several."""
         kinds = Counter(map(type, values))
         kinds.pop(type(None), None)
         if len(kinds) > 1 and kinds.keys() not in (_NUMBERS, _MOMENTS):
-            (usual, _), *_, (odd, _) = kinds.most_common()
-            row = next(row for row, value in enumerate(values) if type(value) is odd)
-            odd_said, usual_said = (_SAYS.get(kind, f"a {kind.__name__}") for kind in (odd, usual))
+            ranked_kinds = [kind for kind, _ in kinds.most_common()]
+            usual, rarest = ranked_kinds[0], ranked_kinds[-1]
+            row = next(row for row, value in enumerate(values) if type(value) is rarest)
+            usual_text, rarest_text = (_SAYS.get(k, f"a {k.__name__}") for k in (usual, rarest))
             raise DataError(
-                f"{self.name}: column {column!r} holds {odd_said} in row {row + self._first_row} "
-                f"({values[row]!r}) and {usual_said} in others; make it one type there"
+                f"{self.name}: column {column!r} holds {rarest_text} in row "
+                f"{row + self._first_row} ({values[row]!r}) and {usual_text} in others; make it "
+                "one type there"
             )
         if kinds.keys() == _MOMENTS:
             values = [
@@ -98,11 +100,11 @@ class FileTable(Table):
             array = pa.array(values)
         except pa.ArrowException as error:  # a float beside a whole number that no float is
             raise DataError(f"{self.name}: column {column!r}: {error}") from None
-        return _whole(array) if self._whole else array
+        return _whole(array) if self._floats_only else array
 
 
 def _whole(array: pa.Array) -> pa.Array:
-    """Whole numbers in place of floats, if all are."""
+    """An array of floats as whole numbers, if all of them are; another array as it is."""
     largest = pc.max(pc.abs(array)).as_py() if pa.types.is_floating(array.type) else None
     if largest is None or largest >= _EXACT:
         return array
@@ -130,7 +132,7 @@ def sqlite_tables(path: Path, name: str, reading: Reading) -> list[str]:
 
 
 def _sqlite_columns(path: Path, name: str, reading: Reading, query: str) -> dict[str, list[Any]]:
-    """The columns of an answer of SQLite."""
+    """The columns of the answer to a query of a SQLite file: a list of values by name."""
     import sqlite3
 
     encoding = reading.encoding or UTF8
@@ -172,7 +174,10 @@ def of_sqlite(path: Path, name: str, part: str | None, reading: Reading) -> File
 
 
 def _moments(values: list[Any]) -> Any:
-    """Texts of a column that is declared to hold dates or times; SQLite itself has neither."""
+    """Texts of SQLite as dates or times, if all are; the values as they are, if not.
+
+    SQLite declares such columns, and has no type for what is in them.
+    """
     for kind in (pa.date32(), pa.timestamp("us")):
         with suppress(pa.ArrowException):
             return pa.array(values, pa.string()).cast(kind)
@@ -183,7 +188,11 @@ def _moments(values: list[Any]) -> Any:
 
 
 def of_workbook(path: Path, name: str, part: str | None) -> FileTable:
-    """Open a sheet of a workbook of Excel: names of columns in its first row, and no empty row."""
+    """Open a sheet of a workbook of Excel.
+
+    Its first row must name the columns, and no row may be empty; `part` names the sheet, which may
+    be left out where there is one. Raises `DataError` for anything that is no plain table.
+    """
     try:
         import python_calamine as calamine
     except ImportError:
@@ -215,7 +224,10 @@ def of_workbook(path: Path, name: str, part: str | None) -> FileTable:
 
 
 def _problem(rows: list[Any], top: int, merged: list[Any]) -> str | None:
-    """Why the rows of a sheet, of which the first is `top`, are no table."""
+    """Why the rows of a sheet are no table, as the rest of a sentence; None if they are one.
+
+    `top` is the number of the first row, and `merged` has the ranges of merged cells.
+    """
     if not rows:
         return " is empty; its first row must name the columns"
     if merged:
@@ -273,7 +285,15 @@ def _in_worker(reader: Callable[..., Any], arguments: tuple[Any, ...], name: str
 
 
 def _caught(shared: tuple[Callable[..., Any], int], arguments: tuple[Any, ...]) -> Any:
-    """The result of a reader, or its error, within the machine's memory."""
+    """The result of a reader, or the error that it raised.
+
+    Parameters
+    ----------
+    shared : (reader, memory)
+        A function, and the bytes that this process may use from now on.
+    arguments : tuple
+        What the reader is called with.
+    """
     reader, memory = shared
     with suppress(ImportError, ValueError, OSError):
         import resource
@@ -293,18 +313,24 @@ _SUSPECT = re.compile(rb"""<(?:\w+:)?f[\s/>]|\st=["']e["']""")
 
 
 def _refuse_cells(path: Path, name: str, title: str) -> None:
-    """Errors such as #DIV/0!, and formulas that nothing computed yet, would be read as empty."""
+    """Raise `DataError` for a cell that would be read as empty, though it is not.
+
+    Such cells are errors, as #DIV/0!, and formulas that nothing computed yet.
+    """
     with zipfile.ZipFile(path) as archive:
         content = archive.read(_member(archive, title))
-    for _, element in ElementTree.iterparse(BytesIO(content)) if _SUSPECT.search(content) else ():
+    if not _SUSPECT.search(content):
+        return
+    for _, element in ElementTree.iterparse(BytesIO(content)):
         if _tag(element) == "row":
             element.clear()
         if _tag(element) != "c":
             continue
-        parts, kind = {_tag(part): part.text for part in element}, element.get("t")
+        text_of_part = {_tag(part): part.text for part in element}
+        kind = element.get("t")
         if kind == "e":
             what = "is an error, such as #DIV/0!; correct it or make it empty"
-        elif "f" in parts and kind != "str" and not parts.get("v"):
+        elif "f" in text_of_part and kind != "str" and not text_of_part.get("v"):
             what = "is a formula without a value; open and save the workbook in Excel first"
         else:
             continue
@@ -317,7 +343,7 @@ def _tag(element: Any) -> str:
 
 
 def _member(archive: zipfile.ZipFile, title: str) -> str:
-    """The file in the archive of a workbook that holds a sheet."""
+    """The path, inside a workbook, of the file that holds the sheet with a title."""
     book = ElementTree.fromstring(archive.read("xl/workbook.xml"))
     links = ElementTree.fromstring(archive.read("xl/_rels/workbook.xml.rels"))
     target = {link.get("Id"): link.get("Target", "") for link in links}
@@ -342,7 +368,7 @@ STATISTICS = {
 def of_statistics(path: Path, name: str, reading: Reading) -> FileTable:
     """Open a file of SPSS, Stata or SAS; codes that all have labels are read as these.
 
-    What a program calls missing is a null.
+    What its program calls missing is a null. `name` is what messages call the file.
     """
     try:
         import pyreadstat
@@ -352,6 +378,7 @@ def of_statistics(path: Path, name: str, reading: Reading) -> FileTable:
     stamp = Stamp([path])
 
     def read(**how: Any) -> tuple[Any, Any]:
+        """The values of the file, by column, and its metadata."""
         try:
             contents = reader(str(path), output_format="dict", encoding=reading.encoding, **how)
         except Exception as error:  # a broken file makes it fail in many ways
@@ -366,8 +393,11 @@ def of_statistics(path: Path, name: str, reading: Reading) -> FileTable:
 
     def fetch(names: Sequence[str]) -> list[Any]:
         values, _ = read(usecols=list(names))
-        arrays = (_whole(pa.array(values[column], from_pandas=True)) for column in names)
-        return [_labelled(table, metadata, *pair) for pair in zip(names, arrays, strict=True)]
+        arrays = []
+        for column in names:
+            array = _whole(pa.array(values[column], from_pandas=True))
+            arrays.append(_labelled(table, metadata, column, array))
+        return arrays
 
     table = FileTable(name, metadata.column_names, fetch)
     titles = metadata.column_names_to_labels
@@ -376,21 +406,25 @@ def of_statistics(path: Path, name: str, reading: Reading) -> FileTable:
 
 
 def _labelled(table: FileTable, metadata: Any, column: str, array: pa.Array) -> pa.Array:
-    """The labels of a column's codes where each has one; of an ordinal variable, in their order."""
-    labels = metadata.variable_value_labels.get(column)
-    if not labels:
+    """A column with the labels of its codes, if each code has one; else as it is.
+
+    Labels of an ordinal variable have an order. The notes of the table say how it was read.
+    """
+    label_of = metadata.variable_value_labels.get(column)
+    if not label_of:
         return array
     codes = sorted(array.drop_null().unique().to_pylist())
-    unlabelled = [code for code in codes if code not in labels]
+    unlabelled = [code for code in codes if code not in label_of]
     if unlabelled or not codes:
         if len(unlabelled) < len(codes):
             table.notes[column] = f"codes, since {unlabelled[0]} has no label"
         return array
     table.notes[column] = "labels of codes"
-    times = Counter(labels[code] for code in codes)
-    texts = [
-        labels[code] if times[labels[code]] == 1 else f"{labels[code]} ({code})" for code in codes
-    ]
+    times = Counter(label_of[code] for code in codes)
+    texts = []
+    for code in codes:
+        label = label_of[code]
+        texts.append(label if times[label] == 1 else f"{label} ({code})")
     indices = pc.index_in(array, pa.array(codes, array.type))
     ordinal = metadata.variable_measure.get(column) == "ordinal"
     return pa.DictionaryArray.from_arrays(indices, pa.array(texts, pa.string()), ordered=ordinal)

@@ -23,7 +23,7 @@ def read_table(
 ) -> Any:
     """Read a file as a frame in which codes keep the zeros that they begin with.
 
-    There is no need to: wherever a table is taken, its path is, too.
+    You rarely need this: every function that takes a table also takes the path of one.
 
     Parameters
     ----------
@@ -36,8 +36,7 @@ def read_table(
     Examples
     --------
     >>> from foreknow import sample
-    >>> found = read_table(sample.table_path(), "arrow").select(["age", "zip"])
-    >>> [str(kind) for kind in found.schema.types], found["zip"][1].as_py()
+
     (['int64', 'string'], '02149')
     """
     source = open_table(path, None if reading is None else Reading.of(reading))
@@ -47,7 +46,10 @@ def read_table(
 
 
 def _numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Texts as whole numbers, if each is written as its number is; or as numbers with a point."""
+    """A column of texts as numbers, if all are; as it is, if one begins with a zero as codes do.
+
+    Whole numbers must be written as they print, so that +7 stays a text.
+    """
     if not pa.types.is_string(column.type):
         return column
     try:
@@ -55,7 +57,8 @@ def _numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return integers if integers.cast(pa.string()).equals(column) else column
     except pa.ArrowInvalid:
         pass
-    if any(text[:1] == "0" and text[1:2].isdigit() for text in column.unique().to_pylist() if text):
+    texts = [text for text in column.unique().to_pylist() if text]
+    if any(text[0] == "0" and text[1:2].isdigit() for text in texts):
         return column
     try:
         return column.cast(pa.float64())

@@ -55,7 +55,10 @@ class PeopleTable(PeopleRows):
         return Members(Labels(to_python(person, people.names)), positions[people.first])
 
     def signatures(self, counts: GroupCounts, attributes: Sequence[str]) -> Signatures:
-        """Count people with one row each, by group and signature."""
+        """Count people with one row each, by group and by their values of some attributes.
+
+        Raises an error if the table gives other rows than when it was counted.
+        """
         rows, weights = self._tallied([*self.groups, *attributes, *self.tied])
         positions = self._positions(rows, counts)
         if not self._as_counted(counts, positions, rows, weights):
@@ -63,10 +66,12 @@ class PeopleTable(PeopleRows):
         codes, signatures = group_codes(rows, attributes, as_tuples=True)
         # Labels are compared as they print: 1 and "1" are one signature.
         texts: list[Any] = list(map(_text, signatures))
-        distinct = {text: code for code, text in enumerate(dict.fromkeys(texts))}
-        one_of = np.array([distinct[text] for text in texts], dtype=np.int64)
-        pairs = count_pairs(positions, one_of[codes], counts.n_groups, len(distinct), weights)
-        return Signatures(tuple(attributes), tuple(distinct), *pairs)
+        number_of_text = {text: code for code, text in enumerate(dict.fromkeys(texts))}
+        text_numbers = np.array([number_of_text[text] for text in texts], dtype=np.int64)
+        pairs = count_pairs(
+            positions, text_numbers[codes], counts.n_groups, len(number_of_text), weights
+        )
+        return Signatures(tuple(attributes), tuple(number_of_text), *pairs)
 
     @property
     def tied(self) -> list[str]:
@@ -91,7 +96,7 @@ class PeopleTable(PeopleRows):
     def _tallied(
         self, columns: Sequence[str], groups: Sequence[str] = ()
     ) -> tuple[pa.Table, IntArray | None]:
-        """The result of `tallied`, without people who are left out."""
+        """Equal rows of people who are counted, and how often each occurs (None: each once)."""
         rows, weights = tallied(self.table, self._columns(*columns), groups)
         presence = Shown.of(rows, self.needed)
         if presence.complete:
@@ -157,7 +162,7 @@ class ValuesTable(PeopleTable, ValuesRows):
             raise changed(self.table)
 
     def values_shown(self, sensitives: Sequence[str]) -> Shown | None:
-        """Which rows show a value of which of some columns; None where no row is left out."""
+        """Which rows show a value of which sensitive columns; None if no row may be left out."""
         if not self.needed:
             return None
         if [*sensitives] == [self.sensitive]:
@@ -170,13 +175,15 @@ class ValuesTable(PeopleTable, ValuesRows):
         return self._count_rows()
 
     def _count_rows(self) -> tuple[GroupCounts, Shown]:
+        """The counts of people and values by group, and which rows show a value."""
         name, columns = self.table.name, list(dict.fromkeys(self.seen))
-        read = self.read_once.rows(self.table, columns)
-        rows, weights = read or tallied(self.table, columns, self.groups)
-        refused = [*self.groups] if not self.null_groups else []
-        refused += [self.sensitive] if self.missing == "error" else []
+        read_before = self.read_once.rows(self.table, columns)
+        rows, weights = read_before or tallied(self.table, columns, self.groups)
+        no_nulls = [*self.groups] if not self.null_groups else []
+        no_nulls += [self.sensitive] if self.missing == "error" else []
         in_order = self._in_order(weights)
-        if not in_order and self.table.untyped and any(rows[name].null_count for name in refused):
+        has_null = any(rows[column].null_count for column in no_nulls)
+        if not in_order and self.table.untyped and has_null:
             # A count by the engine forgets rows; where they have numbers, the message has one.
             rows, weights, in_order = fetch(self.table, columns, self.groups), None, True
         rows, kept_rows, presence = self._settled(rows, weights, in_order=in_order)
@@ -187,20 +194,23 @@ class ValuesTable(PeopleTable, ValuesRows):
         codes, values = self._values_of(rows)
         if not self.null_groups:
             refuse_null_groups(name, rows, self.groups, kept_rows, in_order=in_order)
-        of_row, labels = group_codes(rows, self.groups, as_tuples=self.null_groups)
+        group_of_row, labels = group_codes(rows, self.groups, as_tuples=self.null_groups)
         counts = GroupCounts.from_pairs(
-            of_row, codes, values=values, n_groups=len(labels), groups=labels, weights=weights
+            group_of_row, codes, values=values, n_groups=len(labels), groups=labels, weights=weights
         )
         return counts, presence
 
     def _values_of(self, rows: pa.Table) -> tuple[NDArray[Any], Labels]:
-        """Codes of their values, which are in order; or one value, whatever it is."""
+        """The code of each row's value, and the values in order; or one value for all rows.
+
+        The latter where people are counted whatever their values.
+        """
         if self.or_else:
             return np.zeros(len(rows), dtype=np.int64), Labels(["a value"])
         return _values(self.sensitive, rows.column(self.sensitive))
 
     def holdings(self, counts: GroupCounts) -> Holdings:
-        """Find who has what."""
+        """Which person has which value, in the order of the rows."""
         person = named(self.table, self.person)
         rows = fetch(self.table, [person, self.sensitive])
         rows = settle(self.table.name, rows, [self.sensitive], self.missing).rows
@@ -254,7 +264,7 @@ class HeldTable(ValuesTable, HeldRows):
         return Combinations.of(self.groups, self.values_of_people().groups)
 
     def holdings(self, counts: GroupCounts) -> Holdings:
-        """Find who has what."""
+        """Which person has which value, in the order of the rows."""
         named(self.table, self.person)
         person_values = read_held(self.table, [], self.sensitive, self.person, self.semantics)
         return self._held_by(person_values.holders, person_values.values, counts)
@@ -281,26 +291,31 @@ class TallyTable(TallyRows):
         """Forget nothing: nothing was read at once."""
 
     def count(self) -> GroupCounts:
-        """Read how often each value occurs in each group; how many people it has, if they say."""
+        """How often each value occurs in each group, and how many people each group has.
+
+        People are counted in their own table; without one, each occurrence of a value is a person.
+        """
         table, people = self.table, self.people
         rows = fetch(table, self.seen, self.groups)
         weights = amounts_of(table, self.amount, rows.column(self.amount))
         rows = settle(table.name, rows, [self.sensitive], "error").rows
         if not len(rows) and people is None:
             raise DataError(f"{table.name} has no rows")
-        of_row, labels = self._groups_of(table, rows)
+        group_of_row, labels = self._groups_of(table, rows)
         sizes: IntArray | None = None
         if people is not None:
             members = fetch(people.table, self.groups, self.groups)
             if not len(members):
                 raise DataError(f"{people.table.name} has no rows")
-            of_member, people_labels = self._groups_of(people.table, members)
-            sizes = np.bincount(of_member, minlength=len(people_labels))
-            of_row = _places(table, labels, people.table, people_labels, of_row)[of_row]
+            group_of_member, people_labels = self._groups_of(people.table, members)
+            sizes = np.bincount(group_of_member, minlength=len(people_labels))
+            group_of_row = _places(table, labels, people.table, people_labels, group_of_row)[
+                group_of_row
+            ]
             labels = people_labels
         codes, values = _values(self.sensitive, rows.column(self.sensitive))
         counts = GroupCounts.from_pairs(
-            of_row,
+            group_of_row,
             codes,
             values=values,
             n_groups=len(labels),
@@ -337,7 +352,7 @@ class TallyTable(TallyRows):
         return self.people.members(counts)
 
     def holdings(self, counts: GroupCounts) -> Holdings:
-        """Say that nobody knows who has what."""
+        """Raise `InputError`: a bucketized release does not say who has what."""
         named(self.table, None if self.people is None else self.people.person)
         raise InputError(
             f"{self.table.name}: a bucketized release does not tell who has what; take the table "
@@ -377,15 +392,15 @@ def combinations_of(table: Table, columns: Sequence[str]) -> Combinations:
 
 
 def _same_labels(counts: GroupCounts, recount: GroupCounts) -> bool:
-    """True if groups in order are called the same."""
+    """True if the groups of two counts have the same labels, one after the other."""
     if not (counts.group_columns and recount.group_columns):
         return bool(counts.groups == recount.groups)
-    return all(
-        labels == other_labels and np.array_equal(codes, other_codes)
-        for (labels, codes), (other_labels, other_codes) in zip(
-            counts.group_parts, recount.group_parts, strict=True
-        )
-    )
+    for part, other_part in zip(counts.group_parts, recount.group_parts, strict=True):
+        labels, codes = part
+        other_labels, other_codes = other_part
+        if labels != other_labels or not np.array_equal(codes, other_codes):
+            return False
+    return True
 
 
 def _values(sensitive: str, column: pa.ChunkedArray) -> tuple[NDArray[Any], Labels]:
@@ -397,7 +412,10 @@ def _values(sensitive: str, column: pa.ChunkedArray) -> tuple[NDArray[Any], Labe
 def group_codes(
     rows: pa.Table, groups: Sequence[str], *, as_tuples: bool
 ) -> tuple[NDArray[Any], Sequence[Label]]:
-    """Code and label of each row's group."""
+    """The group of each row, and the label of each group; see `groups_from_columns`.
+
+    `groups` are the columns that make groups.
+    """
     encoded = [codes_of(rows.column(column)) for column in groups]
     return groups_from_columns(groups, encoded, as_tuples=as_tuples)
 
@@ -408,10 +426,20 @@ def groups_from_columns(
     *,
     as_tuples: bool,
 ) -> tuple[NDArray[Any], Sequence[Label]]:
-    """Code and label of each group, from the codes and distinct values of its columns.
+    """The group of each row, and the label of each group.
 
     Groups are in the order of their labels, whatever the order of rows: a null, then numbers by
     value, texts by character. So the first of several is the same in each engine.
+
+    Parameters
+    ----------
+    groups : sequence of str
+        The columns that make groups.
+    encoded : sequence of (codes, distinct)
+        Each column as `codes_of` gives it.
+    as_tuples : bool
+        Whether the label of a group is a tuple where one column makes the groups; of several
+        columns it always is.
     """
     encoded = [ranked(codes, distinct) for codes, distinct in encoded]
     if len(groups) == 1:
@@ -420,17 +448,15 @@ def groups_from_columns(
         if not as_tuples:
             return codes, labels
         return codes, GroupLabels.of([(label,) for label in labels], groups)
-    keys, first = combine(
-        [codes for codes, _ in encoded], [len(distinct) for _, distinct in encoded]
-    )
+    column_codes = [codes for codes, _ in encoded]
+    group_of_row, first_rows = combine(column_codes, [len(distinct) for _, distinct in encoded])
 
     def parts() -> list[Part]:
-        encoded_groups = zip(groups, encoded, strict=True)
-        return [
-            (to_python(name, distinct), codes[first]) for name, (codes, distinct) in encoded_groups
-        ]
+        """The labels of each column, and for each group the code of its label."""
+        columns = zip(groups, encoded, strict=True)
+        return [(to_python(name, labels), codes[first_rows]) for name, (codes, labels) in columns]
 
-    return keys, GroupLabels(parts, len(first), groups)
+    return group_of_row, GroupLabels(parts, len(first_rows), groups)
 
 
 def _places(
@@ -438,19 +464,31 @@ def _places(
     labels: Sequence[Label],
     people: Table,
     people_labels: Sequence[Label],
-    of_row: NDArray[Any],
+    group_of_row: NDArray[Any],
 ) -> IntArray:
-    """Where each group of the tally is among those of the people."""
-    as_texts = table.untyped != people.untyped  # a CSV file beside one that knows types
-    place = {_text(label) if as_texts else label: i for i, label in enumerate(people_labels)}
-    places = np.array(
-        [place.get(_text(label) if as_texts else label, -1) for label in labels], dtype=np.int64
-    )
+    """The place of each group of a tally among the groups of people.
+
+    Raises `DataError`, with a row of the tally, for a group that has no people.
+
+    Parameters
+    ----------
+    table, labels
+        The tally, and the labels of its groups.
+    people, people_labels
+        The table of people, and the labels of their groups.
+    group_of_row : integer array
+        The group of each row of the tally.
+    """
+    keys, people_keys = labels, people_labels
+    if table.untyped != people.untyped:  # a CSV file beside one that knows types
+        keys, people_keys = [*map(_text, labels)], [*map(_text, people_labels)]
+    place_of = {key: place for place, key in enumerate(people_keys)}
+    places = np.array([place_of.get(key, -1) for key in keys], dtype=np.int64)
     if len(places) and places.min() < 0:
-        row = int(np.argmax(places[of_row] < 0))
+        row = int(np.argmax(places[group_of_row] < 0))
         raise DataError(
-            f"{table.name}: row {row + 1}: group {labels[int(of_row[row])]!r} has no people in "
-            f"{people.name}"
+            f"{table.name}: row {row + 1}: group {labels[int(group_of_row[row])]!r} has no people "
+            f"in {people.name}"
         )
     return places
 

@@ -49,7 +49,7 @@ class PersonValues:
     sources: IntArray  # the row of each occurrence
 
     def keys(self, codes: NDArray[Any]) -> IntArray:
-        """One number for each person and value, of the codes of the occurrences."""
+        """For each occurrence one number, equal where person and value are equal."""
         keys: IntArray = self.holders.astype(np.int64) * (int(codes.max(initial=0)) + 1) + codes
         return keys
 
@@ -65,12 +65,12 @@ class PersonValues:
     ) -> None:
         """Raise `DataError` if someone has a value twice, which a set cannot hold."""
         keys = self.keys(codes)
-        _, first_of, kind = np.unique(keys, return_index=True, return_inverse=True)
-        repeats = first_of[kind] != np.arange(len(keys))
+        _, first_of_key, key_number = np.unique(keys, return_index=True, return_inverse=True)
+        repeats = first_of_key[key_number] != np.arange(len(keys))
         if not repeats.any():
             return
         later = int(np.argmax(repeats))
-        first, last = self.sources[first_of[kind[later]]] + 1, self.sources[later] + 1
+        first, last = self.sources[first_of_key[key_number[later]]] + 1, self.sources[later] + 1
         where = f"rows {first} and {last}" if first != last else f"the list of row {first}"
         who = self.people.called(int(self.holders[later]))
         raise DataError(
@@ -88,7 +88,21 @@ def read_held(
     semantics: str,
     groups: Sequence[str] = (),
 ) -> PersonValues:
-    """Read people and their values under ``set`` or ``multiset``."""
+    """Read the people of a table, and all values that each of them has.
+
+    Parameters
+    ----------
+    table : Table
+    columns : sequence of str
+        Other columns to read.
+    sensitive : str
+        The column of values: one in each row, or lists.
+    person : str or None
+        The column that tells people apart; None where each row with a list is a person.
+    semantics : {"set", "multiset"}
+    groups : sequence of str
+        Those of the columns that make groups.
+    """
     names = list(dict.fromkeys([*columns, *filter(None, [person])]))
     rows = fetch(table, [*names, sensitive], groups, lists=sensitive)
     column = rows.column(sensitive)
@@ -105,7 +119,7 @@ def read_held(
 def _long(
     people: People, sensitive: str, column: pa.ChunkedArray
 ) -> tuple[pa.ChunkedArray, NDArray[Any], IntArray]:
-    """Read one value per row."""
+    """The values of people with one value in each row, the person of each value, and its row."""
     values = plain(sensitive, column)
     if not values.null_count:
         return values, people.of_row, np.arange(len(values))
@@ -116,7 +130,7 @@ def _long(
 def _lists(
     people: People, sensitive: str, column: pa.ChunkedArray
 ) -> tuple[pa.ChunkedArray, NDArray[Any], IntArray]:
-    """Read one list per person."""
+    """The values of people with a list in each row, the person of each value, and its row."""
     people.refuse_repeats(
         f"where {sensitive!r} holds lists, everybody has one row with all their values"
     )
@@ -159,21 +173,22 @@ class HeldRows(ValuesRows):
         return False
 
     def values_of_people(self) -> ValuesOfPeople:
-        """Read who is in which group, and has which values."""
+        """Read who is in which group, and has which values; once, if `read_at_once` was called."""
         key, memory = (self.sensitive, *self.groups), self.read_once.of_people
         if memory is not None and key in memory:
-            values: ValuesOfPeople = memory[key]
-            return values
-        about = self.table, self.groups, self.sensitive, self.person, self.semantics, self.groups
-        person_values = read_held(*about)
+            remembered: ValuesOfPeople = memory[key]
+            return remembered
+        person_values = read_held(
+            self.table, self.groups, self.sensitive, self.person, self.semantics, self.groups
+        )
         if not self.null_groups:
             refuse_null_groups(self.table.name, person_values.rows, self.groups)
         groups = []
         for name in self.groups:
             codes, distinct = codes_of(person_values.rows.column(name))
-            label = to_python(name, distinct).__getitem__
-            of_person = person_values.people.agreed(name, codes, label, "everybody is in one group")
-            groups.append((of_person, distinct))
+            label_of = to_python(name, distinct).__getitem__
+            advice = "everybody is in one group"
+            groups.append((person_values.people.agreed(name, codes, label_of, advice), distinct))
         codes, distinct = person_values.coded(self.sensitive, self.semantics)
         values = ValuesOfPeople(groups, person_values.holders, codes, distinct)
         if memory is not None:

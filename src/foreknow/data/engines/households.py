@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray
 from foreknow.data.engines.columns import Missing, as_plain_texts, codes_of, plain_table
@@ -78,7 +79,7 @@ class ShownOnce(Derived):
         return self._table
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
-        """Fetch some columns; of shared ones the values of first rows."""
+        """Fetch some columns; shared ones show the value of a household in one of its rows."""
         shared = self._shared
         shared_columns = [name for name in columns if name in (*shared.values, shared.column)]
         table_columns = [name for name in columns if name != shared.column]
@@ -105,29 +106,39 @@ class ShownOnce(Derived):
         return self._schema.sensitives if dropped else ()
 
     def _first(self, rows: pa.Table) -> IntArray:
-        """The first row of each row's household, left out or not; itself, where none is named."""
-        codes, distinct = codes_of(rows.column(self._shared.by))
+        """For each row the row of its household that shows the shared values.
+
+        It is the first one with all values, or the first at all; the row itself, if no household is
+        named.
+        """
+        homes, distinct = codes_of(rows.column(self._shared.by))
         refuse_two_spellings(distinct.to_pylist(), repr(self._shared.by))
-        first_of_home = first_rows(codes, len(distinct))
-        if self._needed:  # the first of those that have all values, where there is one
+        first_of_home = first_rows(homes, len(distinct))
+        if self._needed:
             presence = Shown.of(plain_table(rows.select(self._needed), self._needed), self._needed)
-            kept_rows = np.flatnonzero(presence.of_each)[::-1]
-            first_of_home[codes[kept_rows]] = kept_rows  # the last that is written stays
-        first = first_of_home[codes]
+            complete_rows = np.flatnonzero(presence.of_each)[::-1]
+            first_of_home[homes[complete_rows]] = complete_rows  # the last that is written stays
+        first = first_of_home[homes]
         if distinct.null_count:
-            first = np.where(codes == len(distinct) - 1, np.arange(len(codes)), first)
+            first = np.where(homes == len(distinct) - 1, np.arange(len(homes)), first)
         return first
 
-    def _once(self, name: str, values: pa.ChunkedArray, first: IntArray, is_first: Any) -> pa.Array:
+    def _once(
+        self, name: str, values: pa.ChunkedArray, first: IntArray, is_first: NDArray[np.bool_]
+    ) -> pa.Array:
+        """A shared column with each household's value in its first row, `ELSEWHERE` in the others.
+
+        Raises `DataError` if the rows of a household have two values. `first` is, for each row, the
+        first row of its household.
+        """
         schema: Any = self._schema
         texts = as_plain_texts(name, values, self._reading, schema.types.get(name))
         codes, distinct = codes_of(texts)
         differs = codes != codes[first]
         if differs.any():
             row = int(np.argmax(differs))
-            first_value, later_value = (
-                distinct[int(codes[place])].as_py() for place in (first[row], row)
-            )
+            first_value = distinct[int(codes[first[row]])].as_py()
+            later_value = distinct[int(codes[row])].as_py()
             raise DataError(
                 f"{self.name}: rows {int(first[row]) + 1} and {row + 1} are of one "
                 f"{self._shared.by}, and have {name} {first_value!r} and {later_value!r}; what a "

@@ -134,17 +134,32 @@ def settle(
     times: NDArray[Any] | None = None,
     numbered: bool = True,
 ) -> Settled:
-    """Deal with missing values of sensitive columns, in plain rows of a table of this name."""
+    """Drop or label rows in which a sensitive value is missing, or raise `DataError` for them.
+
+    Parameters
+    ----------
+    name : str
+        The table, in messages.
+    rows : table
+        Its rows, plain.
+    columns : sequence of str
+        The sensitive columns.
+    missing : "error", "drop" or Relabel
+        What the schema says is done.
+    times : integer array, optional
+        How often each row occurs, where equal rows were counted.
+    numbered : bool
+        Whether rows are in the order of the table, so that a message may name one.
+    """
     presence = Shown.of(rows, columns, times, numbered=numbered)
     if presence.complete:
         return Settled(rows, None, presence)
     if isinstance(missing, Relabel):
         for column, lacks in presence.lacking.items():
             if lacks is not None:
-                place = rows.column_names.index(column)
-                rows = rows.set_column(
-                    place, column, _labelled(column, rows.column(column), missing)
-                )
+                index = rows.column_names.index(column)
+                labelled = _labelled(column, rows.column(column), missing)
+                rows = rows.set_column(index, column, labelled)
         return Settled(rows, None, presence)
     if not drops(missing):
         raise _lacking(name, presence.left_out[0])
@@ -173,7 +188,7 @@ def _labelled(name: str, column: pa.ChunkedArray, label: str) -> pa.ChunkedArray
 
 
 def _never_shown(presence: Shown) -> str:
-    """The first column of which nobody shows a value who shows those before it."""
+    """The first column that makes all rows incomplete, with the columns before it."""
     lacking = {name: lacks for name, lacks in presence.lacking.items() if lacks is not None}
     remaining = np.ones(presence.n_rows, dtype=bool)
     for name, lacks in lacking.items():

@@ -64,21 +64,20 @@ class NarwhalsTable(Table):
     def arrow_of_values(
         self, columns: Sequence[str], readers: Mapping[str, Callable[[Any], Any]]
     ) -> pa.Table:
-        """The same, with some values read anew: texts in columns of mixed types may be nulls."""
+        """Fetch some columns; `readers` read anew the values of pandas columns of mixed types."""
         frame = self.frame.select(*columns)
         if isinstance(frame, nw.DataFrame) and frame.implementation.is_pandas():
-            converted = {
-                name: column.astype(object).map(readers[name])
-                for name, column in frame.to_native().items()
-                if name in readers and _is_mixed(column)
-            }
+            converted = {}
+            for name, column in frame.to_native().items():
+                if name in readers and _is_mixed(column):
+                    converted[name] = column.astype(object).map(readers[name])
             frame = nw.from_native(frame.to_native().assign(**converted), eager_only=True)
         return self._fetched(frame)
 
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
-        """One GROUP BY in the engine of a lazy frame.
+        """Count equal rows by one GROUP BY in the engine of a lazy frame; None for other frames.
 
-        Not of floats: engines take 0.0 and -0.0 for one, and readers of what is published may not.
+        None for floats, too: engines take 0.0 and -0.0 for one, and readers of a release may not.
         """
         if isinstance(self.frame, nw.DataFrame):
             return None
@@ -91,7 +90,7 @@ class NarwhalsTable(Table):
         return counted_rows.select(list(columns)), counted_rows.column(name).to_numpy()
 
     def _fetched(self, frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> pa.Table:
-        """Fetch what was made of its frame as Arrow."""
+        """A frame as a table of Arrow; whatever fails is a `DataError` of one line."""
         try:
             if isinstance(frame, nw.LazyFrame):
                 return frame.collect("pyarrow").to_native()
@@ -121,22 +120,24 @@ def _is_mixed(column: Any) -> bool:
 
 
 def _with_intervals(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
-    """Turn the intervals that `pd.cut` makes into texts, which keep their order."""
+    """A frame whose intervals, as `pd.cut` makes them, are texts in the same order."""
     if not frame.implementation.is_pandas_like():
         return frame
     texts = {}
     for name, column in frame.to_native().items():
         kind = getattr(column.dtype, "categories", column).dtype
         if str(kind).startswith("interval"):
-            of_kinds = column.astype("category").cat
-            texts[name] = of_kinds.as_ordered().cat.rename_categories(
-                [str(interval) for interval in of_kinds.categories]
-            )
+            categories = column.astype("category").cat
+            names = [str(interval) for interval in categories.categories]
+            texts[name] = categories.as_ordered().cat.rename_categories(names)
     return nw.from_native(frame.to_native().assign(**texts), eager_only=True) if texts else frame
 
 
 def _with_lists(frame: nw.DataFrame[Any], source: str) -> nw.DataFrame[Any]:
-    """Turn sets, tuples and arrays in columns of Python objects into lists, which Arrow knows."""
+    """A frame whose sets, tuples and arrays in columns of objects are lists, which Arrow knows.
+
+    Raises `DataError` for values that Arrow would take for equal. `source` is the table's name.
+    """
     for name, kind in frame.schema.items():
         if kind != nw.Object or not frame.implementation.is_pandas_like():
             continue
@@ -145,12 +146,15 @@ def _with_lists(frame: nw.DataFrame[Any], source: str) -> nw.DataFrame[Any]:
             lists = [_listed(value) for value in values]
             native = frame.to_native().assign(**{name: lists})
             frame = nw.from_native(native, eager_only=True)
-        elif twins := _twins(values):
+            continue
+        twins = _twins(values)
+        if twins:
             raise DataError(
                 f"{source}: column {name!r} holds both {' and '.join(twins)}, which are equal, and "
                 "which a file shows as two; make it one type"
             )
-        elif len(zones := _zones(values)) > 1:
+        zones = _zones(values)
+        if len(zones) > 1:
             raise DataError(
                 f"{source}: column {name!r} holds times of several zones ({', '.join(zones)}); "
                 f"make it one: pd.to_datetime(frame[{name!r}], utc=True)"
@@ -159,7 +163,10 @@ def _with_lists(frame: nw.DataFrame[Any], source: str) -> nw.DataFrame[Any]:
 
 
 def _twins(values: Sequence[Any]) -> list[str]:
-    """Numbers that are equal and print otherwise, such as 1, 1.0 and True; Arrow makes them one."""
+    """The first two numbers that are equal and print otherwise, such as 1 and 1.0; else empty.
+
+    Arrow makes them one value.
+    """
     kinds: dict[Any, str] = {}
     for value in values:
         if isinstance(value, (bool, int, float, np.number, np.bool_)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import chain
@@ -82,6 +82,10 @@ class ParquetTable(Table):
         return joined.unify_dictionaries()
 
     def _part(self, file: Path, names: list[str]) -> pa.Table:
+        """Some columns of one file, texts as codes.
+
+        Raises `DataError` if it lacks a column, or a text is too long.
+        """
         schema = self._schema_of(file)
         for name in names:
             if name not in schema.names:
@@ -107,14 +111,13 @@ class ParquetTable(Table):
         return self._in_duckdb().tally(columns)
 
     def counted(self, columns: Sequence[str]) -> DuckTable | str:
-        """The same in DuckDB, or why that takes some columns for something else than `arrow`."""
+        """The same table in DuckDB; or why DuckDB would read a column otherwise than `arrow`."""
         schemas = [self._schema_of(file) for file in self.files]
         for name in columns:
             kind = self._schema.field(name).type
-            if any(
-                name not in schema.names or schema.field(name).type != kind for schema in schemas
-            ):
-                return f"the files of {self.name} have different types of column {name!r}"
+            for schema in schemas:
+                if name not in schema.names or schema.field(name).type != kind:
+                    return f"the files of {self.name} have different types of column {name!r}"
             if pa.types.is_dictionary(kind) and (kind.ordered or not is_text(kind)):
                 return f"column {name!r} is categorical"
             if pa.types.is_timestamp(kind) and (kind.unit == "ns" or kind.tz is not None):
@@ -126,7 +129,8 @@ class ParquetTable(Table):
 
         return DuckTable.of_parquet(self.files, self.name, self)
 
-    def _read(self, step: Any) -> Any:
+    def _read(self, step: Callable[..., Any]) -> Any:
+        """The result of a step that reads a file; what fails in it is a `DataError`."""
         try:
             return step()
         except (pa.ArrowException, OSError, KeyError) as error:
@@ -146,9 +150,10 @@ def _valid(file: pq.ParquetFile, names: list[str]) -> pa.Table:
 
 
 def _parts(folder: Path) -> list[Path]:
-    """All files of a folder, those in its folders too; what would be read in part is an error.
+    """The Parquet files in a folder and its folders, in order.
 
-    What is hidden (a name that begins with a dot or underscore) is passed over, but not a table.
+    Hidden files, whose names begin with a dot or underscore, are passed over. `DataError` for any
+    other entry, and for a hidden table, since other readers would read more or less of it.
     """
     files = []
     for place, folders, names in os.walk(folder, onerror=_raise):
@@ -171,7 +176,7 @@ def _raise(error: OSError) -> None:
 
 
 def _refused(path: Path, hidden: bool) -> str | None:
-    """The fault of an entry in a folder of Parquet files, or None."""
+    """Why a folder of Parquet files must not hold an entry, as words after "which", or None."""
     if path.name in ("_delta_log", ".hoodie"):
         return "says which rows of the files are still in the table (Delta Lake, Hudi)"
     parquet = path.suffix.lower() in (".parquet", ".pq")
@@ -203,7 +208,7 @@ def _begins_as_parquet(path: Path) -> bool:
 
 
 def _sort(kind: pa.DataType) -> str:
-    """The type that a column must share across files: whole number, text, or one exact type."""
+    """The kind of a type that must be the same in all files: "text", "whole number" or its name."""
     if is_text(kind):
         return "text"
     return "whole number" if pa.types.is_integer(kind) else str(kind)

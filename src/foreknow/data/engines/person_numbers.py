@@ -60,12 +60,16 @@ def may_be_trait(name: str) -> bool:
 def coded_values(
     name: str, codes: NDArray[Any], values: Sequence[Any], times: IntArray | None
 ) -> Coded:
-    """A column of values of Python, of which one may be missing."""
+    """A `Coded` column of Python values, of which one may be None; its code becomes the last.
+
+    `times` says how many rows each entry of `codes` stands for; one each if it is None.
+    """
     non_null = [value for value in values if value is not None]
     if len(non_null) < len(values):
-        place = np.cumsum([value is not None for value in values]) - 1
-        place[[value is None for value in values]] = len(non_null)
-        codes = place[codes]
+        is_null = np.array([value is None for value in values])
+        new_code = np.cumsum(~is_null) - 1
+        new_code[is_null] = len(non_null)
+        codes = new_code[codes]
     return Coded(name, non_null, codes, len(non_null), times)
 
 
@@ -133,64 +137,86 @@ def may_repeat(column: Coded) -> bool:
 
 
 def is_contradicted(column: Coded, columns: Sequence[Coded]) -> bool:
-    """True if rows of one value differ in what never changes of a person."""
+    """True if the rows of one value differ in sex, birth or ethnicity: they are not one person.
+
+    `columns` are the other columns of the same rows.
+    """
     fixed = [c for c in traits(columns) if _is_called(c, _OF_ONE | _OF_MANY) and c is not column]
     return any(agreement(column, trait) is False for trait in fixed)
 
 
 def names_two_people(column: Coded, columns: Sequence[Coded]) -> bool:
-    """True if each name that repeats is of rows that differ in sex or birth.
+    """True if each value of a column that repeats stands in rows that differ in sex or birth.
 
-    A number is another's by mistake only, so that one which differs so is no proof.
+    Such values are names that several people have. A column of numbers is none: numbers repeat by
+    mistake.
     """
     repeats = column.rows_of_each > 1
     if not repeats.any() or are_codes(column.some):
         return False
-    fixed = [c for c in traits(columns) if _is_called(c, _OF_ONE) and c is not column]
-    differ = [_differing(column, trait, len(column.codes))[0] for trait in fixed]
+    fixed = [trait for trait in traits(columns) if _is_called(trait, _OF_ONE)]
+    n_rows = len(column.codes)
+    differ = [_differing(column, trait, n_rows)[0] for trait in fixed if trait is not column]
     return bool(differ) and bool(np.any(differ, axis=0)[repeats].all())
 
 
 def _by_name(column: Coded) -> str:
-    """The reason from the name, if the values agree with it."""
+    """Why the name of a column says that it tells people apart; "" if it does not.
+
+    Its values must agree: numbers or codes, or texts where the name is that of a person.
+    """
     codes, joined = are_codes(column.some), "".join(split(column.name))
     if MAY_BE_COUNT.fullmatch(joined) and (column.n < LEAST_PEOPLE or not codes):
         return ""
     if is_number_of_person(column.name) or is_of_rows(column.name):
         return "by its name, it is the number of a person" if codes else ""
-    if is_of_person(column.name) and (codes or _are_texts(column.some)):
-        taught = joined.startswith("subj") and any(len(str(v)) > _SHORT_TEXT for v in column.some)
-        return "" if taught and not codes else "by its name, it tells people apart"
+    if not is_of_person(column.name):
+        return ""
+    is_school_subject = joined.startswith("subj") and any(
+        len(str(value)) > _SHORT_TEXT for value in column.some
+    )
+    if codes or (_are_texts(column.some) and not is_school_subject):
+        return "by its name, it tells people apart"
     return ""
 
 
 def _by_rows(column: Coded, columns: Sequence[Coded]) -> str:
-    """The reason from traits that are constant within a number: sex, birth or age."""
+    """Why a column tells people apart by its rows; "" if they do not say so.
+
+    All rows of a value then have one sex, birth or age, or ages near each other.
+    """
     if not _may_number_people(column):
         return ""
-    of_one = [c for c in traits(columns) if _is_called(c, _OF_ONE | _AGE) and c is not column]
     agreeing = []
-    for trait in of_one:
+    for trait in traits(columns):
+        if trait is column or not _is_called(trait, _OF_ONE | _AGE):
+            continue
         agrees, is_age = agreement(column, trait), _is_called(trait, _AGE)
         if agrees is False:
             return ""
         if not agrees and is_age and _apart(column, trait):
             return ""  # of one team, say, whose members are all women
         if agrees and not (is_age and _follows(column, trait)):
-            agreeing.append(trait)
+            agreeing.append(trait.name)
     if not agreeing or not _is_even(column):
         return ""
-    return f"all rows of a number have one {', '.join(trait.name for trait in agreeing[:3])}"
+    return f"all rows of a number have one {', '.join(agreeing[:3])}"
 
 
 def _by_all_columns(column: Coded, columns: Sequence[Coded]) -> str:
-    """The reason from two or more columns that are constant within a plain number."""
+    """Why a plain number, such as `nr`, tells people apart; "" if nothing says so.
+
+    All rows of a value then agree in two or more columns.
+    """
     if not is_plain_number(column.name) or not _may_number_people(column):
         return ""
-    looked = [c for c in columns[:_LOOKED_AT] if c is not column and c.n > 1]
-    names = [c.name for c in looked if agreement(column, c) and not _follows(column, c)]
-    several = len(names) > 1 and _is_even(column)
-    return f"all rows of a number have one {', '.join(names[:3])}" if several else ""
+    agreeing = []
+    for trait in columns[:_LOOKED_AT]:
+        is_candidate = trait is not column and trait.n > 1
+        if is_candidate and agreement(column, trait) and not _follows(column, trait):
+            agreeing.append(trait.name)
+    is_number = len(agreeing) > 1 and _is_even(column)
+    return f"all rows of a number have one {', '.join(agreeing[:3])}" if is_number else ""
 
 
 def _may_number_people(column: Coded) -> bool:
@@ -221,7 +247,10 @@ def _are_texts(values: Sequence[Any]) -> bool:
 
 
 def agreement(column: Coded, trait: Coded) -> bool | None:
-    """True if the rows of each value share one trait; None if that may be chance."""
+    """True if the rows of each value share one trait, False if they do not, None if nobody can say.
+
+    It is None if chance alone would let so many rows agree, or too few values repeat.
+    """
     agree, repeated = _agreeing(column, trait, _FIRST_ROWS)
     if repeated < LEAST_PEOPLE or agree >= _AGREE * repeated:
         agree, repeated = _agreeing(column, trait, len(column.codes))
@@ -241,25 +270,28 @@ def _agreeing(column: Coded, trait: Coded, rows: int) -> tuple[int, int]:
 def _differing(
     column: Coded, trait: Coded, rows: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which values have several traits in the first rows, and which repeat there."""
-    codes, of_row = column.codes[:rows], trait.codes[:rows]
-    has_both = (codes < column.n) & (of_row < trait.n)
+    """For each value: whether its rows have several traits, and whether it has several rows.
+
+    Only the first `rows` rows count, and of these those with both values; shapes (column.n,).
+    """
+    codes, traits_of_rows = column.codes[:rows], trait.codes[:rows]
+    has_both = (codes < column.n) & (traits_of_rows < trait.n)
     times = None if column.times is None else column.times[:rows][has_both]
-    codes, of_row = codes[has_both], of_row[has_both]
-    first = np.full(column.n, -1, dtype=np.int64)
-    first[codes[::-1]] = of_row[::-1]
-    odd = np.zeros(column.n, dtype=bool)
-    odd[codes[of_row != first[codes]]] = True
-    return odd, np.bincount(codes, times, column.n) > 1
+    codes, traits_of_rows = codes[has_both], traits_of_rows[has_both]
+    first_trait = np.full(column.n, -1, dtype=np.int64)
+    first_trait[codes[::-1]] = traits_of_rows[::-1]
+    differs = np.zeros(column.n, dtype=bool)
+    differs[codes[traits_of_rows != first_trait[codes]]] = True
+    return differs, np.bincount(codes, times, column.n) > 1
 
 
-def _by_chance(times: IntArray, of_trait: IntArray) -> float:
-    """How likely all rows of each value have one trait, if traits were dealt to rows at random."""
-    shares = of_trait[of_trait > 0] / of_trait.sum()
-    sizes, often = np.unique(times[times > 1], return_counts=True)
-    powers = np.array([float(np.sum(shares ** int(t))) for t in sizes.tolist()])
+def _by_chance(rows_of_value: IntArray, rows_of_trait: IntArray) -> float:
+    """The probability that all rows of each value have one trait, if rows got traits at random."""
+    shares = rows_of_trait[rows_of_trait > 0] / rows_of_trait.sum()
+    sizes, n_values = np.unique(rows_of_value[rows_of_value > 1], return_counts=True)
+    chances = np.array([float(np.sum(shares**size)) for size in sizes.tolist()])
     with np.errstate(divide="ignore"):
-        return float(np.exp(np.sum(often * np.log(powers))))
+        return float(np.exp(np.sum(n_values * np.log(chances))))
 
 
 def _apart(column: Coded, trait: Coded) -> bool:
@@ -278,9 +310,15 @@ def _apart(column: Coded, trait: Coded) -> bool:
 
 
 def people_of(columns: Sequence[Coded]) -> dict[str, str]:
-    """The columns that tell people apart who have several rows, and why; the surest first."""
-    why = {column.name: evidence(column, columns) for column in columns}
-    values = {column.name: column.n for column in columns}
-    by_name = {name for name in why if is_of_person(name) or is_of_rows(name)}
-    names = sorted((n for n in why if why[n]), key=lambda n: (n not in by_name, values[n]))
-    return {name: why[name] for name in names}
+    """The columns that tell people apart who have several rows, and why; the surest first.
+
+    Those that say so by their names are the surest, and then those with the fewest values.
+    """
+    reasons: dict[str, str] = {}
+    ranks: dict[str, tuple[bool, int]] = {}
+    for column in columns:
+        by_name = is_of_person(column.name) or is_of_rows(column.name)
+        reasons[column.name] = evidence(column, columns)
+        ranks[column.name] = not by_name, column.n
+    names = sorted((name for name in reasons if reasons[name]), key=ranks.__getitem__)
+    return {name: reasons[name] for name in names}

@@ -30,10 +30,22 @@ def held_beside(
     person: str | None,
     several: Mapping[str, str],
 ) -> tuple[PersonValues, NDArray[Any], pa.Array]:
-    """Read who has what of one of the columns of which a person may have `several` values.
+    """The people and the values of one of several columns of which people may have several values.
 
-    Also the code of each occurrence, and what codes stand for. Rows then repeat values, so that of
-    sets each value counts once, and of bags nobody can tell.
+    Where rows repeat people, a value of a set counts once, and a multiset is refused: nobody can
+    tell whether a value stands in several rows since the person has it several times.
+
+    Parameters
+    ----------
+    several : mapping of str to str
+        The semantics of each such column; `sensitive` is one of them.
+
+    Returns
+    -------
+    values : PersonValues
+    codes : integer array
+        The value of each occurrence, as its place in `distinct`.
+    distinct : array of Arrow
     """
     person_values = read_held(table, columns, sensitive, person, several[sensitive])
     rows = person_values.people.of_row
@@ -96,20 +108,23 @@ class PersonRows(Table):
         return pa.table({name: arrays[name] for name in columns})
 
     def _bags(self, name: str) -> pa.Array:
+        """All values of each person, as a list or as one text in JSON, in the order of people."""
         person_values, codes, values = held_beside(
             self._table, [], name, self._person, self._several
         )
         order = np.lexsort((codes, person_values.holders))
-        counts = np.bincount(person_values.holders, minlength=len(person_values.people))
-        ends = np.concatenate(([0], np.cumsum(counts)))
+        n_values = np.bincount(person_values.holders, minlength=len(person_values.people))
+        ends = np.concatenate(([0], np.cumsum(n_values)))
         if name == self._lists:
             return pa.ListArray.from_arrays(
                 pa.array(ends, pa.int32()), values.take(pa.array(codes[order].astype(np.int64)))
             )
-        texts = [str(label) for label in to_python(name, values)]
-        ordered_texts = [texts[code] for code in codes[order].tolist()]
-        bags = (sorted(ordered_texts[a:b]) for a, b in pairwise(ends.tolist()))
-        return pa.array([json.dumps(bag, ensure_ascii=False) for bag in bags], pa.string())
+        text_of_code = [str(label) for label in to_python(name, values)]
+        texts = [text_of_code[code] for code in codes[order].tolist()]
+        bags = []
+        for start, end in pairwise(ends.tolist()):
+            bags.append(json.dumps(sorted(texts[start:end]), ensure_ascii=False))
+        return pa.array(bags, pa.string())
 
 
 def _advice(name: str) -> str:

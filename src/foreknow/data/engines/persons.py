@@ -50,9 +50,9 @@ class People:
         if np.all(first[1:] > first[:-1]):
             return cls(table, codes, first, column, distinct)
         order = np.argsort(first)
-        place = np.empty(len(distinct), dtype=codes.dtype)
-        place[order] = np.arange(len(distinct), dtype=codes.dtype)
-        return cls(table, place[codes], first[order], column, distinct.take(pa.array(order)))
+        new_code = np.empty(len(distinct), dtype=codes.dtype)
+        new_code[order] = np.arange(len(distinct), dtype=codes.dtype)
+        return cls(table, new_code[codes], first[order], column, distinct.take(pa.array(order)))
 
     def __len__(self) -> int:
         return len(self.first)
@@ -86,7 +86,11 @@ class People:
         value: Callable[[int], Any],
         advice: str = "everybody has one published value",
     ) -> NDArray[Any]:
-        """Return the code of everybody; two in the rows of one person are a `DataError`."""
+        """The code of each person, shape (people,), from the codes of rows.
+
+        Raises `DataError` if the rows of a person have two codes; `value` gives what a code stands
+        for, and `advice` ends the message.
+        """
         person_codes: NDArray[Any] = codes[self.first]
         if len(self.first) == len(self.of_row):
             return person_codes

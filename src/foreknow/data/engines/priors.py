@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -43,7 +42,7 @@ def read_chances(source: Any) -> Chances:
 
     A probability is a number, or a text such as ``0.1`` or ``1/3``; a float stands for the decimal
     that it prints as. A column ``learned`` that says ``yes`` in each row, or ``estimated``, is no
-    attribute.
+    attribute. Raises `DataError` for a table that is broken, or lacks a probability.
     """
     table = open_table(source)
     require(table, [VALUE, PROBABILITY])
@@ -57,35 +56,45 @@ def read_chances(source: Any) -> Chances:
     learned, estimated = marks == ["yes"], marks == ["estimated"]
     if learned or estimated:
         attributes = tuple(name for name in attributes if name != LEARNED)
-    columns = [[_text(label) for label in rows.column(n).to_pylist()] for n in (*attributes, VALUE)]
-    chances = _as_printed(rows.column(PROBABILITY))
-    by_signature: dict[_Signature, dict[str, tuple[int, Fraction]]] = {}
-    for row, (*labels, value, printed) in enumerate(zip(*columns, chances, strict=True), 1):
-        if value is None:
-            raise DataError(f"{table.name}: row {row}: the sensitive value is missing")
-        chance = _chance(printed, f"{table.name}: row {row}")
-        signature = tuple(labels)
-        of_values = by_signature.setdefault(signature, {})
-        if value in of_values:
+    chances = _chances_by_signature(table.name, rows, attributes)
+    values: dict[str, None] = {}
+    for chance_of_value in chances.values():
+        values |= dict.fromkeys(chance_of_value)
+    chances_in_order: dict[_Signature, tuple[Fraction, ...]] = {}
+    for signature, chance_of_value in chances.items():
+        lacking = [value for value in values if value not in chance_of_value]
+        if lacking:
             raise DataError(
-                f"{table.name}: row {row}: {signature_text(attributes, signature)} with {value!r} "
-                f"stands in row {of_values[value][0]} already"
+                f"{table.name}: there is no probability of {lacking[0]!r} for "
+                f"{signature_text(attributes, signature)}; give 0 if it never occurs there"
             )
-        of_values[value] = row, chance
-    if not by_signature:
-        raise DataError(f"{table.name} has no rows")
-    values = tuple(dict.fromkeys(chain.from_iterable(by_signature.values())))
-    for signature, of_values in by_signature.items():
-        for value in values:
-            if value not in of_values:
-                raise DataError(
-                    f"{table.name}: there is no probability of {value!r} for "
-                    f"{signature_text(attributes, signature)}; give 0 if it never occurs there"
-                )
-    by_row = {}
-    for signature, of_values in by_signature.items():
-        by_row[signature] = tuple(of_values[value][1] for value in values)
-    return Chances(attributes, values, by_row, table.name, learned, estimated)
+        chances_in_order[signature] = tuple(chance_of_value[value] for value in values)
+    return Chances(attributes, (*values,), chances_in_order, table.name, learned, estimated)
+
+
+def _chances_by_signature(
+    name: str, rows: pa.Table, attributes: Sequence[str]
+) -> dict[_Signature, dict[str, Fraction]]:
+    """The probability of each value, by signature; `DataError` for one that stands there twice."""
+    columns = [[*map(_text, rows.column(n).to_pylist())] for n in (*attributes, VALUE)]
+    printed_chances = _as_printed(rows.column(PROBABILITY))
+    chances: dict[_Signature, dict[str, Fraction]] = {}
+    row_of: dict[tuple[_Signature, str], int] = {}
+    for row, (*labels, value, printed) in enumerate(zip(*columns, printed_chances, strict=True), 1):
+        if value is None:
+            raise DataError(f"{name}: row {row}: the sensitive value is missing")
+        chance = _chance(printed, f"{name}: row {row}")
+        signature = tuple(labels)
+        if (signature, value) in row_of:
+            raise DataError(
+                f"{name}: row {row}: {signature_text(attributes, signature)} with {value!r} "
+                f"stands in row {row_of[signature, value]} already"
+            )
+        row_of[signature, value] = row
+        chances.setdefault(signature, {})[value] = chance
+    if not chances:
+        raise DataError(f"{name} has no rows")
+    return chances
 
 
 def count_chances(
@@ -93,38 +102,47 @@ def count_chances(
 ) -> Chances:
     """Learn probabilities from a table of people: how frequent each value is for each signature.
 
-    Those whose sensitive value is missing do not count; `smoothing` people with the values of the
-    whole table are added to each signature.
+    Parameters
+    ----------
+    source
+        A table of people; those without a sensitive value do not count.
+    attributes : sequence of str
+        The columns of a signature.
+    sensitive : str
+    smoothing : Fraction
+        So many people, with the values of the whole table, are added to each signature.
     """
     table = open_table(source)
     rows = fetch(table, [*attributes, sensitive])
     rows = rows.filter(rows.column(sensitive).is_valid())
     if not len(rows):
         raise DataError(f"{table.name} has no rows with a {sensitive!r}")
-    codes, labels = group_codes(rows, list(attributes), as_tuples=True)
+    signature_of_row, signatures = group_codes(rows, list(attributes), as_tuples=True)
     value_codes, distinct = codes_of(rows.column(sensitive))
     values = to_python(sensitive, distinct)
-    _, value_of_cell, amounts = pairs = count_pairs(codes, value_codes, len(labels), len(values))
-    added = [
-        smoothing * Fraction(total, len(rows))
-        for total in np.bincount(value_codes, minlength=len(values)).tolist()
-    ]
-    place = {label: i for i, label in enumerate(values)}
-    order = in_order(values)
+    # Entries offsets[s] to offsets[s + 1] are the values that occur with signature s.
+    offsets, entry_codes, entry_people = count_pairs(
+        signature_of_row, value_codes, len(signatures), len(values)
+    )
+    value_people = np.bincount(value_codes, minlength=len(values)).tolist()
+    added = [smoothing * Fraction(n_people, len(rows)) for n_people in value_people]
+    code_of = {value: code for code, value in enumerate(values)}
+    ordered_values = in_order(values)
+    ordered_codes = [code_of[value] for value in ordered_values]
     chances: dict[_Signature, tuple[Fraction, ...]] = {}
-    for s, label in enumerate(labels):
-        cells = slice(*pairs[0][s : s + 2])
-        people_by_value = dict(
-            zip(value_of_cell[cells].tolist(), amounts[cells].tolist(), strict=True)
-        )
-        people = sum(people_by_value.values()) + smoothing
-        parts: Iterable[Any] = label  # type: ignore[assignment]
+    for s, signature in enumerate(signatures):
+        entries = slice(offsets[s], offsets[s + 1])
+        codes, counts = entry_codes[entries].tolist(), entry_people[entries].tolist()
+        people_of = dict(zip(codes, counts, strict=True))
+        n_people = sum(counts) + smoothing
+        parts: Iterable[Any] = signature  # type: ignore[assignment]
         chances[tuple(map(_text, parts))] = tuple(
-            (people_by_value.get(place[value], 0) + added[place[value]]) / people for value in order
+            (people_of.get(code, 0) + added[code]) / n_people for code in ordered_codes
         )
-    if len(chances) < len(labels) or len({str(value) for value in order}) < len(order):
+    texts = tuple(map(str, ordered_values))
+    if len(chances) < len(signatures) or len({*texts}) < len(texts):
         raise DataError(f"{table.name}: two labels print alike; make the columns text")
-    return Chances(tuple(attributes), tuple(map(str, order)), chances, table.name, learned=True)
+    return Chances(tuple(attributes), texts, chances, table.name, learned=True)
 
 
 def _text(label: Any) -> str | None:
@@ -155,9 +173,10 @@ def _chance(printed: Any, where: str) -> Fraction:
 def read_everybody(
     source: Any, columns: Sequence[str], name: str, naming_columns: Sequence[str] = ()
 ) -> list[tuple[Codes, list[Any]]]:
-    """The codes of all people and the distinct values, by column; None is missing.
+    """The code of each person and the distinct values, for each of some columns of a population.
 
-    Somebody who is in it twice, by those `naming_columns` that it has, would count as two.
+    Raises `DataError` if the `naming_columns` that it has name somebody twice, who would count as
+    two. `name` is what messages call the population.
     """
     table = open_table(source)
     table.name = f"the population {name}"
@@ -175,16 +194,16 @@ def read_everybody(
 
 
 def _refuse_twice(name: str, rows: pa.Table) -> None:
-    """Refuse people in several rows, by all columns that name them."""
+    """Raise `DataError` if a combination of all columns, which name people, stands in two rows."""
     people = rows.drop_null()
     if not people.num_columns or not len(people):
         return
     name_counts = people.group_by(people.column_names).aggregate([([], "count_all")])
     repeated = name_counts.filter(pc.greater(name_counts.column("count_all"), 1))
     if len(repeated):
-        *who, times = next(iter(repeated.slice(0, 1).to_pylist())).values()
+        *names, n_rows = repeated.slice(0, 1).to_pylist()[0].values()
         raise DataError(
-            f"{name} has {' and '.join(map(repr, who))} in {times} rows, by "
+            f"{name} has {' and '.join(map(repr, names))} in {n_rows} rows, by "
             f"{' and '.join(people.column_names)}, which name people, and so counts somebody more "
             "than once: give one row for each person; or, if others have that name, leave the "
             "column out of the population"
@@ -192,7 +211,7 @@ def _refuse_twice(name: str, rows: pa.Table) -> None:
 
 
 def texts_of_everybody(columns: Sequence[tuple[str, Codes, Sequence[str | None]]]) -> pa.Table:
-    """A table of texts, from the code of everybody and the distinct texts of each column."""
+    """A table of texts, a row for each person, from the codes and distinct texts of each column."""
     return pa.table(
         {name: pa.array(texts, pa.string()).take(pa.array(codes)) for name, codes, texts in columns}
     )

@@ -87,20 +87,31 @@ def profiles(table: Table, reading: Reading) -> list[Profile]:
 
 
 def looked_at(source: Any, declared: Reading) -> tuple[Table, list[Profile], Reading]:
-    """Open a table, look at its columns, and say how they were read: what is usual is recognised.
+    """Open a table, profile its columns, and recognize how they are written.
 
-    Where nothing is said of spellings of what is missing, the usual ones are, those that occur.
+    Parameters
+    ----------
+    source
+        A table, or a path.
+    declared : Reading
+        What is known of how it is written. If it names no spellings of a missing value, the usual
+        ones that occur are taken.
+
+    Returns
+    -------
+    table : Table
+    profiles : list of Profile
+    reading : Reading
+        What is declared, and what was recognized.
     """
     reading = declared if declared.missing else replace(declared, missing=_USUAL)
     table = open_table(source, reading)
     columns = profiles(table, reading)
-    spelled: Mapping[str, set[str]] = getattr(table, "found", {})
-    if not declared.missing and any(
-        "-" in spelled.get(p.name, ()) and "+" in p.domain for p in columns
-    ):
+    if not declared.missing and _has_plus_and_minus(table, columns):
         reading = replace(declared, missing=[spelling for spelling in _USUAL if spelling != "-"])
         table = open_table(source, reading)
-        columns, spelled = profiles(table, reading), getattr(table, "found", {})
+        columns = profiles(table, reading)
+    spelled: Mapping[str, set[str]] = getattr(table, "found", {})
     delimiter = getattr(getattr(table, "dialect", None), "delimiter", "")
     recognized = reading_of(columns, reading, delimiter)
     if recognized != reading:
@@ -110,7 +121,17 @@ def looked_at(source: Any, declared: Reading) -> tuple[Table, list[Profile], Rea
     return table, columns, replace(recognized, missing=missing)
 
 
+def _has_plus_and_minus(table: Table, columns: Sequence[Profile]) -> bool:
+    """True if a column holds both "+" and "-", which then does not stand for a missing value."""
+    spelled: Mapping[str, set[str]] = getattr(table, "found", {})
+    return any("-" in spelled.get(p.name, ()) and "+" in p.domain for p in columns)
+
+
 def _block(table: Table, names: Sequence[str], reading: Reading) -> Iterator[Profile]:
+    """Yield the profiles of some columns, which are read at once.
+
+    If that fails, each is read by itself; one that cannot be read has a profile that says why.
+    """
     try:
         rows = table.arrow(list(names))
     except DataError as error:
@@ -153,34 +174,37 @@ def _profile(name: str, array: pa.ChunkedArray, untyped: bool, reading: Reading)
 
 
 def reading_of(columns: Sequence[Profile], declared: Reading, delimiter: str = "") -> Reading:
-    """How texts are to be read, where all that could be numbers or dates look one way.
+    """The reading that is declared, and what the columns show besides, where all show one way.
 
-    A comma before three digits stands between thousands in a file with commas between its cells.
+    That may be decimal commas, a format of dates, marks of amounts, or commas between thousands:
+    these in a file with commas between its cells, before three digits. The `delimiter` is that of
+    the file.
     """
     texts = [p.domain for p in columns if p.kind == "text" and p.distinct]
     recognized: dict[str, Any] = {}
-    numbers = [p for p in columns if p.kind == "number" and any("." in str(v) for v in p.domain)]
-    if (
-        declared.decimal is None
-        and not numbers
-        and any(has_decimal_commas(domain) and not has_unclear_commas(domain) for domain in texts)
-    ):
+    has_comma = any(has_decimal_commas(t) and not has_unclear_commas(t) for t in texts)
+    if has_comma and declared.decimal is None and not any(map(_has_point, columns)):
         recognized["decimal"] = ","
-    formats = [date_formats(domain, str(domain[0])) for domain in texts]
-    fitting = [set(formats_of_column) for formats_of_column in formats if formats_of_column]
-    common = set.intersection(*fitting) if fitting else set()
+    fitting_formats = [date_formats(domain, str(domain[0])) for domain in texts]
+    formats_of_columns = [{*formats} for formats in fitting_formats if formats]
+    common = set.intersection(*formats_of_columns) if formats_of_columns else set()
     if declared.date_format is None and len(common) == 1:
         recognized["date_format"] = common.pop()
-    marks = [column_marks for column_marks in map(amount_marks, texts) if column_marks]
+    marks = [*filter(None, map(amount_marks, texts))]
     if marks and not {"decimal", "thousands", "currency"} & declared.to_dict().keys():
         recognized |= _agreed([recognized, *marks])
     by_commas = delimiter == "," and declared.decimal is None and "decimal" not in recognized
     if by_commas and declared.thousands is None and any(map(_are_unclear, texts)):
         recognized["thousands"] = ","
     reading = declared.over(Reading(**recognized))
-    if reading.guesses_century:  # by a policy of today's, which is read so in other years, too
+    if reading.guesses_century:  # a policy of today is read alike in later years
         return replace(reading, latest_year=dt.date.today().year)
     return reading
+
+
+def _has_point(profile: Profile) -> bool:
+    """True if a column is one of numbers, some of them with a decimal point."""
+    return profile.kind == "number" and any("." in str(value) for value in profile.domain)
 
 
 def _are_unclear(domain: Sequence[Any]) -> bool:
@@ -189,7 +213,10 @@ def _are_unclear(domain: Sequence[Any]) -> bool:
 
 
 def _agreed(marks_by_column: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """The marks that all columns agree on."""
+    """The marks of several columns as one; none if two columns differ in a mark.
+
+    None, too, if the same sign would stand before decimals and between thousands.
+    """
     agreed: dict[str, str] = {}
     for marks in marks_by_column:
         for name, mark in marks.items():

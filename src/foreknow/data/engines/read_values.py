@@ -90,16 +90,9 @@ class ReadValues(Derived):
         return rows
 
     def _values(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        """A sensitive column, or the values in its lists, as they are read by the schema."""
         if is_listed(column.type):
-            lists = column.combine_chunks()
-            values = self._values(name, pa.chunked_array([pc.list_flatten(lists)]))
-            lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
-            ends = pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int64())
-            flat = values.combine_chunks()
-            if pa.types.is_dictionary(flat.type):
-                flat = flat.cast(flat.type.value_type)
-            list_array = pa.LargeListArray.from_arrays(ends, flat, mask=pc.is_null(lists))
-            return pa.chunked_array([list_array])
+            return self._lists(name, column.combine_chunks())
         kind, zoned = self._kinds[name], is_zoned(column)
         if kind is None and not self._reading.converts and not zoned:
             return column
@@ -107,14 +100,30 @@ class ReadValues(Derived):
         if self._raw or not is_text(column.type) or zoned:
             return as_plain_texts(name, column, self._reading, kind)
         texts = column.cast(pa.string())
-        labels = pc.is_in(texts, value_set=self._labels)
-        if not pc.any(labels).as_py():
+        is_label = pc.is_in(texts, value_set=self._labels)
+        if not pc.any(is_label).as_py():
             return self._of_either(name, column)
-        converted = self._of_either(name, pc.if_else(labels, pa.scalar(None, pa.string()), texts))
-        return pc.if_else(labels, texts, converted.cast(pa.string()))
+        without_labels = pc.if_else(is_label, pa.scalar(None, pa.string()), texts)
+        converted = self._of_either(name, without_labels)
+        return pc.if_else(is_label, texts, converted.cast(pa.string()))
+
+    def _lists(self, name: str, lists: pa.Array) -> pa.ChunkedArray:
+        """A column of lists whose values are read by the schema; a null stays null."""
+        values = self._values(name, pa.chunked_array([pc.list_flatten(lists)])).combine_chunks()
+        if pa.types.is_dictionary(values.type):
+            values = values.cast(values.type.value_type)
+        lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
+        ends = pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int64())
+        return pa.chunked_array(
+            [pa.LargeListArray.from_arrays(ends, values, mask=pc.is_null(lists))]
+        )
 
     def _of_either(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Texts of a raw table, read by the reading; of a release, as they are."""
+        """Texts that may be of a raw table or of a release, as numbers or dates of either.
+
+        Those that the reading cannot read, and anybody can, are of a release. Texts that can be
+        read as either, with different results, are a `DataError`.
+        """
         kind = self._kinds[name]
         _, distinct = codes_of(plain(name, column))
         texts = distinct.drop_null()
@@ -127,7 +136,8 @@ class ReadValues(Derived):
         plain_texts = as_plain_texts(name, pa.chunked_array([texts]), self._reading, kind)
         changed = read_otherwise(texts.to_pylist(), plain_texts.to_pylist())
         if changed and None not in map(plainly_written, changed):  # each could be of a release, too
-            raise self._either(name, *next(iter(changed.items())))
+            first_text = next(iter(changed))
+            raise self._either(name, first_text, changed[first_text])
         return converted
 
     def _either(self, name: str, text: str, number: str) -> DataError:
@@ -182,13 +192,12 @@ def rounded(
 
 
 def read_otherwise(texts: Sequence[str], plain_texts: Sequence[str]) -> dict[str, str]:
-    """The texts that are another number or date than they say to anybody, each as it is read.
+    """The texts that a reading takes for another number or date than anybody else would.
+
+    `plain_texts` are the same texts as the reading reads them; the result has these, by text.
 
     >>> read_otherwise(["1.200", "1,5", "20"], ["1200", "1.5", "20"])
     {'1.200': '1200', '1,5': '1.5'}
     """
-    return {
-        text: plain_text
-        for text, plain_text in zip(texts, plain_texts, strict=True)
-        if plainly_written(text) != plainly_written(plain_text)
-    }
+    pairs = dict(zip(texts, plain_texts, strict=True))
+    return {a: b for a, b in pairs.items() if plainly_written(a) != plainly_written(b)}

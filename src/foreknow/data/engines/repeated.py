@@ -39,7 +39,7 @@ def unique_identifiers(schema: Schema) -> list[str]:
 
 
 def _unique(table: Table) -> set[str]:
-    """Columns of which a reading saw that no value repeats: no two have the same hash."""
+    """The columns in which no value repeats, as far as a reading of the file gathered hashes."""
     hashed_columns = getattr(csv_file_of(table), "hashes", {}).items()
     return {name for name, hashes in hashed_columns if (hashes[1:] != hashes[:-1]).all()}
 
@@ -51,34 +51,35 @@ def csv_file_of(table: Table) -> DuckTable | None:
 
 
 def refuse_repeated(table: Table, schema: Schema) -> None:
-    """Raise `DataError` if a row is to be a person, and an identifier repeats.
+    """Raise `DataError` if an identifier repeats, though each row is to be a person.
 
-    A missing value names nobody, and repeats nothing. A name may be that of two people, where the
-    number of a person is in each row and does not repeat; whatever it is called, where the schema
-    says that number. Where people may have several rows, an identifier must not be that of two
-    people.
+    A missing value names nobody, and repeats nothing. Names may repeat, since two people may have
+    one, where another column numbers people: each row has a number, and none repeats. Where people
+    may have several rows, an identifier must not be that of two people.
     """
     repeating = {*table.columns} - _unique(table)
     names = [n for n in unique_identifiers(schema) if n in repeating]
     if schema.several and schema.person is not None:
         _refuse_of_two(table, names, schema.person)
         return
-    odd = repeated(table, names)
-    apart: list[str] = []
-    if odd:
-        unique = {*table.columns} - odd.keys()
-        listed = dict.fromkeys([*schema.persons, *schema.identifiers])
-        apart = [n for n in listed if n in unique and _is_in_each_row(table, n)]
-        if schema.person in apart:
-            odd = {n: counts for n, counts in odd.items() if _is_number(table, n)}
-        elif any(map(is_of_person, apart)):
-            odd = {n: counts for n, counts in odd.items() if is_of_person(n) or is_of_rows(n)}
-    for name, counts in odd.items():
+    counts_of = repeated(table, names)
+    numbers: list[str] = []  # columns that tell people apart
+    if counts_of:
+        unique = {*table.columns} - counts_of.keys()
+        candidates = dict.fromkeys([*schema.persons, *schema.identifiers])
+        numbers = [n for n in candidates if n in unique and _is_in_each_row(table, n)]
+        if schema.person in numbers:
+            counts_of = {n: counts for n, counts in counts_of.items() if _is_number(table, n)}
+        elif any(map(is_of_person, numbers)):
+            refused = [n for n in counts_of if is_of_person(n) or is_of_rows(n)]
+            counts_of = {n: counts_of[n] for n in refused}
+    for name, counts in counts_of.items():
         if not getattr(countable(table, [name]), "rows_numbered", True):
-            raise _not_people(table, name, "some are in several rows", *counts, apart)
+            raise _not_people(table, name, "some are in several rows", *counts, numbers)
         column = fetch(table, [name]).column(name)
-        if where := _repeat(column, np.arange(len(column))):
-            raise _not_people(table, name, where, *counts, apart)
+        where = _repeat(column, np.arange(len(column)))
+        if where:
+            raise _not_people(table, name, where, *counts, numbers)
 
 
 # Names that are bare but for capitals and zeros at their start, as most are.
@@ -86,10 +87,11 @@ _PLAIN, _ZEROS = "^[0-9A-Za-z][0-9A-Za-z_-]*$", "^0+([0-9])"
 
 
 def refuse_spelt_twice(table: Table, names: Sequence[str]) -> None:
-    """Raise `SchemaError` if a row is to be a person, and two are one but for their spelling.
+    """Raise `SchemaError` if two names of people differ by nothing but their spelling.
 
-    People are told apart by a column, or by those of several that number them. Of a large CSV file
-    it was seen while it was read that names differ by more than capitals and blanks around.
+    `names` are the columns that name people. Of several, only those that number them are looked at;
+    and none in which the reading of a large CSV file saw that values differ by more than capitals
+    and blanks around.
     """
     if len(names) > 1:
         names = [n for n in names if is_number_of_person(n) or is_of_rows(n)]
@@ -107,13 +109,14 @@ def _are_marked(names: pa.Array) -> bool:
 
 def _is_spelt_twice(names: pa.Array) -> bool:
     """True if two of some different names have the same bare name."""
+    # Of most names the bare name is found at once, in Arrow.
     is_plain = pc.match_substring_regex(names, _PLAIN)
-    bare_names = {*map(bare_name, names.filter(pc.invert(is_plain)).to_pylist())}
     shorter = pc.replace_substring_regex(names.filter(is_plain), _ZEROS, r"\1")
-    plain_names = pc.ascii_lower(shorter).unique()
-    if bare_names:
-        bare_names -= {*plain_names.to_pylist()}
-    return len(plain_names) + len(bare_names) < len(names)
+    bare_plain_names = pc.ascii_lower(shorter).unique()
+    other_bare_names = {*map(bare_name, names.filter(pc.invert(is_plain)).to_pylist())}
+    if other_bare_names:
+        other_bare_names -= {*bare_plain_names.to_pylist()}
+    return len(bare_plain_names) + len(other_bare_names) < len(names)
 
 
 def _refuse_of_two(table: Table, names: Sequence[str], person: str) -> None:
@@ -128,7 +131,10 @@ def _refuse_of_two(table: Table, names: Sequence[str], person: str) -> None:
 
 
 def _repeat(column: pa.ChunkedArray, owner: NDArray[Any]) -> str:
-    """The first value that stands in rows of two owners, and in which rows; "" if none does."""
+    """Where the first value stands that two owners have, in words; "" if there is none.
+
+    `owner` is a number for each row: rows of one owner may have the same value.
+    """
     codes, distinct, known_rows = known_values(column)
     first, owner = first_rows(codes, len(distinct)), owner[known_rows]
     repeats = owner != owner[first[codes]]
@@ -160,17 +166,17 @@ def _is_in_each_row(table: Table, name: str) -> bool:
 
 
 def _distinct(table: Table, columns: Sequence[str]) -> tuple[int, Distinct]:
-    """How many rows there are, how many have a value of each column, and how many values."""
+    """The number of rows; and for each column, how many rows have a value, and how many values."""
     source = countable(table, columns)
     if source is not None:
         counts: tuple[int, Distinct] = source.distinct(columns)
         return counts
-    rows, of_each = 0, {}
+    rows, counts_of = 0, {}
     for name in columns:
         column = fetch(table, [name]).column(name)
         codes, distinct, _ = known_values(column)
-        rows, of_each[name] = len(column), (len(codes), len(distinct))
-    return rows, of_each
+        rows, counts_of[name] = len(column), (len(codes), len(distinct))
+    return rows, counts_of
 
 
 def refuse_rows_of_one(table: Table, person: str) -> None:
@@ -182,12 +188,15 @@ def refuse_rows_of_one(table: Table, person: str) -> None:
 
 
 def _is_number(table: Table, name: str) -> bool:
-    """True if a column is the number of a person, or of what rows are about, and no name.
+    """True if a column numbers people, or rows, and does not hold names.
 
-    One that is called as a person is, such as `patient`, is a number if most of its values are.
+    Its name may say so. A column that is called as a person is, such as `patient`, numbers people
+    if at least half of its values are numbers or codes.
     """
-    if is_number_of_person(name) or is_of_rows(name) or not is_of_person(name):
-        return is_number_of_person(name) or is_of_rows(name)
+    if is_number_of_person(name) or is_of_rows(name):
+        return True
+    if not is_of_person(name):
+        return False
     source = countable(table, [name])
     rows = fetch(table, [name]) if source is None else source.head([name], HEAD_ROWS)
     sample = known_values(rows.column(name))[1].slice(0, SAMPLE_VALUES).to_pylist()
@@ -195,23 +204,28 @@ def _is_number(table: Table, name: str) -> bool:
 
 
 def _not_people(
-    table: Table, name: str, where: str, rows: int, distinct: int, apart: Sequence[str]
+    table: Table, name: str, where: str, n_rows: int, n_values: int, numbers: Sequence[str]
 ) -> DataError:
-    way = (
+    """The error of an identifier that repeats, with a way out.
+
+    `where` says in which rows one of its `n_values` values repeats; it stands in `n_rows` rows.
+    `numbers` are the columns that tell people apart, if there are any.
+    """
+    way_out = (
         f'say person = "{name}" with semantics = "set" or "multiset", where a person may have '
         "several sensitive values"
     )
-    if not _is_number(table, name) and apart:
-        way = f'say person = "{apart[0]}" in [schema], if each of these is another person'
+    if not _is_number(table, name) and numbers:
+        way_out = f'say person = "{numbers[0]}" in [schema], if each of these is another person'
     elif not _is_number(table, name):
-        way = (
+        way_out = (
             'say person = "NUMBER" in [schema], if a column NUMBER has another value in each row, '
-            f"and each is another person; or {way}"
+            f"and each is another person; or {way_out}"
         )
     return DataError(
-        f"{table.name}: the identifier {name!r} repeats: {where}, and {number(rows)} rows have "
-        f"{number(distinct)} different ones, so a row is not a person. Give one row for each "
-        f'person; or {way}; or say unit = "row" in [schema]: then verdicts '
+        f"{table.name}: the identifier {name!r} repeats: {where}, and {number(n_rows)} rows have "
+        f"{number(n_values)} different ones, so a row is not a person. Give one row for each "
+        f'person; or {way_out}; or say unit = "row" in [schema]: then verdicts '
         f"are about cases, and not about people; {_NO_NAME}"
     )
 
@@ -223,7 +237,7 @@ def repeated(table: Table, columns: Sequence[str]) -> Distinct:
 
 
 def countable(table: Table, columns: Sequence[str]) -> Any:
-    """Where the columns can be counted without reading them; None where that is faster here."""
+    """The engine that can count the columns without reading them; None where memory is faster."""
     if isinstance(table, Snapshot) and "_rows" in vars(table):
         return None
     source = counted_where_it_lives(table, columns)

@@ -30,7 +30,10 @@ from foreknow_judge.grammar import Semantics
 def tallied(
     table: Table, columns: Sequence[str], groups: Sequence[str] = ()
 ) -> tuple[pa.Table, IntArray | None]:
-    """Equal rows of some columns, and how often each occurs; or all rows, if that is faster."""
+    """Equal rows of some columns and how often each occurs; or all rows and None, if faster.
+
+    `groups` are the columns that make groups, in which values that print differently must differ.
+    """
     require(table, columns)
     tally = table.tally(columns)
     if tally is None:
@@ -77,9 +80,11 @@ class ReadOnce:
     of_people: dict[Any, Any] | None = None  # the same where people may have several values
 
     def rows(self, table: Table, columns: Sequence[str]) -> tuple[pa.Table, IntArray | None] | None:
-        """Equal rows and how often each occurs, or all; columns of groups as codes.
+        """Equal rows of some columns, and how often each occurs, from one reading.
 
-        None where the columns are not among these, or some other column is refused.
+        Without a count, None, each row occurs once. Columns of groups come as codes. None in place
+        of rows where the columns are not among those that are read once, or one of these is
+        refused.
         """
         if not set(columns) <= set(self.columns):
             return None
@@ -144,7 +149,7 @@ class ValuesRows(PeopleRows):
         return read or tallied(self.table, columns, self.groups)
 
     def prepared(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray | None]:
-        """Equal rows without people who are left out, and with a label for what is missing."""
+        """Rows of people who are counted, missing values labelled; and how often each occurs."""
         rows, weights = self.rows_of(list(dict.fromkeys([*columns, *self.needed])))
         if not self.or_else and self.sensitive not in rows.column_names:
             return rows, weights
@@ -222,15 +227,27 @@ def refuse_null_groups(
     *,
     in_order: bool = True,
 ) -> None:
-    """Raise `DataError` that names the first row without a group."""
-    for group in groups:
-        if rows.column(group).null_count:
-            row = int(np.argmax(pc.is_null(rows.column(group)).to_numpy()))
-            where = (
-                f" (row {(row if kept_rows is None else int(kept_rows[row])) + 1})"
-                if in_order
-                else ""
-            )
-            raise DataError(
-                f"{name}: the group column {group!r} is missing{where}; every row needs a group"
-            )
+    """Raise `DataError` for the first row in which a column of groups is missing.
+
+    Parameters
+    ----------
+    name : str
+        The table, in messages.
+    rows : table
+    groups : sequence of str
+        The columns of groups.
+    kept_rows : integer array, optional
+        Where these rows are in the table; left out, they are all of its rows.
+    in_order : bool
+        Whether rows are in the order of the table, so that the message can name one.
+    """
+    for column in groups:
+        if not rows.column(column).null_count:
+            continue
+        row = int(np.argmax(pc.is_null(rows.column(column)).to_numpy()))
+        if kept_rows is not None:
+            row = int(kept_rows[row])
+        where = f" (row {row + 1})" if in_order else ""
+        raise DataError(
+            f"{name}: the group column {column!r} is missing{where}; every row needs a group"
+        )

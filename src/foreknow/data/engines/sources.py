@@ -59,9 +59,21 @@ _TO_SAVE = {
 def open_table(
     source: Any, reading: Reading | None = None, only: Collection[str | None] | None = None
 ) -> Table:
-    """Open a table of any supported kind; `reading` says what a file leaves open.
+    """Open a table of any supported kind.
 
-    Its spellings of what is missing count in all columns, or in `only` some.
+    Parameters
+    ----------
+    source
+        A path, an address, or a frame.
+    reading : Reading, optional
+        How it is written, as far as a file leaves that open.
+    only : collection of str, optional
+        The columns in which its spellings of a missing value count; all if left out.
+
+    Raises
+    ------
+    DataError
+        If it cannot be opened.
     """
     table = _opened(source, reading)
     if reading is not None and reading.separators and not getattr(table, "divided", {}):
@@ -72,7 +84,7 @@ def open_table(
 
 
 def counted_where_it_lives(table: Table, columns: Sequence[str]) -> Source | str:
-    """Take a table whose equal rows can be counted, or say why it is to be read into memory."""
+    """The engine that can count equal rows of a table, or the reason to read it into memory."""
     inner: Any = (table.inner or table) if isinstance(table, Snapshot) else table
     stored_table = inner.as_written if isinstance(inner, Spelled) else inner
     if isinstance(inner, Spelled) and inner.of_columns:
@@ -86,6 +98,7 @@ def counted_where_it_lives(table: Table, columns: Sequence[str]) -> Source | str
 
 
 def _opened(source: Any, reading: Reading | None) -> Table:
+    """The table of a path, an address, a frame or a relation; a table is given back."""
     if hasattr(type(source), "tally"):  # it is one, of ours or of another engine
         table: Table = source
         return table
@@ -109,49 +122,69 @@ def _opened(source: Any, reading: Reading | None) -> Table:
 
 
 def _open_path(address: Path, reading: Reading) -> Table:
+    """Open a file, a folder, a pipe of the shell or standard input ("-").
+
+    The address may end in the part that is meant, such as ``?sheet=2024``.
+    """
     try:
         path, key, part = named_part(address)
-        standard = str(path) == STDIN
-        if not standard:
+        is_standard_input = str(path) == STDIN
+        if not is_standard_input:
             _refuse_no_file(path)
-        if standard or path.is_fifo():  # such as of <(command)
-            name = "standard input" if standard else path.name
-            path = from_pipe(None if standard else path, name)
-            try:
-                table = _open_file(path, name, key, part, reading)
-            except BaseException:
-                path.unlink(missing_ok=True)
-                raise
-            weakref.finalize(table, path.unlink, missing_ok=True)
-            return table
+        if is_standard_input:
+            return _open_pipe(None, "standard input", key, part, reading)
+        if path.is_fifo():  # such as of <(command)
+            return _open_pipe(path, path.name, key, part, reading)
         exists = path.exists()
     except OSError as error:
         raise DataError(f"{spoken(address)!r} cannot be opened: {error.strerror}") from None
     if not exists:
-        far = _FAR.match(str(address))
-        hint = "; an address of the web or of a cloud is read by other programs" if far else ""
-        hint += ": download it, or give a frame, such as pandas.read_csv(address)" if far else ""
+        hint = ""
+        if _FAR.match(str(address)):
+            hint = (
+                "; an address of the web or of a cloud is read by other programs: download it, or "
+                "give a frame, such as pandas.read_csv(address)"
+            )
         raise DataError(f"there is no file or folder {spoken(path)!r}{hint}")
     return _open_file(path, path.name, key, part, reading)
 
 
+def _open_pipe(pipe: Path | None, name: str, key: str | None, part: str, reading: Reading) -> Table:
+    """Open a copy of a pipe, or of standard input (None), that goes when the table goes."""
+    path = from_pipe(pipe, name)
+    try:
+        table = _open_file(path, name, key, part, reading)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    weakref.finalize(table, path.unlink, missing_ok=True)
+    return table
+
+
 def _refuse_no_file(path: Path) -> None:
-    """Refuse what has no end, or may never begin: of pipes, all but those of the shell."""
-    if path.exists() and (
-        is_named_pipe(path) if path.is_fifo() else not (path.is_file() or path.is_dir())
-    ):
-        what = "a named pipe" if path.is_fifo() else "a device or a socket"
-        raise DataError(
-            f"{spoken(path)!r} is {what}; give a file or a folder, or a pipe of the shell, such "
-            "as <(command)"
-        )
+    """Raise `DataError` for devices, sockets and named pipes, which may never begin or end.
+
+    Pipes of the shell are allowed.
+    """
+    if not path.exists() or path.is_file() or path.is_dir():
+        return
+    if path.is_fifo() and not is_named_pipe(path):
+        return
+    what = "a named pipe" if path.is_fifo() else "a device or a socket"
+    raise DataError(
+        f"{spoken(path)!r} is {what}; give a file or a folder, or a pipe of the shell, such "
+        "as <(command"
+    )
 
 
 def _open_file(path: Path, name: str, key: str | None, part: str, reading: Reading) -> Table:
+    """Open a file by its ending, or a folder of Parquet files.
+
+    `name` is what messages call it. `key` is "table" or "sheet" where the address names a `part`.
+    """
     ending = path.suffix.lower()
-    part_name = (
-        part if key == {_DATABASES: "table", _WORKBOOKS: "sheet"}.get(_kind(ending)) else None
-    )
+    key_of_kind = {_DATABASES: "table", _WORKBOOKS: "sheet"}.get(_kind(ending))
+    part_name = part if key == key_of_kind else None
     if key is not None and part_name is None:
         raise DataError(
             f"{name}?{key}={part}: databases have ?table=, workbooks ?sheet=, others neither"
@@ -184,34 +217,42 @@ def _kind(ending: str) -> tuple[str, ...]:
 
 
 def _open_csv(path: Path, name: str, reading: Reading) -> Table:
+    """Open a CSV file; one that is not in UTF-8 is copied, and the copy goes with the table."""
     from foreknow.data.engines.duckdb_table import DuckTable
 
     readable = as_utf8(path, name, reading)
+    is_copy = readable != path
     try:
         table = DuckTable.of_csv(readable, name, reading.delimiter)
         if reading.delimiter is not None and len(table.columns) == 1:
-            guessed_file = RawCsvFile(readable, name=name)
-            if len(guessed_file.header) > 1:
-                better = guessed_file.delimiter.replace("\t", "tab")
-                raise DataError(
-                    f"{name} has one column with the delimiter {reading.delimiter!r}, and "
-                    f"{len(guessed_file.header)} with {better!r}; {to_add('delimiter', better)}"
-                )
+            _refuse_wrong_delimiter(readable, name, reading.delimiter)
     except BaseException:
-        if readable != path:
+        if is_copy:
             readable.unlink(missing_ok=True)
         raise
-    if readable != path:
+    if is_copy:
         weakref.finalize(table, readable.unlink, missing_ok=True)
     with readable.open("rb") as file:
-        marked = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
-    bom = marked or str(reading.encoding).startswith("utf-16")
+        is_marked = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
+    has_bom = is_marked or str(reading.encoding).startswith("utf-16")
     delimiter = table.file.delimiter if table.file.delimiter in DELIMITERS else ","
-    table.dialect = Dialect(delimiter, reading.decimal or ".", bom)
+    table.dialect = Dialect(delimiter, reading.decimal or ".", has_bom)
     return table
 
 
+def _refuse_wrong_delimiter(path: Path, name: str, delimiter: str) -> None:
+    """Raise `DataError` if a file of one column by this delimiter has more by another one."""
+    guessed_file = RawCsvFile(path, name=name)
+    if len(guessed_file.header) > 1:
+        better = guessed_file.delimiter.replace("\t", "tab")
+        raise DataError(
+            f"{name} has one column with the delimiter {delimiter!r}, and "
+            f"{len(guessed_file.header)} with {better!r}; {to_add('delimiter', better)}"
+        )
+
+
 def _open_database(path: Path, name: str, part: str | None, reading: Reading) -> Table:
+    """Open a table of a file of DuckDB or SQLite, which its first bytes tell apart."""
     with path.open("rb") as file:
         _, suffix = content_of(file.read(16)) or ("", "")
     if suffix == ".duckdb":
@@ -306,8 +347,13 @@ def from_pipe(pipe: Path | None, name: str) -> Path:
 
 
 def as_utf8(path: Path, name: str, reading: Reading) -> Path:
-    """Give a CSV file in UTF-8: itself, or a copy; what is not in the given encoding is refused."""
+    """A CSV file in UTF-8: itself, or a copy.
+
+    Raises `DataError` for a file in another encoding than the reading says, and for one that holds
+    no text. `name` is what messages call it.
+    """
     encoding = reading.encoding
+    first = b""
     try:
         if encoding in (None, UTF8, "utf-8-sig"):
             with _unzipped(path, "rb") as file:
@@ -366,23 +412,26 @@ def _refuse_known(first: bytes, name: str) -> None:
 
 
 def _refuse_others(first: bytes, name: str) -> None:
+    """Raise `DataError` unless a file may be CSV in UTF-8, by its first bytes."""
     _refuse_known(first, name)
     for mark, encoding in _MARKS:
         if first.startswith(mark):
-            found_out = f"{name} is not UTF-8 but {encoding.upper()}"
-            raise DataError(f"{found_out}; {_OR}{to_add('encoding', encoding)}")
-    binary = _is_binary(first)
-    if not binary and b"\0" in (first[:1], first[1:2]):
+            raise DataError(
+                f"{name} is not UTF-8 but {encoding.upper()}; {_OR}{to_add('encoding', encoding)}"
+            )
+    is_binary = _is_binary(first)
+    if not is_binary and b"\0" in (first[:1], first[1:2]):
         utf16 = "utf-16-le" if first[1:2] == b"\0" else "utf-16-be"
         raise DataError(f"{name} is not UTF-8 but UTF-16; {_OR}{to_add('encoding', utf16)}")
     try:
         codecs.getincrementaldecoder(UTF8)().decode(first)
     except UnicodeDecodeError as error:
-        if binary:
+        if is_binary:
             raise _no_text(name) from None
         line = first.count(b"\n", 0, error.start) + 1
-        windows = any(0x80 <= byte < 0xA0 for byte in first)
+        has_windows_bytes = any(0x80 <= byte < 0xA0 for byte in first)
+        likely = "cp1252" if has_windows_bytes else "latin-1"
         raise DataError(
             f"{name} is not UTF-8 (line {line}, byte {error.start + 1}); "
-            f"{_OR}{to_add('encoding', 'cp1252' if windows else 'latin-1')}"
+            f"{_OR}{to_add('encoding', likely)}"
         ) from None

@@ -64,12 +64,11 @@ class Spelled:
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns."""
-        mixed = getattr(self.as_written, "arrow_of_values", None)
-        if mixed is not None:
-            return self._cleared(
-                mixed(columns, {c: self._value(c) for c in self._spelled_columns(columns)})
-            )
-        return self._cleared(self.as_written.arrow(columns))
+        arrow_of_values = getattr(self.as_written, "arrow_of_values", None)
+        if arrow_of_values is None:
+            return self._cleared(self.as_written.arrow(columns))
+        readers = {name: self._value_reader(name) for name in self._spelled_columns(columns)}
+        return self._cleared(arrow_of_values(columns, readers))
 
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
         """Count equal rows where the data lives; some may be equal only as they are read here."""
@@ -92,20 +91,27 @@ class Spelled:
     def _spelled_columns(self, columns: Sequence[str]) -> list[str]:
         return [name for name in columns if self._only is None or name in self._only]
 
-    def _value(self, name: str) -> Callable[[Any], Any]:
-        spellings, listed = self.found.setdefault(name, set()), self._of(name)
-        alike = re.compile(self._patterns.get(name) or "(?!)")
+    def _value_reader(self, name: str) -> Callable[[Any], Any]:
+        """A function that returns None for a missing value of a column, and others as they are.
+
+        The spellings that it meets are added to `found`.
+        """
+        spellings_met, spellings = self.found.setdefault(name, set()), self._of(name)
+        same_number = re.compile(self._patterns.get(name) or "(?!)")
 
         def read(value: Any) -> Any:
-            bare = value.strip(BLANKS) if type(value) is str else ""
-            if type(value) is not str or not (bare in listed or alike.search(bare)):
+            if type(value) is not str:
                 return value
-            spellings.add(bare)
+            text = value.strip(BLANKS)
+            if text not in spellings and not same_number.search(text):
+                return value
+            spellings_met.add(text)
             return None
 
         return read
 
     def _cleared(self, rows: pa.Table) -> pa.Table:
+        """Rows in which what is spelled as missing is null."""
         for name in self._spelled_columns(rows.column_names):
             place, column = rows.column_names.index(name), rows.column(name)
             kind = column.type.value_type if is_listed(column.type) else column.type
@@ -119,25 +125,26 @@ class Spelled:
         return pa.chunked_array([self._without(name, chunk) for chunk in column.chunks])
 
     def _without(self, name: str, array: Any) -> Any:
+        """An array of a column with nulls for what is missing; lists lose it."""
         kind = array.type
         if is_listed(kind):
             return self._shorter(name, array)
         if pa.types.is_dictionary(kind):
-            missing = self._are_missing(name, array.dictionary)
-            if not missing.any():
+            is_missing = self._are_missing(name, array.dictionary)
+            if not is_missing.any():
                 return array
-            place = np.cumsum(~missing) - 1
-            new_codes = pa.array(place.astype(np.int32), mask=missing)
-            entries = array.dictionary.filter(pa.array(~missing))
-            indices = new_codes.take(array.indices)
+            new_codes = np.cumsum(~is_missing) - 1
+            indices = pa.array(new_codes.astype(np.int32), mask=is_missing).take(array.indices)
+            entries = array.dictionary.filter(pa.array(~is_missing))
             return pa.DictionaryArray.from_arrays(indices, entries, ordered=kind.ordered)
-        missing = self._are_missing(name, array)
-        if not missing.any():
+        is_missing = self._are_missing(name, array)
+        if not is_missing.any():
             return array
         # if_else makes broken texts of a slice, with PyArrow 22
-        return array.take(pa.array(np.arange(len(array)), mask=missing))
+        return array.take(pa.array(np.arange(len(array)), mask=is_missing))
 
     def _are_missing(self, name: str, values: Any) -> Any:
+        """Which values of a column are spelled as missing; the spellings of texts are noted."""
         if not is_text(values.type):
             if values.type == pa.float16():
                 values = values.cast(pa.float32())
@@ -145,27 +152,31 @@ class Spelled:
             if not len(codes):
                 return np.zeros(len(values), dtype=bool)
             return pc.is_in(values, value_set=codes).to_numpy(zero_copy_only=False)
-        bare = pc.utf8_trim(values.cast(pa.string()), characters=BLANKS)
-        are = pc.is_in(bare, value_set=pa.array(sorted(self._of(name)), pa.string()))
-        if pattern := self._patterns.get(name):
-            are = pc.or_(are, pc.fill_null(pc.match_substring_regex(bare, pattern), False))
-        if pc.any(are).as_py():
-            self.found.setdefault(name, set()).update(pc.unique(bare.filter(are)).to_pylist())
-        return are.to_numpy(zero_copy_only=False)
+        texts = pc.utf8_trim(values.cast(pa.string()), characters=BLANKS)
+        spellings = pa.array(sorted(self._of(name)), pa.string())
+        is_missing = pc.is_in(texts, value_set=spellings)
+        pattern = self._patterns.get(name)
+        if pattern:
+            is_same_number = pc.fill_null(pc.match_substring_regex(texts, pattern), False)
+            is_missing = pc.or_(is_missing, is_same_number)
+        if pc.any(is_missing).as_py():
+            met = pc.unique(texts.filter(is_missing)).to_pylist()
+            self.found.setdefault(name, set()).update(met)
+        return is_missing.to_numpy(zero_copy_only=False)
 
     def _shorter(self, name: str, lists: Any) -> Any:
+        """Lists without the values that are spelled as missing; a null stays null."""
         values = pc.list_flatten(lists)
         is_kept = ~self._are_missing(name, values)
         list_of_value = np.asarray(pc.list_parent_indices(lists))[is_kept]
-        ends = np.concatenate(([0], np.cumsum(np.bincount(list_of_value, minlength=len(lists)))))
-        none = pc.is_null(lists)
-        return pa.LargeListArray.from_arrays(
-            pa.array(ends, pa.int64()), values.filter(pa.array(is_kept)), mask=none
-        )
+        lengths = np.bincount(list_of_value, minlength=len(lists))
+        ends = pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int64())
+        kept_values = values.filter(pa.array(is_kept))
+        return pa.LargeListArray.from_arrays(ends, kept_values, mask=pc.is_null(lists))
 
 
 def _pattern_of(codes: Collection[str], reading: Reading) -> str:
-    """A pattern for texts that are the same number or day as a code, as files may write it.
+    """A pattern for all texts that are the same number or day as one of the codes; "" if none is.
 
     >>> _pattern_of(["-1", "0.50", "007", "NA"], Reading(decimal=","))
     '^(-1([,]0*)?|0[,]50*)$'
@@ -202,8 +213,8 @@ def _codes_of(kind: pa.DataType, spellings: Collection[str]) -> pa.Array:
         number, text = read_number(spelling), spelling
         if is_number(kind) and number is None:
             continue
-        if pa.types.is_integer(kind) and number == int(number or 0):
-            text = str(int(number or 0))
+        if pa.types.is_integer(kind) and number is not None and number == int(number):
+            text = str(int(number))
         with suppress(ValueError, pa.ArrowNotImplementedError):  # it is no value of this kind
             if pa.types.is_decimal(kind):
                 codes.append(pa.scalar(Decimal(number or 0), kind))
@@ -227,13 +238,13 @@ def is_number(kind: pa.DataType) -> bool:
 def is_untyped(table: Table, column: str) -> bool:
     """True if the texts of a column may be numbers or dates.
 
-    Those of a file of texts may; and those beside a spelling of what is missing, for which such a
-    column had to be one of texts.
+    So they may in a file of texts, and in a column with a spelling of a missing value: without it,
+    the column might be one of numbers.
     """
     return table.untyped or column in getattr(table, "spelled", ())
 
 
 def is_spelled(column: str, spellings: Collection[str]) -> str:
-    """The condition, in the SQL of DuckDB, that a column of texts says that it is missing."""
+    """The condition, in the SQL of DuckDB, that a text of a column spells a missing value."""
     blanks = " || ".join(f"chr({ord(blank)})" for blank in BLANKS)
     return f"trim({column}, {blanks}) IN ({', '.join(map(sql_text, sorted(spellings)))})"

@@ -23,10 +23,18 @@ def bare_rows(
     *,
     lists: str | None = None,
 ) -> pa.Table:
-    """Some columns as they are read.
+    """Some columns of a table as they are read, and how many people each row counts.
 
-    Where each row counts so many, by the column `amount` or as a tally says, this is called
-    `count`. One column may hold `lists`.
+    Parameters
+    ----------
+    table : Table
+    columns : sequence of str
+    count : str
+        The name of the column with the number of people, if rows count people.
+    amount : str, optional
+        The column of the table that has this number; a `Tally` has it by itself.
+    lists : str, optional
+        The column that may hold lists.
     """
     arrays: dict[str, Any] = {}
     if amount is not None:
@@ -74,9 +82,15 @@ class Below(Derived):
 def stacked(
     tables: Sequence[pa.Table], names: Sequence[str], column: str | None, ids: str | None
 ) -> pa.Table:
-    """Tables one below the other; a `column` has the name of each, and the `ids` of groups too.
+    """Tables one below the other; what is a text in one of them is a text in all.
 
-    What is a text in one of them is a text in all.
+    Parameters
+    ----------
+    tables, names : sequences of the same length
+    column : str or None
+        A new column for the name of the table that each row is from.
+    ids : str or None
+        A column of ids of groups, which get the name of their table as well.
     """
     labelled = []
     for place, (table, name) in enumerate(zip(tables, names, strict=True), start=1):
@@ -89,8 +103,8 @@ def stacked(
         labelled.append(table)
     kinds: dict[str, set[pa.DataType]] = {}
     for table in labelled:
-        for own_field in table.schema:
-            kinds.setdefault(own_field.name, set()).add(own_field.type)
+        for schema_field in table.schema:
+            kinds.setdefault(schema_field.name, set()).add(schema_field.type)
     texts = {name for name, types in kinds.items() if len(types) > 1}
     unified = [_as_texts(table, texts) for table in labelled]
     return pa.concat_tables(unified, promote_options="default")
@@ -120,7 +134,7 @@ def id_of(place: int, name: str, label: Any) -> str:
 
 
 def codes_of_names(name_lists: Sequence[Sequence[str]]) -> tuple[list[IntArray], int]:
-    """Number the distinct names of several lists; the numbers of each, and how many there are."""
+    """Number the distinct names of several lists: the numbers of each list, and how many differ."""
     names = pa.chunked_array([pa.array([*name_list], pa.string()) for name_list in name_lists])
     encoded = names.combine_chunks().dictionary_encode()
     codes = encoded.indices.to_numpy().astype(np.int64)
@@ -129,19 +143,20 @@ def codes_of_names(name_lists: Sequence[Sequence[str]]) -> tuple[list[IntArray],
 
 
 def called(columns: Mapping[str, tuple[Sequence[str], IntArray]], absent: int) -> pa.Table:
-    """A column of texts for each list of them and the codes of rows; null where it is `absent`."""
-    return pa.table(
-        {
-            name: pa.array([*texts], pa.string()).take(pa.array(codes, mask=codes == absent))
-            for name, (texts, codes) in columns.items()
-        }
-    )
+    """A table of texts; each column is given by its distinct texts and the code of each row.
+
+    A row with the code `absent` is null.
+    """
+    arrays = {}
+    for name, (texts, codes) in columns.items():
+        arrays[name] = pa.array([*texts], pa.string()).take(pa.array(codes, mask=codes == absent))
+    return pa.table(arrays)
 
 
 def joined(
     table: pa.Table, rows: IntArray, columns: Mapping[str, Sequence[str | None]], **counts: IntArray
 ) -> pa.Table:
-    """Some rows of a table, with columns of texts and of numbers beside."""
+    """Some rows of a table, with more columns: texts by name, and numbers by keyword."""
     extended = table.take(rows)
     for name, texts in columns.items():
         extended = extended.append_column(name, pa.array([*texts], pa.string()))

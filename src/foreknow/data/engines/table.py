@@ -86,7 +86,11 @@ def unreadable(name: str, error: BaseException, reason: str = "", kind: str = ""
 
 
 def choose(file: str, kind: str, names: Sequence[str], wanted_name: str | None) -> str:
-    """The table or sheet that is meant: the named one, or the only one."""
+    """The name of the table or sheet that is meant: the wanted one, or the only one.
+
+    Raises `DataError` if there is no such `kind` of part in the file, or several and none is
+    wanted.
+    """
     listed = ", ".join(repr(name) for name in names[:8]) + (", ..." if len(names) > 8 else "")
     if not names:
         raise DataError(f"{file} has no {kind}")

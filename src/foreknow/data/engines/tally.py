@@ -91,12 +91,13 @@ def refuse_repeated_rows(table: Table, name: str, columns: Sequence[str], count:
 
 
 def _repeated(rows: pa.Table, columns: Sequence[str]) -> tuple[int, int] | None:
-    """The first row that is like an earlier one, after that."""
+    """The numbers of an earlier row and of the first row that equals one; None if none does."""
     if not len(rows):
         return None
-    coded = [codes_of(column) for column in plain_table(rows, columns).columns]
-    keys, first = combine([codes for codes, _ in coded], [len(distinct) for _, distinct in coded])
-    if len(first) == len(keys):
+    encoded = [codes_of(column) for column in plain_table(rows, columns).columns]
+    sizes = [len(distinct) for _, distinct in encoded]
+    keys, first_rows = combine([codes for codes, _ in encoded], sizes)
+    if len(first_rows) == len(keys):
         return None
     _, earliest = np.unique(keys, return_index=True)
     later = int(np.argmax(earliest[keys] != np.arange(len(keys))))

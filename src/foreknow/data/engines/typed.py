@@ -25,7 +25,7 @@ _ARROW = {"integer": pa.int64(), "number": pa.float64(), "date": pa.date32()}
 
 
 def type_of(texts: pa.Array) -> Type:
-    """The type of all texts, as any program reads them; text if there are none.
+    """The type that any program reads in all of the texts; "string" if there are none.
 
     >>> type_of(pa.array(["1", "-20", None])), type_of(pa.array(["01", "2"]))
     ('integer', 'string')

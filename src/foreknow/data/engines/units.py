@@ -34,7 +34,10 @@ _MOST_BYTES = 1 << 32
 
 
 def look_beside(table: Table, schema: Schema) -> None:
-    """Have the next reading of a large CSV file look at identifiers and households as well."""
+    """Have the next reading of a large CSV file gather hashes of some columns as well.
+
+    These are identifiers, and columns that households may share; `DuckTable.hashes` has them then.
+    """
     file = csv_file_of(table)
     if file is None or schema.several:
         return
@@ -72,67 +75,82 @@ _MOVED = 1.05
 def shared(table: Table, schema: Schema) -> tuple[str, ...]:
     """Columns in which most rows share their value with one to eight others.
 
-    A household, an address, a family. Columns that others know, or that are hidden, are looked at
-    if their name says so; those without a role also if their values are codes of letters and
-    digits. Numbers may be measured, and words the names of places, without such a name.
+    Such as a household, an address, a family. Columns that others know, or that are hidden, are
+    looked at if their name says so; those without a role also if their values are codes of letters
+    and digits. Numbers may be measured, and words the names of places, without such a name.
     Where people may have several rows, people are counted, who are of one household each.
     """
     person = schema.person if schema.several or schema.counts_people else None
     if isinstance(table, Snapshot):  # each column of one reading, in whatever order
         table = table.inner or table
-    named_columns = schema.person, getattr(schema.shared, "by", None)  # what is said already
-    names = [name for name in _perhaps_shared(table, schema) if name not in named_columns]
+    declared = schema.person, getattr(schema.shared, "by", None)
+    names = [name for name in _perhaps_shared(table, schema) if name not in declared]
     source = None if person else countable(table, names)
     if source is None:
-        all_of = ((n, _counted(table, n, person)) for n in names)
-        return tuple(n for n, counts in all_of if _is_shared(counts, 1, _is_named_so(n)))
+        return tuple(n for n in names if _is_shared(_counted(table, n, person), 1, n))
     hashes = getattr(csv_file_of(table), "hashes", {})
-    if not hashes:
+    if hashes:
+        names = [name for name in names if name in hashes]
+    else:
         head = source.head(names, HEAD_ROWS) if names else pa.table({})
         if len(head) < HEAD_ROWS:  # all of the table, in one question for all columns
-            all_of = ((name, _times(head.column(name))) for name in names)
-            return tuple(n for n, counts in all_of if _is_shared(counts, 1, _is_named_so(n)))
-    names = [n for n in names if n in hashes] if hashes else _may_share(head, names)
-    size = source.size if names else 0
-    share = _OF_LARGE if size is None or size > _LARGE * (16 if source.untyped else 1) else 1
+            return tuple(n for n in names if _is_shared(_times(head.column(n)), 1, n))
+        names = _may_share(head, names)
+    n_rows = source.size if names else 0
+    is_large = n_rows is None or n_rows > _LARGE * (16 if source.untyped else 1)
+    share = _OF_LARGE if is_large else 1
+    return tuple(name for name in names if _is_shared_in(source, name, share, hashes.get(name)))
 
-    def found(name: str) -> bool:
-        if name in hashes:
-            sample = hashes[name][hashes[name].view(np.uint64) % np.uint64(share) == 0]
-            times = np.unique(sample, return_counts=True)[1]
-            if not len(times) or times.max() <= _MOST:  # else perhaps a spelling of what is missing
-                are_few = _are_few(times)
-                if _is_named_so(name) or not are_few:
-                    return are_few
-        return _is_shared(source.sampled(name, share), share, _is_named_so(name))
 
-    return tuple(name for name in names if found(name))
+def _is_shared_in(source: Any, name: str, share: int, hashes: IntArray | None) -> bool:
+    """True if most rows of a column share their value with a few others.
+
+    One in `share` values is looked at: by the hashes of all rows, if there are any and they
+    suffice, else in the engine.
+    """
+    if hashes is not None:
+        sample = hashes[hashes.view(np.uint64) % np.uint64(share) == 0]
+        times = np.unique(sample, return_counts=True)[1]
+        # A value of more rows is perhaps a spelling of what is missing.
+        if not len(times) or times.max() <= _MOST:
+            are_few = _are_few(times)
+            if _is_named_so(name) or not are_few:
+                return are_few
+    return _is_shared(source.sampled(name, share), share, name)
 
 
 def largest(table: Table, name: str, person: str | None = None) -> tuple[int, int]:
-    """How many rows, or people, the largest household has, and the largest of nine at most."""
+    """How many rows, or people, the largest household has; and the largest of at most nine."""
     _, times = _counted(table, name, person)
     return int(times.max(initial=1)), int(times[times <= _MOST].max(initial=1))
 
 
 def agrees(table: Table, name: str, column: str) -> bool:
-    """True if all rows of each household have one value of a column."""
-    rows = fetch(table, [name, column])
-    (homes, of_homes), (values, of_values) = map(codes_of, rows.columns)
-    has_home = homes < len(of_homes) - of_homes.null_count
-    pairs = homes[has_home].astype(np.int64) * len(of_values) + values[has_home]
-    return bool(len(np.unique(pairs)) == len(of_homes) - of_homes.null_count)
+    """True if all rows of each household, which `name` numbers, have one value of a column."""
+    homes_column, values_column = fetch(table, [name, column]).columns
+    homes, distinct_homes = codes_of(homes_column)
+    values, distinct_values = codes_of(values_column)
+    n_homes = len(distinct_homes) - distinct_homes.null_count
+    has_home = homes < n_homes
+    pairs = homes[has_home].astype(np.int64) * len(distinct_values) + values[has_home]
+    return bool(len(np.unique(pairs)) == n_homes)
 
 
 def _perhaps_shared(table: Table, schema: Schema) -> list[str]:
-    """Columns that households may share: by their name, or without a role."""
-    odd = {*_MANY_SHARE.split()}
-    free = {n for n in table.columns if schema.role(n) is None and not _words(n) & odd}
-    return [name for name in table.columns if name in free or is_household(name)]
+    """Columns that households may share: by their name, or since they have no role.
+
+    Not those whose name is that of a first name, which many people share.
+    """
+    names = []
+    for name in table.columns:
+        is_free = schema.role(name) is None and _words(name).isdisjoint(_MANY_SHARE.split())
+        if is_free or is_household(name):
+            names.append(name)
+    return names
 
 
 def _may_share(head: pa.Table, names: Sequence[str]) -> list[str]:
-    """Those of some columns of which the first rows have as many values as households would."""
+    """Those of some columns whose first rows look as if households shared their values."""
     return [name for name in names if _may_be(head.column(name), _is_named_so(name))]
 
 
@@ -167,26 +185,36 @@ def _may_be(head: pa.ChunkedArray, is_named: bool) -> bool:
 
 
 def _counted(table: Table, name: str, person: str | None) -> tuple[pa.Array, IntArray]:
-    """Values of a column, and how many rows, or people, have each."""
+    """The values of a column, and how many rows, or people, have each.
+
+    There are none if the column cannot be read, or varies within the rows of a person.
+    """
+    nobody = np.zeros(0, dtype=np.int64)
     try:
         rows = fetch(table, [name, *filter(None, [person])])
-    except DataError:  # a column that cannot be read need not be
-        return pa.array([], pa.string()), np.zeros(0, dtype=np.int64)
+    except DataError:
+        return pa.array([], pa.string()), nobody
     codes, distinct, known_rows = known_values(rows.column(name))
     if person is not None:
-        who, people = codes_of(rows.column(person))
-        codes = np.unique(codes.astype(np.int64) * len(people) + who[known_rows]) // len(people)
-        if len(codes) > _MOVED * len(np.unique(who[known_rows])):  # it varies within a person
-            return distinct.slice(0, 0), np.zeros(0, dtype=np.int64)
+        person_of_row, people = codes_of(rows.column(person))
+        people_known = person_of_row[known_rows]
+        pairs = np.unique(codes.astype(np.int64) * len(people) + people_known)
+        if len(pairs) > _MOVED * len(np.unique(people_known)):
+            return distinct.slice(0, 0), nobody
+        codes = pairs // len(people)
     return distinct, np.bincount(codes, minlength=len(distinct))
 
 
-def _is_shared(counts: tuple[pa.Array, IntArray], share: int, is_named: bool) -> bool:
-    """True if most rows share their value with a few others; one in `share` is known."""
+def _is_shared(counts: tuple[pa.Array, IntArray], share: int, name: str) -> bool:
+    """True if most rows of a column share their value with a few others.
+
+    `counts` are values, and how many rows have each; they are one in `share` of all values.
+    """
     values, times = counts
     if not _are_few(times):
         return False
     is_few = (times >= _LEAST) & (times <= _MOST)
+    is_named = _is_named_so(name)
     return (is_named or share * int(is_few.sum()) >= _SEVERAL) and _may_be_shared(values, is_named)
 
 
@@ -197,16 +225,22 @@ def _are_few(times: IntArray) -> bool:
 
 
 def _may_be_shared(values: pa.Array, is_named: bool) -> bool:
-    """True if values may name households: codes of letters and digits; others by a name alone.
+    """True if values may name households.
 
-    A fraction is that of a measure, and names nobody.
+    If the name of the column says so, any but fractions, which are measured; else only codes of
+    letters and digits.
     """
     sample = [value for value in values.slice(0, SAMPLE_VALUES).to_pylist() if value is not None]
     if is_named:
         return not any(map(_has_fraction, sample))
-    texts = [value for value in sample if isinstance(value, str) and not _DATE.match(value)]
-    coded = (any(map(str.isalpha, text)) and any(map(str.isdigit, text)) for text in texts)
-    return 2 * sum(coded) > len(sample)
+    return 2 * sum(map(_is_mixed_code, sample)) > len(sample)
+
+
+def _is_mixed_code(value: Any) -> bool:
+    """True for a text with letters and digits that is no date."""
+    if not isinstance(value, str) or _DATE.match(value):
+        return False
+    return any(map(str.isalpha, value)) and any(map(str.isdigit, value))
 
 
 def _has_fraction(value: Any) -> bool:

@@ -32,18 +32,21 @@ ENOUGH = 2000  # values, to see what all of them look like
 
 
 def date_formats(values: Sequence[Any], like: str) -> list[str]:
-    """Formats of dates that one text has, and most of the others have, too."""
-    texts = [*islice((value for value in values if isinstance(value, str)), ENOUGH)]
+    """The formats that the text `like` and most other texts fit; those that fit the most.
+
+    Of many values the first ones are looked at.
+    """
     if not re.search(r"\d", like):
         return []
-    fitting = {}
+    texts = [*islice((value for value in values if isinstance(value, str)), ENOUGH)]
+    n_fitting = {}
     for date_format in _FORMATS:
         if is_date(date_format, like):
-            fitting[date_format] = sum(is_date(date_format, value) for value in texts)
-    best_count = max(fitting.values(), default=0)
-    return [
-        date_format for date_format, n in fitting.items() if n == best_count and 2 * n >= len(texts)
-    ]
+            n_fitting[date_format] = sum(is_date(date_format, text) for text in texts)
+    most = max(n_fitting.values(), default=0)
+    if 2 * most < len(texts):
+        return []
+    return [date_format for date_format, n in n_fitting.items() if n == most]
 
 
 @cache
@@ -81,14 +84,21 @@ def has_unclear_commas(values: Sequence[Any]) -> bool:
 
 
 def way_out(values: Sequence[Any], kind: str, like: Any) -> str:
-    """A way out for texts that should be numbers or dates and cannot be read."""
-    if kind == "date" and isinstance(like, str) and (fitting := date_formats(values, like)):
-        return f"; {to_add('date_format', *fitting)}"
-    if kind == "number" and has_decimal_commas(values):
+    """The way out for values that should be of a kind, "number" or "date", and are not.
+
+    It ends a message, such as "; add decimal = ...", or is "". `like` is one such value.
+    """
+    if kind == "date" and isinstance(like, str):
+        fitting = date_formats(values, like)
+        return f"; {to_add('date_format', *fitting)}" if fitting else ""
+    if kind != "number":
+        return ""
+    if has_decimal_commas(values):
         return f"; {comma_ways(values)}"
-    if kind == "number" and (marks := amount_marks(values)):
+    marks = amount_marks(values)
+    if marks:
         return f"; {as_reading(marks)}"
-    if kind == "number" and isinstance(like, str) and not re.search(r"\d", like):
+    if isinstance(like, str) and not re.search(r"\d", like):
         return "; name it under missing in [schema.reading] if it stands for a missing value"
     return ""
 
@@ -109,6 +119,9 @@ _POINTED = re.compile(r"(?<![\d.])[1-9]\d{0,2}(\.\d{3})+(?![\d.,])", re.ASCII)
 def amount_marks(values: Sequence[Any]) -> dict[str, str]:
     """The settings of a reading with which all texts are amounts; empty if some are not.
 
+    Without a sign of a currency, only marks between thousands are recognized, and blanks only
+    where texts have different numbers of digits: telephone numbers have the same.
+
     >>> amount_marks(["$11,310.00 ", "$950.00"])
     {'thousands': ',', 'currency': '$'}
     >>> amount_marks(["1,234", "950"]), amount_marks(["1.234,50 €"])
@@ -122,9 +135,10 @@ def amount_marks(values: Sequence[Any]) -> dict[str, str]:
         return {}
     if not signs and has_decimal_commas(texts):
         return {}  # nothing says what their commas are
-    telephones = len({*map(_digits, texts)}) == 1
-    for decimal, thousands in (*[(",", None)] * has_pointed_thousands(texts), *_MARKS):
-        if not signs and (thousands is None or (thousands == " " and telephones)):
+    may_be_telephones = len({*map(_digits, texts)}) == 1
+    first_marks = [(",", None)] if has_pointed_thousands(texts) else []
+    for decimal, thousands in (*first_marks, *_MARKS):
+        if not signs and (thousands is None or (thousands == " " and may_be_telephones)):
             continue
         reading = Reading(
             decimal=decimal if decimal == "," else None,
@@ -142,9 +156,10 @@ def has_pointed_thousands(texts: Sequence[str]) -> bool:
     >>> has_pointed_thousands(["34.063", "950"]), has_pointed_thousands(["34.06", "950.000"])
     (True, False)
     """
-    pointed = [text for text in texts if "." in text]
-    found = [_POINTED.search(text) for text in pointed]
-    return None not in found and any(part and part[0].index(".") > 1 for part in found)
+    matches = [_POINTED.search(text) for text in texts if "." in text]
+    if None in matches:
+        return False
+    return any(match and match[0].index(".") > 1 for match in matches)
 
 
 def _all_amounts(reading: Reading, texts: Sequence[str]) -> bool:

@@ -36,31 +36,34 @@ def check_workbook(path: Path, name: str) -> None:
 
 
 def _check_cells(sheet: Any, name: str, part: str) -> None:
-    """The rectangle that a sheet declares; where a cell says no place, as if all were in a row."""
-    last = widest = cells = places = rows = 0
-    before = b""
+    """Raise `DataError` if the rectangle that the cells of a sheet span is too large.
+
+    Cells say their places; of those that do not, all might stand in one row. `sheet` is an open
+    file, `name` the workbook, and `part` the sheet in it.
+    """
+    last_row = last_column = n_cells = n_places = n_rows = 0
+    rest = b""
     while block := sheet.read(_BLOCK):
-        text = before + block
-        cut = len(text) - _OVERLAP if len(block) == _BLOCK else len(text)
-        cut = max(text.rfind(b"<", 0, max(cut, 0)), 0) if len(block) == _BLOCK else cut
-        now, before = text[:cut], text[cut:]
-        references = _PLACE.findall(now)
-        places += len(references)
-        cells += len(_CELL.findall(now))
-        for letters in {letters for letters, _ in references}:
-            widest = max(widest, _number(letters))
-        if references:
-            last = max(last, *(int(row) for _, row in references))
-        row_numbers = _ROW.findall(now)
-        rows += now.count(b"<row") + now.count(b":row")
-        last = max([last, *map(int, row_numbers)])
-    widest = max(widest, min(cells - places, 1 << 14))
-    declared = max(last, rows if places < cells else 0) * widest
-    if declared > MOST_CELLS:
+        text = rest + block
+        end = len(text)
+        if len(block) == _BLOCK:  # a tag that may go on in the next block is left for it
+            end = max(text.rfind(b"<", 0, max(end - _OVERLAP, 0)), 0)
+        text, rest = text[:end], text[end:]
+        places = _PLACE.findall(text)
+        n_places += len(places)
+        n_cells += len(_CELL.findall(text))
+        n_rows += text.count(b"<row") + text.count(b":row")
+        for letters in {letters for letters, _ in places}:
+            last_column = max(last_column, _number(letters))
+        row_numbers = [*(row for _, row in places), *_ROW.findall(text)]
+        last_row = max([last_row, *map(int, row_numbers)])
+    last_column = max(last_column, min(n_cells - n_places, 1 << 14))
+    n_declared = max(last_row, n_rows if n_places < n_cells else 0) * last_column
+    if n_declared > MOST_CELLS:
         raise DataError(
-            f"{name}: {part} reaches to row {max(last, rows):,} and column {widest:,}, and "
-            f"{MOST_CELLS:,} cells are the most; delete what lies far from the table, or save it "
-            "as CSV"
+            f"{name}: {part} reaches to row {max(last_row, n_rows):,} and column "
+            f"{last_column:,}, and {MOST_CELLS:,} cells are the most; delete what lies far from "
+            "the table, or save it as CSV"
         )
 
 

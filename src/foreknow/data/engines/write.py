@@ -31,9 +31,21 @@ def write_csv(
     commas: Collection[str] = (),
     bom: bool = False,
 ) -> None:
-    """Write a CSV file with a header, of a table or of its parts; nulls are empty.
+    """Write a table, or its parts one after the other, as a CSV file with a header.
 
-    In some columns numbers may have decimal `commas`; and Excel knows UTF-8 by its `bom`.
+    Nulls are empty fields.
+
+    Parameters
+    ----------
+    table : table, or iterable of tables
+    path : Path
+    escape_formulas : bool
+        Whether an apostrophe marks texts that a spreadsheet would run.
+    delimiter : str
+    commas : collection of str
+        The columns whose numbers have a decimal comma.
+    bom : bool
+        Whether the file begins with a byte order mark, by which Excel knows UTF-8.
     """
     options = pyarrow.csv.WriteOptions(quoting_style="needed", delimiter=delimiter)
     with path.open("wb") as file, ExitStack() as stack:
@@ -55,10 +67,10 @@ def disarmed(table: pa.Table) -> pa.Table:
 
 
 def write_parts(parts: Iterable[pa.Table], path: Path, note: str | None = None) -> None:
-    """Write a Parquet file that is not published, of parts; with a note for `read_noted`.
+    """Write parts of a table as one Parquet file that is not published, with a note.
 
-    Entries of dictionaries are written as they stand: there must be none that does not occur.
-    Without statistics, which take as long as all the rest.
+    `read_noted` reads it. Entries of dictionaries are written as they stand: there must be none
+    that does not occur. There are no statistics, which take as long as all the rest.
     """
     writer = None
     try:
@@ -77,7 +89,10 @@ def write_parts(parts: Iterable[pa.Table], path: Path, note: str | None = None) 
 def write_changed(
     table: pa.Table, path: Path, changed: Mapping[str, Mapping[int, str | None]]
 ) -> None:
-    """Write a table over the file that it was read from, with other texts in some rows."""
+    """Write a table over the file that it was read from, with new texts in some rows.
+
+    `changed` has, by column, the new text of each row that changes.
+    """
     note = (table.schema.metadata or {}).get(_NOTE)
     for name, texts in changed.items():
         new_texts = [None if x is None else str(x) for x in table.column(name).to_pylist()]
@@ -90,9 +105,10 @@ def write_changed(
 
 
 def write_in_parts(tables: Iterable[pa.Table], path: Path, max_rows: int | None) -> list[Path]:
-    """Write a release as one Parquet file; or as a folder of them, of so many rows at most.
+    """Write a release as one Parquet file, or as a folder of files; return the files.
 
-    They are laid out as a verifier wants them, which holds nothing but rows.
+    Each file has at most `max_rows` rows; None: there is one file. They are laid out as a verifier
+    wants them, which holds nothing but rows.
     """
     try:
         if max_rows is None:
@@ -124,7 +140,7 @@ def write(parts: Iterable[pa.Table], path: Path) -> int:
 
 
 def _batches(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """An empty table, then all rows of some tables in batches of `ROWS`, but for the last."""
+    """Yield an empty table, then all rows in batches of `ROWS`; the last may be smaller."""
     waiting: list[pa.Table] = []
     n_rows = 0
     for part in parts:
@@ -143,7 +159,10 @@ def _batches(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
 
 
 def _pieces(tables: Iterable[pa.Table], max_rows: int) -> Iterator[tuple[int, pa.Table]]:
-    """Rows, and the number of the file that they go into; a table without rows has one file."""
+    """Yield pieces of tables, each with the number of the file of `max_rows` rows it goes into.
+
+    Without any rows, an empty table goes into the first file.
+    """
     done = 0
     for table in tables:
         if not len(table) and not done:

@@ -372,10 +372,10 @@ def _nearly_read(profile: Profile) -> str:
     """The hint that a column of texts would be one of dates or numbers, but for a few."""
     if profile.kind != "text" or profile.people is None:
         return ""
-    nearly = nearly_all_read(profile.domain, profile.people.tolist())
-    if nearly is None:
+    guess = nearly_all_read(profile.domain, profile.people.tolist())
+    if guess is None:
         return ""
-    return f"nearly all of its values read as {nearly[0]}: mend the others, or say its type"
+    return f"nearly all of its values read as {guess.kind}: mend the others, or say its type"
 
 
 def _identifier(profile: Profile) -> tuple[Role, str] | None:
