@@ -82,24 +82,32 @@ def lattice(capacities: tuple[int, ...]) -> Lattice:
 
 def _new_lattice(capacities: tuple[int, ...]) -> Lattice:
     shape = tuple(c + 1 for c in capacities)
-    used = np.indices(shape, dtype=np.int32).reshape(len(shape), -1)
-    level = used.sum(axis=0, dtype=np.int32)
-    order = np.argsort(level, kind="stable")
-    used, widths = used.T[order], np.bincount(level).tolist()
-    ends = list(accumulate(widths))
-    levels = [slice(end - width, end) for end, width in zip(ends, widths, strict=True)]
+    dtype = np.int16 if sum(shape) < 1 << 15 else np.int32  # the shorter is sorted faster
+    level = np.zeros((), dtype=dtype)
+    for size in shape:
+        level = np.add.outer(level, np.arange(size, dtype=dtype))
+    order = np.argsort(level, axis=None, kind="stable")
+    widths = np.bincount(level.ravel()).tolist()
+    levels = [
+        slice(end - width, end) for end, width in zip(accumulate(widths), widths, strict=True)
+    ]
     place = np.empty(len(order), dtype=np.intp)
     for states, width in zip(levels, widths, strict=True):
         place[order[states]] = np.arange(width)
-    strides = np.array([math.prod(shape[k + 1 :]) for k in range(len(shape))])
-
-    def places(sign: int, is_possible: NDArray[np.bool_]) -> list[Places]:
-        neighbours = place.take(order[:, None] + sign * strides, mode="clip")
-        np.putmask(neighbours, ~is_possible, -1)
-        return [neighbours[states] for states in levels]
-
-    after, before = places(1, used < capacities), places(-1, used > 0)
-    return Lattice(capacities, tuple(widths), tuple(after[:-1]), tuple(before[1:]))
+    place = place.reshape(shape)
+    after, before = np.full((2, *shape, len(shape)), -1, dtype=np.intp)
+    for kind in range(len(shape)):
+        other_kinds = (slice(None),) * kind
+        first_states, last_states = (*other_kinds, slice(-1)), (*other_kinds, slice(1, None))
+        after[(*first_states, ..., kind)] = place[last_states]
+        before[(*last_states, ..., kind)] = place[first_states]
+    after, before = (steps.reshape(-1, len(shape)).take(order, axis=0) for steps in (after, before))
+    return Lattice(
+        capacities,
+        tuple(widths),
+        tuple(after[states] for states in levels[:-1]),
+        tuple(before[states] for states in levels[1:]),
+    )
 
 
 _kept_lattice = lru_cache(maxsize=128)(_new_lattice)
@@ -119,28 +127,38 @@ def world_weights(
     array([ True])
     """
     items, kinds, problems = rows.shape
-    sums = _whole_sums if rows.dtype == object else np.einsum
+    sums: Callable[..., Any] = np.einsum
+    if rows.dtype == object:
+        sums = _whole_sums
+    elif problems == 1:
+        rows, sums = rows[:, :, 0], _sums_of_one
+    axes_behind = rows.shape[2:]
     # The last state of each level has no weight: it is where a step of -1 leads.
-    forward = [np.zeros((width + 1, problems), dtype=rows.dtype) for width in shape.widths]
+    forward = [np.zeros((width + 1, *axes_behind), dtype=rows.dtype) for width in shape.widths]
     forward[0][0] += 1
     for level, before in enumerate(shape.before):
         reached = forward[level + 1][:-1]
         for part in _parts(len(before), kinds, problems):
             come = forward[level].take(before[:, part], axis=0)
-            reached += sums("skp,kp->sp", come, rows[level, part])
+            reached += sums(_BY_STATE, come, rows[level, part])
     backward = np.zeros_like(forward[-1])
     backward[0] += 1
     weights = np.zeros_like(rows)
     for level in range(items - 1, -1, -1):
         after, come = shape.after[level], forward.pop(level)[:-1]
-        ahead = np.zeros((len(come) + 1, problems), dtype=rows.dtype)
+        ahead = np.zeros((len(come) + 1, *axes_behind), dtype=rows.dtype)
         for part in _parts(len(after), kinds, problems):
             step = backward.take(after[:, part], axis=0)
             if is_wanted[level]:
-                weights[level, part] = sums("skp,sp->kp", step, come) * rows[level, part]
-            ahead[:-1] += sums("skp,kp->sp", step, rows[level, part])
+                weights[level, part] = sums(_BY_KIND, step, come) * rows[level, part]
+            ahead[:-1] += sums(_BY_STATE, step, rows[level, part])
         backward = ahead
-    return weights, backward[0]
+    return weights.reshape(items, kinds, problems), backward[0].reshape(problems)
+
+
+# What is summed: products of (state, kind, problem) and, for each state, (kind, problem); or, for
+# each kind, (state, problem).
+_BY_STATE, _BY_KIND = "sk...,k...->s...", "sk...,s...->k..."
 
 
 def _parts(width: int, kinds: int, problems: int) -> list[slice]:
@@ -151,10 +169,15 @@ def _parts(width: int, kinds: int, problems: int) -> list[slice]:
     return [slice(k, k + n_kinds_at_once) for k in range(0, kinds, n_kinds_at_once)]
 
 
+def _sums_of_one(how: str, first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
+    """Sums of products, over kinds or states, of one problem."""
+    return np.asarray(first @ second if how == _BY_STATE else second @ first)
+
+
 def _whole_sums(how: str, first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
     """Sums of products, over kinds or states, of whole numbers of any size."""
-    by_kind = how == "skp,kp->sp"
-    return np.asarray((first * (second if by_kind else second[:, None])).sum(axis=int(by_kind)))
+    by_state = how == _BY_STATE
+    return np.asarray((first * (second if by_state else second[:, None])).sum(axis=int(by_state)))
 
 
 # ---- apart -------------------------------------------------------------------------------------

@@ -320,7 +320,7 @@ class Known:
     def _error(self) -> float:
         """Bound of the relative error of odds: terms and sums of one sign, and the priors'."""
         cases = self.posteriors.cases
-        terms = cases.sizes.max(initial=0) + np.diff(cases.value_offsets).max(initial=0)
+        terms = cases.sizes.max(initial=0) + cases.n_values.max(initial=0)
         return 2 * ROUNDING * (int(terms) + 32)
 
     @cached_property
@@ -332,15 +332,15 @@ class Known:
     def _shapes(self, wanted_cases: IntArray) -> Iterator[_Shape]:
         """Batches of cases with as many signatures, values and people, as memory allows."""
         cases = self.posteriors.cases
-        rows = np.diff(cases.offsets)[wanted_cases]
-        columns = np.diff(cases.value_offsets)[wanted_cases]
+        rows = cases.n_signatures[wanted_cases]
+        columns = cases.n_values[wanted_cases]
         sizes = cases.sizes[wanted_cases]
         kinds = rows * (int(columns.max(initial=0)) + 1) + columns
         kinds = kinds * (int(sizes.max(initial=0)) + 1) + sizes
         for kind in np.unique(kinds).tolist():
             same_shape = wanted_cases[kinds == kind]
-            height = int(np.diff(cases.offsets)[same_shape[0]])
-            width = int(np.diff(cases.value_offsets)[same_shape[0]])
+            height = int(cases.n_signatures[same_shape[0]])
+            width = int(cases.n_values[same_shape[0]])
             size = max(_NUMBERS // (width * width * int(cases.sizes[same_shape[0]])), 1)
             for start in range(0, len(same_shape), size):
                 chunk = same_shape[start : start + size]
@@ -407,7 +407,7 @@ def _count_left(counts: IntArray, n_others: IntArray, l: int) -> IntArray:
 
 def least_left(groups: SignatureGroups, l: int) -> IntArray:
     """How many people have neither a value nor the l most frequent others, by group and value."""
-    remaining, lengths = np.empty(len(groups.counts), np.int64), np.diff(groups.value_offsets)
+    remaining, lengths = np.empty(len(groups.counts), np.int64), groups.n_values
     for length in np.unique(lengths).tolist():
         same_length = np.flatnonzero(lengths == length)
         places = groups.value_offsets[same_length][:, None] + np.arange(length)

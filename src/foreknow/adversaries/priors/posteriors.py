@@ -104,7 +104,7 @@ def _binary(cases: SignatureGroups, priors: PriorMatrix, reach: int) -> _Found:
     With odds ``o = f / (1 - f)`` and c occurrences, ``p(t:x) = o_t e_{c-1}(others) / e_c(all)``;
     for one occurrence the paper's Table V (errata, section 3).
     """
-    owner = np.repeat(np.arange(cases.n_groups), np.diff(cases.value_offsets))
+    owner = np.repeat(np.arange(cases.n_groups), cases.n_values)
     pairs = _two_values(cases, owner)
     first, problem_of = pairs.distinct()
     pairs = pairs.take(first)
@@ -113,9 +113,9 @@ def _binary(cases: SignatureGroups, priors: PriorMatrix, reach: int) -> _Found:
     # Signature i of the case, in the problem of each of its values: its first cell is {x}.
     case = np.repeat(np.arange(cases.n_groups), np.diff(offsets))
     place = np.arange(int(offsets[-1])) - offsets[case]
-    n_values = np.diff(cases.value_offsets)[case]
+    n_values = cases.n_values[case]
     problem = problem_of[cases.value_offsets[case] + place % n_values]
-    cells = of_pairs.offsets[problem] + place // n_values * np.diff(pairs.value_offsets)[problem]
+    cells = of_pairs.offsets[problem] + place // n_values * pairs.n_values[problem]
     errors = np.zeros(cases.n_groups)
     np.maximum.at(errors, owner, of_pairs.errors[problem_of])
     return _Found(offsets, of_pairs.probabilities[cells], of_pairs.bounded[cells], errors)
@@ -136,14 +136,14 @@ def _two_values(cases: SignatureGroups, owner: IntArray) -> SignatureGroups:
 
 def cell_offsets(cases: SignatureGroups) -> IntArray:
     """The place at which the cells of each case begin: one for each signature and value."""
-    cells = np.diff(cases.offsets) * np.diff(cases.value_offsets)
+    cells = cases.n_signatures * cases.n_values
     return np.concatenate(([0], np.cumsum(cells)))
 
 
 def cell_places(cases: SignatureGroups, offsets: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     """The case of each cell, and where its signature and its value stand among those of all."""
-    case = np.repeat(np.arange(cases.n_groups), np.diff(offsets))
-    n_values = np.diff(cases.value_offsets)[case]
+    case = np.repeat(np.arange(cases.n_groups), cases.n_signatures * cases.n_values)
+    n_values = cases.n_values[case]
     place = np.arange(len(case)) - offsets[case]
     return (
         case,
@@ -256,7 +256,7 @@ def batches(
         # Which item there is at each level; an item is weighed at the last of its levels.
         part = np.tile(np.arange(items.amounts.shape[1]), len(chunk))
         item = np.repeat(part, items.amounts.ravel()).reshape(len(chunk), len(level))
-        n_values = np.diff(cases.value_offsets)[chunk, None, None]
+        n_values = cases.n_values[chunk, None, None]
         rows_of_chunk = np.arange(len(chunk))[:, None]
         item_place = items.places[rows_of_chunk, item][:, :, None]
         kind_place = kinds.places[:, None, :]
@@ -287,7 +287,7 @@ def side(cases: SignatureGroups, batch: IntArray, signatures: bool) -> Side:
     """The signatures or values of cases that have as many of them."""
     offsets = cases.offsets if signatures else cases.value_offsets
     amounts = cases.people if signatures else cases.counts
-    lengths = np.diff(offsets)[batch]
+    lengths = (cases.n_signatures if signatures else cases.n_values)[batch]
     place = np.arange(int(lengths.max()))
     is_filled = place < lengths[:, None]
     cells = np.where(is_filled, offsets[batch][:, None] + place, 0)
@@ -298,8 +298,10 @@ def side(cases: SignatureGroups, batch: IntArray, signatures: bool) -> Side:
 
 def shapes(cases: SignatureGroups, chosen: IntArray, turned: bool) -> Iterator[IntArray]:
     """Split cases into those that go through one lattice."""
-    offsets = cases.offsets if turned else cases.value_offsets
-    lengths = np.diff(offsets)[chosen]
+    if len(chosen) == 1:
+        yield chosen
+        return
+    lengths = (cases.n_signatures if turned else cases.n_values)[chosen]
     for length in np.unique(lengths).tolist():
         same_length = chosen[lengths == length]
         if len(same_length) == 1:

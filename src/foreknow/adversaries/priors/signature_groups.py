@@ -40,6 +40,16 @@ class SignatureGroups:
         """People of each group."""
         return row_sums(self.people, self.offsets)
 
+    @cached_property
+    def n_signatures(self) -> IntArray:
+        """How many signatures each group has."""
+        return self.offsets[1:] - self.offsets[:-1]
+
+    @cached_property
+    def n_values(self) -> IntArray:
+        """How many values occur in each group."""
+        return self.value_offsets[1:] - self.value_offsets[:-1]
+
     def checked(self, counts: GroupCounts) -> SignatureGroups:
         """These groups; an error if one has another number of people than its counts say."""
         odd = np.flatnonzero(self.sizes != counts.sizes)
@@ -74,7 +84,9 @@ class SignatureGroups:
 
     def distinct(self) -> tuple[IntArray, IntArray]:
         """Groups that differ: one group of each case, in order, and the case of each group."""
-        lengths, bags = np.diff(self.offsets), np.diff(self.value_offsets)
+        if self.n_groups == 1:
+            return np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+        lengths, bags = self.n_signatures, self.n_values
         shapes = lengths * (int(bags.max(initial=0)) + 1) + bags
         like = np.arange(self.n_groups)  # the first group that each is like
         distinct_shapes, times = np.unique(shapes, return_counts=True)

@@ -1,4 +1,4 @@
-"""Whether groups of ART keep every limit, exactly; and guesses of posteriors, to rank by.
+"""Whether groups of ART keep every limit, exactly.
 
 Definition 3 of the paper: p(t : x) <= 1/r for everybody and every value, for each attribute set.
 Here every signature and value may have a limit of its own.
@@ -6,11 +6,10 @@ Here every signature and value may have a limit of its own.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +19,12 @@ from foreknow.adversaries.priors.known import Known as FactsOnTop
 from foreknow.adversaries.priors.known import least_left
 from foreknow.adversaries.priors.posteriors import posteriors
 from foreknow.adversaries.priors.signature_groups import SignatureGroups
-from foreknow.data.arrays import FloatArray, IntArray, count_pairs
+from foreknow.data.arrays import IntArray, count_pairs
 from foreknow.methods.art.problem import ArtProblem, Known
 from foreknow_judge.errors import UnsupportedError
 
 # Within it fractions decide.
 _NEAR = 1e-9
-# Scalings of rows and columns for a guess; and for one that much depends on.
-_SCALINGS, _MANY_SCALINGS = 10, 60
 
 
 def safe_lists(problem: ArtProblem, groups: Sequence[IntArray]) -> NDArray[np.bool_]:
@@ -115,9 +112,9 @@ def _alike(
     Except where no world has a positive weight: a held value whose prior is 0, or under ``binary``
     1, unless all have it.
     """
-    single = np.diff(groups.offsets) == 1
-    cells = np.flatnonzero(np.repeat(single, np.diff(groups.value_offsets)))
-    owner = np.repeat(np.arange(groups.n_groups), np.diff(groups.value_offsets))[cells]
+    single = groups.n_signatures == 1
+    cells = np.flatnonzero(np.repeat(single, groups.n_values))
+    owner = np.repeat(np.arange(groups.n_groups), groups.n_values)[cells]
     cell = groups.signatures[groups.offsets[owner]], groups.values[cells]
     counts, sizes = groups.counts[cells], groups.sizes[owner]
     fits = prior_table.priors.chances[cell] > 0
@@ -175,139 +172,3 @@ def _exact_posteriors(
         return [on_top.conditioned(row, [column], counts) for column in range(len(bag))]
 
     return [*map(conditioned, by_priors)]
-
-
-def guess_of_one(problem: ArtProblem, table: IntArray) -> float:
-    """Guess the largest ratio of posterior to limit in one group, a table by profile and value."""
-    worst = 0.0
-    values = np.flatnonzero(table.sum(axis=0))
-    for prior_table in problem.known:
-        rows = np.zeros((len(prior_table.priors.chances), len(values)))
-        np.add.at(rows, prior_table.signature_of, table[:, values])
-        signatures = np.flatnonzero(rows.sum(axis=1))
-        people, counts = rows[signatures].sum(axis=1)[:, None], rows.sum(axis=0)[:, None]
-        cells = signatures[:, None, None], values[:, None]
-        worst = max(worst, float(_nearness(prior_table, cells, people, counts, thorough=True)[0]))
-    return worst
-
-
-def guess_of_groups(problem: ArtProblem, groups: Sequence[IntArray]) -> FloatArray:
-    """Guess the largest ratio of posterior to limit in each of some groups of people."""
-    people = np.concatenate(groups)
-    group = np.repeat(np.arange(len(groups)), [len(members) for members in groups])
-    worst = np.zeros(len(groups))
-    values, counts = _tabled(group, problem.values[people], len(groups))
-    for prior_table in problem.known:
-        codes = prior_table.signature_of[problem.profiles[people]]
-        signatures, people_by_signature = _tabled(group, codes, len(groups))
-        cells = signatures[:, None, None], values[:, None]
-        nearness = _nearness(
-            prior_table,
-            cells,
-            people_by_signature,
-            counts,
-            thorough=prior_table.reading == "binary",
-        )
-        np.maximum(worst, nearness, out=worst)
-    return worst
-
-
-def _tabled(group: IntArray, codes: IntArray, n_groups: int) -> tuple[IntArray, FloatArray]:
-    """Codes that occur, and how often each does, by code and group."""
-    distinct_codes, code_index = np.unique(codes, return_inverse=True)
-    counts = np.bincount(
-        group * len(distinct_codes) + code_index, minlength=n_groups * len(distinct_codes)
-    )
-    by_code = counts.reshape(n_groups, len(distinct_codes)).T
-    return distinct_codes, np.ascontiguousarray(by_code, dtype=np.float64)
-
-
-class Bag(NamedTuple):
-    """The profiles and values of some people."""
-
-    profiles: tuple[int, ...]
-    values: tuple[int, ...]
-
-
-def guess_of_more(
-    problem: ArtProblem, bags: Sequence[Bag], bag: IntArray, profiles: IntArray, values: IntArray
-) -> FloatArray:
-    """Guess this ratio for bags with one more person, by option: bag, profile and value."""
-    worst = np.zeros(len(bag))
-    columns, counts = _with_one([group_bag.values for group_bag in bags], bag, values)
-    for prior_table in problem.known:
-        owners = [prior_table.signature_of[list(group_bag.profiles)].tolist() for group_bag in bags]
-        rows, people = _with_one(owners, bag, prior_table.signature_of[profiles])
-        cells = rows[:, None], columns[None]
-        np.maximum(worst, _nearness(prior_table, cells, people, counts), out=worst)
-    return worst
-
-
-def _with_one(
-    codes_of: Sequence[Sequence[int]], which: IntArray, new_code: IntArray
-) -> tuple[IntArray, FloatArray]:
-    """Codes and their counts with one more code, in a row of its own if it is new, by option."""
-    counters = [Counter(codes) for codes in codes_of]
-    width = max(map(len, counters)) + 1
-    codes = np.full((width, len(codes_of)), -1)
-    counts = np.zeros((width, len(codes_of)))
-    for number, counter in enumerate(counters):
-        codes[: len(counter), number] = list(counter)
-        counts[: len(counter), number] = list(counter.values())
-    codes, counts = codes.take(which, axis=1), counts.take(which, axis=1)
-    same = codes == new_code
-    counts += same
-    codes[-1], counts[-1] = new_code, ~same.any(axis=0)
-    return np.maximum(codes, 0), counts
-
-
-def _nearness(
-    prior_table: Known,
-    cells: tuple[NDArray[Any], ...],
-    people: FloatArray,
-    counts: FloatArray,
-    thorough: bool = False,
-) -> FloatArray:
-    """How near each option comes to a limit: its highest posterior / limit, approximately.
-
-    `cells` picks the signatures and values of each option from the priors. `people` has how many
-    people of each signature an option has, `counts` how often each value occurs in it. Options run
-    along the last axis, next to each other in memory.
-    """
-    chances, limits = prior_table.priors.chances[cells], prior_table.limits_of_possible[cells]
-    occurs = (people[:, None] > 0) & (counts > 0)  # (signatures, values, options)
-    if prior_table.reading == "joint":
-        weights = np.maximum(chances, 1e-9) * occurs
-        posterior = _fitted(weights, people, counts, _MANY_SCALINGS if thorough else _SCALINGS)
-    else:
-        odds = chances / np.maximum(prior_table.priors.complements[cells], 1e-12)
-        posterior = np.where(occurs, _tilted(odds, people, counts, thorough), 0.0)
-    worst: FloatArray = (posterior / limits).max(axis=(0, 1))
-    return worst
-
-
-def _tilted(odds: FloatArray, people: FloatArray, counts: FloatArray, thorough: bool) -> FloatArray:
-    """Chances by option, with odds scaled so that they fit the counts; or roughly."""
-    odds = np.ascontiguousarray(odds.transpose(2, 0, 1))  # (options, signatures, values)
-    people, counts = np.ascontiguousarray(people.T), np.ascontiguousarray(counts.T)
-    if not thorough:
-        total = np.maximum((people[:, None, :] @ odds)[:, 0], 1e-300)
-        return (counts[:, None, :] * odds / total[:, None, :]).transpose(1, 2, 0)
-    low, high = np.full(counts.shape, -100.0), np.full(counts.shape, 100.0)
-    for _ in range(_MANY_SCALINGS):
-        middle = (low + high) / 2
-        raised = odds * np.exp(middle)[:, None, :]
-        too_many = np.einsum("os,osv->ov", people, raised / (1 + raised)) > counts
-        low, high = np.where(too_many, low, middle), np.where(too_many, middle, high)
-    tilted: FloatArray = (raised / (1 + raised)).transpose(1, 2, 0)
-    return tilted
-
-
-def _fitted(weights: FloatArray, people: FloatArray, counts: FloatArray, times: int) -> FloatArray:
-    """The chance of each value for each signature, by option (Sinkhorn's scaling)."""
-    product, people = np.empty_like(weights), people[:, None]
-    for _ in range(times):
-        np.multiply(weights, people, out=product)
-        weights *= counts / np.add.reduce(product, axis=0, initial=1e-300)
-        weights /= np.add.reduce(weights, axis=1, keepdims=True, initial=1e-300)
-    return weights

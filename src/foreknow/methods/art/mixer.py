@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from foreknow.data.arrays import FloatArray, IntArray
 from foreknow.methods.art.groups import FAR, like_parts
-from foreknow.methods.art.judge import Bag, guess_of_more, guess_of_one, safe_bags
+from foreknow.methods.art.guesses import Bags, guess_of_one
+from foreknow.methods.art.judge import safe_bags
 from foreknow.methods.art.problem import ArtProblem
 
 _log = logging.getLogger(__name__)
@@ -65,7 +66,9 @@ class Mixer:
         self.table = problem.table.copy()  # who is without a group
         self.free = np.ones(problem.n_people, dtype=bool)
         self._odd = ~problem.allowed | (problem.sizes == 0)
-        self._leavers = np.eye(problem.n_values, dtype=np.int64)
+        self._with_odd = bool(self._odd.any())
+        # Who leaves, by value; in the last row, nobody.
+        self._leavers = np.eye(problem.n_values + 1, problem.n_values, dtype=np.int64)
         largest = int(problem.sizes[problem.table > 0].max(initial=1))
         self._weight = float(largest * problem.n_people + 1)
         self._near: dict[int, tuple[IntArray, FloatArray]] = {}
@@ -78,8 +81,9 @@ class Mixer:
 
     def excess(self, rows: IntArray, profiles: IntArray) -> FloatArray:
         """The excess of each row: 0 if and only if the profile can be grouped by itself."""
-        over = self.wanted.deficit(rows, profiles).sum(axis=-1)
-        total: FloatArray = over + self._weight * (rows * self._odd[profiles]).sum(axis=-1)
+        total: FloatArray = self.wanted.deficit(rows, profiles).sum(axis=-1)
+        if self._with_odd:
+            total += self._weight * (rows * self._odd[profiles]).sum(axis=-1)
         return total
 
     def all_excess(self) -> FloatArray:
@@ -138,27 +142,33 @@ class Mixer:
 
     def times(self, recipe: Recipe) -> int:
         """The best number of times to carry out a recipe; the excess is convex in it."""
-        profiles = np.unique([profile for profile, _ in recipe])
-        recipe_counts = np.zeros_like(self.table)
-        for pair, count in recipe.items():
-            recipe_counts[pair] = count
-        before = self.excess(self.table[profiles], profiles)
+        profiles = sorted({profile for profile, _ in recipe})
+        place = {profile: i for i, profile in enumerate(profiles)}
+        rows = self.table[profiles]
+        needed = np.zeros_like(rows)
+        for (profile, value), count in recipe.items():
+            needed[place[profile], value] = count
+        before = self.excess(rows, np.array(profiles))
 
-        def worse(times: int) -> float:
-            rows = self.table[profiles] - times * recipe_counts[profiles]
-            change = self.excess(rows, profiles) - before
-            return float(np.maximum(change, _WORSE * change).sum())
+        def worse(times: IntArray) -> FloatArray:
+            after = self.excess(rows - times[:, None, None] * needed, np.array(profiles))
+            change = after - before
+            total: FloatArray = np.maximum(change, _WORSE * change).sum(axis=1)
+            return total
 
         low, high = 0, min(int(self.table[pair]) // count for pair, count in recipe.items())
         while low < high:
             middle = (low + high) // 2
-            low, high = (middle + 1, high) if worse(middle + 1) < worse(middle) else (low, middle)
+            at_middle, at_next = worse(np.array([middle, middle + 1])).tolist()
+            low, high = (middle + 1, high) if at_next < at_middle else (low, middle)
         return low
 
     def changes(self, rows: IntArray, profiles: IntArray, values: IntArray) -> FloatArray:
         """The change of each row's excess if a person with each of the values leaves."""
-        after = self.excess(rows[:, None] - self._leavers[values], profiles[:, None])
-        change: FloatArray = after - self.excess(rows, profiles)[:, None]
+        nobody = np.full((len(values), 1), self.problem.n_values)
+        leavers = self._leavers[np.concatenate([nobody, values], axis=1)]
+        excess = self.excess(rows[:, None] - leavers, profiles[:, None])
+        change: FloatArray = excess[:, 1:] - excess[:, :1]
         return change
 
     def neighbours(self, profile: int) -> tuple[IntArray, FloatArray]:
@@ -279,7 +289,11 @@ class _Growth:
         # How many of the target's profile there may be, in turn.
         self._shares = [_shares(needed, way.thrift) for needed in self._needed.tolist()]
         self._own = np.array([shares.pop() for shares in self._shares])
-        self._bags: list[list[Pair]] = [[] for _ in targets]
+        self._members: list[list[Pair]] = [[] for _ in targets]
+        self._largest = way.times * self._needed + 4
+        if way.wanted.unique:
+            self._largest = np.minimum(self._largest, problem.n_values)
+        self._bags = Bags(problem, len(targets), int(self._largest.max()))
         self._n_own = np.zeros(len(targets), dtype=np.int64)  # of the target's profile, in the bag
         self._held = np.zeros((len(targets), problem.n_values), dtype=bool)
         self._restart(np.arange(len(targets)))
@@ -297,9 +311,6 @@ class _Growth:
         hopeful = (
             1.0 if all(prior_table.reading == "joint" for prior_table in problem.known) else FAR
         )
-        largest = self._way.times * self._needed + 4
-        if self._way.wanted.unique:
-            largest = np.minimum(largest, problem.n_values)
         recipes: list[Recipe | None] = [None] * n
         growing = np.arange(n)
         while len(growing):
@@ -308,14 +319,14 @@ class _Growth:
             position = np.arange(len(growing))
             worst, able = options[position, best], np.isfinite(cost[position, best])
             self._add(growing[able], *np.divmod(best[able], self._values.shape[2]))
-            sizes = np.array([len(self._bags[target]) for target in growing.tolist()])
-            full = sizes >= largest[growing]
+            sizes = np.array([len(self._members[target]) for target in growing.tolist()])
+            full = sizes >= self._largest[growing]
             likely = np.flatnonzero(able & (worst < hopeful) & (sizes >= problem.least))
             safe = safe_bags(problem, list(map(self._keys_of_bag, growing[likely].tolist())))
             done = np.zeros(len(growing), dtype=bool)
             for place, fine in zip(likely.tolist(), safe, strict=True):
                 target = growing[place]
-                recipe = Counter(sorted(self._bags[target]))
+                recipe = Counter(sorted(self._members[target]))
                 if fine and self._mixer.times(recipe):
                     recipes[target], done[place] = recipe, True
                 elif fine:
@@ -333,13 +344,14 @@ class _Growth:
     def _keys_of_bag(self, target: int) -> tuple[int, ...]:
         """The profile and the value of each person in a bag, as one number each, ascending."""
         n_values = self._mixer.problem.n_values
-        return tuple(sorted(profile * n_values + value for profile, value in self._bags[target]))
+        return tuple(sorted(profile * n_values + value for profile, value in self._members[target]))
 
     def _restart(self, targets: IntArray) -> None:
         """Reset the bags of some targets to the target alone."""
         for target in targets.tolist():
-            self._bags[target] = [self._targets[target]]
-        target_values = np.array([value for _, value in self._targets])[targets]
+            self._members[target] = [self._targets[target]]
+        target_profiles, target_values = np.array(self._targets)[targets].T
+        self._bags.restart(targets, target_profiles, target_values)
         self._n_own[targets] = 1
         self._held[targets] = False
         self._held[targets, target_values] = True
@@ -352,7 +364,8 @@ class _Growth:
         values, profiles = self._values[targets, slots, places], self._profiles[targets, slots]
         pairs = zip(profiles.tolist(), values.tolist(), strict=True)
         for target, pair in zip(targets.tolist(), pairs, strict=True):
-            self._bags[target].append(pair)
+            self._members[target].append(pair)
+        self._bags.add(targets, profiles, values)
         self._n_own[targets] += slots == 0
         self._held[targets, values] = True
         self._leave(targets, slots, values)
@@ -388,14 +401,9 @@ class _Growth:
         target, slot, place = np.nonzero(options)
         worst, cost = (np.full(options.shape, np.inf) for _ in range(2))
         if len(target):
-            bags = [Bag(*zip(*self._bags[t], strict=True)) for t in targets.tolist()]
             cells = targets[target], slot
-            guesses = guess_of_more(
-                self._mixer.problem,
-                bags,
-                target,
-                self._profiles[cells],
-                self._values[(*cells, place)],
+            guesses = self._bags.guess_of_more(
+                targets, target, self._profiles[cells], self._values[(*cells, place)]
             )
             worst[options] = guesses
             cost[options] = guesses + self._cost[cells] + self._pressure[(*cells, place)]

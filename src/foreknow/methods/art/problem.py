@@ -28,6 +28,16 @@ class Known:
     amounts: Amounts = (0, 0, 0)  # of facts on top, without links
     frequent: Sequence[tuple[Fraction, Fraction]] = ()  # see `LimitTable.tightened`
 
+    @property
+    def chances(self) -> FloatArray:
+        """How likely each value is, by signature."""
+        return self.priors.chances
+
+    @property
+    def complements(self) -> FloatArray:
+        """How likely it is not to have each value, by signature."""
+        return self.priors.complements
+
     @cached_property
     def limits(self) -> LimitTable:
         """The limits for shares of a group, tightened so that they also hold with facts on top."""
@@ -116,7 +126,7 @@ class ArtProblem:
     @cached_property
     def n_values(self) -> int:
         """How many sensitive codes there are."""
-        return int(self.known[0].priors.chances.shape[1])
+        return int(self.known[0].chances.shape[1])
 
     @cached_property
     def keys(self) -> IntArray:
@@ -208,23 +218,38 @@ class ArtProblem:
         return int(self.sizes_of_values[occurs].min(initial=self.n_people + 1))
 
     @cached_property
-    def _shares(self) -> tuple[IntArray, IntArray, NDArray[np.bool_]]:
-        """The largest allowed share of each value in a group of one profile."""
+    def _shares(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
+        """The largest share of each value in a group of one profile; one cell if all are alike."""
         if self.unique:
-            shape = self.n_profiles, self.n_values
-            return np.ones(shape, int), np.full(shape, self.least), np.zeros(shape, dtype=bool)
-        return self.limits.num, self.limits.den, self.limits.strict
+            one = np.ones((1, 1), dtype=np.int64)
+            return one, one * self.least, np.zeros((1, 1), dtype=bool)
+        shares = self.limits.num, self.limits.den, self.limits.strict
+        if self.limits.num.size and all((part == part[0, 0]).all() for part in shares):
+            num, den, strict = (part[:1, :1] for part in shares)
+            return num, den, strict
+        return shares
+
+    def _shares_of(
+        self, profiles: int | IntArray
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
+        """The largest allowed share of each value, by profile; one cell if all are the same."""
+        num, den, strict = self._shares
+        if num.size == 1:
+            return num[0], den[0], strict[0]
+        return num[profiles], den[profiles], strict[profiles]
 
     def deficit(self, rows: IntArray, profiles: IntArray) -> FloatArray:
         """How many people each profile lacks, by value, to be grouped by itself; 0 if none."""
-        num, den, strict = (part[profiles] for part in self._shares)
-        over = den * rows + (strict & (rows > 0)) - num * rows.sum(axis=-1, keepdims=True)
+        num, den, strict = self._shares_of(profiles)
+        over = den * rows - num * rows.sum(axis=-1, keepdims=True)
+        if strict.any():
+            over += strict & (rows > 0)
         missing: FloatArray = np.maximum(over, 0) / np.maximum(num, 1)
         return missing
 
     def most(self, profile: int | IntArray, sizes: NDArray[Any]) -> IntArray:
         """How often each value may occur among so many people of a profile; `sizes` a column."""
-        num, den, strict = (part[profile] for part in self._shares)
+        num, den, strict = self._shares_of(profile)
         counts: IntArray = np.maximum(num * sizes - strict, 0) // den
         return counts
 
@@ -238,11 +263,9 @@ class ArtProblem:
         may_hold = np.ones((self.n_profiles, self.n_values), dtype=bool)
         everybody = self.table == self.table.sum(axis=1, keepdims=True)
         for prior_table in self.known:
-            may_hold &= prior_table.priors.chances[prior_table.signature_of] > 0
+            may_hold &= prior_table.chances[prior_table.signature_of] > 0
             if prior_table.reading == "binary":
-                may_hold &= (
-                    prior_table.priors.complements[prior_table.signature_of] > 0
-                ) | everybody
+                may_hold &= (prior_table.complements[prior_table.signature_of] > 0) | everybody
         return may_hold
 
     # ---- distances ------------------------------------------------------------------------
@@ -252,7 +275,7 @@ class ArtProblem:
         """Logarithms of priors, by profile; they are similar for profiles that mix well."""
         rows = []
         for prior_table in self.known:
-            chances = prior_table.priors.chances[prior_table.signature_of]
+            chances = prior_table.chances[prior_table.signature_of]
             odds = (
                 chances / np.maximum(1 - chances, 1e-3)
                 if prior_table.reading == "binary"
