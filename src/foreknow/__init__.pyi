@@ -130,6 +130,13 @@ from foreknow_judge.verdict import Verdict as Verdict
 # The same by the names of the commands, and by names from elsewhere.
 anonymize = publish
 check = audit
+describe = suggest_policy
+first_policy = suggest_policy
+infer_schema = suggest_policy
+load_policy = Policy
+profile = suggest_policy
+read_policy = Policy
+suggest = suggest_policy
 curves = disclosure_curves
 evidence = evidence_report
 init = suggest_policy

@@ -8,7 +8,7 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from foreknow.errors import CallError, did_you_mean
-from foreknow.names import ELSEWHERE, OF_OBJECTS, renamed
+from foreknow.names import ATTRIBUTES, ELSEWHERE, OF_OBJECTS, renamed
 from foreknow_judge.json_values import Plain as PlainValues
 
 P = ParamSpec("P")
@@ -91,6 +91,8 @@ def _lacking(holder: Any, name: str) -> Any:
     """Refuse an attribute that is not there; what others call by that name is said."""
     if hasattr(type(holder), name):  # a property that failed says why
         return object.__getattribute__(holder, name)
+    if hasattr(type(holder), ours := ATTRIBUTES.get(name, "")):
+        return getattr(holder, ours)
     message = f"{type(holder).__name__!r} object has no attribute {name!r}"
     raise AttributeError(f"{message}; {does}" if (does := OF_OBJECTS.get(name)) else message)
 
@@ -101,5 +103,7 @@ class Plain(PlainValues):
     def __getattr__(self, name: str) -> Any:
         if hasattr(type(self), name):  # a property that failed says why
             return object.__getattribute__(self, name)
+        if hasattr(type(self), ours := ATTRIBUTES.get(name, "")):
+            return getattr(self, ours)
         lacking = f"{type(self).__name__} has no {name!r}"
         raise AttributeError(f"{lacking}; {does}" if (does := OF_OBJECTS.get(name)) else lacking)

@@ -132,6 +132,7 @@ _TO_TYPE = {
 
 # What is looked for, and what to type; in Python.
 _ADVICE = {
+    "Foreknow Client Session": 'fk.publish("table.csv", "policy.toml"), or fk.audit of the same',
     "is_safe is_private is_anonymous passes": "fk.audit(release, policy).safe",
     "is_k_anonymous is_kanonymous check_k_anonymity check_k": 'fk.k_anonymity(table, ["age", '
     '"zip"]) >= 5',
@@ -175,8 +176,7 @@ _ADVICE = {
     "make release transform fit fit_transform generalize suppress suppression": "fk.publish(table, "
     "policy)",
     "judge evaluate assess test explain AuditResult": "fk.audit(release, policy)",
-    "load_policy read_policy": 'fk.Policy("policy.toml")',
-    "profile suggest infer_schema first_policy guess describe": "fk.suggest_policy(table)",
+    "guess": "fk.suggest_policy(table)",
     "ask query": 'fk.Statements("Ann != flu").posterior(release, "Tom", "flu")',
     "priors": 'fk.Priors.learn(table, ["sex"], "diagnosis")',
     "schema": "fk.Schema(quasi_identifiers=[...], sensitive=...)",
@@ -368,6 +368,14 @@ _ELSEWHERE = {
     "r": '; it is for a method: method=fk.ART(r=4, priors=fk.Priors.learn(table, ["sex"], '
     '"diagnosis"))',
 }
+
+# What the table of a publication is called elsewhere: attributes, and calls.
+TABLE_OF = ("df", "frame", "data", "table", "dataframe")
+CALLS_OF_TABLE = ("to_frame", "to_dataframe", "to_df", "head", "tail", "sample", "describe")
+# What attributes of results are called elsewhere.
+ATTRIBUTES = _our_names(
+    {"safe": "is_safe passed ok is_private", "to_frame": "to_dataframe to_df", "save": "to_toml"}
+)
 
 # What objects are asked for that they do not have.
 _OF_OBJECTS = {

@@ -186,7 +186,7 @@ REFUSED = [
     *((thing, f"{type(thing).__name__} is not a table") for thing in (*NO_TABLES, pl.Series([1]))),
     (pd.DataFrame([[1, 2, 3]], columns=["gid", "d", "d"]), r"two.*'d'"),
     (pa.table([[1], [2], [3]], names=["gid", "d", "gid"]), "gid"),
-    (pd.DataFrame([[1, "Flu"]]), "column name 0 is no text"),
+    (pd.DataFrame([[1, "Flu"]], columns=[0.5, None]), "column name 0.5 is no text"),
     (pd.DataFrame([[1, "Flu"]], columns=["gid", " "]), "column 2 has no name"),
     (pd.DataFrame(), "'gid'"),
     (pl.DataFrame({"gid": [1], "d": [b"x"]}, {"gid": int, "d": pl.Object}), "d"),

@@ -12,6 +12,7 @@ from foreknow.data.arrays import IntArray, count_pairs
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import Missing, UnreadColumn
 from foreknow.data.engines.households import ELSEWHERE, Shared
+from foreknow.data.engines.sources import is_records
 from foreknow.data.engines.table import is_text
 from foreknow.data.microdata import Microdata
 from foreknow.data.person_names import refuse_two_spellings
@@ -158,7 +159,7 @@ def _of_counts(counts: GroupCounts, policy: Policy | None) -> Release:
 def _release_of(
     source: Any, policy: Policy | None, group: str | None, unsaid: str = _UNSAID
 ) -> Release:
-    if isinstance(source, (list, tuple)):
+    if isinstance(source, (list, tuple)) and not is_records(source):
         source = load("foreknow.several.joint:together")(source)
     if (release := part_of(source, "release", Release)) is not None:
         source = release

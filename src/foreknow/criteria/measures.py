@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from math import log
 from typing import Any
 
@@ -23,6 +24,12 @@ from foreknow.needs import RULES, Need, Needs, refuse_rules, require
 from foreknow_judge.errors import InputError
 from foreknow_judge.kinds import Distance, DiversityKind
 from foreknow_judge.numbers import Number
+
+_measuring = partial(
+    hinted,
+    advice='; it measures, and fk.publish(table, quasi_identifiers=["age"], sensitive="diagnosis", '
+    "k_anonymity=5) makes a release",
+)
 
 
 def _of_schema(name: str, table: Any, columns: Any, sensitive: Any, needs: Needs) -> Any:
@@ -67,7 +74,7 @@ def _release_of(name: str, table: Any, columns: Any, sensitive: Any, needs: Need
     return Release.from_generalized(table, quasi_identifiers=columns, sensitive=sensitive)
 
 
-@hinted
+@_measuring
 def k_anonymity(release: Any, quasi_identifiers: Sequence[str] | str | None = None) -> int:
     """Return the largest k for which everybody looks like at least k people; 0 without groups.
 
@@ -111,7 +118,7 @@ def k_anonymity(release: Any, quasi_identifiers: Sequence[str] | str | None = No
     return int(classes_of(release).sizes.min()) if counts.n_groups else 0
 
 
-@hinted
+@_measuring
 def l_diversity(
     release: Any,
     quasi_identifiers: Sequence[str] | str | None = None,
@@ -144,7 +151,7 @@ def l_diversity(
     return LDiversity(l, kind, c).measure(released)
 
 
-@hinted
+@_measuring
 def t_closeness(
     release: Any,
     quasi_identifiers: Sequence[str] | str | None = None,
@@ -174,7 +181,7 @@ def t_closeness(
     return TCloseness(1, distance, order, tree=tree).measure(released)
 
 
-@hinted
+@_measuring
 def beta_likeness(
     release: Any,
     quasi_identifiers: Sequence[str] | str | None = None,
@@ -203,7 +210,7 @@ def beta_likeness(
     return BetaLikeness(beta, enhanced).measure(released)
 
 
-@hinted
+@_measuring
 def delta_disclosure(
     release: Any,
     quasi_identifiers: Sequence[str] | str | None = None,

@@ -66,13 +66,15 @@ def policy_of(
     keywords: Mapping[str, Any],
     table: Any = None,
     name: str = "audit",
+    example: Callable[[Any, str], str] | None = None,
 ) -> Policy:
     """The given policy, extended by the other arguments; or a policy made from these.
 
-    Without requirements, the default ones apply. If only the path of a table is given, the
+    Where neither is given, the error has an `example` of a call with the table. Without
+    requirements, the default ones apply. If only the path of a table is given, the
     policy.toml beside it is used. For a table that was read already, see `Policy.under`.
     """
-    rules = _policy_of(policy, keywords, table, name)
+    rules = _policy_of(policy, keywords, table, name, example or call_of_any_table)
     if not isinstance(table, Microdata):
         return rules
     if policy is None or (isinstance(policy, Policy) and policy.schema is None):
@@ -101,6 +103,7 @@ def _policy_of(
     keywords: Mapping[str, Any],
     table: Any,
     name: str,
+    example: Callable[[Any, str], str],
 ) -> Policy:
     """Same as `policy_of`, without regard to the schema of the table."""
     arguments = {key: value for key, value in keywords.items() if value is not None}
@@ -120,17 +123,16 @@ def _policy_of(
             policy_file = Path(table).with_name("policy.toml")
             if policy_file.is_file():  # the policy of the table, as on the command line
                 _LOG.warning("%s: the policy is %s, which lies beside it", table, policy_file)
-                return _policy_of(policy_file, keywords, table, name)
+                return _policy_of(policy_file, keywords, table, name, example)
             if (Path(table) / CERTIFICATE).is_file():
                 raise CallError(
                     f"{name}() is missing the policy; fk.verify({str(table)!r}) judges a published "
                     "folder by the policy in its certificate"
                 )
         if schema is None:
-            example = _WANTED.replace("audit", name)
             raise CallError(
                 f"{name}() is missing the policy: the path of a policy.toml, or what it would say, "
-                f"as {example}"
+                f"as {example(table, name)}"
             )
         return Policy(further or _requirements(_USUAL), schema)
     rules = Policy.of(policy)
@@ -142,6 +144,11 @@ def _policy_of(
         if requirement not in required:
             required.append(replace(requirement, name=f"require[{len(required)}]"))
     return Policy(required, schema or rules.schema, rules.options, tries=rules.tries)
+
+
+def call_of_any_table(table: Any, name: str) -> str:
+    """A call with the columns of no table in particular."""
+    return _WANTED.replace("audit", name)
 
 
 def _requirements(tables: Sequence[Any]) -> Sequence[Requirement]:
@@ -212,10 +219,21 @@ def _schema(arguments: Mapping[str, Any]) -> Schema | None:
                 f"say which columns others may know, and which one must stay hidden: add {key}="
                 f"{lacking}{only if key == 'sensitive' else ''}"
             )
+    for key, names in schema_fields.items():  # columns of pandas that have no names are numbers
+        if key in _LISTS and isinstance(names, (list, tuple)):
+            schema_fields[key] = list(map(_name, names))
+        elif key == "sensitive":
+            listed = isinstance(names, (list, tuple))
+            schema_fields[key] = list(map(_name, names)) if listed else _name(names)
     for key in _LISTS:
         if isinstance(schema_fields.get(key), str):
             schema_fields[key] = [schema_fields[key]]
     return Schema(**schema_fields)
+
+
+def _name(name: Any) -> Any:
+    """The name of a column, which a whole number may be."""
+    return str(name) if type(name) is int else name
 
 
 def _table(key: str, value: Any) -> dict[str, Any]:

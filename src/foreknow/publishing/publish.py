@@ -54,10 +54,12 @@ from foreknow.methods.protocol import (
     traits_of,
 )
 from foreknow.methods.registry import METHODS, key_of, kind_of, method_of
+from foreknow.names import CALLS_OF_TABLE, TABLE_OF
 from foreknow.numbers import whole_number
 from foreknow.pages import page_of
 from foreknow.planning.advice import advice_of
 from foreknow.planning.costs import KeptDetail
+from foreknow.planning.suggestion.call import call_of
 from foreknow.plugins import package_of
 from foreknow.policy.from_call import KEYS, Arguments, hinted_with_keys, policy_of
 from foreknow.policy.options import PublishOptions
@@ -235,6 +237,10 @@ class Publication:
     def __getattr__(self, name: str) -> Any:
         if hasattr(type(self), name):  # a property that failed says why
             return object.__getattribute__(self, name)
+        if name in TABLE_OF:
+            return self.to_pandas()
+        if name in CALLS_OF_TABLE:
+            return getattr(self.to_pandas(), name, self.to_pandas)
         message = f"a Publication has no {name!r}"
         if not name.startswith("_"):
             message += (
@@ -475,7 +481,7 @@ def publish(
     rules = {key: changed.pop(key) for key in [*changed] if key in KEYS}  # type: ignore[misc]
     how = _Choices(method, options, seed, engine, learned, changed)
     publication = _publication_of(
-        microdata, policy_of(policy, rules, microdata, "publish"), how, after
+        microdata, policy_of(policy, rules, microdata, "publish", call_of), how, after
     )
     if out is not None:
         publication.write(out)

@@ -29,6 +29,9 @@ class NarwhalsTable(Table):
         self.name = f"the {library} frame"
         if "pandas" in sys.modules:  # of which other frames are made, too
             admit_pandas()
+        if library == "pandas" and hasattr(native, "rename"):  # a file without a header
+            numbers = [name for name in getattr(native, "columns", []) if type(name) is int]
+            native = native.rename(columns={n: str(n) for n in numbers}) if numbers else native
         if library == "pandas":  # which allows repeated names
             check_columns(list(getattr(native, "columns", [])), self.name)
         try:

@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 import weakref
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -114,11 +114,41 @@ def _opened(source: Any, reading: Reading | None) -> Table:
         return DuckTable.of_relation(source)
     if type(source).__module__.startswith("pyspark.sql.") and hasattr(source, "toArrow"):
         return cast("Table", load("foreknow.spark.spark_table:SparkTable")(source))
+    if is_records(source):
+        return ArrowTable(_of_records(source))
     if isinstance(source, pa.Table):
         return ArrowTable(source)
     from foreknow.data.engines.narwhals_table import NarwhalsTable
 
     return NarwhalsTable(source)
+
+
+def is_records(source: Any) -> bool:
+    """True if a table is a list of rows, each a mapping of columns to values."""
+    return (
+        isinstance(source, (list, tuple))
+        and len(source) > 0
+        and all(isinstance(row, Mapping) for row in source)
+    )
+
+
+def _of_records(rows: Sequence[Mapping[Any, Any]]) -> pa.Table:
+    """The table of some rows; what a row lacks is missing, as is what is no number."""
+    names: dict[Any, None] = {}
+    for row in rows:
+        names |= dict.fromkeys(row)
+    columns: dict[str, list[Any]] = {}
+    for name in names:
+        values = [row.get(name) for row in rows]
+        columns[str(name)] = [
+            None if isinstance(value, float) and value != value else value for value in values
+        ]
+    if len(columns) < len(names):
+        raise DataError("two columns of the rows have the same name; rename one of them")
+    try:
+        return pa.table(columns)
+    except pa.ArrowException as error:
+        raise DataError(f"the rows are no table: {str(error).splitlines()[0]}") from None
 
 
 def _open_path(address: Path, reading: Reading) -> Table:
