@@ -168,8 +168,12 @@ def chances_with_rules(
 
 
 def cells_of(question: Question, kind: str, settings: Any) -> Cells:
-    """How sure somebody may become of each cell that is asked about."""
-    groups, secrets, able = question.held, question.about, possible_holders(question)
+    """The cells (values of groups) that are asked about, and the highest chance of each.
+
+    The adversary rules out `l` values of the target, and knows `k` other people and `m` links.
+    """
+    groups, secrets = question.held, question.about
+    able = possible_holders(question)  # None without rules on who cannot have a value
     if kind == "implications":
         cells, ratios, which = odds_by_implications(groups, secrets, settings.k)
         return cells, [chance_of(ratios[number]) for number in which.tolist()]
@@ -180,7 +184,7 @@ def cells_of(question: Question, kind: str, settings: Any) -> Cells:
     if able is None:
         return chances_by_facts(groups, secrets, l, k, m)
     splits = [(l, k, m)]
-    if kind == "negations":
+    if kind == "negations":  # some of them are about the target, the rest about other people
         splits = [(amount, l - amount, 0) for amount in range(min(l, len(groups.names)) + 1)]
     results = [chances_with_rules(groups, secrets, able, *amounts) for amounts in splits]
     (cells, *_), chances_of_splits = zip(*results, strict=True)

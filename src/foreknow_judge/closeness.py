@@ -52,21 +52,20 @@ def gauge_beta_likeness(groups: GroupBags, settings: BetaLikenessSettings) -> Me
     if settings.enhanced and keeps:
         keeps = all(
             share <= of_all or _exceeds(1 / of_all, share / of_all - 1)
-            for share, of_all in _tops(groups, total)
+            for share, of_all in _highest_shares(groups, total)
         )
     return Measured(worst, groups.group(group), keeps)
 
 
-def _tops(groups: GroupBags, total: int) -> Iterator[tuple[Fraction, Fraction]]:
+def _highest_shares(groups: GroupBags, total: int) -> Iterator[tuple[Fraction, Fraction]]:
     """For each value, its highest share in any group, and its share among all people."""
     people = groups.people[groups.of_group]
+    # One of each set of equal cells (value, holders, people of the group), in the order of values.
     cells, _ = distinct(groups.codes, groups.counts, people)
     for code, cells_of_value in groupby(cells.tolist(), key=lambda cell: int(groups.codes[cell])):
-        value_cells = list(cells_of_value)
-        yield (
-            highest(groups.counts[value_cells], people[value_cells])[0],
-            Fraction(int(groups.totals[code]), total),
-        )
+        same_value = list(cells_of_value)
+        share, _ = highest(groups.counts[same_value], people[same_value])
+        yield share, Fraction(int(groups.totals[code]), total)
 
 
 def gauge_delta_disclosure(groups: GroupBags, settings: DeltaDisclosureSettings) -> Measured:

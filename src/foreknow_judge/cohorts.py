@@ -76,7 +76,10 @@ class Cohorts(Written):
         return Written.groups_of(shown, sensitive, known_columns)
 
     def count_rows(self, table: str, columns: Sequence[str]) -> DistinctRows:
-        """The rows of all releases, one release after the other."""
+        """The distinct rows of each release, one release after the other, with their counts.
+
+        The column `cohort` says which release a row is from.
+        """
         groups = [name for name in self.groups if name != self.cohort]
         releases = [self._counted(name, groups, table, columns) for name in self.releases]
         times = [rows.times for rows in releases]

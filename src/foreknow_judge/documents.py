@@ -20,14 +20,14 @@ from foreknow_judge.numbers import MOST_DIGITS, is_long
 MOST_DEPTH = 32
 MOST_TEXT = 100_000
 
-_JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 _NO_BRACKETS = re.compile(r"[^\[\]{}]+")
-_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+_LONE_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def from_json(text: str, longest: int = MOST_TEXT) -> Any:
-    """Parse JSON; refuse a text of more than `longest` characters."""
-    refuse_deep(_JSON_TEXT.sub("s", text))
+    """Parse JSON; refuse deep nesting, repeated keys, and texts longer than `longest` in it."""
+    refuse_deep(_STRING.sub("", text))
     table = json.loads(
         text,
         object_pairs_hook=_each_once,
@@ -35,7 +35,7 @@ def from_json(text: str, longest: int = MOST_TEXT) -> Any:
         parse_int=_whole,
         parse_float=_finite,
     )
-    if len(text) > longest or _HALF.search(text):
+    if len(text) > longest or _LONE_SURROGATE.search(text):  # or no text can be too long or broken
         refuse_texts(table, longest)
     return table
 

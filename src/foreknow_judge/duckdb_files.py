@@ -371,9 +371,10 @@ class CsvFile:
 
     @cached_property
     def shape(self) -> Shape:
-        """Count records and fields; raise `DataError` for a quote that is out of place."""
-        is_beside = np.zeros(256, dtype=bool)  # what may stand beside a quote that ends a field
-        is_beside[[ord(self.delimiter), _QUOTE, _NEWLINE, _RETURN]] = True
+        """Count records, fields and blank lines in one pass over the bytes.
+
+        `DataError` for a null character, a quote out of place, or line ends of several kinds.
+        """
         records = fields = blank = newlines = 0
         line, quoted, last = 1, False, _NEWLINE
         for before, block, after in self.blocks():
@@ -382,28 +383,16 @@ class CsvFile:
             if b"\0" in block:  # at which some readers cut a text off
                 place = line + _line_ends(text[: block.index(0)])
                 raise DataError("null-character", self.name, line=place)
-            ends, after_end = text == _NEWLINE, previous == _NEWLINE
+            ends, follows_end = text == _NEWLINE, previous == _NEWLINE
             if b"\r" in before + block:  # of \r\n, the first ends a line
                 ends = (text == _RETURN) | (ends & (previous != _RETURN))
-                after_end |= previous == _RETURN
-            marks_of_kinds = [ends, ends & after_end, text == _NEWLINE, text == ord(self.delimiter)]
+                follows_end |= previous == _RETURN
+            marks = [ends, ends & follows_end, text == _NEWLINE, text == ord(self.delimiter)]
             if quoted or b'"' in block:
-                quotes = text == _QUOTE
-                places = np.flatnonzero(quotes)
-                opening, closing = places[quoted::2], places[1 - quoted :: 2]
-                stray = [
-                    *opening[~is_beside[around[opening]]],
-                    *closing[~is_beside[around[closing + 2]]],
-                ]
-                if stray:
-                    raise DataError(
-                        "stray-quote", self.name, line=line + _line_ends(text[: min(stray)])
-                    )
-                outside = np.logical_xor.accumulate(quotes) == quoted
-                marks_of_kinds = [marks & outside for marks in marks_of_kinds]
+                outside = self._outside_quotes(around, quoted, line)
+                marks = [each_mark & outside for each_mark in marks]
                 quoted = not outside[-1]
-            numbers = map(int, map(np.count_nonzero, marks_of_kinds))
-            n_ends, n_blank, n_newlines, n_delimiters = numbers
+            n_ends, n_blank, n_newlines, n_delimiters = map(int, map(np.count_nonzero, marks))
             blank += n_blank
             newlines += n_newlines
             records += n_ends - n_blank
@@ -416,6 +405,26 @@ class CsvFile:
             raise DataError("mixed-lines", self.name)
         unfinished = last not in (_NEWLINE, _RETURN)
         return Shape(records + unfinished, fields + unfinished, blank)
+
+    def _outside_quotes(self, around: NDArray[np.uint8], quoted: bool, line: int) -> Any:
+        """True for each byte of a block outside quotes; `quoted` if the block begins within them.
+
+        `around` has a byte more on each side: byte i of the block is between i and i + 2 of it.
+        """
+        may_be_beside = np.zeros(256, dtype=bool)
+        may_be_beside[[ord(self.delimiter), _QUOTE, _NEWLINE, _RETURN]] = True
+        text = around[1:-1]
+        quotes = text == _QUOTE
+        places = np.flatnonzero(quotes)
+        opening, closing = places[quoted::2], places[1 - quoted :: 2]  # they alternate
+        stray = [
+            *opening[~may_be_beside[around[opening]]],
+            *closing[~may_be_beside[around[closing + 2]]],
+        ]
+        if stray:
+            place = line + _line_ends(text[: min(stray)])
+            raise DataError("stray-quote", self.name, line=place)
+        return np.logical_xor.accumulate(quotes) == quoted
 
     def blocks(self) -> Iterator[tuple[bytes, bytes, bytes]]:
         """The bytes of the file in blocks, each with the byte before and the one after it."""

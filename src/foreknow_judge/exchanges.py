@@ -111,9 +111,12 @@ class _Part(NamedTuple):
         return np.stack([self.odds(who, values, ruled_out, n_known) for who in signatures], axis=1)
 
     def odds(self, who: int, values: Any, ruled_out: int, n_known: int) -> Any:
-        """The odds against some values of people of one signature, by case and column.
+        """The least odds against each of some values of a person, by case and value.
 
-        So many values are ruled out, and so many people known.
+        The person has the signature `who`; the adversary rules out values and knows other people.
+        In a world the person has v; a partner who has w may swap with them. The swapped world is
+        likelier by the ratio of the person's chances of w and v, times the ratio of the partner's
+        chances of v and w. The odds add up these ratios over the partners where they are least.
         """
         (people, counts), chances, asked = self.shape, self.chances, self.asked
         ruled_out, n_known = min(ruled_out, len(counts)), min(n_known, sum(people))
@@ -123,23 +126,22 @@ class _Part(NamedTuple):
         if self.question.binary and ruled_out:
             ruled_out = 0
             holders = np.array([[counts[0], case.left] for case in self.cases])
-        # The weight of a swap is a gain times a loss. Gains are by case, target's value and
-        # partner's value; losses are by partner's signature, too, from the least on.
         mine = chances[:, who]
-        gains = np.where(swaps, _over(mine[:, None], mine[:, values, None], 0), 0)
-        losses = _over(chances[:, :, values, None], chances[:, :, None], 0)
+        # Ratios of the person, by case, v and w; those of partners by their signature, too.
+        own_ratios = np.where(swaps, _over(mine[:, None], mine[:, values, None], 0), 0)
+        ratios = _over(chances[:, :, values, None], chances[:, :, None], 0)
         n_others = np.array(people) - (np.arange(len(people)) == who)
-        partners = np.broadcast_to((n_others[:, None] * (chances > 0))[:, :, None], losses.shape)
-        order = np.argsort(losses, axis=1)
-        losses, partners = (np.take_along_axis(array, order, 1) for array in (losses, partners))
+        partners = np.broadcast_to((n_others[:, None] * (chances > 0))[:, :, None], ratios.shape)
+        order = np.argsort(ratios, axis=1)  # partners with the least ratios first
+        ratios, partners = (np.take_along_axis(array, order, 1) for array in (ratios, partners))
         before = np.cumsum(partners, axis=1) - partners
         weights = []  # by how many holders of a value are known
         for n_known_holders in range(n_known + 1):
             unknown = np.maximum(holders - n_known_holders, 0)[:, None]
             swapped = np.clip(unknown[:, None] - before, 0, partners)
             is_lacking = unknown > partners.sum(axis=1)
-            weight = np.where(is_lacking, inf, gains * (losses * swapped).sum(axis=1))
-            weights.append(np.where(gains > 0, weight, 0))
+            weight = np.where(is_lacking, inf, own_ratios * (ratios * swapped).sum(axis=1))
+            weights.append(np.where(own_ratios > 0, weight, 0))
         able = asked[:, values] & (mine[:, values] > 0)
         in_favour = _over(np.array(counts)[values], _least(weights, ruled_out), inf)
         in_favour = np.where(able, in_favour, 0)

@@ -31,7 +31,11 @@ def unjudged(explanation: Any) -> Verdict:
 
 
 def _agree(explanation: Figure, finding: Verdict) -> bool:
-    """True if an explanation has the figure of a verdict; at least that, if it is a bound."""
+    """True if an explanation is of the same requirement, and its figure is the verdict's.
+
+    An upper bound may be higher. Limits relative to priors compare posteriors with their priors:
+    two values may be equally far above theirs.
+    """
     if (explanation.place, explanation.required) != (finding.place, finding.required):
         return False
     if explanation.judged.key not in finding.judged:
@@ -41,12 +45,11 @@ def _agree(explanation: Figure, finding: Verdict) -> bool:
     claimed, reached = explanation.found, finding.reached
     if explanation.of_groups or reached is None:
         return bool(explanation.reached == reached)
-    # Several may be as far from limits of their own: what counts is how far.
-    relative = explanation.required.relative
-    claimed_prior, found_prior = (
-        (claimed.prior or 1, finding.found.prior or 1) if relative else (1, 1)
-    )
+    claimed_prior, finding_prior = 1, 1
+    if explanation.required.relative:
+        claimed_prior, finding_prior = claimed.prior or 1, finding.found.prior or 1
+    figure = reached / finding_prior
     if claimed.exact is None:
-        limit = Fraction(claimed.probability) / claimed_prior * (1 + _CLOSE) + _CLOSE
-        return reached / found_prior <= limit
-    return bool(claimed.exact / claimed_prior == reached / found_prior)
+        bound = Fraction(claimed.probability) / claimed_prior
+        return figure <= bound * (1 + _CLOSE) + _CLOSE
+    return bool(claimed.exact / claimed_prior == figure)

@@ -112,7 +112,10 @@ def between(low: str, high: str) -> Iterator[Span]:
 
 
 def spans_of(label: str) -> list[Span]:
-    """The numbers, and the moments, that a label stands for, if it reads like such.
+    """The numbers, and the moments, that a label stands for; none if it reads like neither.
+
+    A label such as 2020 has two spans: it is a number and a year. A span ends just before a value
+    (value, 0), or just after it (value, 1).
 
     >>> [span.low for span in spans_of("20 to 29")], spans_of("Divorced")
     ([(Fraction(20, 1), 0)], [])
@@ -129,8 +132,8 @@ def spans_of(label: str) -> list[Span]:
         span = number_of(label[1:])
         return [] if span is None else [Span("number", FIRST, span.low)]
     else:
-        spans = None if is_code(label) else number_of(label), period_of(label)
-        return [span for span in spans if span is not None]
+        number = None if is_code(label) else number_of(label)
+        return [span for span in (number, period_of(label)) if span is not None]
     if span is None:
         return []
     return [span._replace(high=LAST) if word in ("more", "later") else span._replace(low=FIRST)]

@@ -89,8 +89,12 @@ def quoted(number: object) -> str:
 
 
 def _too_long(number: Any) -> bool:
-    """True for a number with too many digits before or after its point; False if it is not one."""
+    """True for a number with too many digits before or after its point, or in all.
+
+    A text is too long already if parsing it would take long.
+    """
     if isinstance(number, str):
+        # A sign, a point and an exponent take fewer than 20 characters.
         if any(len(part) > MOST_DIGITS + 20 for part in number.split("/")):
             return True
         exponent = _EXPONENT.search(number)
@@ -98,15 +102,15 @@ def _too_long(number: Any) -> bool:
             return True
         try:
             number = Decimal(number)
-        except ArithmeticError:
+        except ArithmeticError:  # a fraction, whose parts are short enough, or no number
             return False
     if isinstance(number, Decimal):
         if not number.is_finite():
             return False
         last = number.as_tuple().exponent
         assert isinstance(last, int)
-        places = max(-last, 0)
-        return max(abs(number.adjusted()), number.adjusted() + places, places) > MOST_DIGITS
+        decimals, magnitude = max(-last, 0), number.adjusted()  # of the first digit
+        return max(abs(magnitude), magnitude + decimals, decimals) > MOST_DIGITS
     return isinstance(number, int) and is_long(number)
 
 

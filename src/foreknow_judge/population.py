@@ -181,28 +181,36 @@ class _LabelReader:
             return {label} & self.texts
         node = self._of_node(label)
         as_it_stands = {label} & self.texts if node is None else node
-        return self._one([as_it_stands, *self._ways(label)], label)
+        return self._one([as_it_stands, *self._readings(label)], label)
 
-    def _one(self, ways: Sequence[set[Any]], label: str) -> set[Any]:
-        nonempty = [way for way in ways if way]
-        if any(way != nonempty[0] for way in nonempty):
+    def _one(self, readings: Sequence[set[Any]], label: str) -> set[Any]:
+        """The values that a label covers; refused if two ways to read it cover different ones."""
+        nonempty = [values for values in readings if values]
+        if any(values != nonempty[0] for values in nonempty):
             raise CertificateError("ambiguous-label", label, column=self._column)
         return nonempty[0] if nonempty else set()
 
     def _of_node(self, label: str) -> set[Any] | None:
-        """The values below the lowest node of that name in the tree; None if there is none."""
+        """The values below the lowest node with this label, or else below `name (level n)`.
+
+        None if the tree has no such node.
+        """
         name, named_level = name_and_level(label)
         levels = range(1, len(next(iter(self._rows.values()), ())))
-        nodes = [*((level, label) for level in levels), (named_level or 0, name)]
-        for node in (node for node in nodes if node[0] and node in self._nodes):
-            if self._unlisted:
-                raise CertificateError(
-                    "not-listed", "a tree of the population", value=self._unlisted[0]
-                )
-            return self._nodes[node] & self.texts
-        return None
+        nodes = [(level, label) for level in levels]
+        if named_level:
+            nodes.append((named_level, name))
+        lowest = next((node for node in nodes if node in self._nodes), None)
+        if lowest is None:
+            return None
+        if self._unlisted:
+            raise CertificateError(
+                "not-listed", "a tree of the population", value=self._unlisted[0]
+            )
+        return self._nodes[lowest] & self.texts
 
-    def _ways(self, label: str) -> Iterator[set[Any]]:
+    def _readings(self, label: str) -> Iterator[set[Any]]:
+        """The values that a label covers, in each way to read it; empty if it does not read so."""
         if label == MISSING:
             yield {None} & self.texts
         if is_everything(label):
@@ -211,16 +219,17 @@ class _LabelReader:
         n_stars = len(name) - len(name.rstrip("*"))
         # Beside a value 1, the label 1 (level 1) is a node, and not this value.
         if level is not None and not n_stars and not (name in self._rows and value_of(name)):
-            yield from self._ways(name)
-        for masked in range(1, n_stars + 1) if level is None else [level] * bool(n_stars):
-            yield self._beginning(name, masked)
+            yield from self._readings(name)
+        if n_stars:  # masked characters, or some of them stand in the values
+            for masked in range(1, n_stars + 1) if level is None else [level]:
+                yield self._beginning(name, masked)
         bare = label.rstrip("+")
         if bare != label and bare.endswith(("*", ")", '"', OR_MISSING)):
             yield self._of_node(bare) or set()
-            yield from self._ways(bare)
+            yield from self._readings(bare)
         if label.endswith(OR_MISSING):
             present = label.removesuffix(OR_MISSING)
-            labelled = self._one([{present} & self.texts, *self._ways(present)], label)
+            labelled = self._one([{present} & self.texts, *self._readings(present)], label)
             yield labelled | self._null(label[0] == '"')
         yield from self._lists(label)
         yield self._number(label)
@@ -256,8 +265,8 @@ class _LabelReader:
         quoted = in_quotes(present_label, AMONG)
         if quoted is not None and present_label != label:
             bare = present_label.split(AMONG)
-            ways = [quoted, bare if len(bare) == len(quoted) else quoted]  # quotes of the values
-            occurring = [*filter(None, ({*way} & self.texts for way in ways))]
+            lists = [quoted, bare if len(bare) == len(quoted) else quoted]  # quotes of the values
+            occurring = [*filter(None, ({*texts} & self.texts for texts in lists))]
             yield from ({*members, None} & self.texts for members in occurring or [set()])
             return
         if quoted is not None:

@@ -113,13 +113,12 @@ def _verdict_on_criterion(
 
 
 def decided(figure: Figure, safe: bool) -> Verdict:
-    """The verdict on a figure: the only place that makes one.
+    """Make the verdict on a figure; nothing else makes one.
 
-    With a figure of knowledge that does not keep its limit, it is never safe; whether a criterion
-    holds is the word of its gauge.
+    `safe` is what the formula found. If the requirement has a limit, the figure must keep it, too.
     """
-    reached = getattr(figure.found, "settled", None)
-    if figure.required.amount is not None and reached is not None:
+    has_limit, reached = figure.required.amount is not None, getattr(figure.found, "settled", None)
+    if has_limit and reached is not None:
         safe = safe and figure.required.holds(reached, figure.found.prior)
     return Verdict(**{**vars(figure), "safe": safe}, seal=Seal)
 

@@ -258,26 +258,16 @@ def judge(
     kinds: Kinds = OURS,
     further: Further | None = None,
 ) -> tuple[Verification | None, list[Problem]]:
-    """Judge a written release; return what was found, and what is wrong.
+    """Judge a written release; return what was found (None if it cannot be judged) and problems.
 
     With `after`, the earlier releases are verified, and all are judged as one. If nobody has a
-    value that requirements name, that is a problem only with `alone`.
+    value that requirements name, that is a problem only if the release is judged `alone`.
     """
     if not certificate.files or not certificate.findings:
         raise CertificateError("nothing-certified")
     if not release.exists():
         raise CertificateError("no-file", release)
-    if release.is_file() and len(certificate.files) == 1:
-        folder, paths, names_beside = release.parent, {certificate.parts[0]: [release]}, []
-    else:
-        folder = release if release.is_dir() else release.parent
-        paths = certificate.paths(folder)
-        accounted = {CERTIFICATE, *([CODE_BOOK] if certificate.code_book else [])}
-        signature = folder / SIGNATURE
-        if signature.is_file() and signature.stat().st_size == _SIGNATURE_BYTES:  # it holds no data
-            accounted.add(SIGNATURE)
-        accounted.update(name.partition("/")[0] for name in certificate.files)
-        names_beside = sorted({path.name for path in folder.iterdir()} - accounted)
+    folder, paths, unaccounted = _files_of(certificate, release)
     all_paths = [*chain(*paths.values())]
     if release not in (folder, *all_paths):
         raise CertificateError("not-of-the-release", release)
@@ -286,7 +276,7 @@ def judge(
             raise CertificateError("no-file", path)
     requirements = _RequirementsAtHand.of(certificate, folder, own_policy, priors, population)
     with opened_once(all_paths) as opened_paths:
-        place = _ReleaseFiles(release, folder, paths, names_beside, opened_paths)
+        place = _ReleaseFiles(release, folder, paths, unaccounted, opened_paths)
         verification, problems = _judge_files(
             certificate, place, own_policy, requirements, kinds, further
         )
@@ -299,6 +289,22 @@ def judge(
             idle += "; name the releases before it, which may have one (after, --after)"
         problems += Problem.each("nothing-judged", [idle])
     return verification, problems
+
+
+def _files_of(
+    certificate: Certificate, release: Path
+) -> tuple[Path, dict[str, list[Path]], list[str]]:
+    """The folder of a release, the files of its tables, and names that are not accounted for."""
+    if release.is_file() and len(certificate.files) == 1:
+        return release.parent, {certificate.parts[0]: [release]}, []
+    folder = release if release.is_dir() else release.parent
+    accounted = {CERTIFICATE, *([CODE_BOOK] if certificate.code_book else [])}
+    signature = folder / SIGNATURE
+    if signature.is_file() and signature.stat().st_size == _SIGNATURE_BYTES:  # it holds no data
+        accounted.add(SIGNATURE)
+    accounted.update(name.partition("/")[0] for name in certificate.files)
+    unaccounted = {path.name for path in folder.iterdir()} - accounted
+    return folder, certificate.paths(folder), sorted(unaccounted)
 
 
 def judge_after(

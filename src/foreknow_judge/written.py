@@ -473,13 +473,16 @@ def _nothing_beside_rows(release: Written, table: str) -> Iterator[None]:
                 raise CertificateError("parquet-layout", path.name)
 
 
-def _require_columns(header: Sequence[str], readable: int, release: Written, table: str) -> None:
-    """Refuse columns that are not accounted for, that occur twice, or that are missing."""
+def _require_columns(header: Sequence[str], n_readable: int, release: Written, table: str) -> None:
+    """Refuse columns that are not accounted for, that occur twice, or that are missing.
+
+    `n_readable` is how many columns DuckDB finds in the file; the header may name others.
+    """
     expected = header if release.columns is None else release.columns[table]
     for name in header:
         if name not in expected:
             raise CertificateError("unaccounted-column", f"the table {table!r}", column=name)
-    if readable != len(header):
+    if n_readable != len(header):
         raise CertificateError("odd-columns", f"the table {table!r}")
     for name in expected:
         if header.count(name) != 1:

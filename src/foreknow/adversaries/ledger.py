@@ -153,19 +153,25 @@ class MinLedger:
     def evaluate(
         self, removed: GroupCounts | None, added: GroupCounts, owner: NDArray[Any]
     ) -> MinEvaluation:
-        """Measure many proposals; group p of `removed` is what proposal p replaces."""
+        """Measure the minima after each of many proposals.
+
+        Proposal p replaces group p of `removed` by the groups g of `added` with ``owner[g] == p``.
+        Without `removed`, proposals only add groups.
+        """
         self._bind(added)
-        leaving = None
+        proposal_of_removed = None
         if removed is not None:
-            is_whole = removed.origin is None  # or several are parts of what one proposal replaces
-            leaving = np.arange(removed.n_groups) if is_whole else removed.origin
-        return MinEvaluation(self, removed, added, np.asarray(owner, dtype=np.int64), leaving)
+            # Groups that are parts of one group have their `origin`: the proposal that replaces it.
+            one_each = np.arange(removed.n_groups)
+            proposal_of_removed = one_each if removed.origin is None else removed.origin
+        proposal_of_added = np.asarray(owner, dtype=np.int64)
+        return MinEvaluation(self, removed, added, proposal_of_added, proposal_of_removed)
 
     def _evaluate_one(self, removed: GroupCounts | None, added: GroupCounts) -> MinEvaluation:
         self._bind(added)
-        owner = np.zeros(added.n_groups, dtype=np.int64)
-        leaving = None if removed is None else np.zeros(removed.n_groups, dtype=np.int64)
-        return MinEvaluation(self, removed, added, owner, leaving)
+        only_proposal = np.zeros(added.n_groups, dtype=np.int64)
+        of_removed = None if removed is None else np.zeros(removed.n_groups, dtype=np.int64)
+        return MinEvaluation(self, removed, added, only_proposal, of_removed)
 
     def _bind(self, counts: GroupCounts) -> None:
         """Begin with the values of the first counts; later ones must have the same."""

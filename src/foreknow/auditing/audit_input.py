@@ -214,8 +214,11 @@ def _owned_by(policy: Policy) -> set[str]:
     return {*policy.owned_columns, *schema.case_persons, *schema.conditions}
 
 
-def has_owner(release: Release, policy: Policy, sight: Release | Sight) -> bool:
-    """True if the owner's table is at hand, with all columns that only the owner has."""
+def has_owners_table(release: Release, policy: Policy, sight: Release | Sight) -> bool:
+    """True if the owner's table is at hand, with all columns that only the owner has.
+
+    It was given with the sight, or is the raw table of the release.
+    """
     owned_columns = _owned_by(policy)
     if (owners := sight.owners) is not None:
         people, _ = owners
@@ -224,7 +227,7 @@ def has_owner(release: Release, policy: Policy, sight: Release | Sight) -> bool:
     if release.raw is None:
         return False
     if not policy.by_row:
-        # A table without names may be a release, whose labels show what the rules ask.
+        # A raw table has identifiers. Without them it may be a release, which is judged as it is.
         owned_columns |= {*policy.needed_schema.identifiers}
     return owned_columns <= {*release.raw.source.columns}
 
@@ -277,7 +280,7 @@ def _owners_tables(
     release: Release, policy: Policy, sight: Release | Sight, columns: Collection[str | None]
 ) -> dict[str | None, OwnersTable]:
     """The owner's table for each column: people, the group of each, and the groups' labels."""
-    if not columns or not has_owner(release, policy, sight):
+    if not columns or not has_owners_table(release, policy, sight):
         return {}
     if (owners := sight.owners) is not None:
         table = _checked_table(release, policy, *owners)

@@ -13,7 +13,7 @@ from foreknow.adversaries.release_counts import counts_of
 from foreknow.auditing.audit_input import (
     Owned,
     OwnersTable,
-    has_owner,
+    has_owners_table,
     owned_of_each,
     part_of,
     prepare,
@@ -216,7 +216,7 @@ def _refuse_unshown(policy: Policy, release: Release | None = None) -> None:
 
     Not where the release is a table of its owner, which has them.
     """
-    if policy.owned and (release is None or not has_owner(release, policy, release)):
+    if policy.owned and (release is None or not has_owners_table(release, policy, release)):
         policy.refuse_unshown()
 
 

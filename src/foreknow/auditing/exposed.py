@@ -216,19 +216,23 @@ def _exposed(secret: RequirementCounts, verdicts: Sequence[Judged]) -> list[Expo
 
 
 def _failing(verdict: Judged, counts_by_policy: HasCounts) -> Exposed:
-    """The groups that fail a criterion, if it is one of groups."""
+    """The groups that fail a criterion; none are named if it does not fail by single groups."""
     criterion: Any = verdict.judged
     counts, classes = counts_of(counts_by_policy), classes_of(counts_by_policy)
+    names_no_group = Exposed(verdict)
     if not criterion.of_people and getattr(classes.groups, "exact", False):
-        if int(classes.sizes.min()) < criterion.least:  # too few people look alike
-            return Exposed(verdict)
+        too_few_look_alike = int(classes.sizes.min()) < criterion.least
+        if too_few_look_alike:
+            return names_no_group
         criterion = criterion.of_groups or criterion
-    fails = criterion.fails(counts)
-    failing = np.zeros(0, dtype=np.int64) if fails is None else np.flatnonzero(fails)
     if criterion.beyond_groups(counts):
-        return Exposed(verdict)
-    if not len(failing) and (fails is None or not criterion.holds(counts)):
-        return Exposed(verdict)  # the criterion fails, but no group does
+        return names_no_group
+    fails_by_group = criterion.fails(counts)  # None if it is no matter of single groups
+    if fails_by_group is None:
+        return names_no_group
+    failing = np.flatnonzero(fails_by_group)
+    if not len(failing) and not criterion.holds(counts):
+        return names_no_group
     where = _OfGroups(counts, failing, counts.units)
     return Exposed(verdict, where.count(), where=where, unit=verdict.requirement.unit)
 

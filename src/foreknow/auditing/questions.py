@@ -71,21 +71,27 @@ def of_release(
     *,
     of_people: bool = False,
 ) -> Counted:
-    """A release by its tables, for one sight of it; `rules` are those of a schema's table."""
+    """The release as the judge counts it: the table that holds each column, and a reader of rows.
+
+    `sight` is the release as an adversary sees it, with the secret; `rules` is a schema's table.
+    """
     tables, secret = release.tables, sight.sensitive
-    if isinstance(tables, ValuesRows):
+    if isinstance(tables, ValuesRows):  # one table with a row for each person
         anything = free_name(_ANYTHING, {*tables.table.columns})
-        secret = anything if of_people and tables.missing != "error" else secret
-        parts = dict.fromkeys((*release.sensitives, secret), "release")
+        if of_people and tables.missing != "error":
+            secret = anything  # so that people without a value count, too
+        table_of_column = dict.fromkeys((*release.sensitives, secret), "release")
         rows: Any = _TableReader(cast("ValuesRows", sight.tables), anything)
         names, semantics, beside = ["release"], "single", release.other
-    else:
-        number: dict[int, str] = {}
-        for name in release.sensitives:
-            number.setdefault(id(release.table_of(name)), f"sensitive{len(number) + 1}")
-        parts = {name: number[id(release.table_of(name))] for name in release.sensitives}
-        rows = _TallyReader(release, {part: name for name, part in parts.items()})
-        names, semantics = ["people", *number.values()], release.semantics
+    else:  # a table of people, and tables of groups, values and counts
+        name_of_table: dict[int, str] = {}
+        table_of_column = {}
+        for column in release.sensitives:
+            next_name = f"sensitive{len(name_of_table) + 1}"
+            table = id(release.table_of(column))
+            table_of_column[column] = name_of_table.setdefault(table, next_name)
+        rows = _TallyReader(release, {table: name for name, table in table_of_column.items()})
+        names, semantics = ["people", *name_of_table.values()], release.semantics
         beside = release.people_columns
     return Counted(
         "bucketized" if release.recognized and not release.by_values else "generalized",
@@ -93,7 +99,7 @@ def of_release(
         secret,
         dict.fromkeys(names),
         semantics=semantics,
-        parts=parts,
+        parts=table_of_column,
         exact=tuple(release.recognized),
         beside=beside,
         rules=Rules.of(rules),

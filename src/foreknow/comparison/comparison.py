@@ -462,29 +462,24 @@ def _candidate_of(job: _Job, outcome: Any, seconds: float | None) -> Candidate:
 
 
 def publish_and_measure(shared: _RunSettings, job: _Job) -> Candidate:
-    """Publish and measure a release; a failure becomes a candidate with the reason."""
+    """Publish and measure a release; a failure becomes a candidate with the reason.
+
+    A job on a part of the rows, every `part`-th, is only timed.
+    """
     microdata, seed = shared.microdata, shared.seed
     if job.policy is None:
         return job.candidate(status="refused", why=job.why)
     if job.part > 1:
         is_in_part = np.arange(microdata.n_rows) % job.part == 0
         microdata = microdata.only(is_in_part)
-    microdata.attributes  # noqa: B018 - to read the table is no work of the method
+    microdata.attributes  # noqa: B018 - read the table, which is no work of the method
     begun = perf_counter()
     try:
         publication = publish(microdata, job.policy, method=job.method, seed=seed, learned=False)
         seconds = perf_counter() - begun
         if job.part > 1:
             return job.candidate(seconds=seconds)
-        trial = _trial(publication, microdata)
-        error = load("foreknow.utility.query_error:query_error")(
-            publication, microdata, queries=shared.queries, seed=seed
-        )
-        models = None
-        if shared.models is not False:
-            targets = None if shared.models is True else shared.models
-            models_of = load("foreknow.utility.models:models_of")
-            models = models_of(publication, microdata, targets, seed=seed)
+        measures = _measured(publication, microdata, shared)
         as_given = _judge_as_given(publication, shared, job)
     except NoSafeRelease as none:
         return job.candidate(
@@ -495,30 +490,54 @@ def publish_and_measure(shared: _RunSettings, job: _Job) -> Candidate:
     except Exception as failed:
         return job.candidate(status="failed", why=f"{type(failed).__name__}: {failed}")
     over, at_most = _people_over_limits(as_given)
-    lead = _lead(shared.policy)
-    verdicts = [verdict for verdict in as_given.verdicts if not verdict.of_groups]
-    top = None if lead is None else verdicts[shared.policy.points.index(lead)].found
-    exact = None if top is None or top.exact is None else str(top.exact)
     holds: Status = "safe" if publication.audit.limits_inference else "holds"
     return job.candidate(
         status=holds if publication.audit.safe else "unsafe",
         form=publication.certificate.form,
         holds_as_given=as_given.safe,
         loss=publication.utility.average_ncp,
-        query_error=error.median,
-        average_query_error=error.average,
         people=publication.counts.n_people,
         groups=publication.counts.n_groups,
         over=over,
         at_most=at_most,
-        risk=None if top is None else top.probability,
-        exact=exact,
         method_known=publication.audit.scope.method,
         seconds=seconds,
-        misplaced=None if models is None else models.misplaced,
-        fit=None if models is None else next(iter(models.fits), None),
-        trial=trial,
+        **_risk_of_lead(as_given, shared.policy),
+        **measures,
     )
+
+
+def _measured(
+    publication: Publication, microdata: Microdata, shared: _RunSettings
+) -> dict[str, Any]:
+    """The trial, query errors and errors of models of a release, by field of a candidate."""
+    trial = _trial(publication, microdata)
+    error = load("foreknow.utility.query_error:query_error")(
+        publication, microdata, queries=shared.queries, seed=shared.seed
+    )
+    measures = {
+        "trial": trial,
+        "query_error": error.median,
+        "average_query_error": error.average,
+    }
+    if shared.models is not False:
+        targets = None if shared.models is True else shared.models
+        models_of = load("foreknow.utility.models:models_of")
+        models = models_of(publication, microdata, targets, seed=shared.seed)
+        measures["misplaced"] = models.misplaced
+        measures["fit"] = next(iter(models.fits), None)
+    return measures
+
+
+def _risk_of_lead(as_given: Audit, policy: Policy) -> dict[str, Any]:
+    """How sure the first adversary of the policy can be, as a candidate has it."""
+    lead = _lead(policy)
+    if lead is None:
+        return {}
+    verdicts = [verdict for verdict in as_given.verdicts if not verdict.of_groups]
+    disclosure = verdicts[policy.points.index(lead)].found  # one verdict for each point, in order
+    exact = None if disclosure.exact is None else str(disclosure.exact)
+    return {"risk": disclosure.probability, "exact": exact}
 
 
 def _trial(publication: Publication, microdata: Microdata) -> Trial | None:

@@ -232,9 +232,10 @@ class Facts:
 
         return Chances.of_holders(counts.cell_groups, counts.codes, counts.counts, odds, exact)
 
-    def _worst_beside(self, counts: GroupCounts, code: int | None) -> dict[Label, Disclosure]:
-        """The highest bound for each value or one, where rules are about a column beside it."""
-        bounds = self._beside(counts).fractions(np.arange(len(counts.codes)))
+    def _bounds_beside(self, counts: GroupCounts, code: int | None) -> dict[Label, Disclosure]:
+        """The highest upper bound of each value (or of one `code`), for rules on other columns."""
+        every_cell = np.arange(len(counts.codes))  # a cell is a value of a group
+        bounds = self._beside(counts).fractions(every_cell)
         highest = dict.fromkeys(range(counts.n_values) if code is None else [code], Fraction(0))
         for value, bound in zip(counts.codes.tolist(), bounds, strict=True):
             if value in highest and bound is not None:
@@ -247,7 +248,7 @@ class Facts:
 
     def _judge(self, counts: GroupCounts, code: int | None) -> dict[Label, Disclosure]:
         if isinstance(counts.able, JointMembers):
-            return self._worst_beside(counts, code)
+            return self._bounds_beside(counts, code)
         fronts = _Fronts(self, counts, attaining(front(counts, self.l, code), self.k, self.m))
         chances, at_most = fronts.chances().tolist(), formulas_of(counts).bounded(counts).tolist()
         codes = range(counts.n_values) if code is None else [code]

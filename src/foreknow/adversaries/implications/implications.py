@@ -166,14 +166,17 @@ class Implications:
     def ledger(
         self, threshold: Number, values: BoolArray | None = None, semantics: Semantics = "single"
     ) -> MinLedger:
-        """Return a ledger for a search: 2k + 2 minima.
+        """Return a ledger, by which a search asks whether changed groups stay safe.
+
+        It keeps 2k + 2 minima over all groups: for 0 to k atoms, the least chance that they leave,
+        and the least odds against a target.
 
         Parameters
         ----------
         threshold : number
             The release is safe while every breach probability is strictly below it.
         values : bool array, shape (values,), optional
-            For which sensitive values (by code); default: all.
+            The sensitive values that are secrets (by code); default: all.
         semantics : "single"
             No other is supported.
         """

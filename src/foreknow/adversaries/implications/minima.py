@@ -340,25 +340,27 @@ class Attained:
         self.cells = Targets.most_frequent(counts)  # a worst target of each group
         chances, self.odds = atoms_and_odds(counts, k, self.cells)
         self.least = chances.min(axis=1, initial=1.0)
-        self._near = list(map(_near_minimum, chances))
-        self._exact: list[tuple[Fraction, int]] | None = None
+        # For each number of atoms, the groups that floats cannot tell from the one with the least.
+        self._candidates = list(map(_near_minimum, chances))
+        self._least_chances: list[tuple[Fraction, int]] | None = None
 
-    def atoms(self) -> list[tuple[Fraction, int]]:
-        """For 0 to k atoms, the least chance as a fraction, and a group that has it."""
-        if self._exact is None:
-            self._exact = []
-            for h, near in enumerate(self._near):
-                if not h:
-                    self._exact.append((Fraction(1), -1))
-                    continue
-                # Groups of one kind have the same chance: one of each is enough.
-                first_of_kind = np.sort(self._kinds(near, np.zeros_like(near))[0])
+    def least_chances(self) -> list[tuple[Fraction, int]]:
+        """For 0 to k atoms, the least chance that they leave, and a group that has it.
+
+        The group is -1 if there is none, as for 0 atoms.
+        """
+        if self._least_chances is None:
+            self._least_chances = [(Fraction(1), -1)]
+            for n_atoms, groups in enumerate(self._candidates[1:], start=1):
+                # Groups with equal histograms have the same chance: one of each is enough.
+                no_holders = np.zeros_like(groups)
+                first_of_kind, _ = self._kinds(groups, no_holders)
                 options = []
-                for group in near[first_of_kind].tolist():
-                    chance, _ = exact_atoms(*self._bucket(group), h)
+                for group in groups[np.sort(first_of_kind)].tolist():
+                    chance, _ = exact_atoms(*self._bucket(group), n_atoms)
                     options.append((chance, group))
-                self._exact.append(min(options, default=(Fraction(1), -1)))
-        return self._exact
+                self._least_chances.append(min(options, default=(Fraction(1), -1)))
+        return self._least_chances
 
     def plan(self, k: int, cells: Targets, odds: FloatArray) -> Plan | None:
         """The best way to spend k atoms on a target; None without a cell."""
@@ -391,7 +393,7 @@ class Attained:
 
     def _products(self, k: int) -> tuple[list[Fraction], list[list[tuple[int, int]]]]:
         """Least products of 0 to k atoms in groups other than the target's, and their parts."""
-        lowest = self.atoms()
+        lowest = self.least_chances()
         products, parts = [Fraction(1)], [list[tuple[int, int]]()]
         for total in range(1, k + 1):
             h = min(range(1, total + 1), key=lambda h: lowest[h][0] * products[total - h])

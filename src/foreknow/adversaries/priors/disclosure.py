@@ -231,30 +231,34 @@ class ReleasePosteriors:
         return _Secret(value, (code,), cells, *self._bounds.at(cells))
 
     def _of_set(self, codes: Sequence[int], name: Label) -> _Secret:
-        """Values whose posteriors are added up; a place's first cell stands for all."""
+        """The secret that a person has any of several values: their posteriors are added up.
+
+        The first cell of a case and a signature stands for the cells of all these values.
+        """
         case, signature, value = self._cells
         cells = np.flatnonzero(np.isin(value, codes))
         if not len(cells):
             none = np.zeros(0)
             return _Secret(name, tuple(codes), cells, none, none, none.astype(bool))
-        apart = (np.diff(case[cells]) != 0) | (np.diff(signature[cells]) != 0)
-        starts = np.concatenate(([0], np.flatnonzero(apart) + 1))
-        if self._facts_on_top is not None:
+        is_next_person = (np.diff(case[cells]) != 0) | (np.diff(signature[cells]) != 0)
+        starts = np.concatenate(([0], np.flatnonzero(is_next_person) + 1))
+        if self._facts_on_top is not None:  # by which posteriors do not simply add up
             of_set = self._facts_on_top.of_set(codes).at(cells[starts])
             return _Secret(name, tuple(codes), cells[starts], *of_set)
-        spare = len(codes) * 2.0**-50  # more than the roundings of a sum
-        upper = np.add.reduceat(self._bounds[0][cells], starts)
-        lower = np.add.reduceat(self._bounds[1][cells], starts)
+        rounding = len(codes) * 2.0**-50  # more than the roundings of a sum
+        upper = np.add.reduceat(self._bounds.upper[cells], starts)
+        lower = np.add.reduceat(self._bounds.lower[cells], starts)
         return _Secret(
             name,
             tuple(codes),
-            cells[starts],
-            np.minimum(upper * (1 + spare), 1.0),
-            np.minimum(lower * (1 - spare), 1.0),
-            np.logical_or.reduceat(self.posteriors.bounded[cells], starts),
+            cells=cells[starts],
+            upper=np.minimum(upper * (1 + rounding), 1.0),
+            lower=np.minimum(lower * (1 - rounding), 1.0),
+            bounded=np.logical_or.reduceat(self.posteriors.bounded[cells], starts),
         )
 
     def _worst(self, secret: _Secret) -> Disclosure:
+        """The highest posterior of a secret; fractions decide where floats leave it open."""
         upper, lower = secret.upper, secret.lower
         if not upper.any():
             return Disclosure(secret.name, 0.0, lambda: Fraction(0))
@@ -276,18 +280,23 @@ class ReleasePosteriors:
             _bound=lambda: decided()[0],
         )
 
-    def _highest(self, secret: _Secret, near: IntArray, top: int) -> tuple[Fraction | None, int]:
-        """The exact maximum and its cell; where one is out of reach, the surest cell."""
-        best, surest = Fraction(-1), top
-        for cell in near.tolist():
+    def _highest(
+        self, secret: _Secret, candidates: IntArray, fallback: int
+    ) -> tuple[Fraction | None, int]:
+        """The highest exact posterior among some cells, and its cell.
+
+        If a posterior cannot be computed exactly: None, and the best cell so far, or `fallback`.
+        """
+        best, best_cell = Fraction(-1), fallback
+        for cell in candidates.tolist():
             chance = self._fraction(secret, cell)
             if chance is None:
-                return None, surest
+                return None, best_cell
             if chance > best:
-                best, surest = chance, cell
-            if best == 1:  # there is no more than that
+                best, best_cell = chance, cell
+            if best == 1:
                 break
-        return best, surest
+        return best, best_cell
 
     def _gain(self, secret: _Secret) -> Disclosure:
         cells = secret.cells
