@@ -291,45 +291,13 @@ def test_numbers_refused(read, wrong, says):
     assert as_threshold("1e-299") > 0
 
 
-# ---- proposition 3: k-anonymity; proposition 4: (c, l)-diversity ------------------------------
-
-
 # ---- priors --------------------------------------------------------------------------------------
 
 
 VALUES_OF_PRIORS = "abcd"
 
 CASES = range(20_000 if NIGHTLY else 150)
-LOTS = 20 if NIGHTLY else 3
-AMOUNTS = [
-    *[(0, 0, 1), (0, 1, 0), (1, 0, 0), (2, 0, 0), (1, 1, 0)] * 3,
-    *[(0, 1, 1), (1, 0, 1), (1, 1, 1), (0, 2, 0), (1, 2, 2)],
-]
 HALF_AND_HALF = {"a": Fraction(1, 2), "b": Fraction(1, 4), "c": Fraction(1, 8), "d": Fraction(1, 8)}
-
-
-def scene(rng, kind):
-    """One or two small groups: of each its rows of priors and its bag, and kinds of people."""
-    kinds = [
-        {v: Fraction(rng.randint(1, 9), 40) for v in VALUES_OF_PRIORS}
-        for _ in range(rng.randint(1, 3))
-    ]
-    if kind == "equal":
-        kinds = [dict.fromkeys(VALUES_OF_PRIORS, Fraction(1, 4))] * 2
-    if kind == "zeros":
-        for row in kinds:
-            if rng.random() < 0.5:
-                row[rng.choice(VALUES_OF_PRIORS)] = Fraction(0)
-    groups = []
-    for size in rng.choice([(1,), (3,), (4,), (4,), (5,), (2, 3), (3, 3)]):
-        width = rng.choice([1, 2, 3, 3, 4, 4])
-        groups.append(
-            (
-                [rng.randrange(len(kinds)) for _ in range(size)],
-                rng.choices(VALUES_OF_PRIORS[:width], k=size),
-            )
-        )
-    return kinds, groups
 
 
 def priors_of(kinds, reading="joint", facts=None):
@@ -361,40 +329,9 @@ def found_of(kinds, groups, reading, facts):
         return None
 
 
-def settled(found):
-    """What a disclosure says, as a fraction; never below the truth if floats were right."""
-    exact = found.settled
-    assert exact is not None
-    assert abs(exact - Fraction(found.probability)) <= Fraction(1, 10**9)
-    assert not found.bounded or found.exact is None
-    return exact
-
-
 def truth(kinds, groups, value, amounts, reading):
     held = [([kinds[i] for i in people], bag) for people, bag in groups]
     return surest(held, value, amounts, **({} if reading == "joint" else {"weigh": binary(value)}))
-
-
-@pytest.mark.parametrize("lot", range(LOTS))
-def test_facts_on_priors_by_enumeration(lot):
-    answers = equal = below_one = 0
-    for case in CASES[lot::LOTS]:
-        rng = random.Random(case)
-        reading = rng.choice(["joint", "binary"])
-        kinds, groups = scene(rng, rng.choice(["any", "zeros"]))
-        amounts = rng.choice(AMOUNTS)
-        if (found := found_of(kinds, groups, reading, fk.Facts(*amounts))) is None:
-            continue
-        for value, one in found.items():
-            true, said = truth(kinds, groups, value, amounts, reading), settled(one)
-            assert said >= true, (case, value, amounts, said, true)
-            if not any(amounts[1:]):
-                assert said == one.exact == true, (case, value, amounts, said, true)
-            answers, equal = answers + 1, equal + (said == true)
-            below_one += said < 1
-    assert answers > len(CASES) / LOTS
-    assert below_one > answers / 8
-    assert equal > answers * 0.75
 
 
 # ---- the verifier, and the limit -----------------------------------------------------------

@@ -1,10 +1,7 @@
 """Numbers and dates to within a width: a window is a set of values, the worst of all is judged."""
 
-import csv
 import datetime as dt
-import json
 import random
-from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
 from itertools import product
@@ -155,27 +152,6 @@ def test_searches_as_judged_afresh(bags, within, amounts, below):
         ledger.commit(removed, added)
 
 
-@examples(50, daily=4, deadline=None)
-@given(
-    st.lists(st.lists(st.integers(0, 12), min_size=2, max_size=3), min_size=1, max_size=2),
-    st.sampled_from([1, 3, "50%"]),
-    st.sampled_from(["1/2", "3/4", 1]),
-)
-def test_skylines_are_what_is_withstood(bags, within, below):
-    some_windows(bags, within)
-    counts = fk.GroupCounts.from_bags(bags)
-    points = list(product(range(4), range(4), range(5)))
-    asked = fk.Requirement([(fk.Facts(*at), below) for at in points], within=within)
-    verdicts = fk.audit(counts, fk.Policy([asked])).verdicts
-    held = {at for at, verdict in zip(points, verdicts, strict=True) if verdict.safe}
-
-    def beyond(at, other):
-        return other != at and all(a <= b for a, b in zip(at, other, strict=True))
-
-    best = sorted(at for at in held if not any(beyond(at, other) for other in held))
-    assert fk.knowledge_skyline(counts, confidence=below, within=within) == best
-
-
 def test_reports_and_mistakes_of_skylines(tmp_path):
     pays = [20 + i * i % 37 for i in range(16)]
     release = fk.GroupCounts.from_bags([pays[::2], pays[1::2]])
@@ -275,57 +251,7 @@ def people(n=400, seed=1, salary=lambda r: f"{r.lognormvariate(10.3, 0.6):.2f}")
     return pa.table({"age": ages, "sex": sexes, "salary": [salary(r) for _ in range(n)]})
 
 
-def day(r):
-    return (dt.date(2023, 1, 1) + dt.timedelta(days=r.randint(0, 600))).isoformat()
-
-
 SCHEMA = fk.Schema(quasi_identifiers=["age", "sex"], sensitive="salary")
-
-
-@pytest.mark.parametrize(
-    ("method", "form", "within", "salary"),
-    [
-        ("mondrian", "generalized", "30 days", day),
-        ("anatomy", "bucketized", 2000, None),
-        ("fulldomain", "generalized", "20%", lambda r: r.randint(-20, 80)),
-        pytest.param("mondrian", "bucketized", "10%", None, marks=pytest.mark.slow),
-    ],
-)
-def test_publications_by_plain_reading(method, form, within, salary, tmp_path):
-    hierarchies = {"age": {"intervals": [10]}} if method == "fulldomain" else {}
-    schema = fk.Schema(
-        quasi_identifiers=["age", "sex"], sensitive="salary", hierarchies=hierarchies
-    )
-    adversary, out = fk.Facts(1, 1, 1), tmp_path / "out"
-    rules = policy(adversary, "2/3", within, schema=schema)
-    table = people(200) if salary is None else people(200, salary=salary)
-    made = fk.publish(table, rules, method=method, form=form, seed=1)
-    made.write(out)
-    fk.verify(out)
-    groups = {}
-    name = "release.csv" if form == "generalized" else "sensitive.csv"
-    with (out / name).open() as lines:
-        for row in csv.DictReader(lines):
-            key = row.get("group", (row.get("age"), row.get("sex")))
-            read = (lambda x: dt.date.fromisoformat(x).toordinal()) if salary is day else Fraction
-            groups.setdefault(key, Counter())[read(row["salary"])] += int(row.get("count", 1))
-    bags = [list(bag.elements()) for bag in groups.values()]
-    wide, share = (30, False) if salary is day else width_of(within)
-    begin = sorted({value for bag in bags for value in bag})
-    ends = [x + wide if not share else x * (1 + wide) if x >= 0 else x / (1 + wide) for x in begin]
-    every = [[v for v in begin if x <= v <= end] for x, end in zip(begin, ends, strict=True)]
-    some = random.Random(2).sample(every, min(60 if NIGHTLY else 10, len(every)))
-    claimed = made.audit.verdicts[0].disclosure
-    assert len(groups) > 1
-    assert one_by_one(bags, adversary, some) <= claimed.exact < Fraction(2, 3)
-    if salary is not day:
-        low, high = ends_of(claimed.value)
-        inside = [v for v in begin if low <= v <= high]
-        assert one_by_one(bags, adversary, [inside]) == claimed.exact
-    certificate = json.loads((out / "certificate.json").read_text())
-    assert certificate["version"] == 1
-    assert certificate["findings"][0]["exact"] == str(claimed.exact)
-    assert not certificate["minimal"]
 
 
 def test_certificates_of_another_width(tmp_path):

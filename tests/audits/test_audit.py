@@ -20,7 +20,6 @@ from tests.oracle.exposed_worlds import (
     found_out_by_implications,
     found_out_of_sets,
     several_found_out,
-    suspected,
 )
 from tests.oracle.priors import binary, joint
 from tests.toys import Silent
@@ -182,15 +181,6 @@ def test_facts_expose_the_right_people():
             assert numbers(found) == found_out(bags, (k, 0, 0), limit, {*case.letters})
 
 
-def test_facts_raise_suspicion_of_others():
-    draw = random.Random(2)
-    for _ in range(25 * TIMES):
-        case, amounts = Drawn(draw, people=4), tuple(draw.choices(range(2), k=3))
-        found = found_in(case.bags, fk.Facts(*amounts), case.limit)
-        truth = suspected(case.bags, amounts, case.limit, {*case.letters})
-        assert found.over.suspected == truth, (case, amounts)
-
-
 @pytest.mark.parametrize("k", [0, 1, 2, 3])
 def test_implications_expose_the_right_people(k):
     draw = random.Random(k)
@@ -324,24 +314,6 @@ def test_several_secrets_count_once():
 # ---- requirements of other kinds ------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("criterion", "failing"),
-    [
-        *((fk.KAnonymity(3), [1, 3]), (fk.KAnonymity(1), []), (fk.AlphaK("1/2", 2), [0, 3])),
-        *((fk.LDiversity(2), [3]), (fk.LDiversity(3), [0, 1, 3])),
-    ],
-)
-def test_people_of_groups_that_fail(criterion, failing):
-    bags = ["aaab", "ab", "abc", "a"]
-    (found,) = fk.audit(
-        fk.GroupCounts.from_bags(bags), fk.Policy([fk.Requirement(criterion)])
-    ).exposed
-    assert numbers(found) == (sum(len(bags[g]) for g in failing), len(failing))
-    assert [group.label for group in found.groups] == failing
-    assert found.certain is None
-    assert found.verdict.of_groups
-
-
 def in_population(ages, values, criterion):
     """What an audit says of people of a population, by their ages."""
     frame = pa.table({"age": ages, "x": [*values]})
@@ -371,13 +343,6 @@ def test_silent_adversaries_count_nobody():
 
 
 # ---- limits, and large releases -------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("held", "size"), [(1, 3), (333, 999), (7, 21)])
-def test_attained_limit_is_reached(held, size):
-    for limit, reached in (("1/3", True), (Fraction(1, 3) + Fraction(1, 10**18), False)):
-        found = found_in([{"a": held, "b": size - held}], fk.Facts(), limit, values=["a"])
-        assert bool(found.over.people) == reached
 
 
 def test_relatives_in_other_groups():
@@ -569,13 +534,6 @@ def test_invalid_scopes_are_refused(folder, change, said):
         forge(folder, lambda table: table["scope"].update(change))
     with pytest.raises(CertificateError, match=re.escape(said)):
         fk.verify(folder)
-
-
-def test_readers_policies_have_a_scope(folder, ward):
-    ward.put("all.toml", SCHEMA + "knowing = []\nfacts = { l = 0 }\nbelow = 1\n")
-    assert "No requirement is about" not in ward.says("verify", "out", "--policy", "all.toml")
-    found = fk.verify(folder, ward.folder / "all.toml")
-    assert (found.scope.unprotected, found.claimed_scope.left_out) == ({}, None)
 
 
 # ---- values that look alike, or are near ---------------------------------------------------------

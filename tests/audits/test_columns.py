@@ -3,19 +3,14 @@
 import json
 import random
 from collections import Counter, defaultdict
-from fractions import Fraction
 
-import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.attacks.small_methods import naive, random_table, together
 from tests.audits.folders import written
-from tests.examples import NIGHTLY, examples
-from tests.oracle.decoy import posteriors
-from tests.people import rows_of
+from tests.examples import examples
 
 import foreknow as fk
 from foreknow.errors import SchemaError
@@ -39,46 +34,6 @@ def schema(semantics=None, **more):
     roles = {"sensitive": ["ill", "pay", "race"], "person": "pid", "other": ["job"]} | more
     roles |= {"semantics": semantics or {"ill": "set"}, "quasi_identifiers": ["age"]}
     return fk.Schema(**roles, hierarchies={"age": {"intervals": [5, 10, 20]}})
-
-
-@pytest.mark.parametrize(("method", "how"), [("mondrian", "set"), ("fulldomain", "multiset")])
-def test_files_hold_for_each_column(method, how, tmp_path):
-    table, folder = register(twice=how == "multiset"), tmp_path / "out"
-    asked = [
-        fk.Requirement(fk.Facts(0), below="9/10", sensitive="ill", knowing=["pay"]),
-        fk.Requirement(fk.Facts(0), below="9/10", sensitive="pay"),
-        fk.Requirement(fk.Facts(0), below="9/10", sensitive="race", knowing=[]),
-        fk.Requirement(fk.KAnonymity(4), knowing=[]),
-    ]
-    rules = fk.Policy(asked, schema({"ill": how}))
-    made = written(table, rules, folder, method=method)
-    fk.verify(folder)
-    fk.verify(folder, rules)
-    assert fk.audit(folder, rules).safe
-    parts = (rows_of(folder / f"{part}.csv") for part in ("people", "sensitive", "sensitive2"))
-    people, linked, apart = parts
-    sizes = Counter(row["age"] for row in people)
-    assert (sizes.total(), min(sizes.values()) >= 4) == (240, True)
-    assert {*linked[0]} == {"age", "pay", "race", "count"}
-    assert {*apart[0]} == {"age", "ill", "count"}
-    worst, counted = Counter(), Counter()
-    for row in apart:  # what is published apart is not divided by what is known
-        count, size = int(row["count"]), sizes[row["age"]]
-        counted["ill", row["ill"]] += count
-        chance = Fraction(count, size) if how == "set" else 1 - Fraction(size - 1, size) ** count
-        worst["ill"] = max(worst["ill"], chance)
-    for secret, known in (("pay", ["age", "race"]), ("race", ["age"])):
-        cells = defaultdict(Counter)
-        for row in linked:
-            cells[tuple(row[name] for name in known)][row[secret]] += int(row["count"])
-            counted[secret, row[secret]] += int(row["count"])
-        worst[secret] = max(Fraction(max(c.values()), c.total()) for c in cells.values())
-    for verdict in made.audit.verdicts[:3]:
-        assert verdict.disclosure.exact == worst[verdict.requirement.sensitive] < Fraction(9, 10)
-    once = {row["pid"]: row for row in table.to_pylist()}
-    for name, rows in (("ill", table.to_pylist()), ("pay", once.values()), ("race", once.values())):
-        for value, count in Counter(row[name] for row in rows if row[name]).items():
-            assert counted[name, value] == count
 
 
 def test_false_semantics_are_refused(tmp_path):
@@ -221,42 +176,6 @@ def test_sets_without_meaning_are_refused(about, said):
 # ---- those who know the method -------------------------------------------------------------------
 
 
-class _Column(tuple):
-    def to_pylist(self):
-        return list(self)
-
-
-@pytest.mark.parametrize("seed", range(12 if NIGHTLY else 4))
-def test_attack_is_that_of_enumeration(seed):
-    random_ = np.random.default_rng(seed)
-    pipeline = naive(["AB|CD|EF", "ABC|DEF", "ABCD|EF"], Fraction(2, 3))
-
-    def algorithm(world):
-        groups = pipeline({"disease": _Column(world)})
-        return None if groups is None else together(groups)
-
-    done = 0
-    while done < 3:
-        values, _, microdata = random_table(random_, 6, {"age": 4}, 4)
-        letters, groups = sorted({*values}), pipeline({"disease": _Column(values)})
-        if groups is None or len(letters) < 3:
-            continue
-        united = letters[:2]
-        required = fk.Requirement(fk.Facts(), below="3/4", any_of={"either": united}, knowing=[])
-        attack = fk.attack(microdata, pipeline, fk.Policy([required], microdata.schema))
-        truth, _, _ = posteriors(values, list(groups), algorithm, together(groups))
-        breached = set()
-        for row in range(6):
-            exact = sum((truth.get((row, value), Fraction(0)) for value in united), Fraction(0))
-            assert attack.posterior(row + 1, "either") == exact
-            bag = Counter(values[p] for p in range(6) if groups[p] == groups[row])
-            alone = Fraction(sum(bag[value] for value in united), bag.total())
-            if exact >= Fraction(3, 4) and alone < exact:
-                breached.add(row + 1)
-        assert {row for case in attack.breaches for row in case.rows} == breached
-        done += 1
-
-
 def test_algorithm_is_required_of_set():
     columns = {"age": [30, 30, 40, 50, 50], "disease": ["flu", "flu", "hiv", "flu", "aids"]}
     rows = pa.table({**columns, "group": [1, 1, 1, 2, 2]})
@@ -280,30 +199,3 @@ def test_an_attack_adds_up_set():
         assert abs(float(attack.posterior(row, "AB")) - min(1.0, float(both))) < 1e-9
     with pytest.raises(fk.InputError, match="nobody in the table has"):
         attack.posterior(1, "XY")
-
-
-# ---- several sensitive columns -------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("unlinked", [(), ("y",)])
-def test_a_set_of_second_column(unlinked, tmp_path):
-    draw = random.Random(6)
-    rows = [(draw.randint(20, 60), draw.choice("PQ"), draw.choice("AABCDE")) for _ in range(120)]
-    ages, first, second = zip(*rows, strict=True)
-    roles = {"quasi_identifiers": ["age"], "sensitive": ["x", "y"]}
-    schema = fk.Schema(**roles, hierarchies={"y": TREE})
-    either = fk.Requirement(fk.Facts(), below="9/10", sensitive="y", any_of="AB")
-    at_level = fk.Requirement(fk.Facts(), below="9/10", sensitive="y", at_level=1)
-    rules = fk.Policy([either, at_level], schema)
-    people = pa.table({"age": ages, "x": first, "y": second})
-    made = written(people, rules, tmp_path / "out", unlinked=list(unlinked))
-    exact = [verdict.disclosure.exact for verdict in made.audit.verdicts]
-    assert [verdict.reached for verdict in fk.verify(tmp_path / "out").findings] == exact
-    assert fk.verify(tmp_path / "out", rules).own_policy
-    made.audit.to_html(tmp_path / "page.html")
-    if not unlinked:  # side by side: groups are (age, x)
-        groups = {}
-        for row in made.to_arrow().to_pylist():
-            groups.setdefault((row["age"], row["x"]), []).append(row["y"] in "AB")
-        worst = max(Fraction(sum(own), len(own)) for own in groups.values())
-        assert exact[0] == worst < Fraction(9, 10)

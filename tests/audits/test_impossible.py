@@ -172,15 +172,6 @@ def test_ledger_admits_what_is_safe():
     assert min(admitted, refused) > len(FAMILIES) // 100
 
 
-def test_merged_groups_may_tell_more():
-    """Women with v, v, w, w and men with w, x: 1/2 each; together a man has w with 3/4."""
-    women = [(value, frozenset(), (False,)) for value in "vvww"]
-    men = [(value, frozenset("v"), (True,)) for value in "wx"]
-    for groups, reached in (([women, men], Fraction(1, 2)), ([women + men], Fraction(3, 4))):
-        assert fk.Facts().disclosure(counted(groups, [frozenset("v")])).exact == reached
-    assert worst_cases(asked_of([women + men]), "w", (0, 0, 0))[0, 0, 0] == Fraction(3, 4)
-
-
 # ---- labels and conditions ----------------------------------------------------------------------
 
 # A condition, and the labels that decide it or leave it open: to an audit, and to the judge.

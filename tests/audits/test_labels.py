@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.audits.folders import written
 from tests.examples import NIGHTLY
-from tests.oracle.labels import parts_by_position, rows_of
+from tests.oracle.labels import rows_of
 from tests.oracle.risks import alone, fewest, fewest_in_population, over, presence
 from tests.people import rows_of as rows_of_alikes
 from tests.utility.brute import members_of
@@ -135,31 +135,6 @@ def test_labels_match_extents(about):
 
 
 # ---- who reads two groups as one -----------------------------------------------------------------
-
-
-@pytest.mark.usefixtures("tiny_tables")
-@pytest.mark.parametrize(
-    ("values", "fmt", "alike"),
-    [
-        ([None, "single", "missing", "single"], "csv", False),
-        ([None, "single", "missing", "single"], "parquet", False),
-        (["married", "single", "married", "single"], "csv", True),
-    ],
-)
-def test_adjacent_rows_are_judged(tmp_path, values, fmt, alike):
-    """Anatomy(2) makes pairs; whoever reads rows two by two is right no more than by chance."""
-    microdata, method, right, seeds = table_of(values, [*"abcd"]), fk.Anatomy(2), 0, 8
-    for seed in range(seeds):
-        options, folder = fk.PublishOptions(form="generalized", format=fmt), tmp_path / str(seed)
-        made = written(microdata, facts("3/5"), folder, method=method, options=options, seed=seed)
-        parts = parts_by_position(folder / f"release.{fmt}", "q", "d", 2)
-        read = {frozenset(pair) for _, pairs in parts for pair in pairs}
-        groups = method.partition(microdata, seed=seed)
-        true = {frozenset("abcd"[i] for i in np.flatnonzero(groups == g)) for g in (0, 1)}
-        right += read == true
-        assert fk.Facts().disclosure(made.release).exact == ((1 / 4) if alike else (1 / 2))
-    # Groups that are told apart are judged apart; those that are not are guessed 1 time in 3.
-    assert right < 7 if alike else right == seeds
 
 
 ALIKE = [
@@ -450,32 +425,6 @@ def test_a_population_meets_exact_values(tmp_path):
         for audited in (made.audit, fk.audit(folder, policy)):
             assert audited.criteria[0].reached == amount
     assert held > TIMES
-
-
-def test_birth_dates_break_k_anonymity(tmp_path):
-    """Everybody in a group of 7, and everybody unique in the table of people."""
-    born = [f"{1940 + i % 60}-0{i // 60 + 1}-11" for i in range(210)]
-    table = pa.table({"born": born, "ill": random.Random(1).choices("abcdef", k=210)})
-    own, folder = fk.Schema(quasi_identifiers=["born"], sensitive="ill"), tmp_path / "out"
-    facts = fk.Requirement(fk.Facts(), below="9/10")
-    strict, loose = (
-        fk.Policy([facts, fk.Requirement(criterion(5))], own)
-        for criterion in (fk.KAnonymity, fk.GroupSize)
-    )
-    for method in ("mondrian", "fulldomain", "anatomy", "streamliner"):
-        with pytest.raises(
-            fk.NoSafeRelease, match=r"has 1 person; required: at least 5.* group_size"
-        ):
-            fk.publish(table, strict, method=method, form="bucketized", seed=1)
-    made = written(table, loose, folder, form="bucketized")
-    fk.verify(folder)
-    assert made.audit.criteria[0].reached == made.release.counts.sizes.min() >= 5
-    assert fk.KAnonymity(5).measure(made) == fk.k_anonymity(made.release) == 1
-    # A certificate that claims more is refused.
-    place = folder / "certificate.json"
-    place.write_text(place.read_text().replace("group_size", "k_anonymity"))
-    with pytest.raises(CertificateError, match="k_anonymity"):
-        fk.verify(folder)
 
 
 def test_published_columns_divide_groups():

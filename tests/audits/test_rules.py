@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from tests.audits.folders import forge, settings_of, written
 from tests.examples import NIGHTLY
-from tests.oracle.rules import worst_cases, worst_negations
+from tests.oracle.rules import worst_cases
 from tests.refusals import refused
 
 import foreknow as fk
@@ -101,17 +101,6 @@ def test_skylines_and_curves_refuse(kind, form):
     if form in ("table", "microdata"):
         refuse(kind.said, fk.survey, given, [1], **more)
         refuse(kind.said, fk.attack, fk.Microdata(kind.table, kind.schema), fk.Mondrian())
-
-
-def test_unshared_columns_have_a_skyline():
-    kind, shared = KINDS["shared"], {"by": "home", "values": ["pay"]}
-    table = kind.table.append_column("ill", pa.array([*"abab"]))
-    schema = fk.Schema(quasi_identifiers=["age"], sensitive=["pay", "ill"], shared=shared)
-    release = fk.Release.from_schema(table, schema)
-    asked = {"confidence": "9/10", "knowing": []}
-    report = fk.skyline_report(release, ["a"], sensitive="ill", **asked)
-    assert report.skylines["a"] == fk.knowledge_skyline(release.seen("ill", []), "a", "9/10")
-    refuse("household", fk.skyline_report, release, ["x"], sensitive="pay", **asked)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -291,15 +280,6 @@ def test_measures_do_not_count_cases():
             refuse("people of 'pid' may have several", call, own)
 
 
-@pytest.mark.parametrize("kind", RULED)
-@pytest.mark.parametrize("form", ["microdata", "release"])
-def test_measures_of_values_refuse_rules(kind, form):
-    given, _ = given_as(KINDS[kind], form)
-    assert fk.k_anonymity(given) == 4
-    refuse(KINDS[kind].said, fk.l_diversity, given)
-    refuse(KINDS[kind].said, fk.t_closeness, given)
-
-
 @pytest.mark.parametrize(
     ("missing", "more"),
     [
@@ -450,19 +430,6 @@ def test_figures_are_never_below_worlds(form):
             seen["inner" if 0 < least < 1 else "trivial", verdict.reached == least] += 1
     assert seen["inner", True] > 5 * seen["inner", False]
     assert seen["inner", True] > len(FAMILIES) / 8
-
-
-def test_negations_are_never_below_worlds():
-    inner = 0
-    for seed in FAMILIES[::3]:
-        drawn = Drawn(seed, 4)
-        for value in drawn.values:
-            asked = [{"negations": {"k": k}, "values": [value]} for k in range(3)]
-            for k, verdict in enumerate(drawn.judged(asked)):
-                cases = [worst_negations([g], value, k, lambda pair: pair[0]) for g in drawn.worlds]
-                assert verdict.reached >= max(cases), (seed, drawn.groups, drawn.rules, value, k)
-                inner += 0 < max(cases) < 1
-    assert inner > len(FAMILIES) / 6
 
 
 @pytest.mark.parametrize("hidden", [False, True])

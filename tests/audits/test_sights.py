@@ -8,10 +8,7 @@ import re
 from collections import Counter, defaultdict
 from fractions import Fraction
 
-import duckdb
 import pyarrow as pa
-import pyarrow.csv as pc
-import pyarrow.parquet as pq
 import pytest
 from tests.audits.folders import forge, settings_of, written
 from tests.cli.conftest import desk as desk
@@ -76,45 +73,6 @@ def test_whom_unknown_columns_reach(required, tmp_path):
     assert "if somebody knows the ward of everybody" in (tmp_path / "out/report.html").read_text()
     assert "if_known" not in made.certificate.scope
     assert fk.verify(tmp_path / "out").people == 300
-
-
-POLICY = """[schema]
-quasi_identifiers = ["age", "sex"]
-sensitive = ["ill", "pay"]
-other = ["job"]
-
-[[require]]
-sensitive = "ill"
-facts = { l = 1 }
-below = 0.95
-
-[[require]]
-sensitive = "pay"
-knowing = []
-facts = { l = 1 }
-below = 0.95
-
-[[require]]
-k_anonymity = 3
-
-[publish]
-unlinked = ["pay"]
-"""
-
-
-@pytest.mark.complete
-def test_a_policy_file_is_reported(desk):
-    read = fk.Policy.load(desk.put("policy.toml", POLICY))
-    assert read.schema.sensitives == ("ill", "pay")
-    assert fk.Policy.from_dict(read.to_dict()).to_dict() == read.to_dict()
-    made = written(people(), read, desk.folder / "out")
-    require = made.certificate.policy["require"]
-    assert [table.get("knowing") for table in require] == [["job"], [], ["job"]]
-    assert "the job of everybody" in (desk.folder / "out/report.html").read_text()
-    said = desk.says("verify", "out")
-    assert "every requirement on ill and pay holds" in said
-    assert "ill: against facts l = 1, k = 0, m = 0 and the job of everybody: at most" in said
-    assert "pay: against facts l = 1, k = 0, m = 0: at most" in said
 
 
 @pytest.mark.parametrize("options", [{"unlinked": ["ill", "job"]}, {"form": "bucketized"}])
@@ -187,52 +145,6 @@ def test_proofs_count_no_columns_beside(knowing, said):
     asked = fk.Requirement(fk.Facts(), below="9/10", knowing=knowing)
     made = fk.publish(table, fk.Policy([asked], roles), method="safe")
     assert made.audit.scope.method == said
-
-
-@pytest.mark.parametrize("source", ["arrow", "csv", "parquet", "relation"])
-def test_sights_are_counted_at_once(source, tmp_path):
-    """As if each were read alone, and as rows are counted by hand."""
-    draw = random.Random(source)
-    connection = duckdb.connect()
-    roles = {"sensitive": ["ill", "pay"], "other": ["job", "rank"], "missing": "drop"}
-    about = [("ill", ["job"]), ("ill", ["job", "rank", "pay"]), ("pay", ["rank"]), ("pay", None)]
-    requirements = [
-        fk.Requirement(fk.Facts(), below=1, sensitive=name, knowing=knowing)
-        for name, knowing in [*about, ("ill", [])]
-    ]
-    for turn in range(12 if NIGHTLY else 3):
-        n = draw.randint(1, 40)
-        table = {
-            "group": [draw.choice([-1, 0, 2, 10]) for _ in range(n)],
-            "job": [draw.choice(["x", "y", None]) for _ in range(n)],
-            "rank": [draw.choice([0.5, 2.5, None]) for _ in range(n)],
-            "ill": ["c", *(draw.choice(["a", "b", "c", None]) for _ in range(n - 1))],
-            "pay": [draw.choice([10, 9, 2]) for _ in range(n)],
-        }
-        rows, given = pa.table(table), tmp_path / f"{turn}.{source}"
-        if source == "csv":
-            pc.write_csv(rows, given)
-            table = {c: [None if v is None else str(v) for v in own] for c, own in table.items()}
-        elif source == "parquet":
-            pq.write_table(rows, given)
-        else:
-            given = connection.from_arrow(rows) if source == "relation" else rows
-        judged, alone = (fk.Release.from_groups(given, group="group", **roles) for _ in "ab")
-        fk.audit(judged, fk.Policy(requirements))
-        for required in requirements:
-            known, by_hand = required.sight(judged.layout).known, Counter()
-            for row in zip(*table.values(), strict=True):
-                own = dict(zip(table, row, strict=True))
-                label = (own["group"], *(own[name] for name in known)) if known else own["group"]
-                if own[required.sensitive] is not None:
-                    by_hand[label, own[required.sensitive]] += 1
-            for release in (judged, alone):
-                counts = required.count(release).counts.counts
-                assert {
-                    (label, value): many
-                    for place, label in enumerate(counts.groups)
-                    for value, many in counts.bag(place).items()
-                } == dict(by_hand)
 
 
 def test_crowded_columns_are_named(desk):
@@ -437,43 +349,6 @@ def test_empty_beside_missing_is_refused(tmp_path):
         fk.verify(folder, policy)
 
 
-@pytest.mark.parametrize(
-    ("method", "unlinked"),
-    [("mondrian", ["ill"]), ("fulldomain", ["pay"]), ("mondrian", ["job"])],
-)
-def test_shuffling_keeps_counts_of_people(method, unlinked, tmp_path):
-    options = fk.PublishOptions(unlinked=unlinked)
-    for sensitive, known in (("pay", "job"), ("pay", "ill"), (None, "job")):
-        required = fk.Requirement(fk.KAnonymity(4), sensitive=sensitive, knowing=[known])
-        policy = fk.Policy([required], schema(quasi_identifiers=["age"]), options)
-        folder = tmp_path / f"{sensitive}{known}"
-        made = written(people_files(60), policy, folder, method=method)
-        fk.verify(folder)
-        fk.verify(folder, policy)
-        told = [] if known in unlinked else [known]
-        least = min(tallied(folder, "release", ["age", *told]).values())
-        assert least >= 4
-        for audited in (made.audit, fk.audit(folder, policy)):
-            (verdict,) = audited.criteria
-            assert (verdict.reached, verdict.known) == (least, tuple(told))
-
-
-@pytest.mark.parametrize("form", ["generalized", "bucketized"])
-def test_first_column_may_be_apart(form, tmp_path):
-    options = fk.PublishOptions(form=form, unlinked=["ill"])
-    about_ill = fk.Requirement(fk.Facts(1), "9/10", sensitive="ill", values=["HIV"])
-    ills = {"HIV", "flu", "cold", "none"}
-    for place, required in enumerate([fk.Requirement(fk.GroupSize(3)), about_ill]):
-        policy, folder = fk.Policy([required], schema(), options), tmp_path / str(place)
-        made = written(people_files(), policy, folder)
-        fk.verify(folder)
-        for audited in (made.audit, fk.audit(folder, policy)):
-            assert {*audited.counts.values} == ills
-            assert {*audited.unprotected} == ills - ({"HIV"} if place else set())
-            told = audited.to_dict()["scope"]["unrequired"]
-            assert told == (["pay"] if place else ["ill", "pay"])
-
-
 # ---- how a shuffled column is called -------------------------------------------------------------
 
 
@@ -498,26 +373,3 @@ def test_shuffled_column_keeps_its_name(tmp_path):
     taken = schema(quasi_identifiers=["age"], other=["pay_shuffled"])
     with pytest.raises(fk.InputError, match="'pay_shuffled'"):
         fk.Policy(both().requirements, taken, fk.PublishOptions(unlinked=["pay"]))
-
-
-@pytest.mark.thinned(3)
-@pytest.mark.parametrize("form", ["generalized", "bucketized"])
-@pytest.mark.parametrize("apart", [[], ["ill"], ["pay"]])
-@pytest.mark.parametrize("known", [["ill"], ["pay"], ["ill", "pay"]])
-def test_size_criteria_know_any_column(form, apart, known, tmp_path):
-    criterion = fk.KAnonymity(2) if form == "generalized" else fk.GroupSize(2)
-    folder = tmp_path / "out"
-    options = fk.PublishOptions(form=form, unlinked=apart)
-    rules = fk.Policy([fk.Requirement(criterion, knowing=known)], schema(other=[]), options)
-    made = written(people_files(200, 1), rules, folder)
-    fk.verify(folder)
-    linked = [name for name in ("ill", "pay") if name not in apart]
-    if form == "bucketized" and len(linked) == 1:
-        linked = ["ill"]  # each column is in a table of its own
-    divide = [name for name in known if name in linked]
-    groups, part = (["age", "sex"], "release") if form == "generalized" else (["group"], "people")
-    if divide and form == "bucketized":
-        part = "sensitive2" if apart == ["ill"] else "sensitive"
-    (verdict,) = made.audit.criteria
-    assert verdict.known == tuple(divide)
-    assert verdict.reached == min(tallied(folder, part, [*groups, *divide]).values()) >= 2

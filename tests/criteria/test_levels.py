@@ -55,25 +55,6 @@ def number_label(draw):
     return draw.choice([*plain, *nulls, *odd, f"0{low}", "**"])
 
 
-def test_tops():
-    """No label reaches a top but with all from it on."""
-    draw, held = random.Random(1), 0
-    for number in range(TIMES):
-        label, top = number_label(draw), draw.randint(85, 95)
-        # Stricter than the numbers: one that stands alone from the top on is refused, whatever
-        # stands beside it.
-        alone, _, beside = label.partition(" | ")
-        kept = keeps_top(label, top) and not (beside and int(alone) >= top)
-        found = levels.shows_more(label, LevelSettings(top=top), True)
-        assert found is not kept, (label, top)
-        held += kept
-        if number % 4 == 0:
-            table = pa.table({"age": [label, "*"], "ill": ["x", "x"]})
-            release = fk.Release.from_generalized(table, quasi_identifiers=["age"], sensitive="ill")
-            assert fk.Levels({"age": {"top": top}}).holds(release) == kept, (label, top)
-    assert TIMES // 5 < held < TIMES
-
-
 def test_intervals_and_masks_are_whole():
     draw, held = random.Random(2), 0
     for _ in range(TIMES // 4):
@@ -209,31 +190,6 @@ def test_every_method_keeps_levels(method, tmp_path):
         assert fk.audit(made.to_arrow(), plain).criteria[0].safe
         assert len(fk.read_release(out)) == len(table)
         fk.draw(out, seed=1)
-
-
-def test_labels_hold_their_people():
-    def covers(label, value):
-        if value is None or label is None:
-            return label in (None, "missing", "*") or label.endswith(" or missing")
-        return value in numbers_of(label)
-
-    draw = random.Random(3)
-    for place in range(600 if NIGHTLY else 4):
-        table = drawn(draw)
-        table = table.append_column("who", pa.array([f"p{i}" for i in range(len(table))]))
-        schema = fk.Schema(
-            identifiers=["who"],
-            quasi_identifiers=["age", "zip"],
-            sensitive="ill",
-            hierarchies={**MASK, **({"age": {"intervals": [5, 20]}} if place % 2 else {})},
-        )
-        limits = {"age": {"top": draw.randint(75, 95)}, "zip": {"at_least": 1}}
-        asked = [fk.Requirement(fk.Levels(limits)), fk.Requirement(fk.GroupSize(3))]
-        made = fk.publish(table, fk.Policy(asked, schema))
-        members = pa.concat_tables(made.placed.members()).to_pylist()
-        for row, own in zip(table.to_pylist(), members, strict=True):
-            assert covers(own["age"], row["age"]), (own, row)
-            assert row["zip"] in codes_of(own["zip"], ZIPS)
 
 
 QUARTERS = [Decimal(n) / 4 for n in range(48)]

@@ -5,22 +5,19 @@ from __future__ import annotations
 import json
 import random
 import re
-from fractions import Fraction
 from functools import partial
-from random import Random
 
 import pyarrow as pa
 import pytest
-from tests.adversaries.releases_priors import priors_table, random_scene
+from tests.adversaries.releases_priors import priors_table
 from tests.cli.conftest import desk as desk
-from tests.examples import NIGHTLY
 from tests.report.reading import Reader
 
 import foreknow as fk
 from foreknow.pages import page_of
 from foreknow.report.blocks import Items, Table
 from foreknow.report.pages.audit import AuditPage
-from foreknow.report.pages.verification import VerificationPage, _finding
+from foreknow.report.pages.verification import VerificationPage
 from foreknow_judge.assumed import ASSUMPTIONS, ONCE_CLAIMED
 from foreknow_judge.lines import main as judge_alone
 from foreknow_judge.said import ASSUMED, CASES_OF_FILES, ONCE_UNSEEN, SEVERAL_CASES
@@ -153,31 +150,6 @@ def test_where_priors_leave_room(chances, more, limits, reading):
     assert found.found.limits_values is (limits or "at_most" in more)
 
 
-@pytest.mark.parametrize("reading", ["joint", "binary"])
-def test_relative_limits_by_definition(reading):
-    """By the priors of everybody and each value that occurs: of audit and verifier."""
-    rng, differ = Random(reading), set()
-    for _ in range(3000 if NIGHTLY else 12):
-        scene = random_scene(rng)
-        values = sorted({x for _, _, x in scene.people})
-        about = rng.sample(values, rng.randint(1, len(values)))
-        times = Fraction(rng.randint(2, 40), 2)
-        required = fk.Requirement(scene.priors(reading), at_most_times=times, values=about)
-        audit = fk.audit(scene.release, fk.Policy([required]), learned=False)
-        priors = [
-            rows[tuple(who[name] for name in attributes)][x]
-            for attributes, rows in scene.tables.items()
-            for _, who, _ in scene.people
-            for x in about
-        ]
-        limits = any(p and p * times < 1 for p in priors)
-        assert audit.limits_inference is limits
-        (found,) = verify(scene.written("bucketized"), [required.to_dict()])
-        assert found.found.limits_values is limits
-        differ.add(limits)
-    assert differ == {True, False}
-
-
 def test_every_command_says_it(tmp_path):
     required = fk.Requirement(priors_of(0.34, 0.33, 0.33), at_most_times=4)
     policy, out = fk.Policy([required], fk.Schema(**SCHEMA)), tmp_path / "out"
@@ -300,21 +272,6 @@ def test_size_criteria_are_not_green(desk):
 # ---- limits relative to priors ---------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def relative(tmp_path_factory):
-    """A release under twice what was likely by sex, and its evidence."""
-    rng = random.Random(1)
-    ills = rng.choices(["flu", "cold", "gout"], [6, 3, 1], k=200)
-    ages = [rng.randrange(20, 80) for _ in ills]
-    table = pa.table({"age": ages, "sex": [rng.choice("fm") for _ in ills], "ill": ills})
-    # Not those of the table, which would be kept with the owner.
-    row = {"flu": "2/5", "cold": "2/5", "gout": "1/5"}
-    priors = fk.Priors(priors_table({("f",): row, ("m",): row}, ["sex"]))
-    schema = fk.Schema(quasi_identifiers=["age", "sex"], sensitive="ill")
-    policy = fk.Policy([fk.Requirement(priors, at_most_times=2)], schema)
-    return evidence_of(table, policy, tmp_path_factory.mktemp("relative"), method="art")
-
-
 def evidence_of(table, policy, place, **more):
     made = fk.publish(table, policy, seed=1, **more)
     made.write(place / "out")
@@ -428,24 +385,6 @@ def test_criteria_of_cases_stay_unsafe(tmp_path):
     assert not compared.limits_inference
 
 
-def test_households_are_the_publishers_word(tmp_path):
-    rng = random.Random(1)
-    homes = [home for home in range(80) for _ in range(rng.randint(1, 3))]
-    columns = {"ward": "ABCD", "age": range(20, 80), "ill": "abcdefg"}
-    rows = {name: [rng.choice(values) for _ in homes] for name, values in columns.items()}
-    schema = {"quasi_identifiers": ["ward", "age"], "sensitive": "ill"}
-    sizes = {"k_anonymity": {"k": 5, "of": "home"}}
-    policy = {"schema": schema, "require": [sizes, {"facts": {"l": 1}, "below": 0.9}]}
-    _, found = evidence_of(pa.table({"home": homes, **rows}), policy, tmp_path)
-    page = page_of(found.verification)
-    assert page.mood == page_of(found).mood == ""
-    beyond = "as far as files show it; what the owner counted beyond that is the publisher's word"
-    assert page.headline.endswith(beyond)
-    assert beyond in Reader(page_of(found).html()).text
-    said = _finding(found.verification.findings[0])
-    assert re.match(r"k_anonymity = 5: attained is \d+ people; this is about groups", said)
-
-
 # ---- what evidence answers, what is assumed, and what the judge alone says -------------------
 
 
@@ -469,24 +408,6 @@ def test_what_safe_assumes(limits, tmp_path, capsys):
             assert (sentence in text) == limits, where
     assert "May be published" not in report
     assert "explains; it does not say that the release should." in report
-
-
-def test_sets_in_the_second_column(tmp_path):
-    """Every page assumes of all columns what the verification does."""
-    ills = [["flu"], ["flu", "cold"], ["gout"], []] * 10
-    rows = {"age": list(range(20, 60)), "job": list("abcd") * 10, "ill": ills}
-    columns = {"quasi_identifiers": ["age"], "sensitive": ["job", "ill"]}
-    limit = {"facts": {}, "below": 0.9}
-    policy = {
-        "schema": {**columns, "semantics": {"ill": "set"}},
-        "require": [{**limit, "sensitive": "job"}, {**limit, "sensitive": "ill"}],
-        "publish": {"unlinked": ["job", "ill"]},
-    }
-    made = fk.publish(pa.table(rows), fk.Policy.from_dict(policy), seed=1)
-    made.write(tmp_path / "out")
-    assumed = fk.verify(tmp_path / "out").assumed
-    assert len(assumed) == len(ASSUMPTIONS) + 2
-    assert [*AuditPage(made.audit).assumed] == [*assumed[:-1], ONCE_UNSEEN]
 
 
 def test_the_judge_alone(cases, tmp_path, capsys):
@@ -522,27 +443,6 @@ def test_the_judge_alone(cases, tmp_path, capsys):
         assert ("pay: facts" in out) == ("about every value to within 10%: at most" in out)
         if sensitive == "ill":
             assert "- Values are judged one at a time: " in out
-
-
-def test_judge_alone_of_two_releases(tmp_path, capsys):
-    ages, ills = [20 + i % 40 for i in range(300)], ["flu", "cold", "gout"] * 100
-    table = pa.table({"pid": [f"p{i}" for i in range(300)], "age": ages, "ill": ills})
-    schema = {**SCHEMA, "identifiers": ["pid"]}
-    policy = {"schema": schema, "require": [{"facts": {}, "below": 0.9}]}
-    fk.publish(table[:150], policy, seed=1).write(tmp_path / "january")
-    made = fk.publish(table, policy, after=tmp_path / "january", seed=1)
-    made.write(tmp_path / "march")
-    apart = "; together with the releases published before it was not judged here"
-    for folder, ending in (("march", apart), ("january", "")):
-        audit = fk.audit(tmp_path / folder, policy)
-        assert page_of(audit).headline == f"Safe: the requirement holds{ending}"
-        assert page_of(audit).mood == ("" if ending else "safe")
-        assert repr(audit).endswith(f"safe, 1 requirement{ending})")
-    together = fk.audit([tmp_path / "january", tmp_path / "march"], policy)
-    assert page_of(together).headline == "Safe: the requirement holds"
-    lines = said_by_the_judge(tmp_path / "march", capsys, "--after", str(tmp_path / "january"))
-    assert "- that nobody is in two of these releases: it is the publisher's word" in lines
-    assert "- an adversary who knows when a person came" in lines
 
 
 def test_asking_nothing_has_no_figure(tmp_path, capsys):

@@ -1,6 +1,5 @@
 """Criteria of values and of combinations: measured, decided, refused, and as papers state them."""
 
-import json
 import math
 import random
 from decimal import Decimal
@@ -95,80 +94,12 @@ def test_uneven_shapes_at_the_limit():
 
 TREE = ((1, "low"), (2, "low"), (3, "middle"), (5, "middle"), (7, "high"))
 
-PUBLISHED = [
-    fk.TCloseness("1/4", "hierarchical", tree=TREE),
-    fk.TCloseness("1/3"),
-    fk.TCloseness("1/4", "ordered"),
-    fk.TCloseness("1/5", "ordered", (7, 1, 3, 5, 2)),
-    fk.BetaLikeness(1),
-    fk.BetaLikeness(2, enhanced=True),
-    fk.DeltaDisclosure(1),
-    fk.LDiversity(3),
-    fk.LDiversity("5/2", "entropy"),
-    fk.LDiversity(3, "entropy"),
-    fk.LDiversity(2, "recursive", "3/2"),
-    fk.LDiversity(3, "recursive", 4),
-    fk.AlphaK("1/2", 4),
-]
-
 
 def people(n=300, seed=4):
     random.seed(seed)
     values = random.choices([1, 2, 3, 5, 7], [4, 3, 2, 1, 1], k=n)
     ages = [random.randint(20, 79) for _ in values]
     return pa.table({"age": ages, "sex": random.choices("mf", k=n), "grade": values})
-
-
-SCHEMA = fk.Schema(
-    quasi_identifiers=["age", "sex"], sensitive="grade", hierarchies={"age": {"intervals": [5, 20]}}
-)
-
-STRICTER = {
-    "t_closeness": {"t": "1/1000"},
-    "beta_likeness": {"beta": "1/1000"},
-    "delta_disclosure": {"delta": "1/1000"},
-    "alpha_k": {"alpha": "1/3"},
-}
-
-
-@pytest.mark.parametrize(
-    ("criterion", "suppression"),
-    [(own, (None, 0, 0.1)[at % 3]) for at, own in enumerate(PUBLISHED)],
-    ids=repr,
-)
-def test_publications_attain_it(criterion, suppression, tmp_path):
-    rules = fk.Policy([fk.Requirement(criterion)], schema=SCHEMA)
-    method = "mondrian" if suppression is None else fk.FullDomain(suppression=suppression)
-    made = fk.publish(people(), rules, method=method)
-    made.write(tmp_path / "out")
-    assert fk.verify(tmp_path / "out")
-    groups, rows = {}, made.tables["release"].to_pylist()
-    for row in rows:
-        groups.setdefault((row["age"], row["sex"]), []).append(int(row["grade"]))
-    plain, order = criterion, sorted({int(row["grade"]) for row in rows})
-    if getattr(criterion, "order", None):
-        plain, order = fk.TCloseness(criterion.t, criterion.distance), [7, 1, 3, 5, 2]
-    place = {
-        value: value if hasattr(plain, "tree") and plain.tree else order.index(value)
-        for value in order
-    }
-    everybody = [place[int(row["grade"])] for row in rows]
-    found = [truth(plain, [place[v] for v in bag], everybody) for bag in groups.values()]
-    assert len(groups) > 1 or suppression is not None
-    assert all(near for _, near in found)
-    assert_worst(criterion, made.audit.criteria[0].reached, [amount for amount, _ in found])
-    loaded = fk.Policy.from_dict({"require": rules.to_dict()["require"]})
-    assert loaded.requirements[0].criterion == criterion
-    # A certificate that promises more is refused.
-    path, key = tmp_path / "out" / "certificate.json", criterion.key
-    said = json.loads(path.read_text())
-    for table in (said["policy"]["require"][0], said["findings"][0]["judged"]):
-        table[key] = (
-            {**table[key], **STRICTER[key]} if key in STRICTER else {"l": 6, "kind": "distinct"}
-        )
-    path.write_text(json.dumps(said))
-    with pytest.raises(fk.InputError):
-        fk.verify(tmp_path / "out")
 
 
 def test_trees_of_the_sensitive_column(tmp_path):

@@ -155,30 +155,12 @@ def test_every_source_counts_alike(everywhere):
         assert [*made.counts.values] == sorted(made.counts.values)
 
 
-MEMBERS = [
-    *((PEOPLE, by("groups", group="gid", person="pid", semantics=of), "gid", "")
-      for of in ("single", "set", "multiset")),
-    (ILL, by("groups", group="gid", person="pid", missing="drop"), "gid", "cef"),
-    (TALLY, by("bucketized", **OF_SETS, people=OF_GROUPS), "group", ""),
-]  # fmt: skip
-
-
 def placed(release):
     """Name -> label of the group, found by way of the counts."""
     members = release.members
     assert len(members) == release.counts.n_people
     assert release.members is members
     return {name: release.counts.group_label(members.group_of(name)) for name in members.names}
-
-
-def test_everybody_is_in_their_group(everywhere):
-    for table, release, column, left_out in MEMBERS:
-        people = OF_GROUPS if column == "group" else table
-        names = zip(people["pid"].to_pylist(), people[column].to_pylist(), strict=True)
-        found = placed(release(everywhere(table)))
-        assert {name: str(own) for name, own in found.items()} == {
-            name: str(group) for name, group in names if name not in left_out
-        }
 
 
 def prepared(source):
@@ -699,19 +681,6 @@ def test_tallies_that_count_nobody(changed, says):
         _ = by("bucketized")(
             pa.table({n: own for n, own in columns.items() if own is not None})
         ).counts
-
-
-SINGLE = pa.table(
-    {"group": [2, 1, 1, 2], "d": ["Flu", "Flu", "AIDS", "Cold"], "count": [3, 1, 2, 1]}
-)
-
-
-def test_people_beside_tallies_compared():
-    people = pa.table({"group": [1] * 3 + [2] * 4})
-    assert by("bucketized", people=people)(SINGLE).counts == by("bucketized")(SINGLE).counts
-    for other in (people.slice(0, 6), pa.table({"group": [1] * 3 + [2] * 4 + [3]})):
-        with pytest.raises(DataError, match="'single'"):
-            _ = by("bucketized", people=other)(SINGLE).counts
 
 
 # ---- tables of (group, value, count) -------------------------------------------------------------

@@ -50,13 +50,6 @@ def test_merge_adds_people_of_sets():
     refused("group 1 has 0 people", GroupCounts.from_bags(["ab", "c"]).merge, [0, 2])
 
 
-def test_codes_find_values():
-    counts = GroupCounts.from_bags([["Flu", "Cancer"]])
-    assert [counts.code(x) for x in counts.values] == [0, 1]
-    for value, says in (("Flue", r"'Flue'.*'Flu'"), (7, "7; known: "), (["Flu"], "")):
-        refused(f"no group contains the sensitive value {says}", counts.code, value)
-
-
 @pytest.mark.parametrize("big", [2**20, 2**33, 2**51])
 def test_top_sums_need_wider_keys(big):
     counts = GroupCounts.from_bags([{"c": 1}] * 2**12 + [{"a": 1, "b": big, "c": 3}])
@@ -144,13 +137,6 @@ FEW = "counts must be at least 1; leave a value out"
 )
 def test_invalid_count_arrays_are_refused(changes, says):
     refused(says, GroupCounts, **GOOD | changes)
-
-
-def test_codes_may_fall_across_groups():
-    assert GroupCounts(**GOOD | {"codes": [1, 2, 0, 1]}).bag(1) == {"a": 1, "b": 1}
-    assert GroupCounts(**GOOD | FIVE | {"codes": [1, 2, 0, 1]}).bag(3) == {"a": 1, "b": 1}
-    assert GroupCounts(**GOOD | {"sizes": [2, 1], "semantics": "set"}).n_people == 3
-    assert GroupCounts(**GOOD | {"sizes": [1, 9], "semantics": "multiset"}).n_people == 10
 
 
 NAN, TELLS = float("nan"), "person 1 of group 0 is .*; give a set or list of values"
@@ -330,28 +316,6 @@ def encoded(values, kind=None, **more):
     return encode("c", pa.chunked_array([pa.array(values, kind)]), **more)
 
 
-def decoded(column):
-    return [column.domain[code] for code in column.codes.tolist()]
-
-
-def test_dictionaries_match_rows():
-    for codes, entries, domain, rows in (
-        ([3, 3, 1], ["unused", "b", "also", "a"], ["a", "b"], ["a", "a", "b"]),
-        ([0, 2, 1, None], ["a", "b", "a"], [None, "a", "b"], ["a", "a", "b", None]),
-        ([0, 1, None], ["a", None], [None, "a"], ["a", None, None]),
-        ([0, 1, 2], [2.5, float("nan"), 1.0], [None, 1.0, 2.5], [2.5, None, 1.0]),
-    ):
-        array = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(entries))
-        column = encode("c", pa.chunked_array([array]))
-        assert (column.domain, decoded(column)) == (domain, rows)
-    parts = [pa.array(["b", "a"]).dictionary_encode(), pa.array(["c", "b"]).dictionary_encode()]
-    column = encode("c", pa.chunked_array(parts))
-    assert (column.domain, decoded(column)) == (["a", "b", "c"], ["b", "a", "c", "b"])
-    assert [column.first_row(code) for code in range(3)] == [2, 1, 3]  # rows count from one
-    nano = pa.array([2001, 2000, 2001], pa.timestamp("ns")).dictionary_encode()
-    assert encode("c", pa.chunked_array([nano])).codes.tolist() == [1, 0, 1]
-
-
 def test_foreign_types_are_named():
     for values, declared, row, shown in (
         (["1", "x", "1"], "number", 2, "'x'"), (["1", "007"], "number", 2, "'007'"),
@@ -418,13 +382,6 @@ def test_pairs_of_however_many_bits(monkeypatch, n_columns, weighed, block):
         plain[row, column] += weight
     found = count_pairs(rows, columns, n_rows, n_columns, weights)
     assert told(found, n_rows) == sorted(plain.items())
-
-
-def test_narrow_codes_do_not_overflow():
-    rows, columns = np.array([200, 255], dtype=np.uint8), np.array([3, 65_535], dtype=np.uint16)
-    offsets, found, counts = count_pairs(rows, columns, 256, 65_536)
-    assert (found.tolist(), counts.tolist()) == ([3, 65_535], [1, 1])
-    assert (offsets[200], offsets[201], offsets[256]) == (0, 1, 2)
 
 
 # ---- tallies -------------------------------------------------------------------------------------

@@ -3,20 +3,15 @@
 import csv
 import json
 import os
-import re
-from collections import Counter
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
-from itertools import pairwise
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import strategies as st
 
 import foreknow as fk
 from foreknow.data.hierarchy import (
@@ -282,8 +277,6 @@ def test_intervals_start_at_the_origin():
     assert lay(Intervals([5, wide]), [-4, 5]).labels[1] == (f"-{wide} to -1", f"0 to {wide - 1}")
 
 
-decimals = st.decimals(-1000, 1000, places=3)
-
 # ---- trees, in Python and in files ------------------------------------------------------------
 
 
@@ -360,12 +353,6 @@ def test_files_without_an_end(tmp_path):
 # ---- no exact extremes: labels of numbers and dates are whole cells of a stated grid -------------
 
 
-PERIODS = {"hour": 0, "day": 0, "month": 1, "quarter": 3, "year": 12, "decade": 120}
-
-
-PERIODS["century"] = 1200
-
-
 EASY = [fk.Requirement(fk.Facts(), below="0.9")]
 
 
@@ -385,47 +372,6 @@ def published(columns, folder, below="0.9", **options):
 # ---- labels, read plainly ----------------------------------------------------------------------
 
 
-def first_of(months):
-    return date(months // 12, months % 12 + 1, 1) if months // 12 <= 9999 else date.max
-
-
-def period(text):
-    """The first moment of a period by how it is written, and the first one after it."""
-    if text.endswith("h"):
-        day, hour = text[:-1].split(" ") if " " in text else ("0001-01-01", text[:-1])
-        start = datetime.fromisoformat(day) + timedelta(hours=int(hour))
-        return start, start + timedelta(hours=1)
-    if re.fullmatch(r"\d{4}-\d\d-\d\d", text):
-        start = datetime.fromisoformat(text)
-        return start, start + timedelta(days=1)
-    if found := re.fullmatch(r"(\d{4})-Q(\d)", text):
-        start, many = int(found[1]) * 12 + 3 * int(found[2]) - 3, 3
-    elif found := re.fullmatch(r"(\d{4})-(\d\d)", text):
-        start, many = int(found[1]) * 12 + int(found[2]) - 1, 1
-    elif text.endswith("s"):
-        start, many = int(text[:-1]) * 12, 120
-    else:
-        start, many = int(text) * 12, 12
-    ends = (first_of(start), first_of(start + many))
-    return tuple(datetime.combine(end, time.min) for end in ends)
-
-
-def bounds(label, dated):
-    """Where a label of known values begins and ends: a number inclusive, unless it says "<"."""
-    low, _, high = label.partition(" to ")
-    if dated:
-        return period(low)[0], period(high or low)[1]
-    return Decimal(low), Decimal((high or low).removeprefix("<"))
-
-
-def parsed(label, dated):
-    """Bounds (None without known values), whether the end is excluded, whether nulls are in."""
-    if label in ("", "missing"):
-        return None, False, True
-    known = label.removesuffix(" or missing")
-    return bounds(known, dated), dated or "<" in known, known != label
-
-
 def moment(value):
     """A value as its column's labels are compared with it."""
     if isinstance(value, time):
@@ -435,127 +381,7 @@ def moment(value):
     return value if isinstance(value, datetime) else Decimal(repr(value))
 
 
-def cell_of(value, words):
-    """The cell of a value, in a grid by its words."""
-    if words.startswith("in steps of "):
-        return Fraction(value) // Fraction(words.removeprefix("in steps of "))
-    name = words.removeprefix("by ")
-    if PERIODS[name]:
-        return (value.year * 12 + value.month - 1) // PERIODS[name]
-    return (value.date(), value.hour) if name == "hour" else value.date()
-
-
-def finer(words, known):
-    """The readable grids that are finer, down to one of the values' own places."""
-    if words.startswith("by "):
-        names = list(PERIODS)
-        return [f"by {name}" for name in names[: names.index(words.removeprefix("by "))]]
-    width = Decimal(words.removeprefix("in steps of "))
-    least = min(Decimal(1).scaleb(value.normalize().as_tuple().exponent) for value in known)
-    least = min(least, Decimal(1)) if least > 0 else least
-    powers = range(least.adjusted(), width.adjusted() + 1)
-    steps = [m * Decimal(1).scaleb(p) for p in powers for m in (1, 2, 5)]
-    return [f"in steps of {step:f}" for step in steps if least < step < width]
-
-
-def hides(values, words):
-    """Whether a grid hides three in four of some values; and whether it has no coarser one."""
-    cells = {value: cell_of(value, words) for value in values}
-    people, kinds = Counter(), Counter(cells.values())
-    for value, many in values.items():
-        people[cells[value]] += many
-    hidden = [value for value, cell in cells.items() if kinds[cell] > 1 and people[cell] >= 5]
-    timed = all(isinstance(value, datetime) and value.year == 1 for value in values)
-    coarsest = "by day" if timed else "by century"
-    last = words == coarsest or set(cells.values()) <= {0, -1}
-    return 4 * len(hidden) >= 3 * len(cells), last
-
-
-def check(columns, rows, made):
-    for name, values in columns.items():
-        known = [moment(value) for value in values if value is not None]
-        if not known:
-            continue
-        dated, labels = isinstance(known[0], datetime), [row[name] for row in rows]
-        meant = {label: parsed(label, dated) for label in set(labels)}
-        # Everybody lies within their label.
-        for value, label in zip(values, labels, strict=True):
-            ends, open_end, null_too = meant[label]
-            if value is None:
-                assert null_too, label
-                continue
-            low, high = ends
-            assert low <= moment(value) <= high, label
-            assert moment(value) < high or not open_end, label
-        words = made.grids.get(name)
-        counted = Counter(known)
-        if words is None:
-            assert len(counted) <= 20
-            assert min(counted.values()) >= 5
-        else:
-            # Bounds are of the grid; it hides, and no finer one does.
-            if words.startswith("in steps"):
-                step = Fraction(words.removeprefix("in steps of "))
-                whole = all(type(value) is int for value in values if value is not None)
-                for ends, *_ in filter(lambda x: x[0], meant.values()):
-                    assert Fraction(ends[0]) % step == (Fraction(ends[1]) + whole) % step == 0
-            enough, last = hides(counted, words)
-            assert enough or last, words
-            for other in finer(words, known):
-                assert not hides(counted, other)[0], (words, other)
-        # NCP, from the text alone: how wide a label is, of the widest that it could be.
-        assert made.audit.utility.ncp[name] == pytest.approx(ncp(labels, meant, values, words))
-
-
-def ncp(labels, meant, values, words):
-    """The mean width of labels, of the whole column; a null is a value more, before the first."""
-    wide = {label: [line(end) for end in ends] for label, (ends, *_) in meant.items() if ends}
-    low, high = min(e[0] for e in wide.values()), max(e[1] for e in wide.values())
-    known = [moment(value) for value in values if value is not None]
-    steps = len({*known}) - 1 if words is None else len({cell_of(value, words) for value in known})
-    gap = ((high - low) / max(steps, 1) or 1) if None in values else 0
-    starts = {label: low - gap if meant[label][2] else ends[0] for label, ends in wide.items()}
-    widths = {label: ends[1] - starts[label] for label, ends in wide.items()}
-    return float(sum(widths.get(x, 0) for x in labels) / ((high - low + gap) or 1) / len(labels))
-
-
-def line(end):
-    """A bound as a number; of moments the days."""
-    days = isinstance(end, datetime)
-    return Fraction(end) if not days else Fraction(end.toordinal()) + Fraction(end.hour, 24)
-
-
 # ---- random tables -----------------------------------------------------------------------------
-
-START = date(1930, 1, 1)
-DRAWN = {
-    "whole": lambda draw: draw.randint(-200, 200),
-    "ages": lambda draw: draw.randint(0, 30),
-    "incomes": lambda draw: draw.lognormvariate(10, 1),
-    "shares": lambda draw: round(draw.random(), 15),
-    "few": lambda draw: draw.choice([0.0, 0.5, 1.0, 250.75]),
-    "born": lambda draw: START + timedelta(draw.randint(0, 25_000)),
-    "spring": lambda draw: date(2020, 1, 1) + timedelta(draw.randint(0, 89)),
-    "moments": lambda draw: datetime(2020, 1, 1) + timedelta(hours=draw.randint(0, 1400)),
-    "times": lambda draw: time(draw.randint(0, 23), draw.randint(0, 59)),
-}
-
-
-@pytest.mark.parametrize("some_missing", [False, True])
-@pytest.mark.parametrize("kind", DRAWN)
-def test_grids_of_random_tables(tmp_path, kind, some_missing):
-    """No label ends at somebody's value, and two labels of a column never overlap."""
-    draw = Random(f"{kind} {some_missing}")
-    values = [DRAWN[kind](draw) for _ in range(draw.randint(40, 120))]
-    if some_missing:
-        values = [value if draw.random() < 0.8 else None for value in values]
-    rows, made = published({"q": values}, tmp_path / "out", below=1)
-    check({"q": values}, rows, made)
-    dated = any(isinstance(value, (date, time)) for value in values)
-    found = (parsed(row["q"], dated) for row in rows)
-    ends = sorted({(*own[0], own[1]) for own in found if own[0]})
-    for (_, high, is_open), (low, *_) in pairwise(ends):
-        assert high < low or (is_open and high == low)
 
 
 @pytest.mark.parametrize(

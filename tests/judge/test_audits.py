@@ -10,7 +10,6 @@ from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import csv
@@ -18,9 +17,6 @@ from tests.verdicts import altered
 
 import foreknow as fk
 from foreknow.adversaries.disclosure import Disclosure, worst, worst_by_prior
-from foreknow.data import combined
-from foreknow.data.labels import Labels
-from foreknow.data.release import Release
 from foreknow.errors import InternalError
 from foreknow.policy import people
 from foreknow.policy.explanation import Explanation
@@ -134,17 +130,6 @@ def test_what_judge_refuses_is_refused(monkeypatch):
         fk.audit(ROWS, requires(facts={}, below="9/10", knowing=[]), learned=False)
 
 
-def test_a_forgotten_column_is_caught(monkeypatch):
-    see = Release.seen
-
-    def blind(self, sensitive=None, knowing=None):
-        return see(self, sensitive, [])
-
-    monkeypatch.setattr(Release, "seen", blind)
-    with pytest.raises(InternalError, match="disagree"):
-        fk.audit(ROWS, requires(facts={"k": 1}, below="9/10"), learned=False)
-
-
 def test_confused_persons_are_caught(monkeypatch):
     schema = {**SCHEMA, "person": "who", "unit": "row"}
     policy = requires(facts={}, below="9/10", schema=schema, knowing=[])
@@ -155,16 +140,6 @@ def test_confused_persons_are_caught(monkeypatch):
         return list(point.adversary.disclosures(release).values())
 
     monkeypatch.setattr(people.CaseOwners, "disclosures", of_single_cases)
-    with pytest.raises(InternalError, match="disagree"):
-        fk.audit(ROWS, policy, learned=False)
-
-
-def test_confused_units_are_caught(monkeypatch):
-    policy = requires(group_size={"k": 3, "of": "who"}, knowing=[])
-    (verdict,) = fk.audit(ROWS, policy, learned=False).verdicts
-    assert verdict.reached == 3
-    each_row = np.arange(ROWS.num_rows), Labels(range(ROWS.num_rows))
-    monkeypatch.setattr(combined, "_units", lambda microdata, name, most: each_row)
     with pytest.raises(InternalError, match="disagree"):
         fk.audit(ROWS, policy, learned=False)
 
@@ -235,12 +210,6 @@ def test_tables_are_judged_as_given(publish, more):
     assert (verdict.safe, verdict.found.settled) == (False, 1)
 
 
-def test_tally_without_people_has_sizes():
-    tally = pa.table({"g": [1, 1, 2], "s": ["A", "B", "A"], "count": [2, 1, 3]})
-    release = fk.Release.from_bucketized(tally, group="g", sensitive="s")
-    assert fk.audit(release, fk.Policy([fk.Requirement(fk.KAnonymity(3))])).safe
-
-
 def test_too_large_tables_say_so(monkeypatch):
     rows = pa.table({"gid": [1] * 6, "sex": [*"mmmfff"], "ill": [*"abcabc"]})
     release = fk.Release.from_groups(rows, group="gid", sensitive="ill", other=["sex"])
@@ -269,12 +238,6 @@ def test_columns_alone_require_foreknows_default():
     default = {"name": "Foreknow's default"}
     assert group_size.to_dict() == fk.Requirement(fk.KAnonymity(5), **default).to_dict()
     assert chance.to_dict() == fk.Requirement(fk.Facts(l=1), below="1/2", **default).to_dict()
-
-
-@pytest.mark.parametrize(("ill", "safe"), [("abcde", True), ("abcd", False), ("aaabc", False)])
-def test_audit_by_columns_asks_both(ill, safe):
-    rows = pa.table({"age": [30] * len(ill), "ill": [*ill]})
-    assert fk.audit(rows, **COLUMNS, learned=False).safe is safe
 
 
 def test_keywords_add_to_a_policy():

@@ -13,17 +13,14 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from tests.people import FORMS, made
+from tests.people import made
 from tests.refusals import refused
 from tests.support import UNSUPPORTED
 
 import foreknow as fk
-from foreknow.data.engines.write import write as write_parquet
-from foreknow.errors import NoSafeRelease, SchemaError
-from foreknow.publishing.verification import write_certificate
 from foreknow_judge import folder as release_folder
 from foreknow_judge.certificate import digest_of
-from foreknow_judge.errors import CertificateError, DataError, PolicyError, UnsupportedError
+from foreknow_judge.errors import CertificateError, UnsupportedError
 from foreknow_judge.lines import main
 from foreknow_judge.messages import MESSAGES
 from foreknow_judge.numbers import exact_text
@@ -84,25 +81,7 @@ def edit(folder, **values):
     path.write_text(json.dumps(changed(json.loads(path.read_text()), **values)))
 
 
-def codes(problems):
-    return [problem.code for problem in problems]
-
-
 # ---- reading -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("form", "fmt"), FORMS)
-def test_written_certificates_load(form, fmt, tmp_path):
-    folder = tmp_path / "out"
-    certificate = made(form, fmt).write(folder)
-    again = load(folder)
-    assert again == certificate
-    assert again.safe
-    assert again.to_dict() == certificate.to_dict()
-    write_certificate(again, tmp_path / "copy.json")
-    assert (tmp_path / "copy.json").read_bytes() == (folder / "certificate.json").read_bytes()
-    for path in (folder, str(folder), *folder.glob(f"*.{fmt}")):
-        assert certificate.check(path) == []
 
 
 def test_what_a_certificate_says(published):
@@ -329,17 +308,6 @@ def test_files_may_move_not_vanish(folder, tmp_path):
         made().certificate.check(folder)
 
 
-def test_people_in_wrong_groups(tmp_path):
-    certificate = made("bucketized", "parquet").write(tmp_path / "out")
-    path = tmp_path / "out" / "people.parquet"
-    table = pq.read_table(path)
-    groups = table["group"].to_pylist()
-    at = table.column_names.index("group")
-    changed = table.set_column(at, "group", pa.array([groups[-1], *groups[1:]]))
-    write_parquet([changed], path)
-    assert {"digest-differs", "people-differ"} <= {*codes(certificate.check(tmp_path / "out"))}
-
-
 @pytest.mark.parametrize(
     "kind",
     [
@@ -441,14 +409,6 @@ def test_release_of_everybody_is_refused(folder):
     edit(folder, cohort={})
     with refused("whole-after", UnsupportedError):
         fk.verify(folder)
-
-
-def test_errors_have_codes():
-    kinds = [PolicyError, DataError, SchemaError, CertificateError, NoSafeRelease]
-    names = ["policy", "data", "schema", "certificate", "no-safe-release"]
-    assert [kind.code for kind in kinds] == names
-    assert PolicyError("x", code="impossible-linked").code == "impossible-linked"
-    assert str(PolicyError("x", code="y")) == "x"
 
 
 # ---- populations: who is twice in one counts as more people than there are ---------------------

@@ -31,8 +31,6 @@ from foreknow_judge.verdicts import verdicts as verify
 from foreknow_judge.written import Written
 
 SEEDS = st.integers(0, 2**40)
-READINGS = ["joint", "binary"]
-of_both = pytest.mark.parametrize("reading", READINGS)
 
 
 def rule(priors, **more):
@@ -40,52 +38,6 @@ def rule(priors, **more):
 
 
 # ---- small releases ------------------------------------------------------------------------
-
-
-def verified(scene, reading, wanted):
-    """What the verifier makes of a release that it need not read."""
-    held, found = {}, []
-    for group, members in scene.groups.items():
-        held[(str(group),)] = len(members), Counter(x for _, x in members)
-    for table in scene.priors(reading).tables:
-        people = {
-            (str(group),): Counter(tuple(who[a] for a in table.attributes) for who, _ in members)
-            for group, members in scene.groups.items()
-        }
-        found.append(worst_priors(held, people, wanted, Chances(table.to_dict()), reading))
-    return max(found, key=lambda each: each[2])
-
-
-def check_release(scene, reading):
-    """Every value and all at once: as enumerated, and as the audit says."""
-    truth = [cell for known in scene.truth(reading).values() for cell in known.items()]
-    audited = scene.priors(reading).disclosures(scene.release)
-    for value in audited:
-        highest = max(p for (_, _, x), p in truth if x == value)
-        found, group, probability, _ = verified(scene, reading, {value})
-        assert probability == highest == audited[value].exact
-        assert type(probability) is Fraction
-        assert ((found, group[0]), probability) in {((x, str(g)), p) for (g, _, x), p in truth}
-    assert verified(scene, reading, set(audited))[2] == max(p for _, p in truth)
-
-
-@examples(120, daily=8)
-@given(SEEDS)
-@of_both
-def test_priors_match_worlds_and_audit(reading, seed):
-    check_release(random_scene(Random(seed), n_groups=5), reading)
-
-
-@examples(10)
-@given(SEEDS, st.sampled_from(READINGS))
-@pytest.mark.parametrize("form", ["generalized", "bucketized"])
-def test_tables_are_read_and_judged(form, seed, reading):
-    scene = random_scene(Random(seed), n_groups=3)
-    priors, release = scene.priors(reading), scene.release
-    value = min(x for _, _, x in scene.people)
-    every, one = verify(scene.written(form), [rule(priors), rule(priors, values=[value])])
-    assert every.reached == priors.disclosure(release).exact
-    assert (one.reached, one.value) == (priors.disclosure(release, value).exact, value)
 
 
 @examples(8)
@@ -365,20 +317,6 @@ def published(folder, reading="joint", file_format="csv"):
     return made
 
 
-@pytest.mark.thinned(2)
-@pytest.mark.parametrize("file_format", ["csv", "parquet"])
-@of_both
-def test_a_true_certificate_is_confirmed(tmp_path, reading, file_format):
-    made = published(tmp_path / "out", reading, file_format)
-    certificate = Certificate.load(tmp_path / "out" / "certificate.json")
-    assert certificate.check(tmp_path / "out") == []
-    finding = certificate.findings[0]
-    assert finding["at_most"] == "9/10"
-    assert Fraction(finding["exact"]) == made.audit.verdicts[0].disclosure.exact
-    assert finding["judged"]["priors"]["semantics"] == reading
-    assert ["at_most" in f for f in certificate.findings] == [True, False]
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     published(place := tmp_path_factory.mktemp("priors") / "out")
@@ -454,18 +392,6 @@ def of_two(sexes, values, **more):
         "sensitive": pa.table({"group": [1, 1], "disease": values, "count": [1, 1]}),
     }
     return Written("bucketized", ("group",), "disease", tables, **more)
-
-
-def test_group_columns_may_be_attributes():
-    table = TABLE.append_column("ward", pa.array(list("xxxyyy")))
-    rows = {
-        (ward, sex): {"Flu": f"{i}/20", "HIV": f"{9 - i}/20", "Gout": "1/10"}
-        for i, (ward, sex) in enumerate([("x", "m"), ("x", "f"), ("y", "m"), ("y", "f")])
-    }
-    priors = fk.Priors(priors_table(rows, ["ward", "sex"]))
-    release = fk.Release.from_groups(table, group="ward", sensitive="disease")
-    held = Written("generalized", ("ward",), "disease", {"release": table})
-    assert verify(held, [rule(priors)])[0].reached == priors.disclosure(release).exact
 
 
 def test_disarmed_texts_compare_as_before():

@@ -3,7 +3,6 @@
 import random
 from collections import Counter
 from fractions import Fraction
-from itertools import product
 from unittest import mock
 
 import duckdb
@@ -13,16 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.diagnoses import SEMANTICS
 from tests.examples import NIGHTLY, examples
-from tests.oracle import many_worlds
 from tests.people import files
 from tests.refusals import refused
 
 import foreknow as fk
 from foreknow_judge import counting
 from foreknow_judge import facts as kernel
-from foreknow_judge import written as verifier
 from foreknow_judge.counting import Column
 from foreknow_judge.errors import CertificateError, UnsupportedError
 from foreknow_judge.facts import DistinctProfiles, Worst, worst_implications
@@ -31,10 +27,7 @@ from foreknow_judge.verdict import Limit
 from foreknow_judge.verdicts import verdicts as verify
 from foreknow_judge.written import Written, count_people
 
-FORMS = pytest.mark.parametrize("form", ["generalized", "bucketized"])
 FILES = pytest.mark.parametrize("fmt", ["csv", "parquet"])
-AMOUNTS = st.tuples(*[st.integers(0, 3)] * 3)
-BAGS = st.lists(st.text("stuv", min_size=1, max_size=8), min_size=1, max_size=5)
 LETTERS = st.dictionaries(st.sampled_from("abcdefghijklmnop"), st.integers(1, 4), min_size=1)
 MANY = st.lists(LETTERS.map(lambda bag: "".join(Counter(bag).elements())), min_size=1, max_size=4)
 
@@ -99,29 +92,6 @@ def two_groups(release):
 # ---- against the audit and enumeration, exactly ------------------------------------------------
 
 
-@examples(25, deadline=None)
-@given(bags=BAGS, point=AMOUNTS, chosen=st.sets(st.sampled_from("stuvx"), min_size=1))
-def test_values_and_except_choose(bags, point, chosen):
-    counts, present = fk.GroupCounts.from_bags(bags), set("".join(bags))
-    for key, about in (("values", present & chosen), ("except", present - chosen)):
-        (found,) = verify(written("generalized", bags), [facts(point, **{key: sorted(chosen)})])
-        truth = [fk.Facts(*point).disclosure(counts, x).exact for x in about]
-        assert found.reached == max(truth, default=0)
-        assert found.value is None or found.value in about
-
-
-@pytest.mark.parametrize("semantics", SEMANTICS)
-def test_several_values_match_worlds(semantics):
-    releases = many_worlds.small_releases(3, 2, 2, 2, semantics)
-    for groups in releases if NIGHTLY else releases[::4]:
-        values = sorted({x for _, bag in groups for x in bag})
-        cases = list(product(values, product(range(3), repeat=3)))
-        truth = {x: many_worlds.worst_cases(groups, x, (2, 2, 2), semantics) for x in values}
-        rules = [facts(point, values=[x]) for x, point in cases]
-        found = verify(written("bucketized", groups, semantics), rules)
-        assert [f.reached for f in found] == [truth[x][point] for x, point in cases], groups
-
-
 def counts_of(groups, semantics):
     """The same release as counts, by another way than the verifier's."""
     values = sorted({x for _, bag in groups for x in bag})
@@ -131,22 +101,6 @@ def counts_of(groups, semantics):
     return fk.GroupCounts.from_pairs(
         of, codes, values=values, n_groups=len(groups), sizes=sizes, semantics=semantics
     )
-
-
-@pytest.mark.parametrize(
-    ("groups", "point", "semantics", "probability"),
-    [
-        ([(2, "s"), (1, "ab")], (2, 0, 0), "set", "1/2"),
-        ([(3, "sab")], (2, 0, 0), "set", "9/17"),  # merged: worse
-        ([(2, "ss")], (0, 0, 0), "multiset", "3/4"),
-        ([(2, "ss")], (0, 0, 3), "multiset", "1"),
-        ([(3, "")], (1, 1, 1), "set", "0"),
-        ([(4, "sa")], (0, 4, 0), "set", "1"),
-    ],
-)
-def test_cases_of_the_papers_errata(groups, point, semantics, probability):
-    (found,) = verify(written("bucketized", groups, semantics), [facts(point, values=["s"])])
-    assert found.reached == Fraction(probability)
 
 
 def test_large_counts_stay_exact():
@@ -276,23 +230,6 @@ def test_kinds_ignoring_rules_are_refused(kind):
 # ---- what is written is taken as it is ---------------------------------------------------------
 
 
-@pytest.mark.parametrize("semantics", ["single", *SEMANTICS])
-@FILES
-@FORMS
-def test_files_hold_their_groups(form, fmt, semantics, tmp_path):
-    groups = ["sst", "uv", "tu", "s"]
-    bags = [{"s": 2, "t": 1}, {"u": 1, "v": 1}, {"t": 1, "u": 1}, {"s": 1}]
-    if semantics != "single":
-        groups = list(zip([3, 2, 4, 1], ["sst", "", "tu", "s"], strict=True))
-        bags[1] = {}
-    stored = written(form, groups, semantics, fmt, tmp_path)
-    assert stored.held == written(form, groups, semantics).held
-    sizes = [3, 2, 4 if semantics != "single" else 2, 1]
-    assert count_people(stored) == (sum(sizes), 4)
-    found = sorted((people, sorted(bag.items())) for people, bag in stored.held.values())
-    assert found == sorted((n, sorted(bag.items())) for n, bag in zip(sizes, bags, strict=True))
-
-
 @FILES
 def test_nobody_with_value_discloses_nothing(fmt, tmp_path):
     release = written("generalized", [(3, ""), (2, "")], "set", fmt, tmp_path)
@@ -338,23 +275,6 @@ def copied(query, path):
     with duckdb.connect() as connection:
         connection.execute(f"COPY ({query}) TO '{path}' (FORMAT parquet)")
     return path
-
-
-@FORMS
-def test_order_of_counting_changes_nothing(form, monkeypatch):
-    count_rows, found = verifier.count_rows, []
-    for step in (1, -1):
-
-        def turned(*given, step=step):
-            return [
-                ([Column(c.texts, c.codes[::step]) for c in names], times[::step])
-                for names, times in count_rows(*given)
-            ]
-
-        monkeypatch.setattr(verifier, "count_rows", turned)
-        rules = [facts((0, 0, 0)), facts((1, 1, 1))]
-        found.append(verify(written(form, ["st", "st", "stu"]), rules))
-    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("fmt", ["arrow", "csv", "parquet"])

@@ -12,7 +12,7 @@ import pytest
 from tests.cli.conftest import desk as desk
 from tests.cli.desk import LABELS
 from tests.examples import NIGHTLY
-from tests.people import FORMS, made, people, rows_of, schema
+from tests.people import made
 
 import foreknow as fk
 from foreknow_judge.errors import InputError
@@ -24,40 +24,7 @@ def members_in(folder):
     return pq.read_table(folder.with_name(f"{folder.name}.owner") / "members.parquet")
 
 
-def groups_of(members, columns):
-    """The group of each row of the source, as texts."""
-    rows = members.select(columns).to_pylist()
-    return [tuple(None if row[c] is None else str(row[c]) for c in columns) for row in rows]
-
-
 # ---- what is written ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("form", "fmt"), FORMS)
-def test_members_make_the_release(form, fmt, tmp_path):
-    """The published bags, counted from the source by the groups that the owner's file says."""
-    table = people(80)
-    lost = [None if i % 9 == 0 else x for i, x in enumerate(table["disease"].to_pylist())]
-    table = table.set_column(table.column_names.index("disease"), "disease", pa.array(lost))
-    roles, out = schema(missing="drop", identifiers=["name"]), tmp_path / "out"
-    made(form, fmt, table=table, roles=roles).write(out)
-    columns = ["group"] if form == "bucketized" else ["age", "zip", "sex"]
-    members = members_in(out)
-    assert members.column_names == ["row", "name", *columns]
-    assert members["row"].to_pylist() == list(range(1, 81))
-    assert members["name"].to_pylist() == table["name"].to_pylist()
-    groups = groups_of(members, columns)
-    assert [g for i, g in enumerate(groups) if i % 9 == 0] == [(None,) * len(columns)] * 9
-    bags = Counter((g, x) for g, x in zip(groups, lost, strict=True) if x is not None)
-    if form == "generalized":
-        rows = rows_of(out / f"release.{fmt}")
-        assert bags == Counter((tuple(r[c] for c in columns), r["disease"]) for r in rows)
-        return
-    rows = rows_of(out / f"sensitive.{fmt}")
-    assert bags == {((r["group"],), r["disease"]): int(r["count"]) for r in rows}
-    own = rows_of(out / f"people.{fmt}")
-    known = zip(table["row"].to_pylist(), groups, lost, strict=True)
-    assert {r["row"]: r["group"] for r in own} == {str(i): g for i, (g,), x in known if x}
 
 
 @pytest.mark.parametrize("listed", [True, False])
@@ -112,40 +79,6 @@ def test_folders_that_cannot_be_written(desk):
 # ---- what is asked with it ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("form", "fmt", "escape"), [(*own, at in (0, 3)) for at, own in enumerate(FORMS)]
-)
-def test_asking_about_named_people(form, fmt, escape, tmp_path):
-    table, out = people(60), tmp_path / "out"
-    made(form, fmt, table=table, escape_formulas=escape).write(out)
-    columns = ["group"] if form == "bucketized" else ["age", "zip", "sex"]
-    groups = groups_of(members_in(out), columns)
-    place = {group: i for i, group in enumerate(dict.fromkeys(groups))}
-    raw = pa.table(
-        {"name": table["name"], "g": [place[g] for g in groups], "disease": table["disease"]}
-    )
-    by_hand = fk.Release.from_groups(raw, group="g", sensitive="disease", person="name")
-    known = ["'Person 3' != '=1+1'", "'Person 7' = -x -> 'Person 8' = -x"]
-    asked = ["Person 3", "Person 8", "Person 59"]
-    found, wanted = (
-        fk.Statements(*known).posteriors(release, people=asked).to_dict()["answers"]
-        for release in (fk.named_release(out), by_hand)
-    )
-
-    def plain(answers):
-        return {(a["person"], a["value"]): (a["before"], a["exact"]) for a in answers}
-
-    assert plain(found) == plain(wanted)
-    # With the table it is known who has what, so that a worst case can be named.
-    own = fk.named_release(out, microdata=fk.Microdata(table, schema()))
-    named = fk.name_people(own, fk.Facts(1, 1).disclosure(own))
-    has = dict(zip(table["name"].to_pylist(), table["disease"].to_pylist(), strict=True))
-    assert has[named.target] == named.value
-    assert all(has[person] == value for person, value in named.known)
-    answer = fk.Statements(*named.statements).posterior(by_hand, named.target, named.value)
-    assert answer.exact == named.exact == fk.Facts(1, 1).disclosure(by_hand).exact
-
-
 def test_columns_that_name_people(desk):
     rows = [f"N{i % 7},{900 + i},{20 + i // 4},{['flu', 'cold'][i % 2]}\n" for i in range(16)]
     desk.put("table.csv", "name,ssn,age,disease\n" + "".join(rows))
@@ -166,14 +99,6 @@ def test_columns_that_name_people(desk):
     assert one.replace("903", "4") == desk.says("ask", "out", "-a", "4", "--person", "row")
     wrong = desk.refused("ask", "out", "-a", "903", "--person", "ssn", "-s", "diseas")
     assert "is no sensitive column; did you mean 'disease'" in wrong
-
-
-def test_people_without_identifiers(desk):
-    rules = (desk.folder / "policy.toml").read_text().replace('identifiers = ["name"]\n', "", 1)
-    desk.put("policy.toml", rules)
-    desk.says(*desk.publish("-q"))
-    assert members_in(desk.folder / "out").column_names == ["row", "age", "sex"]
-    assert "8 flu" in desk.says("ask", "out", "-a", "8")
 
 
 def test_worst_cases_name_people(desk):
@@ -299,18 +224,6 @@ def test_certificates_without_an_owners_counts(five):
     said = five.refused("attack", "out")
     assert "does not have all of the policy (the owner counted" in said
     assert "add it by --policy FILE" in said
-
-
-def test_certificates_without_a_reading(five):
-    reading = '[schema.reading]\ndecimal = ","\n\n[[require]]'
-    policy = five.put("read.toml", CERTAIN.replace("[[require]]", reading))
-    five.put("table.csv", FIVE.replace(",", ";").replace("0;", "0,5;"))
-    five.says(*five.publish("-q", policy=policy.name, out="read"))
-    said = five.refused("attack", "read")
-    assert "read as the certificate says, is not the table that release.csv was made of" in said
-    assert "by --policy FILE" in said
-    code, *_ = five.run("attack", "read", "-q", "--policy", policy.name)
-    assert code in (0, 1)
 
 
 # ---- verify, and words of the command line ------------------------------------------------------

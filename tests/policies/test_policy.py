@@ -1,17 +1,12 @@
 """Policies and schemas, made in Python or read from files, with every mistake; maps of codes."""
 
 import csv
-import json
 import math
-import random
 from decimal import Decimal
 from fractions import Fraction
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from tests.crossings.worlds import Facts as FactsOfWorlds
-from tests.crossings.worlds import Member, surest
 from tests.people import EASY, people
 from tests.people import schema as people_schema
 
@@ -409,15 +404,6 @@ def test_requirements_that_have_an_effect(pair, turned):
     assert Policy(pair).requirements == tuple(pair)
 
 
-# ---- what they hold ----------------------------------------------------------------------------
-
-
-# ---- priors ------------------------------------------------------------------------------------
-
-
-# ---- schemas -----------------------------------------------------------------------------------
-
-
 # ---- the JSON Schema, and policies that are saved ----------------------------------------------
 
 
@@ -455,7 +441,6 @@ def test_policies_are_saved(more, tmp_path):
 
 PAIRS = [["F", "F0"], ["F", "F1"], ["G", "G0"]]
 SCHEMA_CODES = {"identifiers": ["pid"], "quasi_identifiers": ["ward"], "sensitive": "ill"}
-CLASSES = {"F or F0 or F1": frozenset(["F", "F0", "F1"]), "G or G0": frozenset(["G", "G0"])}
 LOOSE = "999999/1000000"
 
 
@@ -465,56 +450,6 @@ def policy(*required, pairs=PAIRS, **schema):
         "require": [{"below": LOOSE, **each} for each in required],
         "publish": {"labels": {"ward": "exact"}},
     })  # fmt: skip
-
-
-def test_old_codes_in_all_worlds(tmp_path):
-    """January has old codes, March new ones: each class is judged as one, and each code, too."""
-    compared = 0
-    for seed in range(12):
-        rng, facts = random.Random(seed), random.Random(seed).choice([{}, {"l": 1}, {"k": 1}])
-        first = [(f"a{i}", f"w{rng.randint(0, 1)}", rng.choice("FGxyzu")) for i in range(8)]
-        codes = ["F0", "F1", "G0", "x", "y", "z", "u"]
-        second = [(f"b{i}", f"w{rng.randint(0, 1)}", rng.choice(codes)) for i in range(8)]
-        rules, place = policy({"facts": facts}), tmp_path / str(seed)
-        place.mkdir()
-        try:
-            for name, rows in (("january", first), ("march", first + second)):
-                columns = dict(zip(("pid", "ward", "ill"), zip(*rows, strict=True), strict=True))
-                table = pa.table({column: [*values] for column, values in columns.items()})
-                after = [place / "january"] if name == "march" else []
-                made = fk.publish(table, rules, after=after, seed=1, learned=False)
-                made.write(place / name)
-        except fk.NoSafeRelease:
-            continue
-        groups = {}
-        for name, rows in (("january", first), ("march", second)):
-            owner = pq.read_table(place / f"{name}.owner" / "members.parquet").to_pylist()
-            for row, (pid, _, ill) in zip(owner, rows, strict=True):
-                groups.setdefault((name, row["ward"]), []).append(Member(pid, (ill,)))
-        groups, amounts = [*groups.values()], FactsOfWorlds(**facts)
-        present = {value for group in groups for one in group for value in one.values}
-        singly = max(surest(groups, frozenset([value]), amounts) for value in present)
-        as_one = max(surest(groups, own & present, amounts) for own in CLASSES.values())
-        truth = {0: singly, 1: as_one}
-        verified = fk.verify(place / "march", after=place / "january").together
-        for verdicts in (made.together.verdicts, verified):
-            assert {verdict.place: verdict.reached for verdict in verdicts} == truth
-        said = json.loads((place / "march" / "certificate.json").read_text())["policy"]
-        assert "codes" not in said["schema"]
-        assert {*said["require"][1]["any_of"]} <= {*CLASSES}
-        compared += as_one > singly
-    assert compared > 1
-
-
-def test_unsafe_classes_are_refused(tmp_path):
-    """Each code is below the limit, and what they are together is not."""
-    rows = {"pid": [f"p{i}" for i in range(6)], "ward": ["w"] * 6}
-    table = pa.table({**rows, "ill": ["F0", "F0", "F1", "F1", "x", "y"]})
-    limit = {"facts": {}, "below": "1/2"}
-    alone = fk.Policy.from_dict({"schema": SCHEMA_CODES, "require": [limit]})
-    assert fk.publish(table, alone).audit.verdicts[0].reached == Fraction(1, 3)
-    with pytest.raises(fk.NoSafeRelease, match="F or F0 or F1"):
-        fk.publish(table, policy(limit))
 
 
 @pytest.mark.parametrize(

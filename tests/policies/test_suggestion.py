@@ -17,9 +17,7 @@ from tests.cli.desk import Desk
 from tests.policies.test_way_out import deaths
 
 import foreknow as fk
-from foreknow.data.engines.person_numbers import Coded, evidence
 from foreknow.data.engines.profile import Profile
-from foreknow.explore.session import Session
 from foreknow.planning.suggestion.missing_codes import missing_codes
 from foreknow.planning.suggestion.personal import looks_personal
 
@@ -177,24 +175,6 @@ def test_numbers_near_each_other():
 # ---- how values are written --------------------------------------------------------------------
 
 
-def test_german_numbers_dates_and_codes(tmp_path):
-    random = np.random.default_rng(3)
-    columns = {
-        "Alter": random.integers(18, 90, 80).tolist(),
-        "Größe": [f"{i},5" for i in random.integers(150, 200, 80)],
-        "PLZ": [f"{i:05d}" for i in random.integers(1000, 1040, 80)],
-        "Geburtsdatum": [f"{i:02d}.03.{1950 + i}" for i in random.integers(1, 29, 80)],
-        "Krankheit": random.choice(ILL, 80).tolist(),
-    }
-    path = write(tmp_path / "t.csv", columns, ";")
-    found = fk.suggest_policy(path, quasi_identifiers=["Alter", "Größe", "PLZ", "Geburtsdatum"])
-    assert found.policy.schema.reading.to_dict() == {"decimal": ",", "date_format": "%d.%m.%Y"}
-    assert found.policy.schema.sensitive == "Krankheit"
-    assert publishes(path, found.policy)
-    (tmp_path / "p.toml").write_text(found.to_toml(), "utf-8")
-    assert publishes(path, tmp_path / "p.toml")
-
-
 def test_nulls_and_unusable_columns():
     columns = people(diagnosis=[None if i % 5 == 0 else ILL[i % 6] for i in range(120)])
     columns["sex"][0] = ""
@@ -299,14 +279,6 @@ def assert_of_people(table, name):
     return found
 
 
-NAMES = ["id", "subject", "Student", "child", "idcode", "uid", "PatientID", "schüler_nr"]
-
-
-@pytest.mark.parametrize(("name", "each"), [*zip(NAMES, [2, 30] * 4, strict=True)])
-def test_people_are_found_by_name(name, each):
-    assert_of_people(visits(name, each).drop_columns("sex"), name)
-
-
 @pytest.mark.parametrize("each", [2, 30])
 def test_people_are_found_by_rows(each, tmp_path):
     table = visits("zper", each)
@@ -346,17 +318,6 @@ def test_what_names_nobody():
         assert (found.policy.schema.person, found.repeated) == (None, ())
 
 
-def test_two_people_of_one_name():
-    columns = people(120, patient_id=[f"P{i}" for i in range(120)])
-    columns["name"][7] = columns["name"][70]
-    found = suggested(columns)
-    assert found.policy.schema.identifiers == ("name", "patient_id")
-    assert found.repeated == ()
-    assert not any(question.startswith("name") for question in found.questions)
-    assert AS_IT_IS in found.to_toml()
-    assert publishes(columns, found.policy)
-
-
 def test_namesakes_told_by_births():
     table = namesakes([dt.date(1961, 2, 3), dt.date(1958, 7, 9)])
     found = fk.suggest_policy(table)
@@ -375,21 +336,6 @@ def test_namesakes_told_by_births():
     del policy["schema"]["person"]
     policy["schema"]["identifiers"].remove("Patient")
     assert publishes(table, policy)
-
-
-@pytest.mark.parametrize(
-    ("name", "numbers", "said"),
-    [
-        ("code", 10, "all rows of a number have one sex"),
-        ("code", 9, ""),
-        ("ward", 10, ""),  # of a group, by its name
-    ],
-)
-def test_numbers_agree_with_traits(name, numbers, said):
-    rows = range(3 * numbers)
-    values = {name: [1000 + i // 3 for i in rows], "sex": ["fmmfmffmfm"[i // 3] for i in rows]}
-    columns = [Coded.of(of, pa.chunked_array([pa.array(own)])) for of, own in values.items()]
-    assert evidence(columns[0], columns) == said
 
 
 def namesakes(births, many=120):
@@ -680,19 +626,6 @@ def test_files_that_do_not_fit(table_of_jobs, tmp_path):
     assert not any(one.hierarchy == {"file": "jobs.csv"} for one in found.columns)
 
 
-@pytest.mark.parametrize("where", ["inside", "outside"])
-def test_the_explorer_finds_hierarchy_files(where, tmp_path):
-    place = tmp_path / ("inside/data" if where == "inside" else "outside")
-    (tmp_path / "inside").mkdir()
-    place.mkdir(parents=True)
-    pl.DataFrame(visits_of_people()).write_csv(place / "t.csv")
-    (place / "t_hierarchy_job.csv").write_text(JOBS)
-    session = Session(tmp_path / "inside", place / "t.csv")
-    draft = session.draft(session.first)
-    assert "t_hierarchy_job.csv" in draft.text
-    assert "job" in draft.policy.schema.hierarchies
-
-
 # ---- what columns cost --------------------------------------------------------------------------
 
 
@@ -739,9 +672,6 @@ def test_adult_takes_ranges():
 
 
 # ---- numbers that may stand for no value, by what can be counted of a column ---------------------
-
-
-AGES = [*range(60, 100)]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import re
 import tomllib
-from fractions import Fraction
 from itertools import product
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from foreknow.methods.registry import method_of
 from foreknow.planning.advice import advice_of
 from foreknow.planning.costs import (
     KeptDetail,
-    given_away,
     kept_by,
     reliefs,
     sample_of,
@@ -132,21 +130,6 @@ def test_facts_of_priors():
     assert not ways(caught.value)
 
 
-def test_small_tables_at_random():
-    random, named = np.random.default_rng(19), 0
-    for _ in range(30 if NIGHTLY else 10):
-        many = int(random.integers(2, 9))
-        rows = table([f"v{i}" for i in random.integers(0, int(random.integers(2, 5)), many)])
-        amounts = dict(zip("lkm", random.integers(0, 3, 3).tolist(), strict=True))
-        limit = str(Fraction(int(random.integers(1, 12)), 12))
-        policy = asking({"facts": amounts, "below": limit})
-        try:
-            grouped(rows, policy, "mondrian")
-        except fk.NoSafeRelease:
-            named += len(check(rows, policy))
-    assert named > 6
-
-
 def test_odd_values_can_be_pasted():
     odd = ['a"b', "a\nb", "\u202ex", "x\\", "\xa0", "😀", "#", "a\x7fb"]
     for value in odd:
@@ -216,18 +199,6 @@ def costs_of(table, policy, cells=50_000):
     written = as_written(method, policy.microdata(table), policy)
     sample = sample_of(written, policy, cells)
     return policy, method, written, sample, kept_by(method, sample, policy)
-
-
-@pytest.mark.parametrize("seed", range(20 if NIGHTLY else 4))
-def test_nothing_is_given_by_chance(seed):
-    random = np.random.default_rng(seed)
-    ill = random.choice([f"d{i}" for i in range(30)], 6000)
-    rows = pa.table({"zip": random.integers(0, 250, 6000), "sex": ["f", "m"] * 3000, "ill": ill})
-    roles = ["zip", "sex"]
-    policy, _, written, *_ = costs_of(
-        rows, asking({"facts": {}, "below": 0.1}, quasi_identifiers=roles)
-    )
-    assert given_away(written, policy, roles) == []
 
 
 def test_the_sample_is_the_same():

@@ -2,7 +2,6 @@
 
 import json
 import random
-from collections import Counter
 from fractions import Fraction
 
 import pandas as pd
@@ -10,8 +9,6 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.csv as csv
 import pytest
-from tests.examples import NIGHTLY
-from tests.oracle.units import surest, worlds_of_households
 
 import foreknow as fk
 from foreknow.errors import SchemaError
@@ -45,30 +42,6 @@ def asked(*require, schema=ROLES, **more):
 
 def audited(table, policy):
     return fk.audit(table, policy, learned=False).verdicts[0]
-
-
-def few_homes(rng):
-    """Rows of (household, group), and the value of each household."""
-    homes = "ABCD"[: rng.randint(2, 4)]
-    rows = [(home, rng.randint(0, 1)) for home in homes for _ in range(rng.randint(1, 2))]
-    rng.shuffle(rows)
-    return rows, {home: rng.choice(["1", "2", "3"]) for home in homes}
-
-
-def test_shared_requirements_count_households():
-    for seed in range(20_000 if NIGHTLY else 20):
-        rng = random.Random(seed)
-        rows, value = few_homes(rng)
-        first = {}
-        for home, group in rows:
-            first.setdefault(home, group)
-        shown = [(home, group, value[home]) for home, group in first.items()]
-        ruled, known = rng.randint(0, 1), rng.randint(0, 2)
-        truth = surest(worlds_of_households(shown), sorted({*value.values()}), ruled, known)
-        facts = {"facts": {"l": ruled, "k": known}, "sensitive": "income", "knowing": []}
-        policy = asked({**facts, "below": str(truth)})
-        verdict = audited(fk.Microdata(table_of(rows, value), policy.schema), policy)
-        assert (verdict.reached, verdict.safe) == (truth, False), (rows, value, facts)
 
 
 def town(rng, homes=120):
@@ -155,36 +128,6 @@ def test_first_policy_names_shared_columns():
     said = fk.suggest_policy(table, sensitive="income").to_toml().replace("\n# ", " ")
     assert 'shared = { by = "home", values = ["income"] }' in said
     assert "shared = {" not in fk.suggest_policy(table, sensitive="ill").to_toml()
-
-
-def test_left_out_row_shows_nothing(tmp_path):
-    table = pa.table({
-        "home": ["a", "a", "b", "b", "c", None], "ward": ["w"] * 6,
-        "ill": [None, "cook", "nurse", "clerk", None, None],
-        "income": ["90", "90", "10", "10", "50", "60"],
-    })  # fmt: skip
-    required = {**LIMIT, "knowing": [], "below": "3/4"}
-    policy = asked(required, schema={**ROLES, "missing": "drop"}, **EXACT)
-    made = fk.publish(table, policy, seed=1)
-    shown = [(row["ill"], row["income"]) for row in made.to_arrow().to_pylist()]
-    assert sorted(shown) == [("clerk", "shown once"), ("cook", "90"), ("nurse", "10")]
-    assert made.audit.verdicts[0].disclosure.exact == Fraction(1, 2)
-    csv.write_csv(table, tmp_path / "rows.csv")
-    for given in (table, tmp_path / "rows.csv"):  # whose rows are judged as they stand
-        bag = fk.audit(given, policy, learned=False).counted[0].seen.counts.bag(0)
-        assert bag == {"10": 1, "50": 1, "60": 1, "90": 1}
-
-
-def test_shown_members_tell_people_apart(tmp_path):
-    """Whoever lives alone has a row that shows the value, so it is known of some."""
-    required = [{"k_anonymity": 4}, {"k_anonymity": {"k": 3, "of": "home"}}]
-    made = fk.publish(town(random.Random(5)), asked(*required, **EXACT), seed=1)
-    rows = made.to_arrow().to_pylist()
-    alike = Counter((row["ward"], row["home_shown"]) for row in rows)
-    assert made.audit.verdicts[0].reached == min(alike.values())
-    made.write(tmp_path / "out")
-    fk.verify(tmp_path / "out")
-    assert audited(tmp_path / "out", asked(required[0])).reached == min(alike.values())
 
 
 def test_others_know_the_shown_column():

@@ -8,7 +8,6 @@ import sqlite3
 import tomllib
 from collections import Counter
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pc
 import pytest
@@ -341,38 +340,6 @@ def test_groups_in_tenth_are_counted(bags):
     assert (found.get("lowest"), found.get("highest")) == of_tenths(bags)
 
 
-@pytest.mark.complete
-def test_groups_in_tenths_are_verified(tmp_path):
-    chance = random.Random(5)
-    incomes = [chance.randrange(9_000, 15_000) for _ in range(90)]
-    incomes += [chance.randrange(20_000, 60_000, 7) for _ in range(810)]
-    incomes += [chance.randrange(70_000, 99_000, 3) for _ in range(90)]
-    schema = fk.Schema(quasi_identifiers=["age"], sensitive="income")
-    rules = fk.Policy([fk.Requirement(fk.Facts(0, 1, 0), below="3/4", within="10%")], schema)
-    rows = pa.table({"age": [20 + i // 20 for i in range(990)], "income": incomes})
-    for form in ("generalized", "bucketized"):
-        made = fk.publish(rows, rules, form=form)
-        made.write(tmp_path / form)
-        assert made.audit.safe
-        extremes = fk.verify(tmp_path / form).scope.extremes
-        assert extremes == made.audit.scope.extremes
-        assert [end for _, end, *_ in extremes] == ["highest", "lowest"]
-        _, _, value, groups, people = extremes[1]
-        said = (
-            "Near values are hidden, but not that they are all low: in "
-            f"{groups} groups ({people} people) everybody's value is at most {value}, in the "
-            "lowest tenth of the table."
-        )
-        assert f"{said} A range can be a secret, too, by any_of in the policy." in made.audit.notes
-        assert said.replace("'", "&#39;") in (tmp_path / form / "report.html").read_text()
-        path = tmp_path / form / "certificate.json"
-        read = json.loads(path.read_text())
-        read["scope"]["extremes"][1][3] -= 1
-        path.write_text(json.dumps(read))
-        with pytest.raises(CertificateError, match="scope: extremes is"):
-            fk.verify(tmp_path / form)
-
-
 # ---- sets of values: a label lists only what enough people of the table have ---------------------
 
 
@@ -427,22 +394,6 @@ def test_labels_list_no_rare_value(method, required, least, tmp_path):
     assert fk.verify(tmp_path / "out")
     written = (tmp_path / "out" / "release.csv").read_text()
     assert not any(job in written for job in rare)
-
-
-def test_rare_values_merge_everywhere(tmp_path):
-    pc.write_csv(people(), tmp_path / "t.csv")
-    found = []
-    for engine in ("memory", "duckdb"):
-        shown = fk.publish(tmp_path / "t.csv", policy_labels(HALF), engine=engine).to_arrow()
-        found.append(Counter(zip(*(shown[n].to_pylist() for n in ("job", "age")), strict=True)))
-    assert found[0] == found[1]
-    assert any("other" in label for label, _ in found[0])
-    rows = people(pid=[str(i) for i in range(240)])
-    jobs = listed(
-        fk.publish(rows, policy_labels(K5, person="pid", semantics="set")), table="people"
-    )
-    assert "other" in jobs
-    assert not jobs & RARE
 
 
 def test_others_are_what_they_mean(tmp_path):
@@ -521,22 +472,6 @@ def test_ranges_avoid_rare_ends(values, more, way):
     rules = policy_labels(columns=("place",), hierarchies={"place": more} if more else {})
     assert way in refused("ranges would end at them", table, rules, labels={"place": "range"})
     assert fk.publish(table, rules, labels={"place": "exact"}).audit.safe
-
-
-def test_merging_matches_enumeration():
-    """Every label of random tables, against the values that enough people have."""
-    draw = np.random.default_rng(5)
-    for _ in range(20):
-        sizes = draw.integers(1, 12, draw.integers(2, 9)).tolist()
-        jobs = [f"j{i}" for i, n in enumerate(sizes) for _ in range(n)]
-        rows = pa.table({"job": jobs, "ill": draw.choice(ILL, len(jobs)).tolist()})
-        k = min(int(draw.integers(1, 7)), len(jobs))
-        rules = policy_labels(fk.Requirement(fk.KAnonymity(k)), columns=["job"])
-        enough = {f"j{i}" for i, n in enumerate(sizes) if n >= k}
-        if 2 * len(enough) < len(sizes):
-            refused("had by fewer than", rows, rules)
-        else:
-            assert listed(fk.publish(rows, rules)) <= enough | {"other", "*"}
 
 
 # ---- texts that are dates or numbers -------------------------------------------------------------

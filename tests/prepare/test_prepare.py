@@ -2,7 +2,7 @@
 
 import random
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -13,15 +13,12 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
 from tests.examples import NIGHTLY
 from tests.frames.backends import write
 
 import foreknow as fk
-from foreknow.cli.entry import app
 from foreknow.data.engines.duckdb_table import DuckTable
 from foreknow.data.engines.sources import open_table
 from foreknow.errors import HierarchyError, SchemaError
@@ -316,18 +313,6 @@ def test_several_releases_state_their_unit(tmp_path):
     for several in ([one, three], [three, two]):
         with pytest.raises(InputError, match=r"differ in who is counted \(impossible\)"):
             fk.audit(several, of_o("2/5"))
-
-
-def test_sights_keep_their_schema():
-    own = schema(**OF_PID, other=["job"])
-    sight = fk.Release.from_schema(CASES, own).seen(knowing=["job"])
-    for rules, said in (
-        (policy(schema(other=["job"])), "differ in unit"),
-        (policy(replace(own, sensitive="pay", sensitives=["pay"])), "pay is sensitive, and the"),
-        (policy(None, fk.Requirement(fk.KAnonymity(1))), "does not show whose cases its rows are"),
-    ):
-        with pytest.raises(InputError, match=said):
-            fk.audit(sight, rules)
 
 
 # ---- a release of which its maker said what the columns are -------------------------------------
@@ -668,27 +653,6 @@ def some_rows(rng):
     return [*rows, ("1", "A", None, "f", "a"), ("2", None, "u", "m", "b")]
 
 
-def shown_by(rows, secret, known):
-    """Who shows a value, what they show, and in which group, by what is known."""
-    for row in rows:
-        own = dict(zip(COLUMNS, row, strict=True))
-        if own[secret] is not None:
-            yield own["who"], own[secret], (own["q"], *(own[name] for name in known))
-
-
-def bags(rows, secret, known):
-    found = defaultdict(Counter)
-    for _, value, group in shown_by(rows, secret, known):
-        found[group][value] += 1
-    return found
-
-
-def surest(rows, secret, known):
-    """How sure somebody can be of a value at most, who knows no facts."""
-    every = bags(rows, secret, known).values()
-    return max(Fraction(max(bag.values()), bag.total()) for bag in every)
-
-
 def smallest(rows, known, unit=None):
     """How many people, or different units, the smallest group shows by any value."""
     found = defaultdict(set)
@@ -710,25 +674,6 @@ def asked(secret, known, below):
 
 def reached_of_each(made):
     return [verdict.disclosure.settled for verdict in made.verdicts]
-
-
-SIGHTS = [
-    *(("s1", own) for own in ([], ["z"], ["s2"], ["s2", "z"])),
-    *(("s2", own) for own in ([], ["z"], ["s1"], ["s1", "z"])),
-]
-
-
-def test_what_shows_is_recounted():
-    for seed in TABLES:
-        rows = some_rows(random.Random(seed))
-        expected = [surest(rows, *sight) for sight in SIGHTS]
-        for more in (Fraction(1, 10**6), 0):
-            limits = [min(Fraction(1), own + more) for own in expected]
-            both = [asked(*of, own) for of, own in zip(SIGHTS, limits, strict=True)]
-            made = audited(table_of(rows), *both)
-            assert reached_of_each(made) == expected
-            safe = [bool(more) and own < 1 for own in expected]
-            assert [verdict.safe for verdict in made.verdicts] == safe
 
 
 def test_whoever_shows_anything_is_counted():
@@ -754,27 +699,6 @@ def test_measures_count_whoever_shows():
     assert fk.KAnonymity(2).measure(release) == fk.GroupSize(2).measure(release) == 1
     risk = fk.risk_report(release)
     assert (risk.people, risk.uniques) == (4, 1)
-
-
-@pytest.mark.parametrize("known", [[], ["z"]])
-def test_every_door_judges_what_shows(known, tmp_path):
-    table, require = table_of(PARTLY_SEEN), asked("s2", known, "1/2")
-    csv.write_csv(table, tmp_path / "t.csv")
-    fk.Policy.from_dict({"schema": TWO_SECRETS, "require": [require]}).save(tmp_path / "p.toml")
-    given = [table, tmp_path / "t.csv", fk.Release.from_schema(table, fk.Schema(**TWO_SECRETS))]
-    if not known:
-        how = {"sensitive": TWO_SECRETS["sensitive"], "missing": "drop"}
-        given.append(fk.Release.from_generalized(table, quasi_identifiers=["q"], **how))
-        counts = table.drop_columns(["z", "who"]).append_column("count", [[1] * len(table)])
-        some = pa.concat_tables([counts.slice(0, 3), counts.slice(4)])
-        given.append(fk.Release.from_tally(some, group=["q"], **how))
-    for own in given:
-        made = audited(own, require)
-        assert (made.safe, reached_of_each(made)) == (False, [1])
-    named = [str(tmp_path / "t.csv"), "--policy", str(tmp_path / "p.toml")]
-    said = CliRunner().invoke(app, ["audit", *named])
-    assert said.exit_code == 1
-    assert "100%" in said.stdout
 
 
 LOST = r"no s1 or s2 and show another"

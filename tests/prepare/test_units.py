@@ -4,8 +4,6 @@ import json
 import random
 import re
 from contextlib import nullcontext
-from dataclasses import replace
-from fractions import Fraction
 from io import StringIO
 
 import duckdb
@@ -18,8 +16,6 @@ from rich.console import Console
 from tests.cli.conftest import desk as desk
 from tests.crossings.worlds import Facts, Member, added_up, sure_of
 from tests.examples import NIGHTLY
-from tests.support import RULES
-from tests.toys import EvenGroups
 
 import foreknow as fk
 from foreknow.data.engines import repeated, units
@@ -27,7 +23,6 @@ from foreknow.data.engines.duckdb_table import DuckTable
 from foreknow.data.person_names import bare_name, refuse_two_spellings
 from foreknow.errors import SchemaError
 from foreknow_judge.cases import chances_by_facts, worst_sum
-from foreknow_judge.errors import PolicyError
 from foreknow_judge.facts import worst_facts
 from foreknow_judge.written import Written
 
@@ -159,40 +154,6 @@ def test_values_are_no_households():
 
 # ---- criteria ------------------------------------------------------------------------------------
 
-# Two people, of whom each has one case of each illness; and as many in the population.
-PERSONS = pa.table({"who": ["A", "B"], "age": ["20", "20"], "ill": ["1", "2"]})
-OF_CASES = pa.concat_tables([PERSONS] * 5)
-POPULATION = pa.table({"age": ["20"] * 12})
-OF_AGES = {"person": "who", "quasi_identifiers": ["age"], "sensitive": "ill"}
-RULED = [
-    replace(rule, population=POPULATION) if hasattr(rule, "population") else rule for rule in RULES
-]
-COUNTS_ROWS = "counts rows, and rows are cases of 'who'"
-
-
-def of_ages(rule, unit, table):
-    """What a criterion attains of a table whose rows are people, or cases of them."""
-    policy = fk.Policy([fk.Requirement(rule)], fk.Schema(**OF_AGES, unit=unit))
-    return fk.audit(table, policy, learned=False).verdicts[0]
-
-
-@pytest.mark.parametrize("rule", RULED, ids=lambda rule: rule.key)
-def test_five_cases_change_no_criterion(rule):
-    if not rule.of_cases:
-        refused_of(lambda: of_ages(rule, "row", OF_CASES), COUNTS_ROWS, PolicyError)
-        return
-    found, whole = of_ages(rule, "row", OF_CASES), of_ages(rule, "person", PERSONS)
-    assert (found.reached, found.safe) == (whole.reached, whole.safe)
-
-
-class Larger(fk.GroupSize):
-    """Counts as it likes, and inherits the word of another criterion on cases."""
-
-
-@pytest.mark.parametrize("rule", [EvenGroups(2), Larger(2), fk.KAnonymity(2, of=["age"])], ids=str)
-def test_criteria_without_cases_refuse(rule):
-    refused_of(lambda: of_ages(rule, "row", OF_CASES), COUNTS_ROWS, PolicyError)
-
 
 def test_criteria_state_counting_cases():
     table, require = table_of([("A", 0, v) for v in "xyz"]), [{"l_diversity": {"l": 2}}]
@@ -208,19 +169,6 @@ def test_criteria_state_counting_cases():
         said = "limits hold for the sum over a person's cases"
         assert any(said in note for note in notes) == bool(limits)
         assert "the owner counts people" in notes[0]
-
-
-def test_barred_persons_are_added_up():
-    """A man has each of two cases of a group in which no woman can have HIV."""
-    rows = {"who": [*"112345"], "sex": [*"mmffmm"], "ward": ["w"] * 6}
-    table = pa.table({**rows, "ill": ["HIV", "Flu", "Flu", "Cold", "Flu", "Cold"]})
-    rules = {"impossible": [{"values": ["HIV"], "where": {"sex": ["f"]}}]}
-    require = {"facts": {}, "below": "1/2", "values": ["HIV"]}
-    for more, known in (({"other": ["sex"]}, {"knowing": []}), ({}, {})):
-        policy = asked({**require, **known}, **more, **rules)
-        (verdict,) = fk.audit(table, policy, learned=False).verdicts
-        assert verdict.found.probability == 0.5  # twice one of the four cases of men
-        assert not verdict.safe
 
 
 def test_sums_of_cases_by_enumeration():
@@ -405,23 +353,6 @@ def test_identifier_that_repeats_is_refused(kind, tmp_path):
         ways = 'person = "patient_id"', '"set" or "multiset"', 'unit = "row"'
         for way in ("one row for each person", *ways):
             assert way in said
-
-
-def test_other_calls_refuse_it_too(tmp_path):
-    session = pytest.importorskip("foreknow.explore.session")
-    fk.publish(visits_of_people(), policy(unit="row")).write(tmp_path / "out")
-    fk.Policy.from_dict(policy()).save(tmp_path / "p.toml")
-    explored = session.Session(tmp_path, written(visits_of_people(), tmp_path), tmp_path / "p.toml")
-    for ask in (
-        lambda: fk.audit(visits_of_people(), policy()),
-        lambda: fk.audit(read(visits_of_people()), policy()),
-        lambda: fk.risk_report(visits_of_people(), policy=policy()),
-        lambda: read(visits_of_people()).n_people,
-        lambda: explored.looked(None),
-        lambda: fk.evidence_report(tmp_path / "out", visits_of_people(), policy(), queries=5),
-    ):
-        with pytest.raises(fk.InputError, match=r"a row is not a person|unit"):
-            ask()
 
 
 @pytest.mark.parametrize("how", ["arrow", "csv"])
@@ -695,13 +626,6 @@ def test_missing_spellings_hide_no_household(tmp_path, asked_of_rows, monkeypatc
     path = large(tmp_path, 3, household=["NA" if i % 10 < 6 else f"H{i}" for i in homes])
     microdata = read(path, reading={"missing": ["NA"]})
     assert (microdata.n_people, microdata.shared) == (6000, ("household",))
-
-
-def test_cases_of_one_group_add():
-    table = table_of([("A", 0, "x"), ("A", 0, "y"), ("B", 0, "y")])
-    held = Written("generalized", ["ward"], "ill", {"release": table})
-    cells = chances_by_facts(held.held, {"x"}, 0, 0, 0)
-    assert worst_sum(held.held, held.groups_of("who", ()), *cells) == ("x", Fraction(2, 3))
 
 
 def test_the_likeliest_case_is_worst():

@@ -23,7 +23,6 @@ from foreknow.data.engines.typed import type_of, typed
 from foreknow.errors import InternalError, NoSafeRelease
 from foreknow.publishing import entries, flat_table, formats
 from foreknow.randomness import generator
-from foreknow_judge import written as verifier
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import CertificateError, InputError, PolicyError
 
@@ -189,18 +188,6 @@ def test_deals_are_equally_likely(semantics, counts, ways):
     assert all(abs(many - 100) < 5 * 10 for many in times.values())
 
 
-def test_moved_counts_are_refused(tmp_path):
-    """They are right in all."""
-    folder = Path(shutil.copytree(WRITTEN / "facts-bucketized-csv", tmp_path / "copy"))
-    path = folder / "sensitive.csv"
-    text, before = path.read_text(), digest_of(path)
-    path.write_text(text.replace('1,"Cold",4', '1,"Cold",3').replace('2,"Cold",1', '2,"Cold",2'))
-    recertified(folder, path, before)
-    for call in (fk.read_release, fk.draw):
-        with pytest.raises(CertificateError, match="do not match"):
-            call(folder)
-
-
 def recertified(folder, path, before):
     """As whoever wrote other counts would have certified them."""
     certificate = folder / "certificate.json"
@@ -222,15 +209,6 @@ def test_impossible_counts_are_refused(name, tmp_path):
                     call(folder)
 
 
-def test_escaped_formulas_read_back(tmp_path):
-    table = register().set_column(5, "ill", pa.array(["=1+1", "-2", "x", "y"] * 60))
-    place = written(tmp_path / "out", table, ROLES, escape_formulas=True)
-    assert {*read(place)["ill"].to_pylist()} == {"=1+1", "-2", "x", "y"}
-    flat_table.write_flat(flat_table.draw_flat(place, 1), tmp_path / "flat.csv")
-    assert '"\'=1+1"' in (tmp_path / "flat.csv").read_text()
-    assert '"=1+1"' not in (tmp_path / "flat.csv").read_text()
-
-
 # ---- the files are read once, before they get their names ----------------------------------------
 
 TABLE = pa.table({
@@ -244,28 +222,6 @@ POLICY = {
     "require": [{"group_size": 4}, {"facts": {"l": 1}, "below": 1}],
 }
 HOW = [{}, {"form": "bucketized"}, {"escape_formulas": True, "delimiter": ";", "bom": True}]
-
-
-@pytest.mark.parametrize("how", HOW, ids=str)
-def test_published_files_are_judged(how, monkeypatch, tmp_path):
-    opened, own = [], verifier.open_written
-
-    def noted(connection, table, file):
-        opened.append(table)
-        return own(connection, table, file)
-
-    monkeypatch.setattr(verifier, "open_written", noted)
-    made = fk.publish(TABLE, POLICY, seed=1, **how)
-    files = [table for table in opened if isinstance(table, list)]
-    assert {Path(path).suffix for (path,) in files} == {".csv"}
-    times = len(opened)
-    certificate = made.write(tmp_path / "once")
-    assert len(opened) == times
-    other = fk.publish(TABLE, POLICY, seed=1, **how).write(tmp_path / "twice")
-    assert (certificate.files, certificate.findings) == (other.files, other.findings)
-    assert fk.verify(tmp_path / "once").people == fk.verify(tmp_path / "twice").people == 60
-    books = [(tmp_path / name / "datapackage.json").read_bytes() for name in ("once", "twice")]
-    assert books[0] == books[1]
 
 
 def damaged(monkeypatch, place, name, damage):
