@@ -57,7 +57,7 @@ def pytest_configure(config):
         config.addinivalue_line("markers", said)
     if not NIGHTLY:
         be_short(publish, "advice_of", lambda *given: iter(()))
-        be_short(trial, "_unasked_trial", lambda *given: ())
+        be_short(trial, "_trials_by_default", lambda *given: ())
         be_short(audit.Audit, "to_html", short_page)
         be_short(duckdb_files, "new_database", of_one_thread, lambda: True)
         if comparison:

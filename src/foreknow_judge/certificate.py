@@ -7,7 +7,7 @@ old versions of pydantic keep alive whatever a model's functions can see.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -381,111 +381,140 @@ def _contradiction(
     certificate: Certificate, policy: _Policy, settings: Sequence[Mapping[str, Any]], kinds: Kinds
 ) -> str | None:
     """The first contradiction in a certificate, or None; `settings` are those of requirements."""
-    schema = policy.schema_
     try:
-        check_roles(schema)
+        check_roles(policy.schema_)
     except InputError as error:
         return str(error)
-    semantics, sensitives, shared = schema.semantics, schema.sensitives, schema.shared
-    expected_groups = ["group"] if certificate.form == "bucketized" else schema.quasi_identifiers
-    columns_beside = (*sensitives, *schema.beside)
-    unlinked = policy.publish.get("unlinked", [])
-    if not isinstance(unlinked, list) or not all(name in columns_beside for name in unlinked):
-        return "unlinked columns are sensitive or among other"
-    parts = parts_of(certificate.form, certificate.semantics, sensitives, unlinked)
-    files = {*chain(*(files_of(part, certificate.format, certificate.files) for part in parts))}
-    for what, actual, by_policy in (
-        ("groups of the release are by", [*certificate.groups], expected_groups),
-        ("sensitive column of the release is", certificate.sensitive, sensitives[0]),
-        ("semantics of the release are", certificate.semantics, semantics),
-    ):
-        if actual != by_policy:
-            return f"the {what} {actual!r}; by its policy {by_policy!r}"
-    refuse_release("the certificate", certificate.form, semantics, shared=shared is not None)
+    return next(_contradictions(certificate, policy, settings, kinds), None)
+
+
+def _contradictions(
+    certificate: Certificate, policy: _Policy, settings: Sequence[Mapping[str, Any]], kinds: Kinds
+) -> Iterator[str]:
+    """Contradictions in a certificate. Only the first is sure: later parts rest on earlier ones."""
+    yield from _contradictions_of_release(certificate, policy)
     with_kept_priors = set[int]()
     for place, (required, settings_of) in enumerate(zip(policy.require, settings, strict=True)):
-        if not {required.sensitive or certificate.sensitive} <= {*sensitives}:
-            return f"a requirement is about {required.sensitive!r}, which is no sensitive column"
-        of_people = any(map(kinds.counts_people, settings_of))
-        has_columns_beside = len(columns_beside) > 1
-        if of_people:
-            has_columns_beside = bool(schema.beside) and any(
-                map(kinds.by_other_columns, settings_of)
-            )
-        if has_columns_beside and required.knowing is None:
-            return "a requirement does not say by knowing which columns are known of everybody"
-        for name in required.known:
-            if name not in columns_beside:
-                return f"{name!r} is said to be known, and is not published beside values"
-        for column, levels in (settings_of.get("levels") or [{}])[0].items():
-            if _of_other_levels(schema, column, levels.hierarchy):
-                return f"levels of {column!r} are of another hierarchy than the schema has"
-        for kind in filter(kinds.compares_population, settings_of):
-            population = settings_of[kind][0]
-            if population.digest is None:
-                return "a population is certified by its digest"
-            column = _read_otherwise(schema, population)
-            if column is not None:
-                return f"{kind} reads labels of {column!r} by another hierarchy than the schema"
-        if of_people:
-            continue
-        priors = settings_of.get(_PRIORS, ())
-        for table in chain(*(point.tables for point in priors)):
-            if isinstance(table, _KeptTable):
+        yield from _contradictions_of_requirement(certificate, policy, required, settings_of, kinds)
+        for point in settings_of.get(_PRIORS, ()):
+            if any(isinstance(table, _KeptTable) for table in point.tables):
                 with_kept_priors.add(place)
-            for attribute in table.attributes:
-                if attribute not in (*schema.quasi_identifiers, *schema.beside):
-                    return f"priors are by {attribute!r}, which is not published of people"
-        has_links = any(point.facts is not None and point.facts.m for point in priors)
-        refuse_knowledge(
-            "the certificate",
-            required.sensitive or certificate.sensitive,
-            required.known,
-            unlinked,
-            relative_links=has_links and required.at_most_times is not None,
-        )
-        if shared is not None and (
-            {shared.shown, *shared.values} & {*unlinked} or shared.shown not in required.known
-        ):
-            return "what households share is not judged by whose row shows it"
-    if certificate.files and set(certificate.files) != files:
-        return f"the files of such a release are {', '.join(sorted(files))}, and no others"
-    if otherwise := _published_otherwise(certificate, policy.publish):
-        return otherwise
-    if certificate.escaped and certificate.format != "csv":
-        return "formulas are escaped in CSV only"
-    if (certificate.delimiter != "," or certificate.commas) and certificate.format != "csv":
-        return "delimiter and decimal commas are those of CSV"
-    if not {*certificate.commas} <= {*schema.quasi_identifiers, *columns_beside}:
-        return "commas are those of columns that are published"
-    if certificate.report is None and certificate.files:
-        return "a release is written with a report, and its digest is missing"
-    scope = checked(Scope, certificate.scope, "scope")
-    if scope.method is None or scope.left_out is None:
-        return "scope.left_out and scope.method are not both given"
-    if scope.method == "frequencies" and certificate.form != "bucketized":
-        return "that the method reveals frequencies only is for the bucketized form"
-    if (
-        scope.method.startswith("at most ")
-        and not 0 < as_fraction(scope.method.removeprefix("at most ")) < 1
-    ):
-        return "what the method reveals at most is a probability"
-    if not {"rows", "digest"} <= certificate.source.keys():
-        return "source.rows and source.digest are not both given"
-    if certificate.semantics == "single" and certificate.source["rows"] != (
-        certificate.people + scope.left_out
-    ):
-        return "the rows of the source are the people of the release and those left out"
-    if certificate.semantics != "single" and scope.left_out:
-        return "people without a value are left out where everybody has one, and only there"
-    if len({entry["certificate"] for entry in certificate.after}) < len(certificate.after):
-        return "a release that was published before is named twice"
-    if not set(certificate.grids) <= set(certificate.groups):
-        return "grids are of columns that make its groups"
+    yield from _contradictions_of_files(certificate, policy)
+    yield from _contradictions_of_people(certificate)
     for finding in certificate.findings:
         if finding["exact"] is None and finding["requirement"] not in with_kept_priors:
-            return "a finding does not say what was found, though no priors of it are kept"
-    return None
+            yield "a finding does not say what was found, though no priors of it are kept"
+
+
+def _contradictions_of_release(certificate: Certificate, policy: _Policy) -> Iterator[str]:
+    """Contradictions between the columns of a release and its policy."""
+    schema, unlinked = policy.schema_, policy.publish.get("unlinked", [])
+    columns_beside = (*schema.sensitives, *schema.beside)
+    if not isinstance(unlinked, list) or not all(name in columns_beside for name in unlinked):
+        yield "unlinked columns are sensitive or among other"
+    expected_groups = ["group"] if certificate.form == "bucketized" else schema.quasi_identifiers
+    for what, actual, by_policy in (
+        ("groups of the release are by", [*certificate.groups], expected_groups),
+        ("sensitive column of the release is", certificate.sensitive, schema.sensitives[0]),
+        ("semantics of the release are", certificate.semantics, schema.semantics),
+    ):
+        if actual != by_policy:
+            yield f"the {what} {actual!r}; by its policy {by_policy!r}"
+    has_shared = schema.shared is not None
+    refuse_release("the certificate", certificate.form, schema.semantics, shared=has_shared)
+
+
+def _contradictions_of_requirement(
+    certificate: Certificate,
+    policy: _Policy,
+    required: RequireTable,
+    settings_of: Mapping[str, Any],
+    kinds: Kinds,
+) -> Iterator[str]:
+    """Contradictions between a requirement, with its settings by kind, and the release."""
+    schema, unlinked = policy.schema_, policy.publish.get("unlinked", [])
+    sensitive = required.sensitive or certificate.sensitive
+    if sensitive not in schema.sensitives:
+        yield f"a requirement is about {required.sensitive!r}, which is no sensitive column"
+    columns_beside = (*schema.sensitives, *schema.beside)
+    of_people = any(map(kinds.counts_people, settings_of))
+    must_say_known = len(columns_beside) > 1
+    if of_people:
+        must_say_known = bool(schema.beside) and any(map(kinds.by_other_columns, settings_of))
+    if must_say_known and required.knowing is None:
+        yield "a requirement does not say by knowing which columns are known of everybody"
+    for name in required.known:
+        if name not in columns_beside:
+            yield f"{name!r} is said to be known, and is not published beside values"
+    for column, levels in (settings_of.get("levels") or [{}])[0].items():
+        if _of_other_levels(schema, column, levels.hierarchy):
+            yield f"levels of {column!r} are of another hierarchy than the schema has"
+    for kind in filter(kinds.compares_population, settings_of):
+        population = settings_of[kind][0]
+        if population.digest is None:
+            yield "a population is certified by its digest"
+        misread = _read_otherwise(schema, population)
+        if misread is not None:
+            yield f"{kind} reads labels of {misread!r} by another hierarchy than the schema"
+    if of_people:
+        return
+    priors = settings_of.get(_PRIORS, ())
+    for table in chain(*(point.tables for point in priors)):
+        for attribute in table.attributes:
+            if attribute not in (*schema.quasi_identifiers, *schema.beside):
+                yield f"priors are by {attribute!r}, which is not published of people"
+    has_links = any(point.facts is not None and point.facts.m for point in priors)
+    relative_links = has_links and required.at_most_times is not None
+    known = required.known
+    refuse_knowledge("the certificate", sensitive, known, unlinked, relative_links=relative_links)
+    if (shared := schema.shared) is not None:
+        is_unlinked = {shared.shown, *shared.values} & {*unlinked}
+        if is_unlinked or shared.shown not in known:
+            yield "what households share is not judged by whose row shows it"
+
+
+def _contradictions_of_files(certificate: Certificate, policy: _Policy) -> Iterator[str]:
+    """Contradictions between the files of a release, their format and its policy."""
+    schema, unlinked = policy.schema_, policy.publish.get("unlinked", [])
+    parts = parts_of(certificate.form, certificate.semantics, schema.sensitives, unlinked)
+    files = {*chain(*(files_of(part, certificate.format, certificate.files) for part in parts))}
+    if certificate.files and set(certificate.files) != files:
+        yield f"the files of such a release are {', '.join(sorted(files))}, and no others"
+    if otherwise := _published_otherwise(certificate, policy.publish):
+        yield otherwise
+    if certificate.escaped and certificate.format != "csv":
+        yield "formulas are escaped in CSV only"
+    if (certificate.delimiter != "," or certificate.commas) and certificate.format != "csv":
+        yield "delimiter and decimal commas are those of CSV"
+    published = {*schema.quasi_identifiers, *schema.sensitives, *schema.beside}
+    if not {*certificate.commas} <= published:
+        yield "commas are those of columns that are published"
+    if certificate.report is None and certificate.files:
+        yield "a release is written with a report, and its digest is missing"
+    if not set(certificate.grids) <= set(certificate.groups):
+        yield "grids are of columns that make its groups"
+
+
+def _contradictions_of_people(certificate: Certificate) -> Iterator[str]:
+    """Contradictions between a certificate's scope, its source and the releases before it."""
+    scope = checked(Scope, certificate.scope, "scope")
+    if scope.method is None or scope.left_out is None:
+        yield "scope.left_out and scope.method are not both given"
+        return
+    if scope.method == "frequencies" and certificate.form != "bucketized":
+        yield "that the method reveals frequencies only is for the bucketized form"
+    at_most = scope.method.removeprefix("at most ")
+    if at_most != scope.method and not 0 < as_fraction(at_most) < 1:
+        yield "what the method reveals at most is a probability"
+    if not {"rows", "digest"} <= certificate.source.keys():
+        yield "source.rows and source.digest are not both given"
+    if certificate.semantics != "single":
+        if scope.left_out:
+            yield "people without a value are left out where everybody has one, and only there"
+    elif certificate.source["rows"] != certificate.people + scope.left_out:
+        yield "the rows of the source are the people of the release and those left out"
+    if len({entry["certificate"] for entry in certificate.after}) < len(certificate.after):
+        yield "a release that was published before is named twice"
 
 
 def _of_other_levels(schema: SchemaTable, column: str, stated: Any) -> bool:

@@ -30,18 +30,19 @@ def _interrupted(*_: object) -> None:
     _end(130, b"interrupted; nothing was written\n")
 
 
-def _end(code: int, words: bytes = b"") -> None:
-    """End the process here: what is raised, DuckDB and modules that are imported turn or lose.
+def _end(code: int, message: bytes = b"") -> None:
+    """Write a message to stderr, and end the process at once with an exit code.
 
-    Taking all modules down again takes long, too.
+    An exception could be caught, or get another exit code, by DuckDB or while modules are imported;
+    and an orderly end takes long. So DuckDB's scratch folder is deleted here.
     """
-    aside = getattr(sys.modules.get("foreknow_judge.duckdb_files"), "_scratch", None)
+    scratch = getattr(sys.modules.get("foreknow_judge.duckdb_files"), "_scratch", None)
     try:
-        if aside is not None:
+        if scratch is not None:
             from shutil import rmtree
 
-            rmtree(aside[1], ignore_errors=True)
-        os.write(2, words)
+            rmtree(scratch[1], ignore_errors=True)
+        os.write(2, message)
     finally:
         os._exit(code)
 

@@ -417,9 +417,11 @@ class _Groups:
         return fewest
 
     def odds(self, holders: Any, chances_elsewhere: list[Fraction]) -> tuple[Any, Any]:
-        """Lowest odds against a value, with atoms here or in other groups: two whole numbers.
+        """The lowest odds against a value, as numerator and denominator.
 
-        Person 0 is the target, whom A and the `n_about` most frequent other values are about.
+        The atoms are about the target (`n_about` of them, on its most frequent other values), about
+        other people of the group, or in other groups: ``chances_elsewhere[j]`` is what j of them
+        leave there.
         """
         k = len(chances_elsewhere) - 1
         scale = lcm(*(chance.denominator for chance in chances_elsewhere))
@@ -429,13 +431,15 @@ class _Groups:
             for n_about in range(atoms_here + 1):  # atoms about the target
                 top_others = self._top_others(holders, n_about)
                 people_left = self.people - holders - top_others
-                following = self._top_others(holders, n_about + 1) - top_others
-                # The product holds if atoms of other people name values that the target's name,
-                # too: the n_about + 1 most frequent ones only if the value of A is among them.
-                with_target, same = (
-                    self.failing(1, limit, atoms_here - n_about) for limit in (n_about + 1, n_about)
+                next_others = self._top_others(holders, n_about + 1) - top_others
+                # Atoms on another person name values that the target's atoms name, too; and one
+                # more if the target's own value is among the n_about + 1 most frequent ones.
+                n_other_atoms = atoms_here - n_about
+                failing = np.where(
+                    holders >= next_others,
+                    self.failing(1, n_about + 1, n_other_atoms),
+                    self.failing(1, n_about, n_other_atoms),
                 )
-                failing = np.where(holders >= following, with_target, same)
                 without_atoms = self.ways(1 + atoms_here - n_about, k - atoms_here + n_about)
                 products.append(people_left * failing * without_atoms * elsewhere)
         return np.minimum.reduce(products), holders * self.ways(1, k) * scale

@@ -85,6 +85,10 @@ class Rules(NamedTuple):
         return False if False in answers else None if None in answers else True
 
     def _met(self, name: str, condition: Any, label: str | None) -> bool | None:
+        """True if everybody with this label meets a condition, a range or a list of values.
+
+        False if nobody does; None if the label does not tell.
+        """
         if label is None or name in self.opaque:
             return None
         if isinstance(condition, Mapping):
@@ -230,14 +234,17 @@ def worst_with_rules(
     k: int,
     m: int,
 ) -> Worst:
-    """The worst case if some people cannot have some values."""
+    """The highest posterior of a secret, and its group, if some people cannot have some values.
+
+    Cells with equal numbers are judged once, in the first group that has them.
+    """
     is_secret = np.array([name in secrets for name in groups_with_bags.names], bool)
-    rows: dict[tuple[int, tuple[int, ...]], int] = {}  # by value and cell, the first group
+    first_groups: dict[tuple[int, tuple[int, ...]], int] = {}  # by value and numbers
     for group, people in enumerate(able.people):
         bag = groups_with_bags.cells(group)
-        for value_and_row in numbers_of_group(bag, people, able.rules_of, is_secret, l):
-            rows.setdefault(value_and_row, group)
-    listed = [(value, group, *row) for (value, row), group in rows.items()]
+        for cell in numbers_of_group(bag, people, able.rules_of, is_secret, l):
+            first_groups.setdefault(cell, group)
+    listed = [(value, group, *numbers) for (value, numbers), group in first_groups.items()]
     value, group_of, *columns = np.array(listed, np.int64).reshape(-1, 8).T
     cells = DistinctProfiles(value, group_of, np.stack(columns, 1))
     return worst_case(groups_with_bags, cells, Theorem2.of("single", k, m, odds_with_rules))

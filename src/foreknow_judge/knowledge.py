@@ -109,7 +109,10 @@ def possible_holders(question: Question) -> ImpossibleCounts | None:
 def _joint_values(
     question: Question,
 ) -> tuple[dict[Group, list[JointValue]], dict[Group, Counter[Cannot]]]:
-    """For each group, what stands in its rows; and its people by the rules that apply to them."""
+    """The values of each group, and its people, by the rules of the columns beside the secret.
+
+    A value of a row falls under the rules of all its columns: (value, rules, how many rows).
+    """
     release, rules, n = question.written, question.written.rules, len(question.columns)
     known_columns = question.columns[len(release.groups) :]
     # Groups divided by the columns beside the secret: each has rows that differ in it alone.
@@ -123,10 +126,10 @@ def _joint_values(
     bags: dict[Group, list[JointValue]] = {group: [] for group in question.held}
     for labels, (_, bag) in divided.items():
         for value, count in bag.items():
-            kind = NO_RULES
+            rules_of_row = NO_RULES
             for rules_of, text in zip(rules_of_column, (value, *labels[n:]), strict=True):
-                kind |= rules_of.get(text, NO_RULES)
-            bags[labels[:n]].append((value, kind, count))
+                rules_of_row |= rules_of.get(text, NO_RULES)
+            bags[labels[:n]].append((value, rules_of_row, count))
     attributes = [name for name in rules.columns() if name in release.of_people]
     people = people_with(release, attributes, question.columns)
     return bags, people_by_rules(people, attributes, rules, positions, bags)

@@ -118,16 +118,21 @@ def _words(verification: Any) -> Iterator[str]:
 
 
 def _headline(verification: Any) -> str:
-    """A line on what was verified, of how many people, and what is left without a limit."""
+    """The first line: how many people in which groups, what holds, and what has no limit.
+
+    Such as "Verified: 120 people in 14 groups by age, zip; every requirement holds for ...".
+    """
     n_people = some(verification.people, *_noun(verification))
     size = f"{n_people} in {some(verification.n_groups, 'group', 'groups')}"
     groups = ", ".join(map(visible, verification.groups))
     if verification.idle:
         return f"Nothing was judged: {size} by {groups}; no requirement is about any value here"
-    far, beyond = how_far(verification)
-    has_limits = verification.limits_inference
-    ends = far + no_limit(verification) if has_limits else unlimited(verification, far)
-    return f"Verified: {size} by {groups}; every requirement holds{ends}{beyond}"
+    extent, not_covered = how_far(verification)
+    if verification.limits_inference:
+        extent += no_limit(verification)
+    else:
+        extent = unlimited(verification, extent)
+    return f"Verified: {size} by {groups}; every requirement holds{extent}{not_covered}"
 
 
 def _noun(verification: Any) -> tuple[str, str]:

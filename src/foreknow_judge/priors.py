@@ -142,8 +142,9 @@ def worst_priors(
             if relative:  # divided by the prior
                 scale = np.array([case.scales for case in batch], object)
                 above, below = weight * scale[:, :, None], total * before
-            is_near = (above > 0) & (above * top.denominator >= top.numerator * below)
-            for c, s, x in np.argwhere(is_near).tolist():
+            reaches_top = (above > 0) & (above * top.denominator >= top.numerator * below)
+            for c, s, x in np.argwhere(reaches_top).tolist():  # by case, signature and value
+                # Asked again, since `top` rises meanwhile.
                 if above[c, s, x] * top.denominator >= top.numerator * below[c, s, x]:
                     top = Fraction(above[c, s, x], below[c, s, x])
                     case, chance = batch[c], Fraction(weight[c, s, x], total[c, s, x])

@@ -15,7 +15,10 @@ from foreknow_judge.population import Population, count_matches
 
 
 def gauge_risk(groups: GroupBags, settings: RiskSettings) -> Measured:
-    """Risk in the smallest group, average risk, and the share of people alone in their group."""
+    """Measure the risk in the smallest group, the average, and the share of people who are alone.
+
+    Measured is the first of these that breaks its limit, in the smallest group.
+    """
     sizes = groups.people.tolist()
     people, smallest = sum(sizes), min(sizes)
     figures = {
@@ -23,7 +26,8 @@ def gauge_risk(groups: GroupBags, settings: RiskSettings) -> Measured:
         "average": Fraction(len(sizes), people),
         "uniqueness": Fraction(sizes.count(1), people),
     }
-    return _worst(settings, figures, groups.group(sizes.index(smallest)))
+    smallest_group = groups.group(sizes.index(smallest))
+    return _first_over_limit(settings, figures, smallest_group)
 
 
 def gauge_population_risk(
@@ -37,19 +41,21 @@ def gauge_population_risk(
         "journalist": Fraction(1, min(n_matches)),
         "uniqueness": Fraction(n_unique, sum(sizes)),
     }
-    return _worst(settings, risks, groups.group(n_matches.index(min(n_matches))))
+    rarest_group = groups.group(n_matches.index(min(n_matches)))
+    return _first_over_limit(settings, risks, rarest_group)
 
 
-def _worst(
+def _first_over_limit(
     settings: RiskSettings | PopulationRiskSettings, figures: Mapping[str, Fraction], group: Group
 ) -> Measured:
     """The first risk that breaks its limit, else the first that has a limit."""
-    limits = {key: limit for key in figures if (limit := getattr(settings, key)) is not None}
-    # A share of 0 can be kept only by "uniqueness", if it may be reached.
-    zero = {} if settings.strict else {"uniqueness": 0}
-    if not limits or not all(
-        0 < limit <= 1 or zero.get(key) == limit for key, limit in limits.items()
-    ):
+    limits = {key: getattr(settings, key) for key in figures}
+    limits = {key: limit for key, limit in limits.items() if limit is not None}
+    for key, limit in limits.items():
+        may_be_zero = key == "uniqueness" and not settings.strict  # at most nobody is alone
+        if not (0 < limit <= 1 or (limit == 0 and may_be_zero)):
+            raise CertificateError("wrong-setting", "a risk")
+    if not limits:
         raise CertificateError("wrong-setting", "a risk")
     for key, limit in limits.items():
         if figures[key] > limit or (settings.strict and figures[key] == limit):

@@ -37,14 +37,14 @@ def verdicts(
     requirements : sequence of mappings
         As `Policy.to_dict` gives them.
     judges, gauges : mapping of key to Judge or Gauge, optional
-        For kinds of knowledge and criteria that are not in `VERIFIERS` and `GAUGES`.
+        For kinds of knowledge and criteria that are not in `VERIFIERS` and `GAUGES`, which win.
     first : int
         The position of the first requirement in the policy.
 
     Returns
     -------
     list of Verdict
-        One for each requirement and point.
+        In the order of the policy: one for each limit of each requirement.
     """
     results: list[Verdict] = []
     judges, gauges = {**(judges or {}), **VERIFIERS}, {**(gauges or {}), **GAUGES}
@@ -52,16 +52,17 @@ def verdicts(
     release.prepare(tables)
     for place, (table, required) in enumerate(zip(tables, requirements, strict=True), first):
         release_of_column = release.for_sensitive(table.sensitive or release.sensitive)
-        key = next((key for key in table.kinds if key in gauges), None)
-        if key is None:
+        criterion = next((key for key in table.kinds if key in gauges), None)
+        if criterion is None:
             results += _verdicts_on_knowledge(release_of_column, place, required, table, judges)
         else:
-            gauge = gauges[key]
-            # everybody, whatever they have; other tables may lack columns that are known
+            gauge = gauges[criterion]
+            # A criterion on people counts all of them, also those without a value of the column.
+            # A table of the column by itself may lack columns that are known.
             if gauge.of_people and release.main_table == "release":
                 release_of_column = release
             results.append(
-                _verdict_on_criterion(release_of_column, place, required, table, key, gauge)
+                _verdict_on_criterion(release_of_column, place, required, table, criterion, gauge)
             )
         if not results or results[-1].place != place:
             problem = "it names no adversary and no criterion"

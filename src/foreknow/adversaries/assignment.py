@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray
+
+_Cell: TypeAlias = tuple[int, int]  # a signature and a value
 
 
 def possible(
@@ -40,39 +43,63 @@ def possible(
 def some_world(
     support: NDArray[np.bool_], people: Sequence[int], counts: Sequence[int]
 ) -> IntArray | None:
-    """How many of each signature have each value in one world, by augmenting paths."""
+    """How many of each signature (row) have each value (column) in one world; None without one.
+
+    Rows add up to `people`, columns to `counts`; only cells with `support` are above 0. A maximum
+    flow by augmenting paths.
+    """
     world = np.zeros(support.shape, dtype=np.int64)
     remaining = list(counts)
-    for start, amount in enumerate(people):
+    for signature, amount in enumerate(people):
         while amount:
-            # Which signature takes a value, and which value it then gives away.
-            taken_by: dict[int, int] = {}
-            value_given: dict[int, int] = {}
-            queue, end = [start], -1
-            for s in queue:
-                for x in np.flatnonzero(support[s]).tolist():
-                    if x not in taken_by:
-                        taken_by[x] = s
-                        if remaining[x]:
-                            end = x
-                            break
-                        for t in np.flatnonzero(world[:, x]).tolist():
-                            if t != start and t not in value_given:
-                                value_given[t] = x
-                                queue.append(t)
-                if end >= 0:
-                    break
-            if end < 0:
+            path = _augmenting_path(support, world, remaining, signature)
+            if path is None:
                 return None
-            path = [end]
-            while taken_by[path[-1]] != start:
-                path.append(value_given[taken_by[path[-1]]])
-            gives = [(taken_by[x], value_given[taken_by[x]]) for x in path[:-1]]
-            flow = min([amount, remaining[end], *(int(world[pair]) for pair in gives)])
-            for x in path:
-                world[taken_by[x], x] += flow
-            for pair in gives:
-                world[pair] -= flow
+            takes, gives = path
+            last_value = takes[0][1]
+            flow = min([amount, remaining[last_value], *(int(world[cell]) for cell in gives)])
+            for cell in takes:
+                world[cell] += flow
+            for cell in gives:
+                world[cell] -= flow
             amount -= flow
-            remaining[end] -= flow
+            remaining[last_value] -= flow
     return world
+
+
+def _augmenting_path(
+    support: NDArray[np.bool_], world: IntArray, remaining: Sequence[int], start: int
+) -> tuple[list[_Cell], list[_Cell]] | None:
+    """The cells that take a person and those that give one, so that `start` gets one more value.
+
+    The first cell to take is of a value that remains. None if there is no such path.
+    """
+    taken_by: dict[int, int] = {}  # the signature that takes a value
+    given_by: dict[int, int] = {}  # the value that a signature then gives away
+    queue = [start]
+    for signature in queue:
+        for value in np.flatnonzero(support[signature]).tolist():
+            if value in taken_by:
+                continue
+            taken_by[value] = signature
+            if remaining[value]:
+                return _cells_of_path(start, value, taken_by, given_by)
+            for giver in np.flatnonzero(world[:, value]).tolist():
+                if giver != start and giver not in given_by:
+                    given_by[giver] = value
+                    queue.append(giver)
+    return None
+
+
+def _cells_of_path(
+    start: int, last_value: int, taken_by: Mapping[int, int], given_by: Mapping[int, int]
+) -> tuple[list[_Cell], list[_Cell]]:
+    """Follow a path back from its last value: the cells that take, and those that give."""
+    signature = taken_by[last_value]
+    takes, gives = [(signature, last_value)], list[_Cell]()
+    while signature != start:
+        value = given_by[signature]
+        gives.append((signature, value))
+        signature = taken_by[value]
+        takes.append((signature, value))
+    return takes, gives

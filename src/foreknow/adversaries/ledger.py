@@ -261,18 +261,23 @@ class MinLedger:
             self._verdicts[content] = self.measure.exact(detail) < self.threshold
         return self._verdicts[content]
 
-    def unsafe(self) -> int:
-        """How many keys are not safe; where minima only fall, 1 as soon as one is unsafe."""
+    def count_unsafe(self) -> int:
+        """How many keys are unsafe now.
+
+        Where minima only fall, an unsafe key stays unsafe: only keys that fell since the last call
+        are looked at, and the result is 1 once any was unsafe.
+        """
         if not self.falling:
-            return int(np.count_nonzero(~self.safe(self.standing())[0]))
+            is_safe, _ = self.safe(self.standing())
+            return int(np.count_nonzero(~is_safe))
         lowered = np.flatnonzero(self._lowered)
         if len(lowered):
             self._lowered[:] = False
-            safe, close = self.safe(self._minima[:, lowered])
-            self._unsafe |= not np.all(safe | close)
-            for key in lowered[close].tolist():
-                nothing_new = self._cells.detail.take(slice(0))
-                self._unsafe = self._unsafe or not self.settles(key, nothing_new)
+            is_safe, is_close = self.safe(self._minima[:, lowered])
+            self._unsafe |= not np.all(is_safe | is_close)
+            no_further_cells = self._cells.detail.take(slice(0)) if is_close.any() else None
+            for key in lowered[is_close].tolist():  # fractions decide
+                self._unsafe = self._unsafe or not self.settles(key, no_further_cells)
         return int(self._unsafe)
 
     # ---- changes --------------------------------------------------------------------------
@@ -407,11 +412,11 @@ class MinEvaluation:
                 minima = np.minimum.reduceat(minima.take(order, axis=1), pairs, axis=1)
             key, owner = key[pairs], owner[pairs]
         if not len(key):
-            return self._possible & (not ledger.unsafe())
+            return self._possible & (not ledger.count_unsafe())
         total = np.minimum(minima, ledger.least_without(key, number[owner]))
         safe, close = ledger.safe(total)
         if ledger.falling:
-            possible: BoolArray = self._possible & (not ledger.unsafe())
+            possible: BoolArray = self._possible & (not ledger.count_unsafe())
             possible[owner[~safe & ~close]] = False
             ends, detail = np.append(starts[1:], len(self._cells.key)), self._cells.detail
             for pair in np.flatnonzero(close & possible[owner]):
@@ -432,7 +437,7 @@ class MinEvaluation:
     def safe_jointly(self, chosen: BoolArray) -> bool:
         """True if the release stays safe with all the chosen proposals."""
         ledger = self.ledger
-        if ledger.falling and (ledger.unsafe() or np.any(chosen & ~self._possible)):
+        if ledger.falling and (ledger.count_unsafe() or np.any(chosen & ~self._possible)):
             return False
         _, key, owner, minima = self._pairs
         mine = chosen[owner]

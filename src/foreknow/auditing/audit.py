@@ -404,7 +404,10 @@ def _audit(
     people: Any = None,
     learned: bool = True,
 ) -> Audit:
-    """Prepare a release, count it as its policy asks, and let the judge judge it."""
+    """The audit of a release: what it counts, the verdicts, remarks, and trials if `learned`.
+
+    Verdicts are the judge's if `by_judge`; else explanations stand in their place.
+    """
     with counted_release(release, policy, group, people) as release_counts:
         scope = scope_of(release_counts.release, release_counts.shown_policy)
         verdicts, too_large = release_counts.verdicts(by_judge=by_judge)

@@ -46,6 +46,9 @@ def judged(
 ) -> list[Verdict]:
     """The verdicts on one requirement, each with the witness of its explanation.
 
+    Explanations decide where the judge does not know the kind of knowledge, and where groups are
+    too large for it and all explanations are upper bounds.
+
     Parameters
     ----------
     release : Release
@@ -84,9 +87,10 @@ def judged(
     try:
         return with_witnesses(findings, explanations)
     except InternalError:
+        # They differ: the table changed, or two values are written alike. Else it is our fault.
         if not release.settled:
             raise changed(release.tables.table) from None
-        _refuse_alike(counts_of(requirement_counts.seen).values)
+        _refuse_values_written_alike(counts_of(requirement_counts.seen).values)
         raise
 
 
@@ -137,7 +141,7 @@ def with_witnesses(
     return [verdicts[place] for place in range(len(explanations))]
 
 
-def _refuse_alike(values: Sequence[Any]) -> None:
+def _refuse_values_written_alike(values: Sequence[Any]) -> None:
     """Refuse values that are different to Python, and alike where they are written."""
     first: dict[str, Any] = {}
     for value in values:

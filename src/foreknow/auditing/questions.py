@@ -163,6 +163,10 @@ class _TableReader:
         return id(sight.table), missing, self.anything
 
     def __call__(self, table: str, names: Sequence[str]) -> Rows:
+        """The distinct rows of some columns, and how often each occurs.
+
+        The column `anything` has one value. `table` is the only one.
+        """
         sight, anything = self.sight, self.anything
         counted_names = [name for name in names if name != anything]
         rows, weights = sight.prepared(counted_names)

@@ -226,7 +226,7 @@ def trials_beside(sight: Release | Sight | None, policy: Policy) -> tuple[Trial,
         return _asked_trials(sight, policy, policy.schema.sensitives)
     if len(policy.schema.sensitives) > 1 or not is_installed("foreknow.trials"):
         return ()
-    return _unasked_trial(sight, policy, policy.schema.quasi_identifiers)
+    return _trials_by_default(sight, policy, policy.schema.quasi_identifiers)
 
 
 def _asked_trials(
@@ -253,12 +253,18 @@ def _asked_trials(
     return tuple(trials)
 
 
-def _unasked_trial(
+def _trials_by_default(
     sight: Release | Sight, policy: Policy, columns: Sequence[str]
 ) -> tuple[Trial, ...]:
-    """The trial of an attacker who learns from the release by some columns."""
-    free = set(unprotected_codes(sight.counts, policy.requirements).tolist())
-    limited_values = [value for code, value in enumerate(sight.counts.values) if code not in free]
+    """Trials of attackers who learn from the release by some columns, one for each width.
+
+    They are about values that the policy limits; if it limits none, about all.
+    """
+    unprotected = set(unprotected_codes(sight.counts, policy.requirements).tolist())
+    limited_values = []
+    for code, value in enumerate(sight.counts.values):
+        if code not in unprotected:
+            limited_values.append(value)
     learned_beside = load("foreknow.trials.learned:learned_beside")
     trials = [
         learned_beside(sight, columns, limited_values or None, apart=_cohort_of(sight), width=width)

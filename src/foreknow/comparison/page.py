@@ -41,17 +41,17 @@ class ComparisonPage(Page[Comparison]):
 
     @property
     def headline(self) -> str:
-        """Say how many releases are compared."""
-        n_candidates, safe = len(self.result.candidates), len(self.result.safe)
+        """How many of the releases tried are safe, and how many by the policy as given."""
+        n_candidates, n_safe = len(self.result.candidates), len(self.result.safe)
         reasons = {candidate.why for candidate in self.result.candidates}
-        if not safe and NOTHING_JUDGED in reasons:
+        if not n_safe and NOTHING_JUDGED in reasons:
             return NOTHING_JUDGED.capitalize()
         if not self.result.limits_inference:
-            verb = "meets" if safe == 1 else "meet"
-            return f"{number(safe)} of {n_candidates} releases tried {verb} the policy{UNLIMITED}"
-        n_held = sum(bool(candidate.holds_as_given) for candidate in self.result.safe)
-        by_policy = f", {number(n_held)} by the policy as it is" if n_held < safe else ""
-        return f"{some(safe, 'safe release', 'safe releases')} of {n_candidates} tried{by_policy}"
+            verb = "meets" if n_safe == 1 else "meet"
+            return f"{number(n_safe)} of {n_candidates} releases tried {verb} the policy{UNLIMITED}"
+        n_as_given = sum(bool(candidate.holds_as_given) for candidate in self.result.safe)
+        by_policy = f", {number(n_as_given)} by the policy as it is" if n_as_given < n_safe else ""
+        return f"{some(n_safe, 'safe release', 'safe releases')} of {n_candidates} tried{by_policy}"
 
     def blocks(self) -> Iterator[Block]:
         """The frontier, every run, and why some made no release."""

@@ -367,38 +367,49 @@ def _is_coarse(label: str, hierarchy: Any, level: int, are_whole: bool) -> bool:
     With `are_whole`, all numbers of the column are whole, so that 5 is all from 5 to below 6.
     """
     bare = label.removesuffix(OR_MISSING)
-    if isinstance(hierarchy, Tree):  # of which a value may be called "unknown or missing"
+    if isinstance(hierarchy, Tree):  # a value of it may be called "unknown or missing"
         if any(label in row[:level] for row in hierarchy.rows):
             return False
         rows = hierarchy.rows
         return label == MISSING or _is_node(label, rows, level) or _is_node(bare, rows, level)
-    if label == MISSING:
-        return True
-    ways = meanings_of(bare)
-    if any(way.everything for way in ways):
+    meanings = meanings_of(bare)
+    if label == MISSING or any(meaning.everything for meaning in meanings):
         return True
     if isinstance(hierarchy, Mask):
-        label_parts: Any = re.fullmatch(r"(.*?)(?: \(level (\d{1,3})\))?", bare, re.DOTALL)
-        masked = len(label_parts[1]) - len(label_parts[1].rstrip(hierarchy.character))
-        # Where a label tells its level, other masked characters are part of the code.
-        return (
-            len(label_parts[1]) == hierarchy.length
-            and min(masked, int(label_parts[2] or masked)) >= level
-        )
+        return _is_masked(bare, hierarchy, level)
     if isinstance(hierarchy, Intervals):
-        width, origin = Fraction(str(hierarchy.widths[level - 1])), Fraction(str(hierarchy.origin))
-        ranges = [way for way in ways if way.is_range_of(int, Decimal)]
-        finest = Fraction(str(hierarchy.widths[0]))
-        are_whole = are_whole and finest.denominator == origin.denominator == 1
-        if not are_whole and any(way.upper is not None and not way.below for way in ranges):
-            return False
-        return bool(ranges) and all(_is_of_grid(way, width, origin) for way in ranges)
+        return _is_of_intervals(meanings, hierarchy, level, are_whole)
     period = hierarchy.periods[level - 1]
     if bare == "00h to 23h" or (period == "hour" and re.fullmatch("([01][0-9]|2[0-3])h", bare)):
         return True  # of any day
-    moments = [way for way in ways if way.is_range_of(datetime)]
-    ends = chain.from_iterable(way.ends_given for way in moments)
+    moments = [meaning for meaning in meanings if meaning.is_range_of(datetime)]
+    ends = chain.from_iterable(meaning.ends_given for meaning in moments)
     return bool(moments) and all(_begins(end, period) for end in ends)
+
+
+def _is_masked(label: str, hierarchy: Mask, level: int) -> bool:
+    """True if at least the last `level` characters of a code are masked."""
+    parts: Any = re.fullmatch(r"(.*?)(?: \(level (\d{1,3})\))?", label, re.DOTALL)
+    code, named_level = parts[1], parts[2]
+    n_masked = len(code) - len(code.rstrip(hierarchy.character))
+    if named_level is not None:  # further masked characters are part of the value
+        n_masked = min(n_masked, int(named_level))
+    return len(code) == hierarchy.length and n_masked >= level
+
+
+def _is_of_intervals(
+    meanings: Iterable[Any], hierarchy: Intervals, level: int, are_whole: bool
+) -> bool:
+    """True if a label is a range of numbers that ends where intervals of the level do."""
+    width, origin = Fraction(str(hierarchy.widths[level - 1])), Fraction(str(hierarchy.origin))
+    ranges = [meaning for meaning in meanings if meaning.is_range_of(int, Decimal)]
+    finest = Fraction(str(hierarchy.widths[0]))
+    grid_is_whole = are_whole and finest.denominator == origin.denominator == 1
+    for numbers in ranges:
+        includes_its_end = numbers.upper is not None and not numbers.below
+        if includes_its_end and not grid_is_whole:  # 5 to 9 leaves 9.5 out
+            return False
+    return bool(ranges) and all(_is_of_grid(numbers, width, origin) for numbers in ranges)
 
 
 def _is_of_grid(way: Any, width: Fraction, origin: Fraction) -> bool:

@@ -51,17 +51,19 @@ class Limits(OfGroups):
     strict: bool
     names: ClassVar[tuple[str, ...]]
 
-    def _settle(self) -> None:
+    def _check_limits(self) -> None:
+        """Refuse wrong settings, and keep each limit as a fraction."""
         name = type(self).__name__
         if not isinstance(self.strict, bool):
             raise InputError(f"{name}: strict is true or false, not {self.strict!r}")
         if not self.limits:
             raise InputError(f"{name} limits nothing: give {' or '.join(self.names)}")
         for key, value in self.limits.items():
-            limit, of_nobody = as_fraction(value), key == "uniqueness" and not self.strict
+            limit = as_fraction(value)
             set_fields(self, **{key: limit})
-            if limit > 1 or limit < 0 or (limit == 0 and not of_nobody):
-                lowest = "from 0" if of_nobody else "above 0"
+            may_be_zero = key == "uniqueness" and not self.strict  # at most nobody is alone
+            if limit > 1 or limit < 0 or (limit == 0 and not may_be_zero):
+                lowest = "from 0" if may_be_zero else "above 0"
                 raise InputError(f"{name}: {key} must be {lowest} to 1, not {value}")
 
     @property
@@ -163,7 +165,7 @@ class Risk(Limits):
     of_groups: ClassVar[Any] = Anybody()
 
     def __post_init__(self) -> None:
-        self._settle()
+        self._check_limits()
 
     @property
     def least(self) -> int:  # type: ignore[override]

@@ -682,7 +682,7 @@ class PopulationRisk(Limits, OfPopulation):
     settings: ClassVar[Any] = with_examples(CRITERIA["population_risk"], journalist=0.09)
 
     def __post_init__(self) -> None:
-        self._settle()
+        self._check_limits()
         set_fields(self, population=population_of(self.population))
 
     def attained(self, release: HasCounts) -> Attained:

@@ -308,22 +308,26 @@ class _Fronts:
         chances: list[Fraction | None] = []
         for value, t_alone, t_known, family in zip(distinct.value.tolist(), *ratios, strict=True):
             if value not in families:
-                families[value] = self._family(value)
+                families[value] = self._least_link_factors(value)
             v_alone, v_known = families[value]
             one_group = t_known * family
             chances.append(1 / (1 + min(one_group, t_alone * v_known, t_known * v_alone)))
         return [chances[i] for i in kind.reshape(-1).tolist()]
 
-    def _family(self, code: int) -> tuple[Fraction, Fraction]:
-        """The least V(m, 0) and V(m, k) of a value as fractions."""
+    def _least_link_factors(self, code: int) -> tuple[Fraction, Fraction]:
+        """The least factors that m links put on the odds against a value, over all groups.
+
+        The first is for a group of which nobody is known, the second for one with k known people:
+        V(m, 0) and V(m, k) of the paper's section 4.
+        """
         k, m = self.facts.k, self.facts.m
         if not m:
             return Fraction(1), Fraction(1)
-        of_value = self.profiles.of(code)
-        pairs = set(zip(of_value.n.tolist(), of_value.s.tolist(), strict=True))
-        exact = of_value.formulas.v_exact
-        without_known = min(exact(n, s, m, 0) for n, s in pairs)
-        with_known = min(exact(n, s, m, k) for n, s in pairs)
+        profiles = self.profiles.of(code)
+        sizes_and_holders = set(zip(profiles.n.tolist(), profiles.s.tolist(), strict=True))
+        v_exact = profiles.formulas.v_exact
+        without_known = min(v_exact(size, holders, m, 0) for size, holders in sizes_and_holders)
+        with_known = min(v_exact(size, holders, m, k) for size, holders in sizes_and_holders)
         return without_known, with_known
 
     def witness(self, code: int) -> FactsWitness | None:
@@ -391,21 +395,24 @@ def witness_of(
     amounts: tuple[int, int, int],
     minimum: ExactMinimum,
 ) -> FactsWitness | None:
-    """Spell out an exact minimum as facts, no more of them than attain it."""
+    """Spell out the fewest facts that attain the least odds against a value.
+
+    None where no few facts can be named, as for negations with rules on who has which values.
+    """
     spelled = formulas_of(counts).spelled(counts, code, amounts, minimum)
     if spelled is None:
         return None
-    used, people, m = spelled
+    ruled_out, known, n_linked = spelled
     return FactsWitness(
         value=counts.values[code],
         target_group=counts.group_label(minimum.target),
-        ruled_out=tuple(used),
-        known_group=counts.group_label(minimum.known_group) if people else None,
-        known=people,
-        family_group=counts.group_label(minimum.family) if m else None,
-        family=m,
+        ruled_out=tuple(ruled_out),
+        known_group=counts.group_label(minimum.known_group) if known else None,
+        known=known,
+        family_group=counts.group_label(minimum.family) if n_linked else None,
+        family=n_linked,
         target_position=minimum.target,
-        known_position=minimum.known_group if people else None,
-        family_position=minimum.family if m else None,
+        known_position=minimum.known_group if known else None,
+        family_position=minimum.family if n_linked else None,
         semantics=counts.semantics,
     )

@@ -642,34 +642,38 @@ class SomeCannot(OneValue):
     by_largest = ordered = False
 
     def profiles(self, counts: GroupCounts, l: int, cells: Any) -> Profiles:
-        """Profiles of some cells, in any order; of one cell there may be several."""
+        """Profiles of some cells, in any order.
+
+        A group is divided if some of its people cannot have some of its values. A cell of it has
+        several profiles where the facts are negations: n of them are about the target, and the
+        others tell what other people lack, which says no more than what these have.
+        """
         able: Any = counts.able
-        divided = np.asarray(_partly_had(counts)[0].any(axis=1))
-        if not divided.any():
+        partly_had, _ = _partly_had(counts)
+        is_divided = np.asarray(partly_had.any(axis=1))
+        if not is_divided.any():
             return super().profiles(counts, l, cells)
         wanted_cells = np.arange(len(counts.codes))[cells]
-        inside = divided[counts.cell_groups[wanted_cells]]
-        groups, of_all = np.flatnonzero(divided), wanted_cells[~inside]
+        in_divided = is_divided[counts.cell_groups[wanted_cells]]
+        plain_cells = wanted_cells[~in_divided]
+        groups = np.flatnonzero(is_divided)
         divided_cells, offsets = ranges(counts.offsets[groups], counts.offsets[groups + 1])
         divided_counts = GroupCounts.counted(
-            *(
-                counts.sizes[groups],
-                offsets,
-                counts.codes[divided_cells],
-                counts.counts[divided_cells],
-            ),
+            counts.sizes[groups],
+            offsets,
+            counts.codes[divided_cells],
+            counts.counts[divided_cells],
             values=counts.values,
             semantics=counts.semantics,
             able=able.take(groups),
         )
-        of_some, l = np.searchsorted(divided_cells, wanted_cells[inside]), min(l, counts.n_values)
-        parts = [super().profiles(counts, l, of_all)] if len(of_all) else []
-        # That somebody else lacks a value tells no more than what they have.
+        places = np.searchsorted(divided_cells, wanted_cells[in_divided])
+        l = min(l, counts.n_values)
+        parts = [super().profiles(counts, l, plain_cells)] if len(plain_cells) else []
         for n_ruled_out in range(l + 1) if able.negated else [l]:
-            told_profiles = _profiles_of_divided(divided_counts, n_ruled_out, of_some).told_of(
-                l - n_ruled_out
-            )
-            parts.append(replace(told_profiles, group=groups[told_profiles.group], counts=counts))
+            ruled_out = _profiles_of_divided(divided_counts, n_ruled_out, places)
+            part = ruled_out.told_of(l - n_ruled_out)
+            parts.append(replace(part, group=groups[part.group], counts=counts))
         return parts[0].join(*parts[1:])
 
     def kinds(self, counts: GroupCounts) -> IntArray:

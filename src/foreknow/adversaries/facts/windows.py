@@ -263,13 +263,17 @@ class _Ranked:
     def of(
         cls, triples: Triples, ratio: FloatArray, exact: Callable[[int], Fraction], factors: int
     ) -> _Ranked:
-        """Rank by floats; by fractions where these are quotients of several factors, and near."""
+        """Rank triples by their ratio, the lowest first.
+
+        Close floats may be in the wrong order, if they are quotients of several factors or of large
+        numbers: fractions order these. ``exact(i)`` is that of triple i.
+        """
         order = np.argsort(ratio, kind="stable")
         ascending = ratio[order]
         if factors > 1 or int(triples.n.max()) >= _EXACT_QUOTIENTS:
-            # 0 is exact.
-            apart = (ascending[1:] > ascending[:-1] * (1 + CLOSE)) | (ascending[1:] == 0)
-            starts = np.concatenate(([0], np.flatnonzero(apart) + 1))
+            # A run of close ratios ends before one that is clearly higher. A ratio of 0 is exact.
+            is_apart = (ascending[1:] > ascending[:-1] * (1 + CLOSE)) | (ascending[1:] == 0)
+            starts = np.concatenate(([0], np.flatnonzero(is_apart) + 1))
             ends = np.append(starts[1:], len(order))
             for i in np.flatnonzero(ends - starts > 1).tolist():
                 run = slice(int(starts[i]), int(ends[i]))

@@ -217,25 +217,31 @@ class Implications:
         return float(1 / (1 + ratio(odds[: k + 1].min(axis=1), atoms)))
 
     def _worst(self, counts: GroupCounts) -> Disclosure:
+        """The highest disclosure of any value.
+
+        For each cell, the least odds against it, over how many atoms are spent in its own group;
+        the others are spent where they leave the least chance. Fractions decide among near ones.
+        """
         attained = self._attained(counts)
-        cells, odds = attained.cells, attained.odds
+        cells, odds = attained.cells, attained.odds  # odds by atoms in the target's group, and cell
         if not len(cells.group):
             return Disclosure(None, 0.0, lambda: Fraction(0))
         k = self._most(counts)
-        atoms = spread(attained.least[: k + 1])
-        ratios = ratio(odds[: k + 1], atoms[:, None])
-        near = np.flatnonzero(ratios <= ratios.min() * (1 + CLOSE))
+        least_elsewhere = spread(attained.least[: k + 1])
+        odds_against = ratio(odds[: k + 1], least_elsewhere[:, None])
+        least = odds_against.min()
+        near = np.flatnonzero(odds_against <= least * (1 + CLOSE))
         code = int(cells.code[near[0]])
-        if ratios.min() > 0 and np.any(cells.code[near] != code):
-            plan = attained.plan(k, cells, odds)
-            code = code if plan is None else plan.code
-        chance = float(1 / (1 + ratios.min()))
+        if least > 0 and np.any(cells.code[near] != code):
+            exact_best = attained.plan(k, cells, odds)
+            code = code if exact_best is None else exact_best.code
+        chance = float(1 / (1 + least))
 
-        def own() -> tuple[Targets, Any]:
-            mine = np.flatnonzero(cells.code == code)
-            return cells.take(mine), odds[:, mine]
+        def cells_of_value() -> tuple[Targets, Any]:
+            places = np.flatnonzero(cells.code == code)
+            return cells.take(places), odds[:, places]
 
-        return self._disclosure(counts, counts.values[code], chance, own)
+        return self._disclosure(counts, counts.values[code], chance, cells_of_value)
 
     def _disclosure(
         self,

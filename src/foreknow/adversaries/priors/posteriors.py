@@ -297,7 +297,10 @@ def side(cases: SignatureGroups, batch: IntArray, signatures: bool) -> Side:
 
 
 def shapes(cases: SignatureGroups, chosen: IntArray, turned: bool) -> Iterator[IntArray]:
-    """Split cases into those that go through one lattice."""
+    """Split cases into batches with equal amounts of values, or of signatures if `turned`.
+
+    One lattice of states, and so one computation, serves a batch.
+    """
     if len(chosen) == 1:
         yield chosen
         return

@@ -193,23 +193,24 @@ def _say_extremes(ends: Iterable[tuple[str, str, str, int, int]], reader: Reader
 EXTREMES = Remark("extremes", _say_extremes)
 
 
-def _count_near(judged: JudgedRelease) -> tuple[tuple[str, str, str, int, int], ...]:
-    """Columns of numbers that are judged by themselves, with the groups where they are nearest."""
+def _columns_of_near_values(judged: JudgedRelease) -> tuple[tuple[str, str, str, int, int], ...]:
+    """Columns of numbers that are judged one by one, though some group has only near ones.
+
+    With each column, of its narrowest group: the lowest and the highest value, and how many people
+    it has; and how many groups are as narrow as a requirement would usually hide.
+    """
     types = {} if judged.schema is None else judged.schema.types
-    nearest = list[tuple[str, str, str, int, int]]()
+    columns = list[tuple[str, str, str, int, int]]()
     for name, counts in judged.columns.items():
         requirements = judged.about[name]
-        singly = any(required.target.singly for required in requirements)
-        # numbers in a column of texts are codes
-        if (
-            not singly
-            or types.get(name) == "text"
-            or any(required.of_windows for required in requirements)
-        ):
+        one_by_one = any(required.target.singly for required in requirements)
+        hides_windows = any(required.of_windows for required in requirements)
+        holds_codes = types.get(name) == "text"
+        if not one_by_one or hides_windows or holds_codes:
             continue
-        if (ends := near_values(counts)) is not None:
-            nearest.append((judged.called(name), *ends))
-    return tuple(sorted(nearest))
+        if (narrowest := near_values(counts)) is not None:
+            columns.append((judged.called(name), *narrowest))
+    return tuple(sorted(columns))
 
 
 def _say_near(nearest: Iterable[tuple[str, str, str, int, int]], reader: Reader) -> Iterator[str]:
@@ -224,7 +225,7 @@ def _say_near(nearest: Iterable[tuple[str, str, str, int, int]], reader: Reader)
         )
 
 
-NEAR = Remark("near", _say_near, of_counts=_count_near)
+NEAR = Remark("near", _say_near, of_counts=_columns_of_near_values)
 
 APART = Remark(
     "apart",
