@@ -49,14 +49,15 @@ TABLES = {
 
 # What commands are called elsewhere, or in Python.
 _COMMANDS = {
-    "audit": "check lint judge evaluate assess test score analyze analyse "
+    "audit": "l-diversity ldiversity t-closeness tcloseness "
+    "check lint judge evaluate assess test score analyze analyse "
     "prufen pruefen auditieren auditer evaluer auditar evaluar valutare avaliar controleren",
     "publish": "anonymize anonymise republish deidentify de-identify protect release transform "
     "make run generalize generalise apply fix "
     # in German, French, Spanish, Italian, Portuguese and Dutch, without accents
     "anonymisieren veroffentlichen veroeffentlichen publizieren anonymiser publier anonimizar "
     "publicar anonimizzare pubblicare anonimiseren publiceren",
-    "evidence": "report evidence-report document show explain",
+    "evidence": "gdpr dsgvo hipaa dpia report evidence-report document show explain",
     "init": "suggest suggest-policy first-policy profile infer new start detect configure",
     "risk": "risiko risque riesgo rischio risco risico "
     "risk-report risks reidentification k-anonymity kanonymity uniques uniqueness measure "
@@ -246,8 +247,7 @@ _OPTIONS = {
     "give a file with fewer rows",
     "--drop --exclude --ignore --remove --keep --select --usecols": "a column without a role in "
     "the policy is not published: leave it out of quasi_identifiers and other",
-    "--suppression --suppress": 'a policy says it: method = "fulldomain" and fulldomain = { '
-    "suppression = 0.05 }, in [publish]",
+    "--suppression --suppress": "a policy says it: suppression = 0.05, in [publish]",
     "--mask --hash --generalize --recode --hierarchy --hierarchies": "a "
     "policy says how columns coarsen, in [schema.hierarchies]; foreknow init TABLE writes one",
     "--progress --debug --verbose --log-level --log": "--quiet prints nothing but errors",
@@ -261,7 +261,6 @@ _OPTIONS = {
     "one",
     "--html": "--out FILE names the page of a release; foreknow audit RELEASE --html FILE writes "
     "that of a verdict",
-    "--dry-run": "foreknow compare TABLE shows what methods would keep, and writes no release",
 }
 
 # What tables of policies are called elsewhere, and roles of columns in a table of them.
@@ -337,6 +336,24 @@ EXAMPLES = {
     "facts": "{ l = 1, k = 3 }",
     "learned": '{ by = ["age"] }',
     "risk": "{ prosecutor = 0.2 }",
+}
+# Letters of options that others give them.
+LETTERS = {"-k": "--k-anonymity", "-l": "--l-diversity"}
+# Options that are the setting of a method.
+SETTING_OPTIONS = {
+    "--suppression": "suppression",
+    "--suppression-limit": "suppression",
+    "--max-suppression": "suppression",
+    "--suppression-rate": "suppression",
+    "--supp-level": "suppression",
+}
+# Options without a value that are one with a value.
+SPELLED_OUT = {
+    "--stdout": ("--out", "-"),
+    "--xlsx": ("--to", "xlsx"),
+    "--excel": ("--to", "xlsx"),
+    "--spss": ("--to", "sav"),
+    "--stata": ("--to", "dta"),
 }
 # Flags of one option only.
 FLAGS = _our_names(

@@ -208,7 +208,7 @@ def test_names_reach_no_file(desk):
         ("audit table.csv --policy policy.toml --nope", "No such option"),
         ("adit", "No such command"),
         ("priors table.csv", "Missing option"),
-        ("publish table.csv -p policy.toml", "Missing option"),
+        ("draw", "Missing argument"),
         ("publish table.csv -p policy.toml -o out --seed x", "--seed"),
         ("verify", "Missing argument"),
     ],

@@ -15,6 +15,7 @@ from foreknow.cli.inputs import (
     CRITERIA,
     Judging,
     attack_on,
+    is_published,
     policy_at,
     say_index,
     tally_columns,
@@ -29,7 +30,8 @@ from foreknow.cli.options import (
     Published,
     among,
 )
-from foreknow.cli.terminal import say_readings
+from foreknow.cli.publish import verify_release
+from foreknow.cli.terminal import print_plain, say_readings
 from foreknow_judge.errors import InputError
 from foreknow_judge.printed import visible
 
@@ -77,6 +79,12 @@ def audit(
     if not counts and (is_beside or count is not None):
         option = "--count" if columns.sensitive is None else "--sensitive"
         raise InputError(f"{option} is for a tally (--counts); of a table, the policy names it")
+    said = (getattr(columns, name) for name in ("policy", "group", *COLUMNS, *CRITERIA))
+    to_files = (output.html, output.json, output.exposed)
+    if len(release) == 1 and is_published(release[0]) and not any((*said, *to_files, counts)):
+        if not output.quiet:
+            print_plain(f"By the policy in the certificate of {visible(str(release[0]))}.")
+        return verify_release(release[0], quiet=output.quiet)
     rules = columns.given if counts and columns.given else columns.rules(release[0])
     with output.progress("Counting the release"):
         if len(release) > 1:

@@ -21,9 +21,12 @@ from foreknow.cli.sources import Source
 from foreknow.cli.typed import (
     about_option,
     as_one,
+    in_full,
     in_our_names,
     read_value,
+    to_page,
     with_policy,
+    with_slashes,
     with_source,
 )
 from foreknow.data.reading import with_part
@@ -138,7 +141,9 @@ class Command(click.Command):
         options = [option for option in self.params if isinstance(option, click.Option)]
         names = [str(option.name) for option in options]
         flags = {flag for option in options for flag in (*option.opts, *option.secondary_opts)}
-        words = with_policy(with_source(in_our_names(args, names, flags), flags), names)
+        args = list(map(with_slashes, args))
+        words = in_full(in_our_names(args, names, flags), flags, _long_flags(options))
+        words = with_policy(with_source(to_page(words, flags), flags), names)
         if not ctx.resilient_parsing:
             words = self._each_option_once(ctx, words)
             with suppress(click.UsageError):  # which is said below
@@ -274,6 +279,14 @@ def _policy_here(
     names = [f", and not by the certificate of {visible(str(place))}" for place in certified[:1]]
     print(f"By the policy of this folder, {POLICY}{''.join(names)}.", file=sys.stderr, flush=True)
     return Path(POLICY)
+
+
+def _long_flags(options: Iterable[click.Option]) -> list[str]:
+    """The flags of options that have a word."""
+    flags: list[str] = []
+    for option in options:
+        flags += [flag for flag in (*option.opts, *option.secondary_opts) if flag[:2] == "--"]
+    return flags
 
 
 def _place(parameter: click.Parameter) -> tuple[bool, bool]:

@@ -99,8 +99,11 @@ class _Foreknow(click.Group):
         return _load_command(name) if name in _PLACES else None
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """The command that is called, or the one that is most like it."""
+        """The command that is called, the one that a file or folder is for, or the most like it."""
         word = args[0]
+        if self.get_command(ctx, word) is None and (meant := _command_of(args)):
+            click.echo(f"Taken for: foreknow {meant} {visible(shlex.join(args))}", err=True)
+            args, word = [meant, *args], meant
         command = self.get_command(ctx, word)
         if command is None:
             advice = TO_TYPE.get(_plain(word)) or _about_file(Path(word)) or _near(word)
@@ -113,6 +116,8 @@ class _Foreknow(click.Group):
         """Read the words `help` and `version` as the options --help and --version."""
         if args and _plain(args[0]) in HELP.split():
             args = [*args[1:2], "--help"]
+        if args and args[0][:1] == "-":
+            args = _command_first(args, [*self.list_commands(ctx), *COMMON])
         try:
             return super().parse_args(ctx, ["--version"] if args == ["version"] else args)
         except click.NoSuchOption as error:
@@ -146,6 +151,36 @@ def _near(word: str) -> str:
         "release, audit judges a table or release, and verify FOLDER proves a release again; "
         "foreknow --help lists all"
     )
+
+
+def _command_first(words: list[str], names: list[str]) -> list[str]:
+    """The words of a command line, with the command before options that stand before it."""
+    for place, word in enumerate(words):
+        is_command = _plain(word) in names and words[place - 1] not in ("-o", "--out")
+        if is_command and not exists(word):
+            return [word, *words[:place], *words[place + 1 :]]
+    for place, word in enumerate(words):
+        before = words[place - 1] if place else ""
+        if word[:1] != "-" and isfile(word) and before in ("", "-i", "--input", "--in", "--table"):
+            return [word, *words[: max(place - 1, 0)], *words[place + 1 :]]
+    return words
+
+
+def _command_of(words: list[str]) -> str:
+    """The command for a table or release that is named in place of one; empty if none is meant.
+
+    Its options say which: a policy or columns are for an audit, and with --out for a release.
+    """
+    path, options = Path(words[0]), {word.partition("=")[0] for word in words if word[:1] == "-"}
+    if isfile(path / CERTIFICATE) and not options - {"-q", "--quiet"}:
+        return "verify"
+    if not isfile(path) or path.suffix.lower() in (_TOML, ".json", ".html"):
+        return ""
+    if not options - {"-q", "--quiet"} and len(words) == 1:
+        return "init"
+    if options & {"-o", "--out", "--output"}:
+        return "publish"
+    return "audit" if options & {"-p", "--policy", "--qi", "--quasi-identifiers", "--k"} else ""
 
 
 def _about_file(path: Path) -> str:

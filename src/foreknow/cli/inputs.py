@@ -308,18 +308,23 @@ class Judging(Columns):
     t_closeness: float | None = None
 
     def rules(self, table: Path) -> Policy:
-        """The policy for a table."""
+        """The policy for a table; where none is named, the error says how."""
         from foreknow.data.engines.sources import open_table
         from foreknow.data.reading import STDIN, is_address
+        from foreknow.planning.suggestion.call import guessed_roles, options_of
         from foreknow.policy.from_call import policy_of
 
         settings: dict[str, Any] = {name: getattr(self, name) for name in CRITERIA}
         for name in COLUMNS:
             text = getattr(self, name)
-            settings[name] = None if text is None else listed(text)
+            settings[name] = None if text is None else self._columns_of(table, listed(text))
         if settings["sensitive"] is not None and len(settings["sensitive"]) == 1:
             (settings["sensitive"],) = settings["sensitive"]
         if self.given is not None:
+            named = [name for name in COLUMNS if settings[name] is not None]
+            if len(named) < len(COLUMNS) - 1 and named:
+                option = f"--{named[0].replace('_', '-')}"
+                raise SchemaError(f"the policy says what the columns are; leave out {option}")
             return policy_of(self.given, settings)
         if settings["quasi_identifiers"] is None or settings["sensitive"] is None:
             table_name = visible(spoken(table))
@@ -328,14 +333,34 @@ class Judging(Columns):
                     f"say what must hold: --policy FILE; or foreknow verify {table_name}, which "
                     "judges a published folder by the policy in its certificate"
                 )
+            options = ""
             if str(table) != STDIN and not is_address(table):
-                open_table(table)  # which says what is wrong with it first
+                open_table(table, self.reading)  # which says what is wrong with it first
+                options = options_of(guessed_roles(table, self.reading))
+            guess = ", if these guesses of its columns are right" if options else ""
+            options = options or (
+                "--quasi-identifiers COLUMN,COLUMN --sensitive COLUMN --k-anonymity 5"
+            )
             raise InputError(
                 f"say what must hold: --policy FILE (foreknow init {table_name} writes one); or "
-                "--quasi-identifiers COLUMN,COLUMN, --sensitive COLUMN and such as --k-anonymity 5"
+                f"{options}{guess}"
             )
         policy = policy_of(None, settings)
         return replace(policy, schema=replace(policy.needed_schema, reading=self.reading))
+
+    def _columns_of(self, table: Path, names: list[str]) -> list[str]:
+        """The columns of a table that are meant, whatever the letters' case, where one is."""
+        from foreknow.data.engines.sources import open_table
+        from foreknow.data.reading import STDIN, is_address
+
+        if str(table) == STDIN or is_address(table) or is_published(table) or not table.exists():
+            return names
+        columns = open_table(table, self.reading).columns
+        meant: list[str] = []
+        for name in names:
+            alike = [c for c in columns if c.strip().casefold() == name.casefold()]
+            meant.append(alike[0] if name not in columns and len(alike) == 1 else name)
+        return meant
 
 
 CRITERIA = ("k_anonymity", "l_diversity", "t_closeness")

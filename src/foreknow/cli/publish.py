@@ -32,20 +32,23 @@ class Folder:
     Parameters
     ----------
     out
-        A folder that does not exist yet.
+        A folder that does not exist yet (default TABLE.release).
     owner
         The new folder for files that only you may see (default OUT.owner).
     key
         Sign with this private Ed25519 key (needs the extra sign).
+    dry_run
+        Make the release and judge it, but write nothing.
     verbose
         Print how each column was read: as numbers, dates or texts.
     quiet
         Print nothing but errors.
     """
 
-    out: Path
+    out: Path | None = None
     owner: Path | None = None
     key: Path | None = None
+    dry_run: bool = False
     verbose: bool = False
     quiet: bool = False
 
@@ -59,14 +62,17 @@ class Folder:
         from foreknow.publishing.signature import Signer
         from foreknow_judge import file_names
 
-        owner = file_names.owners_folder(self.out) if self.owner is None else self.owner
-        require_new(self.out, owner)
+        out = _place(table, self.out)
+        owner = file_names.owners_folder(out) if self.owner is None else self.owner
+        if not self.dry_run:
+            require_new(out, owner)
         if self.key is not None:
             Signer(self.key)  # a key that does not do is refused before there is work
         with progress("Reading the table", self.quiet):
             microdata = rules.microdata(table)
             publication = make(microdata, rules, **options)
-            publication.write(self.out, owner, key=self.key)
+            if not self.dry_run:
+                publication.write(out, owner, key=self.key)
         if self.quiet:
             return
         say_readings(microdata, self.verbose)
@@ -74,7 +80,7 @@ class Folder:
             console().print(page_of(publication.audit).top())
             print_plain("")
         audit = publication.audit if publication.together is None else publication.together
-        console().print(page_of(audit, attack=attack_on([self.out], policy, rules, table)))
+        console().print(page_of(audit, attack=attack_on([out], policy, rules, table)))
         if publication.together is not None:
             people = people_text(publication.counts.n_people)
             print_plain(f"{visible(str(publication.since))} Written is a release of {people}.")
@@ -83,6 +89,9 @@ class Folder:
             *publication.advice,
         ):
             print_plain(f"{visible(note)}.")
+        if self.dry_run:
+            print_plain("\nNothing was written; without --dry-run it would be, to a folder.")
+            return
         notes = {
             file_names.CERTIFICATE: "what was required and found, for foreknow verify",
             file_names.SIGNATURE: "your signature of it, for foreknow verify --key",
@@ -98,11 +107,21 @@ class Folder:
             ),
         }
         order = list(notes)
-        for folder, begins in ((self.out, "Written to"), (owner, "For you only, in")):
+        for folder, begins in ((out, "Written to"), (owner, "For you only, in")):
             print_plain(f"\n{begins} {visible(folder)}:", soft_wrap=True)
             names = sorted(path.name for path in folder.iterdir())
             for name in sorted(names, key=lambda n: order.index(n) if n in order else -1):
                 print_plain(f"  {name:<20} {notes.get(name, 'the release')}")
+
+
+def _place(table: Path, out: Path | None) -> Path:
+    """The folder of a release: of the name that is given, or beside where one is, by its table."""
+    from foreknow.data.reading import is_address
+
+    if out is None:
+        named = not is_address(table) and table.stem not in ("", "-")
+        return Path(f"{table.stem}.release" if named else "release")
+    return out
 
 
 @command("foreknow.publishing.publish:publish")
@@ -169,10 +188,17 @@ def verify(
     evidence
         A page of foreknow evidence, signed with the same key.
     """
-    return _verify(certificate, release, policy, evidence, quiet, **forwarded)
+    from foreknow_judge.file_names import OWNER
+
+    if release is not None and (release / OWNER).is_file():
+        raise InputError(
+            f"{visible(str(release))} is for you only, and is not verified: foreknow verify "
+            f"{visible(shlex.quote(str(certificate)))}"
+        )
+    return verify_release(certificate, release, policy, evidence, quiet, **forwarded)
 
 
-def _verify(
+def verify_release(
     certificate: Path,
     release: Path | None = None,
     policy: Path | None = None,
@@ -182,6 +208,7 @@ def _verify(
     after: list[Path] | None = None,
     **options: Any,
 ) -> int:
+    """Judge a release afresh, print what was found, and return the exit code."""
     from rich.console import Console
 
     from foreknow.pages import page_of
@@ -238,7 +265,7 @@ def demo(
     rules = Policy.load(sample.policy_path())
     Folder(folder).publish(sample.table_path(), rules, sample.policy_path(), seed=seed)
     print_plain("")
-    return _verify(folder / CERTIFICATE, folder)
+    return verify_release(folder / CERTIFICATE, folder)
 
 
 def _say_line(say: Console, text: str, style: str = "") -> None:

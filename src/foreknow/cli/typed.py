@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
+from fractions import Fraction
 from itertools import pairwise
 from os.path import exists, isfile  # a name that is too long is that of no file
 from pathlib import Path
@@ -10,13 +11,14 @@ from typing import Any
 
 import click
 
-from foreknow.names import FLAGS, OPTIONS, own_name
+from foreknow.names import FLAGS, LETTERS, OPTIONS, SETTING_OPTIONS, SPELLED_OUT, own_name
 from foreknow_judge.errors import InputError
 from foreknow_judge.numbers import MOST_DIGITS
 
 _MOST_NUMBERS = 10_000  # that a range such as 0-19 may stand for
 # Options that name the source in other tools.
-_OF_SOURCE = "-i", "--input", "--release", "--file", "--data", "--dataset", "--source"
+_OF_SOURCE = "-i", "--input", "--in", "--release", "--file", "--data", "--dataset", "--source"
+_SHORTEST = 5  # letters of an option that is cut short, with its hyphens
 
 
 def in_our_names(args: list[str], names: list[str], flags: Container[str]) -> list[str]:
@@ -39,6 +41,57 @@ def in_our_names(args: list[str], names: list[str], flags: Container[str]) -> li
                 if renamed[place : place + len(words)] == words:
                     renamed[place : place + len(words)] = ["--json=-"]
     return renamed
+
+
+def in_full(words: list[str], flags: Container[str], known_flags: Iterable[str]) -> list[str]:
+    """The words of a command line, with options written out that others cut short or call so."""
+    full: list[str] = []
+    longer_flags, is_value = [*known_flags], False
+    for word in words:
+        name, equals, value = word.partition("=")
+        likes = [flag for flag in longer_flags if flag.startswith(name)]
+        if is_value or name in flags or name[:1] != "-":
+            full.append(word)
+        elif name in SPELLED_OUT and SPELLED_OUT[name][0] in flags:
+            full += SPELLED_OUT[name]
+        elif name in LETTERS and LETTERS[name] in flags:
+            full.append(f"{LETTERS[name]}{equals}{value}")
+        elif name in SETTING_OPTIONS and "--set" in flags:
+            full += ["--set", f"{SETTING_OPTIONS[name]}={value}"] if equals else [name]
+        elif len(name) >= _SHORTEST and len(likes) == 1 and about_option(name) is None:
+            full.append(f"{likes[0]}{equals}{value}")
+        else:
+            full.append(word)
+        is_value = word == "--"
+    for place, (name, value) in enumerate(pairwise(full)):
+        if name in SETTING_OPTIONS and name not in flags and "--set" in flags:
+            full[place : place + 2] = ["--set", f"{SETTING_OPTIONS[name]}={_share(value)}"]
+    return full
+
+
+def _share(text: str) -> str:
+    """A share, of which percents are hundredths."""
+    number = text.removesuffix("%")
+    is_percent = number != text and number.replace(".", "", 1).isdigit()
+    return str(float(Fraction(number) / 100)) if is_percent else text
+
+
+def to_page(words: list[str], flags: Container[str]) -> list[str]:
+    """The words of a command line; where there is no --out, a page or JSON is named by its end."""
+    if "--out" in flags or "--html" not in flags:
+        return words
+    ends = {".html": "--html", ".htm": "--html", ".json": "--json"}
+    renamed = [*words]
+    for place, (name, value) in enumerate(pairwise(words)):
+        if name in ("--out", "--output", "-o") and (option := ends.get(Path(value).suffix.lower())):
+            renamed[place] = option
+    return renamed
+
+
+def with_slashes(word: str) -> str:
+    """A path as it is written in Windows, if there is a file of that name with slashes."""
+    slashed = word.replace("\\", "/")
+    return slashed if slashed != word and not exists(word) and exists(slashed) else word
 
 
 def with_source(words: list[str], flags: Container[str]) -> list[str]:

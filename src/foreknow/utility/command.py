@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +17,7 @@ from foreknow.cli.inputs import (
 from foreknow.cli.options import ForwardedOptions, More, Only, Published, Raw, Results
 from foreknow.errors import SchemaError
 from foreknow_judge.errors import InputError
+from foreknow_judge.printed import visible
 
 
 @command("foreknow.utility.report:utility_report")
@@ -61,6 +63,11 @@ def utility(
 
     if is_published(table) and not is_published(release):  # given in the other order
         release, table = table, release
+    if is_published(release) and columns.given is None and columns.quasi_identifiers is None:
+        raise InputError(
+            f"say how the table is read: foreknow utility {visible(shlex.quote(str(release)))} "
+            f"{visible(shlex.quote(str(table)))} --policy FILE, the policy of the release"
+        )
     rules, is_written = columns.rules(table), is_published(release)
     schema = rules.needed_schema
     refuse_published(table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import difflib
 import gzip
 import re
 import shutil
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 Source: TypeAlias = "DuckTable | SparkTable"
 
 _CSV = (".csv", ".tsv", ".txt")
+_ALIKE = 0.75  # how much alike the name of a file and the one that is meant are, at least
 _FAR = re.compile(r"(s3a?|gs|gcs|az|abfss?|hdfs|https?|ftp|sftp):/", re.IGNORECASE)
 _DATABASES = (".duckdb", ".ddb", ".sqlite", ".sqlite3", ".db", ".db3")
 _WORKBOOKS = (".xlsx", ".xlsm")
@@ -175,7 +177,7 @@ def _open_path(address: Path, reading: Reading) -> Table:
                 "; an address of the web or of a cloud is read by other programs: download it, or "
                 "give a frame, such as pandas.read_csv(address)"
             )
-        raise DataError(f"there is no file or folder {spoken(path)!r}{hint}")
+        raise DataError(f"there is no file or folder {spoken(path)!r}{hint or _near(path)}")
     return _open_file(path, path.name, key, part, reading)
 
 
@@ -189,6 +191,14 @@ def _open_pipe(pipe: Path | None, name: str, key: str | None, part: str, reading
         raise
     weakref.finalize(table, path.unlink, missing_ok=True)
     return table
+
+
+def _near(path: Path) -> str:
+    """The hint on a file whose name is most like that of one that is not there."""
+    folder = path.parent
+    names = [other.name for other in folder.iterdir()] if folder.is_dir() else []
+    near = difflib.get_close_matches(path.name, names, 1, _ALIKE)
+    return f"; did you mean {spoken(folder / near[0])!r}?" if near else ""
 
 
 def _refuse_no_file(path: Path) -> None:

@@ -64,7 +64,7 @@ def options_of(roles: dict[str, list[str]]) -> str:
         if any("," in column or visible(column) != column for column in names):
             return ""
         words += [f"--{role.replace('_', '-')}", shlex.quote(",".join(names))]
-    return " ".join([*words, "--k-anonymity 5"])
+    return " ".join([*words, "--k-anonymity 5"]) if words else ""
 
 
 def _quoted(name: str) -> str:
