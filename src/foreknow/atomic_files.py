@@ -251,6 +251,7 @@ def require_new(path: str | Path, owner_path: str | Path) -> None:
 
 @contextmanager
 def _clear_errors(target: Path) -> Iterator[None]:
+    """Turn an `OSError` into an `OutputError` that names the target and the reason."""
     try:
         yield
     except OSError as error:
@@ -349,6 +350,7 @@ def sweep(parent: Path, settle: Settle = _NO_NOTES) -> None:
 
 
 def _sweep_one(folder: Path, settle: Settle) -> None:
+    """Remove a working folder that a process left behind; one that is in use is locked."""
     status = folder.lstat()
     if status.st_mode & 0o777 != 0o700 or status.st_uid != os.geteuid():
         return

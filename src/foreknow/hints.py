@@ -41,6 +41,7 @@ def hinted(
 
     @wraps(call)
     def checked(*args: P.args, **arguments: P.kwargs) -> R:
+        """Call it with our names for the arguments; explain a `TypeError` about them."""
         renamed_arguments: Any = (
             renamed(arguments, parameter_names, len(args) - bound) if arguments else {}
         )

@@ -109,6 +109,7 @@ class _Worker(threading.Thread):
         self._close()
 
     def _outcome(self, job: bytes) -> Any:
+        """The result of a job, or a `Failure`; a process that is gone is started anew."""
         try:
             if self._process is None:
                 self._process = _start_process()

@@ -81,6 +81,7 @@ def lattice(capacities: tuple[int, ...]) -> Lattice:
 
 
 def _new_lattice(capacities: tuple[int, ...]) -> Lattice:
+    """The states (how many of each kind are used), by level, and the steps between levels."""
     shape = tuple(c + 1 for c in capacities)
     dtype = np.int16 if sum(shape) < 1 << 15 else np.int32  # the shorter is sorted faster
     level = np.zeros((), dtype=dtype)

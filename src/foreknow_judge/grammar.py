@@ -297,6 +297,7 @@ class ImpossibleTable(Settings):
 
     @model_validator(mode="after")
     def _check(self) -> ImpossibleTable:
+        """Refuse a rule without values or conditions, and conditions of another form."""
         for key in ("values", "where"):
             if not getattr(self, key):
                 raise ValueError(

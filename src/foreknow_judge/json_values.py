@@ -28,6 +28,10 @@ class Plain:
     _fraction: ClassVar[Callable[[Fraction], Any]] = str
 
     def _content(self) -> dict[str, Any]:
+        """The fields that `_json_fields` names, by key: `key`, `key=path`, or `*` for all.
+
+        A field with a question mark is left out if it is empty.
+        """
         content: dict[str, Any] = {}
         for word in self._json_fields.split():
             if word == "*":

@@ -56,6 +56,7 @@ class Chances:
             raise CertificateError("malformed-priors", error) from None
 
     def _whole(self, row: Sequence[Fraction]) -> tuple[list[int], int]:
+        """A row of probabilities as whole numbers over a common denominator; refuse a wrong row."""
         scale = _common(row)
         if len(row) != len(self.values) or not 0 <= min(row) <= max(row) <= 1:
             raise ValueError(f"{len(self.values)} probabilities from 0 to 1 in each row")

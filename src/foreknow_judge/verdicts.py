@@ -78,6 +78,7 @@ def _verdict_on_criterion(
     key: str,
     gauge: Gauge,
 ) -> Verdict:
+    """The verdict on a criterion, by its gauge and the groups and populations that it asks for."""
     if len(table.kinds) > 1 or not table.of_whole_groups:
         raise CertificateError("not-by-itself", key)
     if release.semantics != "single" and not gauge.of_people:
@@ -85,8 +86,9 @@ def _verdict_on_criterion(
     settings, arguments = settings_of(key, table.kinds[key]), list[Any]()
     if gauge.of_population:
         arguments = [population_of(release, settings)]
-    exact = release.form == "bucketized" and gauge.of_classes
-    if exact and gauge.of_people:
+    # In the bucketized form, people who look alike have equal exact columns, whatever their group.
+    by_exact_columns = release.form == "bucketized" and gauge.of_classes
+    if by_exact_columns and gauge.of_people:
         groups = release.look_alikes(table.known)
     else:
         sensitive, known_columns = sensitive_and_known(release, table, gauge.of_people)
@@ -94,9 +96,9 @@ def _verdict_on_criterion(
             release.sensitive if gauge.of_people else sensitive, known_columns
         )
     if gauge.of_classes and not gauge.of_people:
-        arguments.append(release.look_alikes(table.known) if exact else groups)
+        arguments.append(release.look_alikes(table.known) if by_exact_columns else groups)
     if gauge.of_columns:
-        columns = release.exact if exact else release.groups
+        columns = release.exact if by_exact_columns else release.groups
         arguments.append(list(dict.fromkeys([*columns, *table.known])))
     if gauge.of_releases:
         arguments.append(release.cohort)
@@ -105,7 +107,7 @@ def _verdict_on_criterion(
     if table.secret.sets:
         groups = _of_sets(release, groups, key, gauge.of_sets(settings), table)
     attained, group, holds, figures = Measured(*gauge.measure(groups, settings, *arguments))
-    exact_columns = tuple(release.exact) if exact and gauge.of_people else ()
+    exact_columns = tuple(release.exact) if by_exact_columns and gauge.of_people else ()
     limits = limits_values(gauge, settings, groups, arguments)
     worst_case = WorstCase(None, group_name(group), attained, each=figures, limits_values=limits)
     judged = {key: table.kinds[key]}
@@ -137,6 +139,7 @@ def _verdicts_on_knowledge(
     table: RequireTable,
     judges: Mapping[str, Judge],
 ) -> Iterator[Verdict]:
+    """The verdicts on a requirement about knowledge, one for each amount with its limit."""
     relative = table.at_most_times is not None
     questions, sight = questions_of(release, table, relative), sensitive_and_known(release, table)
     for kind, point, amount in table.points:

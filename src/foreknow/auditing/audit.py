@@ -230,6 +230,7 @@ class Audit(Result):
         return [f"{verdict.requirement.name}: {verdict.words}" for verdict in self.failures]
 
     def _content(self) -> dict[str, Any]:
+        """Plain values for JSON."""
         return {
             "release": self.name,
             "safe": self.safe,

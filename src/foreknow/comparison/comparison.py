@@ -593,6 +593,7 @@ def _methods(names: Sequence[str] | str | None, policy: Policy) -> list[str]:
 
 
 def _limits(limits: Any, lead: Point | None) -> Sequence[Fraction | None]:
+    """The limits to try in place of the first one of the policy; by default, some around it."""
     if lead is None:
         if limits is not None:
             raise InputError("no requirement of the policy has a limit that could be another")
@@ -612,20 +613,24 @@ def _jobs(
     limits: Sequence[Fraction | None],
     amounts: Mapping[str, Sequence[int] | int] | None,
 ) -> Iterator[_Job]:
-    varied = _amounts(policy, amounts)
+    """A job for each method, limit and combination of amounts.
+
+    One whose policy is refused has the reason in its place.
+    """
+    amounts_to_try = _amounts(policy, amounts)
     settings: list[tuple[Fraction | None, dict[str, int], Policy | None, str]] = []
-    for values in product(*varied.values()):
-        amounts_of_job = dict(zip(varied, values, strict=True))
+    for values in product(*amounts_to_try.values()):
+        amounts_of_job = dict(zip(amounts_to_try, values, strict=True))
         for limit in limits:
+            changed, why = None, ""
             try:
-                settings.append(
-                    (limit, amounts_of_job, _policy_with(policy, lead, limit, amounts_of_job), "")
-                )
+                changed = _policy_with(policy, lead, limit, amounts_of_job)
             except PolicyError as error:
-                settings.append((limit, amounts_of_job, None, str(error)))
+                why = str(error)
+            settings.append((limit, amounts_of_job, changed, why))
     for method in methods:
-        for limit, amounts_of_job, rules, why in settings:
-            yield _Job(method, limit, amounts_of_job, rules, rules is policy, why)
+        for limit, amounts_of_job, changed, why in settings:
+            yield _Job(method, limit, amounts_of_job, changed, changed is policy, why)
 
 
 def _amounts(

@@ -158,6 +158,10 @@ class ComparisonPage(Page[Comparison]):
         return f"{words}; seed {result.seed}"
 
     def _best(self) -> Iterator[str]:
+        """Sentences on the releases that answer queries best: with labels, and with exact columns.
+
+        Only those count that hold the policy as it was given.
+        """
         comparison = self.result
         done = sum(candidate.status != "stopped" for candidate in comparison.candidates)
         if not comparison.complete:
@@ -188,13 +192,11 @@ class ComparisonPage(Page[Comparison]):
         yield from self._slow()
 
     def _slow(self) -> Iterator[str]:
+        """A sentence on each method that was left out since it would take too long."""
         comparison = self.result
         for candidate in comparison.candidates:
-            if (
-                candidate.needs is not None
-                and candidate.limit == comparison.limit
-                and not candidate.amounts
-            ):
+            by_policy = candidate.limit == comparison.limit and not candidate.amounts
+            if candidate.needs is not None and by_policy:
                 yield (
                     f"{_run(candidate)} is not among these: {candidate.why}. It may keep more: "
                     "foreknow "

@@ -285,6 +285,7 @@ class TCloseness(_OfTable):
         return distances
 
     def _exact(self, counts: GroupCounts, group: int, table_counts: IntArray) -> Fraction:
+        """The distance of a group from the table, as a fraction."""
         people, everybody = int(counts.sizes[group]), int(table_counts.sum())
         if self.distance == "ordered":
             places, steps = self._places(counts, table_counts)
@@ -522,6 +523,10 @@ class DeltaDisclosure(_OfTable):
         return distances
 
     def _exact(self, counts: GroupCounts, group: int, table_counts: IntArray) -> Fraction | float:
+        """The largest factor by which a share differs from that in the table, as a fraction.
+
+        Infinity if the group lacks a value of the table.
+        """
         cells = _cells(counts, group, table_counts)
         if len(cells) < np.count_nonzero(table_counts):
             return float("inf")

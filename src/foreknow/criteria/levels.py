@@ -220,6 +220,7 @@ class Levels(OfGroups):
     def _allowed(
         self, column: str, limit: Mapping[str, Any], label: str | None, are_whole: bool
     ) -> bool:
+        """True if a label keeps the limit of its column: top, bottom and level."""
         if label is None:
             return True
         has_ends = "top" in limit or "bottom" in limit

@@ -192,6 +192,7 @@ class Risk(Limits):
         return self._attained(self._figures(counts), counts.group_label(group), suffix)
 
     def _figures(self, counts: GroupCounts) -> Iterable[Figure]:
+        """The figure of each risk that has a limit, with a sentence that explains it."""
         smallest_size, limits = int(counts.sizes.min()), self.limits
         groups, people = counts.n_groups, counts.n_people
         if "prosecutor" in limits:

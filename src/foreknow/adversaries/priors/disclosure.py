@@ -120,6 +120,7 @@ def judged_before(
 def _judge(
     counts: GroupCounts, signatures: Signatures, table: PriorTable, mode: ValueMode
 ) -> ReleasePosteriors:
+    """The posteriors of a release by a table of priors; refuse a group that these rule out."""
     matrix = table.matrix(signatures.labels, list(map(str, counts.values)))
     people = signatures.offsets, signatures.codes, signatures.people
     groups = SignatureGroups(*people, counts.offsets, counts.codes, counts.counts)
@@ -299,6 +300,10 @@ class ReleasePosteriors:
         return best, best_cell
 
     def _gain(self, secret: _Secret) -> Disclosure:
+        """The posterior of a secret that is the highest relative to its prior.
+
+        Fractions decide among cells that floats leave open, if these are not too many.
+        """
         cells = secret.cells
         prior = self.matrix.chances[self._cells.signature[cells]][:, list(secret.codes)].sum(axis=1)
         # A little more than the quotients of floats, which may have been rounded down; or less.

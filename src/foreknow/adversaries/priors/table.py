@@ -154,6 +154,7 @@ class PriorTable:
         return table.united([*members, *([label] if label in self.values else [])], label)
 
     def _row(self, signature: Signature) -> tuple[Fraction, ...]:
+        """The probabilities of people with a signature; refuse one that the table lacks."""
         try:
             return self.chances[signature]
         except KeyError:
