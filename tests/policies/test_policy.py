@@ -534,6 +534,24 @@ def test_misspelt_maps_are_refused(values, pairs):
     assert fk.publish(pa.table(known), policy({"facts": {}}, pairs=PAIRS)).audit.verdicts
 
 
+@pytest.mark.parametrize("written", ["b20", "B 20", "B20.", "B-20", "\u0412 20"])
+def test_maps_write_as_tables_do(written):
+    """Somebody has another code of the class, and B20 would not be counted with it."""
+    people = {"pid": [*range(10)], "ward": ["w"] * 10, "ill": ["B20"] * 3 + ["Z21"] * 2 + ["x"] * 5}
+    table, pairs = pa.table(people), [[written, "Z21"]]
+    with pytest.raises(fk.InputError, match=r"nobody has .* and somebody has 'B20'"):
+        fk.audit(table, policy({"facts": {}}, pairs=pairs))
+    for asked in ({"values": ["B20"]}, {"any_of": ["B20"]}, {"except": ["B20"]}):
+        with pytest.raises(fk.InputError, match="write both as the table does"):
+            policy({"facts": {}, **asked}, pairs=pairs)
+    rules = [{"values": ["B20"], "where": {"ward": ["x"]}}]
+    with pytest.raises(fk.InputError, match="impossible names 'B20'"):
+        policy({"facts": {}}, pairs=pairs, impossible=rules)
+    policy({"facts": {}, "absent": [written]}, pairs=pairs)
+    both = policy({"facts": {}}, pairs=[*pairs, ["B20", "Z21"]])  # as the message says
+    assert fk.audit(table, both).verdicts[1].reached == Fraction(1, 2)
+
+
 def test_rules_are_on_all_codes():
     """Who cannot have an old code cannot have its successors."""
     men = {"ward": ["men"]}

@@ -32,31 +32,40 @@ def refuse_misspelt(
     printed = {name: dict.fromkeys(sorted(map(str, values))) for name, values in columns.items()}
     spellings: dict[str, Spellings] = {}
     named: dict[str, set[str]] = {name: set() for name in printed}
-    lists: list[tuple[Requirement, str, list[str]]] = []
+    lists: list[tuple[Requirement, str, list[str], set[str]]] = []
     for required in requirements:
         column = required.sensitive if required.sensitive in printed else main
+        named_by_it = set[str]()
         for values_named in required.target.texts:
             texts = [*map(str, values_named)]
-            named[column].update(texts)
-            lists.append((required, column, texts))
-    for required, column, texts in lists:
+            named_by_it.update(texts)
+            lists.append((required, column, texts, named_by_it))
+        named[column] |= named_by_it
+    for required, column, texts, named_by_it in lists:
         printed_values = printed[column]
         absent = [text for text in texts if not _is_there(text, printed_values)]
         is_idle_set = len(absent) == len(texts) > 1 and required.about_sets
         for text in absent:
             _refuse_same_number(required, text, printed_values)
-            if text == ELSEWHERE or (text in required.absent and not is_idle_set):
+            is_of_map = text in required.codes and not is_idle_set
+            is_excused = text in required.absent and not is_idle_set and not is_of_map
+            if text == ELSEWHERE or is_excused:
                 continue
             if column not in spellings:
                 spellings[column] = Spellings(printed_values)
-            near = spellings[column].near(text, but=named[column] if is_idle_set else texts)
+            if is_of_map:  # else its class would lack a code that the table writes otherwise
+                near = spellings[column].written_otherwise(text, but=named_by_it)
+            else:
+                near = spellings[column].near(text, but=named[column] if is_idle_set else texts)
             if near is not None:
                 quoted = json.dumps(text, ensure_ascii=False)
                 way_out = (
                     f"if {text!r} is meant, though nobody has it, add absent = [{quoted}] to the "
                     "requirement"
                 )
-                if is_idle_set:
+                if is_of_map:
+                    way_out = f"if nobody has it, leave it out of the map, or add {near!r}"
+                elif is_idle_set:
                     way_out = "if really nobody has a value of this set, leave the set out"
                 raise PolicyError(
                     f"{required.name}: nobody has {text!r}, and somebody has {near!r}: write it "

@@ -69,6 +69,29 @@ class Spellings:
             (v for v in candidates if v not in but and v != text and look_alike(text, v)), None
         )
 
+    def written_otherwise(self, text: str, but: Collection[str] = ()) -> str | None:
+        """The value that a text would be, were it not for case, spaces and the like.
+
+        None of those in `but`.
+
+        >>> Spellings(["B20", "AIDS"]).written_otherwise("b 20")
+        'B20'
+        >>> Spellings(["B20", "AIDS"]).written_otherwise("AIDZ")
+        """
+        keys = {_key(text), *_numbers(text)} - {""}
+        candidates = self._by_key.get(_key(text).translate(_AS_DIGITS), ())
+        of_numbers = chain(*(self._by_key.get(str(number), ()) for number in _numbers(text)))
+        return next(
+            (
+                value
+                for value in chain(candidates, of_numbers)
+                if value not in but
+                and value != text
+                and not keys.isdisjoint({_key(value), *_numbers(value)})
+            ),
+            None,
+        )
+
     def _beginning_like(self, start: str, but: Collection[str]) -> str | None:
         """The value that begins with what a text looks like."""
         changes = (-1, 0, 1) if start.isalpha() else (0,)

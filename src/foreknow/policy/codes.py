@@ -7,7 +7,7 @@ judge and a certificate have these sets, written out as ``any_of``, and nothing 
 from __future__ import annotations
 
 import csv
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 from itertools import chain
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 
 from foreknow.criteria.registry import CRITERIA
 from foreknow.data.labels import is_pattern, matching
+from foreknow.data.spellings import Spellings
 from foreknow.toml import read_text
 from foreknow_judge.errors import PolicyError
 
@@ -61,6 +62,17 @@ def with_codes(table: Any, folder: Path) -> Any:
     for place, requirement in enumerate(required):
         changed += _of_classes(requirement, f"require[{place}]", column, columns, classes)
     return {**table, "schema": rest, "require": changed}
+
+
+def codes_of_map(table: Any, coded: Any) -> frozenset[str]:
+    """The codes that requirements name by a map alone, and so nobody need have."""
+    if coded is table:
+        return frozenset()
+    named, by_policy = (
+        {*map(str, chain(*(required.get("absent") or () for required in tables["require"])))}
+        for tables in (coded, table)
+    )
+    return frozenset(named - by_policy)
 
 
 def classes_of(pairs: Sequence[tuple[str, str]]) -> list[list[str]]:
@@ -135,6 +147,9 @@ def _of_classes(
                 f"{_as_list(classes[0])}"
             )
     sets = requirement.get(_SETS)
+    members_of_sets = sets.values() if isinstance(sets, Mapping) else [sets]
+    lists = [requirement.get("values"), requirement.get("except"), *members_of_sets]
+    _refuse_other_spelling(lists, name, classes)
     if isinstance(sets, str):
         raise PolicyError(
             f"{name}: any_of = {sets!r} is a label, and its hierarchy may not have old and new "
@@ -170,11 +185,29 @@ def _of_classes(
     yield {**rest, _SETS: named, "absent": _absent(requirement, chosen)}
 
 
+def _refuse_other_spelling(
+    named_lists: Iterable[Any], name: str, classes: Sequence[Sequence[str]]
+) -> None:
+    """Refuse a code in lists of a policy that the map writes otherwise."""
+    codes = dict.fromkeys(chain(*classes))
+    spellings = Spellings(codes)
+    lists = (members for members in named_lists if isinstance(members, (list, tuple)))
+    for text in map(str, chain(*lists)):
+        written = None if text in codes else spellings.written_otherwise(text)
+        if written is not None:
+            raise PolicyError(
+                f"{name} names {text!r}, and schema.codes has {written!r}: write both as the "
+                "table does"
+            )
+
+
 def _of_all(
     rule: Any, column: str, columns: Sequence[str], classes: Sequence[Sequence[str]]
 ) -> Any:
     """A rule on what is impossible, on all codes that are one with those that it names."""
     is_rule = isinstance(rule, Mapping) and rule.get("sensitive", columns[0]) == column
+    if is_rule:
+        _refuse_other_spelling([rule.get("values")], "impossible", classes)
     return {**rule, "values": _closed(rule.get("values"), classes)} if is_rule else rule
 
 
