@@ -139,15 +139,6 @@ def test_random_releases(made, most):
     check()
 
 
-def test_two_groups_end_in_third():
-    # One atom about the second group is best, or two about the first; of three, one and two.
-    bags = ["aaaaaaabbbccd", "aaaaaabbbbbbcd", "zefghi"]
-    for k in (2, 3):
-        check_bags(bags, k)
-    about = Implications(3).disclosure(GroupCounts.from_bags(bags), "z").witness.implications
-    assert sorted({each.position for each in about}) == [0, 1]
-
-
 # ---- known by hand, and large -----------------------------------------------------------------
 
 

@@ -277,17 +277,6 @@ def test_values_as_they_print():
     assert priors.disclosure(grouped(frame), 7).witness.value == 7
 
 
-def test_missing_attributes():
-    frame = table("ma fb", race=pa.array([None, "w"]))
-    rows = {(None,): {"a": "1/2", "b": "1/2"}, ("w",): {"a": "1/4", "b": "3/4"}}
-    found = fk.Priors(priors_table(rows, ["race"])).disclosure(grouped(frame), "a")
-    assert found.witness.signature == {"race": None}
-    assert found.exact == Fraction(3, 4)
-    known = {key: row for key, row in rows.items() if key != (None,)}
-    with pytest.raises(DataError, match="no probabilities for race missing"):
-        fk.Priors(priors_table(known, ["race"])).disclosure(grouped(frame))
-
-
 # ---- what cannot be judged -----------------------------------------------------------------
 
 SIMPLE = fk.Priors(by_sex(m="a 1/2 b 1/2", f="a 1/4 b 3/4"))

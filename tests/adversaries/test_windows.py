@@ -214,14 +214,6 @@ def test_what_is_near(values, within, name, exact):
     assert name is None or verdict.value == f"between {name}"
 
 
-def test_more_values_than_there_are():
-    bags, many = [[1, 1, 2, 9, 9, 9], [2, 4, 9]], 10**30
-    assert judged(bags, 1, (many, 0, 0)).disclosure.exact == 1
-    counts = fk.GroupCounts.from_bags(bags)
-    asked = policy(fk.Facts(l=many), "1", 1)
-    assert not asked.ledger(counts.values).admits(None, counts)
-
-
 def test_a_dollar_apart_is_unsafe():
     rows = range(400)
     columns = {"sex": ["fm"[i % 2] for i in rows], "income": [30_000 + i for i in rows]}
@@ -277,17 +269,6 @@ def test_certificates_of_another_width(tmp_path):
 
 
 # ---- the policy, the report, and what is refused ---------------------------------------------
-
-
-@pytest.mark.parametrize("within", [5000, "10%", "30 days", 0.5, "1/3"])
-def test_policies_are_read_back(within):
-    table = {"require": [{"within": within, "facts": {"l": 1}, "below": "1/2"}]}
-    rules = fk.Policy.from_dict(table)
-    again = fk.Policy.from_dict(rules.to_dict())
-    assert again.requirements == rules.requirements
-    assert again.requirements[0].within == rules.requirements[0].within
-    one = policy(fk.Facts(), within=5000.0).to_dict()["require"][0]["within"]
-    assert (one, type(one)) == (5000, int)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from tests.audits.folders import forge, written
 from tests.examples import NIGHTLY
-from tests.oracle.rules import worst_cases, worst_negations
+from tests.oracle.rules import worst_cases
 
 import foreknow as fk
 from foreknow.data.fired_rules import decided, fired
@@ -118,33 +118,6 @@ def test_facts_are_those_of_worlds():
                 figure = fk.Facts(*amounts).disclosure(counts, value)
                 assert reached == figure.exact >= worst[amounts], (groups, rules, value, amounts)
                 assert figure.bounded or reached == worst[amounts]
-
-
-def test_negations_and_sets_match_worlds():
-    for seed in FAMILIES[::3]:
-        rng = random.Random(seed)
-        groups, rules = family(rng)
-        counts = counted(groups, rules)
-        for value, k in product(counts.values, (0, 1, 2)):
-            worst = worst_negations(asked_of(groups), value, k)
-            figure = fk.Negations(k).disclosure(counts, value)
-            assert figure.exact >= worst, (groups, rules, value, k)
-            assert figure.bounded or figure.exact == worst
-        members = rng.sample([*counts.values], min(2, counts.n_values - 1))
-        if not members or not counts.able.restricts:
-            continue
-        if len({int(counts.able.kind[counts.code(value)]) for value in members}) > 1:
-            with pytest.raises(InputError, match="a set of their own"):
-                counts.any_of(members)
-            continue
-        one, name = counts.any_of(members)
-        united = dict(zip("abcd", "abcd", strict=True)) | dict.fromkeys(members, name)
-        same = [
-            [(united[own], frozenset(map(united.get, cannot))) for own, cannot in group]
-            for group in asked_of(groups)
-        ]
-        for amounts, least in worst_cases(same, name, (1, 1, 1)).items():
-            assert fk.Facts(*amounts).disclosure(one, name).exact >= least, (groups, rules, members)
 
 
 def test_ledger_admits_what_is_safe():

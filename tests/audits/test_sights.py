@@ -16,7 +16,6 @@ from tests.examples import NIGHTLY
 
 import foreknow as fk
 from foreknow.errors import OutputError
-from foreknow.pages import page_of
 from foreknow_judge.errors import CertificateError, PolicyError, UnsupportedError
 
 COLUMNS = ("ill", "pay", "job")
@@ -73,21 +72,6 @@ def test_whom_unknown_columns_reach(required, tmp_path):
     assert "if somebody knows the ward of everybody" in (tmp_path / "out/report.html").read_text()
     assert "if_known" not in made.certificate.scope
     assert fk.verify(tmp_path / "out").people == 300
-
-
-@pytest.mark.parametrize("options", [{"unlinked": ["ill", "job"]}, {"form": "bucketized"}])
-def test_report_says_what_is_known(options, tmp_path):
-    required = [
-        fk.Requirement(fk.Facts(1), below=1, sensitive="ill"),
-        fk.Requirement(fk.LDiversity(2), sensitive="ill"),
-        fk.Requirement(fk.LDiversity(2), sensitive="pay", knowing=[]),
-    ]
-    audit = fk.audit(people(), fk.Policy(required, SCHEMA, fk.PublishOptions(**options)))
-    assert [own.known for own in audit.verdicts] == [("pay", "job")] * 2 + [()]
-    report = page_of(audit).html()
-    assert "They also know the pay and job of everybody." in report
-    assert "of ill, for someone who knows the pay and job of everybody: the least" in report
-    assert re.search("of pay: ", report)
 
 
 def test_certificate_says_what_is_known(tmp_path):
@@ -177,31 +161,6 @@ def test_crowded_columns_are_named(desk):
 WARDS = {"age": "33334444", "ward": "xxyyxxxz", "ill": "abababab", "who": "aabbcdef"}
 WARDS = {name: [*own] for name, own in WARDS.items()}
 ROLES = {"quasi_identifiers": ["age"], "sensitive": "ill", "other": ["ward"]}
-
-
-@pytest.mark.parametrize("apart", [[], ["ill"]])
-@pytest.mark.parametrize("knowing", [None, [], ["ward"]])
-def test_other_columns_tell_people_apart(apart, knowing):
-    table = pa.table({f"{n}_shuffled" if n in apart else n: own for n, own in WARDS.items()})
-    about = {} if knowing is None else {"knowing": knowing}
-    alone = knowing == []
-    settings = [
-        ("k_anonymity", lambda k: k, 4 if alone else 1),
-        ("group_size", lambda k: k, 4 if alone else 1),
-        ("risk", lambda k: {"prosecutor": f"1/{k}"}, 4 if alone else 1),
-        ("k_anonymity", lambda k: {"k": k, "of": "who"}, 2 if alone else 1),
-    ]
-    for key, setting, least in settings[: 3 if apart else 4]:
-        for k, holds in ((least, True), (least + 1, False)):
-            required = {key: setting(k), **about}
-            rules = {"schema": ROLES, "require": [required], "publish": {"unlinked": apart}}
-            audit = fk.audit(table, rules, learned=False)
-            assert audit.safe == holds
-            assert ("ward" in audit.scope.beside) == alone
-            assert ("Not judged: ward, who" in " ".join(audit.notes)) == alone
-            if "of" not in str(required) and not apart:
-                release = fk.Release.from_generalized(table, **ROLES)
-                assert fk.audit(release, {"require": [required]}, learned=False).safe == holds
 
 
 def test_people_apart_from_values():

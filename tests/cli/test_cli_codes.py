@@ -80,25 +80,6 @@ def test_files_that_cannot_be_used(desk, command, name, content, said):
     assert said in desk.refused(*getattr(desk, command)())
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "said"),
-    [
-        ("none.csv", None, "there is no file or folder 'none.csv'"),
-        ("table.ods", b"PK", "neither CSV (.csv, .tsv, .txt) nor Parquet"),
-        ("table.parquet", b"PAR1", "table.parquet cannot be read as Parquet"),
-        ("table.csv.gz", b"not zipped", "table.csv.gz cannot be read"),
-        ("empty", "folder", "'empty' holds no .parquet file"),
-    ],
-)
-def test_files_that_are_no_tables(desk, name, content, said):
-    if content == "folder":
-        (desk.folder / name).mkdir()
-    elif content is not None:
-        desk.put(name, content)
-    assert said in desk.refused(*desk.publish(table=name))
-    assert said in desk.refused(*desk.audit(release=name))
-
-
 LONG = "n" * 300
 GROUPED = "audit grouped.csv -p policy.toml --group"
 

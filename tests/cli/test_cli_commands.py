@@ -187,13 +187,6 @@ def test_the_demo_is_verified(desk):
     assert fk.Certificate.load(folder / "certificate.json").safe
 
 
-def test_no_safe_release_exits_one(desk):
-    desk.put("strict.toml", POLICY.replace("0.9", "0.5"))
-    said = desk.refused(*desk.publish(policy="strict.toml"), code=1)
-    assert "not even one group of all 8 people is safe: require[0]" in said
-    assert "reaches 0.5 for 'flu', the limit is 0.5" in said
-
-
 def test_names_reach_no_file(desk):
     desk.says(*desk.publish("--format", "parquet", "--seed", "1"))
     columns = pq.read_schema(desk.folder / "out" / "release.parquet").names
@@ -396,15 +389,6 @@ def pairs(desk):
     return desk
 
 
-@pytest.mark.parametrize(("limit", "code"), [("below = 1", 1), ("at_most = 1", 0)])
-def test_priors_at_the_very_limit(pairs, limit, code):
-    pairs.put("policy.toml", OF_SEX + limit)
-    ended, out, err = pairs.run(*pairs.audit("--group", "ward"))
-    assert (ended, err) == (code, "")
-    assert out.startswith("Not safe" if code else "The requirement holds, but nothing limits")
-    assert "priors" in out
-
-
 def test_priors_by_unknown_columns(pairs):
     """A row of the table shows the sex beside the disease."""
     pairs.put("policy.toml", f"{OF_SEX}below = 0.8\nknowing = []")
@@ -449,33 +433,6 @@ def test_priors_are_learned(desk):
     with pytest.raises(DataError, match="sex missing cannot be written as CSV"):
         learned.to_csv(desk.folder / "x.csv")
     assert not (desk.folder / "x.csv").exists()
-
-
-# ---- several values of a person ----------------------------------------------------------------
-
-LONG = """pid,age,sex,disease
-Ann,20,f,flu
-Ann,20,f,cold
-Bob,21,m,
-Cid,20,m,cold
-Dora,21,f,flu
-Eve,60,f,flu
-Eve,60,f,cold
-Fay,61,f,
-Gus,60,m,cold
-Hal,61,m,
-"""
-
-
-@pytest.fixture(params=["set", "multiset"])
-def several(desk, request):
-    """A long table and its policy."""
-    desk.put("table.csv", LONG)
-    roles = f'semantics = "{request.param}"\nperson = "pid"\n\n[[require]]'
-    policy = POLICY.replace('identifiers = ["name"]\n', "").replace('values = ["flu"]\n', "")
-    desk.put("policy.toml", policy.replace("[[require]]", roles).replace("l = 0", "l = 1"))
-    desk.semantics = request.param
-    return desk
 
 
 # ---- options that say how a file is read, standard input, and what is said of columns ------------

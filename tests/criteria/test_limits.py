@@ -255,20 +255,6 @@ def test_decoy_and_earlier_releases(tmp_path):
     assert "every requirement holds, but nothing limits inference." in said
 
 
-def test_size_criteria_are_not_green(desk):
-    rules = policy_of({"k_anonymity": 5}, {"facts": {}, "below": 0.9})
-    audit = fk.audit(fk.publish(ROWS, rules, learned=False), rules, learned=False)
-    fails = fk.audit(ROWS, policy_of({"k_anonymity": 5}), learned=False)
-    for own, mood in ((audit, "lead"), (fails, "unsafe")):
-        blocks = [block for block in AuditPage(own).blocks() if "k_anonymity = 5" in str(block)]
-        assert blocks[0].mood == mood
-    assert AuditPage(audit).mood == "safe"
-    desk.put("rows.csv", "age,ill\n" + "".join(f"1,{v}\n" for v in VALUES * 2))
-    out = desk.says("audit", "rows.csv", "-q", "age", "-s", "ill", "--k-anonymity", "5")
-    assert "k_anonymity = 5: " in out
-    assert "✓" not in out
-
-
 # ---- limits relative to priors ---------------------------------------------------------------
 
 

@@ -239,20 +239,6 @@ def test_inpatients_are_2_8_diverse():
     assert str(float(fk.LDiversity(2, "entropy").measure(counts))) == "2.828427"
 
 
-@pytest.mark.parametrize(
-    ("counted", "l", "attained"),
-    [((5, 3, 2), 2, 1), ((5, 3, 2), 3, Fraction(5, 2)), ((5, 3, 2), 4, math.inf), ((4, 4), 2, 1)],
-)
-def test_recursive_diversity_compares_the_tail(counted, l, attained):  # noqa: E741
-    """r1 < c (rl + ... + rm), strictly."""
-    counts = fk.GroupCounts.from_bags([dict(zip("abc", counted, strict=False))])
-    criterion = fk.LDiversity(l, "recursive", 1)
-    assert criterion.measure(counts) == attained
-    assert not fk.LDiversity(l, "recursive", max(min(attained, 99), 1)).holds(counts)
-    if attained < math.inf:
-        assert fk.LDiversity(l, "recursive", attained + Fraction(1, 10**9)).holds(counts)
-
-
 def test_six_patients_are_a_map():
     """Desfontaines, "Delta-presence, for when being in the dataset is sensitive"."""
     ages = [*[15] * 5, *[25] * 5, *[35] * 10, *[45] * 10, *[60] * 20]

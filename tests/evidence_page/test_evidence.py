@@ -104,33 +104,6 @@ def run(*arguments):
 # ---- what it says ---------------------------------------------------------------------------
 
 
-def test_same_requirements_before_and_after(found, published):
-    raw = fk.audit(published / "table.csv", published / "policy.toml")
-    assert found.before.exposed[0].over == raw.exposed[0].over
-    assert found.before.exposed[0].over.people > 0
-    assert [own.over.people for own in found.audit.exposed] == [0, 0, 0]
-    assert found.audit.safe
-    assert found.same_source
-    assert found.audit.scope.left_out == 0
-    grid = render(found)._before()
-    rows = {str(row[0]): [str(cell) for cell in row[1:]] for row in grid.rows}
-    assert rows["people"] == ["200", "200"]
-    assert rows["people alone in their group"][1] == "0"
-    assert int(rows["people alone in their group"][0]) == raw.scope.groups_of_one > 0
-    before = raw.exposed[0].over.people
-    assert rows["Requirement 1: people found out at the limit"] == [str(before), "0"]
-
-
-def test_without_table_nothing_is_claimed(published):
-    alone = fk.evidence_report(published / "out")
-    text = Reader(render(alone).html()).text
-    assert alone.before is alone.utility is None
-    assert "Before and after" not in text
-    assert "In the table as it was" not in text
-    assert "It was not compared with a table." in text
-    assert "✓ Requirement 1: about every illness" in alone.summary()
-
-
 def test_learned_priors_stay_with_owner(published, tmp_path):
     policy = fk.Policy(
         [fk.Requirement(fk.Priors.learn(published / "table.csv", ["town"], "illness"), "0.95")],
@@ -407,15 +380,6 @@ def test_random_questions_isolate_people(tmp_path):
             chance_of_one(size) == Fraction(size - 1, size) ** (size - 1) > Fraction(36787, 100000)
         )
     assert said in Reader(render(found).html()).text
-
-
-def test_bucketized_releases_promise_less(tmp_path):
-    page = render(made(tmp_path, "bucketized"))
-    assert page._isolating == []
-    text = Reader(page.html()).text
-    assert "exactly one person says yes" not in text
-    assert "age are published as they are: anyone who knows" in text
-    assert "is shared by at least" not in text
 
 
 def test_unmeasured_figures_are_not_claimed(tmp_path):

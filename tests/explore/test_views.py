@@ -453,31 +453,6 @@ def test_hostile_names_do_nothing(chromium, tmp_path):
         assert HOSTILE[0] in page.inner_text("#requirement")
 
 
-# ---- a release -----------------------------------------------------------------------------------
-
-
-def test_statements_work_by_keyboard(view, folder):
-    name = (folder / "hospital.csv").read_text("utf-8").splitlines()[1].split(",")[0]
-    page = view.open("/release?of=hospital.csv")
-    page.wait_for_selector("#said")
-    assert "names people" in page.text_content("#notes")
-    page = view.open("/release?of=out")
-    page.wait_for_selector("#said.safe")
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.className") == "skip"
-    page.keyboard.press("Enter")
-    reached = []
-    while "about" not in reached and len(reached) < 60:
-        page.keyboard.press("Tab")
-        reached.append(page.evaluate("document.activeElement.id"))
-    assert {"requirement", "value", *"lkm", "limit", "limit-text", "reset"} <= {*reached}
-    for typed, key in ((name, "Tab"), (f'"{name}" != Flu', "Tab"), ("", "Enter")):
-        page.keyboard.type(typed)
-        page.keyboard.press(key)
-    page.wait_for_selector("#answers tbody tr")
-    assert re.search(r"Flu\s+[\d.]+%[^\n]*\s+0%", page.inner_text("#answers"))
-
-
 # ---- a policy ------------------------------------------------------------------------------------
 
 

@@ -504,16 +504,6 @@ def test_nan_in_dictionary_is_missing():
 # ---- members -------------------------------------------------------------------------------------
 
 
-def test_members_keep_order_of_appearance():
-    rows = {"pid": [9, 3, 9, 5, 3], "gid": ["x", "y", "x", "x", "y"], "d": [*"aabab"]}
-    held_ = {"pid": [9, 3, 5], "gid": ["x", "y", "x"], "d": [["a", "b"], [], None]}
-    for columns in (rows, held_):
-        release = by("groups", group="gid", **OF_SETS)(pa.table(columns))
-        assert [*release.members.names] == [9, 3, 5]
-        assert placed(release) == {9: "x", 3: "y", 5: "x"}
-        assert release.members.of_group(release.members.group_of(9)) == [9, 5]
-
-
 def test_members_of_generalized_groups():
     whole = {"missing": {"label": "drop"}, "person": "pid"}  # which drops nobody
     groups = zip(ILL["pid"].to_pylist(), ILL["gid"].to_pylist(), strict=True)

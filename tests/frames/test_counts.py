@@ -23,7 +23,6 @@ import foreknow as fk
 from foreknow.data import arrays
 from foreknow.data.arrays import count_pairs
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.column_advice import nearly_all_read
 from foreknow.data.engines.columns import encode
 from foreknow.data.labels import Labels, in_order, is_missing
 from foreknow.data.meaning import Values, meanings_of
@@ -345,14 +344,6 @@ def test_nanoseconds_are_times_or_texts(kind, whole):
     assert (column.kind, column.codes.tolist()) == ("text", [3, 2, 0, 1])
     ends = [str(text).rstrip("Z")[-9:] for text in column.domain[1:]]
     assert ends == ["000001999", "000002000", "000002001"]
-
-
-def test_few_texts_tell_no_dates():
-    assert nearly_all_read([f"group {i}" for i in range(100)], [1] * 100) is None
-    dates = [f"2024-01-{day:02}" for day in range(1, 20)]
-    guess = nearly_all_read([*dates, "odd"], [1] * 20)
-    assert guess == ("dates", None, [*[True] * 19, False])
-    assert nearly_all_read([*dates, "odd"], [1] * 19 + [2]) is None
 
 
 # ---- pairs of codes ------------------------------------------------------------------------------

@@ -280,13 +280,6 @@ def test_intervals_start_at_the_origin():
 # ---- trees, in Python and in files ------------------------------------------------------------
 
 
-def test_trees_get_a_top():
-    rows = [["a", "A"], ["b", "B"]]
-    assert lay(Tree(rows), ["a", "b"]).labels == (("A", "B"), ("*",))
-    assert lay(Tree([[*row, "Any"] for row in rows]), ["a", "b"]).labels == (("A", "B"), ("*",))
-    assert lay(Tree([["a", "A"], ["b", "A"]]), ["a", None]).labels == (("*",),)
-
-
 def test_values_match_by_text():
     moment = datetime(2024, 3, 5, 1)
     for value, texts in (
@@ -305,13 +298,6 @@ def test_values_match_by_text():
         for text in texts:
             rows = [[text, "x", "*"], ["other", "y", "*"]]
             assert lay(Tree(rows), [value]).labels[0] == ("x",), (value, text)
-
-
-def test_nodes_that_read_like_nulls():
-    tree = Tree([["a", "missing"], ["b", "known"]])
-    assert lay(tree, ["b"]).labels == (("known",), ("*",))
-    with pytest.raises(HierarchyError, match=r"'c'.*'missing'"):
-        tree.levels(["a", None], "c", never)
 
 
 @pytest.mark.parametrize(

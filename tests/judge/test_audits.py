@@ -2,8 +2,6 @@
 
 import ast
 import pickle
-import subprocess
-import sys
 from copy import copy
 from dataclasses import fields, replace
 from fractions import Fraction
@@ -12,7 +10,6 @@ from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
-from pyarrow import csv
 from tests.verdicts import altered
 
 import foreknow as fk
@@ -284,42 +281,6 @@ def test_highest_of_bounds_is_worst():
     assert worst([bound("c", 0.5 + 2 * NEAR), b]).value == "c"
     half = Disclosure("a", 0.5, lambda: Fraction(1, 2))
     assert worst([half, Disclosure("b", 0.5 - NEAR)]).value == "b"
-
-
-ASKED = """
-import sys
-class Refuse:
-    def find_spec(self, name, path=None, target=None):
-        part = name.removeprefix("foreknow.")
-        if part.startswith(("adversaries", "criteria", "policy", "methods", "data.counts")):
-            raise ImportError(name)
-sys.meta_path.insert(0, Refuse())
-from foreknow.auditing.questions import of_release, verdicts_on
-from foreknow.data.engines.rows import ValuesRows
-from foreknow.data.prepare import prepare
-from foreknow.data.release_tables import ReleaseTables
-from foreknow.data.schema import Schema
-from foreknow_judge.registry import OURS
-schema = Schema(quasi_identifiers=["age"], sensitive="ill", other=["job"], missing="drop")
-rows = ValuesRows(prepare(sys.argv[1], schema).table, ["age"], True, None, "ill", "single", "drop")
-release = ReleaseTables(rows, other=["job"], beside=["ill", "job"])
-asked = {"facts": {"k": 1}, "below": "9/10", "knowing": ["job"]}
-for sight in (release, release.seen("ill", ["job"])):
-    (verdict,) = verdicts_on(of_release(release, sight, {}), asked, OURS)
-    print(verdict.reached, verdict.safe)
-"""
-
-
-def test_verdicts_need_no_counts(tmp_path):
-    table = tmp_path / "t.csv"
-    csv.write_csv(ROWS.drop(["who"]), table)
-    table.write_text(f"{table.read_text()}30,cook,\n")
-    schema = {**SCHEMA, "missing": "drop"}
-    policy = requires(facts={"k": 1}, below="9/10", schema=schema)
-    (verdict,) = fk.audit(table, policy, learned=False).verdicts
-    command = [sys.executable, "-c", ASKED, str(table)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    assert done.stdout.splitlines() == [f"{verdict.reached} {verdict.safe}"] * 2
 
 
 @pytest.mark.parametrize("semantics", ["set", "multiset"])

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import NIGHTLY, examples
+from tests.examples import examples
 from tests.people import files
 from tests.refusals import refused
 
@@ -21,7 +21,7 @@ from foreknow_judge import counting
 from foreknow_judge import facts as kernel
 from foreknow_judge.counting import Column
 from foreknow_judge.errors import CertificateError, UnsupportedError
-from foreknow_judge.facts import DistinctProfiles, Worst, worst_implications
+from foreknow_judge.facts import Worst, worst_implications
 from foreknow_judge.impossible import Rules
 from foreknow_judge.verdict import Limit
 from foreknow_judge.verdicts import verdicts as verify
@@ -161,35 +161,6 @@ def test_dominated_cells_decide_nothing(bags, point, room):
         mock.patch.object(counting, "_ROOM", room),
     ):
         assert verify(written("generalized", bags), asked) == found
-
-
-@pytest.mark.parametrize("n_columns", [3, 4, 5])
-def test_front_drops_dominated_cells(n_columns):
-    rng = np.random.default_rng(n_columns)
-    left = of = 0
-    for _ in range(20_000 if NIGHTLY else 200):
-        rows = rng.integers(0, rng.integers(2, 9), (rng.integers(0, 40), n_columns + 1))
-        rows[:, 0] %= 3
-        cells = rng.permutation(np.unique(rows, axis=0))
-        every = [(value, (-people, *more)) for value, people, *more in cells.tolist()]
-        dominated = {
-            (value, own)
-            for value, own in every
-            for also, other in every
-            if value == also and own != other and all(map(int.__le__, own, other))
-        }
-        profiles = DistinctProfiles(cells[:, 0], np.arange(len(cells)), cells[:, 1:])
-        found = [
-            (value, (-cell[0], *cell[1:])) for value, front in profiles.front() for cell in front
-        ]
-        assert len({*found}) == len(found)
-        assert {*every} - {*found} <= dominated
-        for value, cell in found:  # nor is any kept that another one beats in two columns alone
-            for also, more in found:
-                if also == value and more != cell and all(map(int.__le__, more, cell)):
-                    assert sum(map(int.__ne__, more, cell)) > 2
-        left, of = left + len(found), of + len(every)
-    assert left < of
 
 
 def test_findings_are_in_policys_order():

@@ -688,37 +688,3 @@ def test_breaches_are_found_without_exchanges(bag, facts, broken, eager):
     assert followed([bag], columns, facts, limits)[2] < 1
     eager(3, **broken)
     assert followed([bag], columns, facts, limits)[2] > 1
-
-
-# ---- Mondrian beside it -------------------------------------------------------------------------
-
-
-def mondrian(bag, facts, limit):
-    """Tables along one column: how many there are, and in how many somebody reaches a limit."""
-    microdata, policy = microdata_of(bag, {"x": [*range(len(bag))]}), policy_of(facts, limit)
-    made = defaultdict(list)
-    for world in sorted(set(permutations(labelled(Counter(bag).values())))):
-        own = microdata.with_sensitive(np.array(world, microdata.sensitive_codes.dtype))
-        try:
-            groups = fk.Mondrian().partition(own, policy).tolist()
-        except NoSafeRelease:
-            return Counter()
-        made[tuple(sorted(zip(groups, world, strict=True))), tuple(groups)].append(world)
-    reaching = 0
-    for worlds in made.values():
-        weights = dict.fromkeys(worlds, Fraction(1))
-        highest = max(worst_posterior(weights, {v}, facts) for v in set(worlds[0]))
-        reaching += len(worlds) * (highest >= limit)
-    return Counter(tables=sum(map(len, made.values())), reached=reaching)
-
-
-def test_mondrian_reaches_limits():
-    """Of as many tables: those in which somebody's posterior is not below the limit."""
-    for people in [4, 5, 6] if NIGHTLY else [5]:
-        made = Counter()
-        for facts in FACTS if NIGHTLY and people < 6 else [(0, 0, 0)]:
-            for bag in all_bags(people) if NIGHTLY else ["aaabb"]:
-                for limit in attained(bag, facts) if NIGHTLY else [1]:
-                    made += mondrian(bag, facts, limit)
-        said(f"mondrian: {people}", made)
-        assert made["reached"] or people < 5

@@ -134,46 +134,11 @@ def kept(patch, most):
     patch.setattr(fulldomain, "_MOST_KEPT", most)
 
 
-@examples(300, daily=10, deadline=None)
-@given(seed=SEEDS, many=MANY, find=st.sampled_from(["minimal", "minimal", "chain"]))
-def test_minimal_nodes(seed, many, find):
-    table = Table(seed, many)
-    result, minimal = table.search(find=find), table.every.minimal()
-    if result is None:
-        return
-    assert result.chosen in result.minimal
-    assert result.chosen in minimal
-    if find == "minimal":
-        assert set(result.minimal) == minimal
-        least = min(table.every.loss(node, "ncp") for node in result.minimal)
-        assert table.every.loss(result.chosen, "ncp") == pytest.approx(least)
-
-
 def check_best(table, result, objective):
     """No safe node loses less than the chosen one."""
     lost = {node: table.every.loss(node, objective) for node in table.every.safe}
     assert lost[result.chosen] == pytest.approx(min(lost.values()), abs=1e-12)
     return lost
-
-
-@examples(300, daily=9, deadline=None)
-@given(seed=SEEDS, many=MANY, objective=OBJECTIVES)
-def test_the_best_node(seed, many, objective):
-    """Of the whole lattice, and of one of which not every node is kept."""
-    table = Table(seed, many)
-    whole = table.search(objective=objective)
-    if whole is None:
-        return
-    for node, lost in check_best(table, whole, objective).items():
-        said = whole.loss_of(node)
-        assert said is None or said == pytest.approx(lost, abs=1e-12)
-    with pytest.MonkeyPatch.context() as patch:
-        kept(patch, 0)
-        result = table.search(objective=objective)
-    assert (result.gap, result.chosen) == (0, whole.chosen)
-    assert result.n_checked == len(result.listed)
-    for node in table.every.nodes:
-        assert result.loss_of(node) is None or node in table.every.safe
 
 
 # ---- large lattices in which little follows ------------------------------------------------------
@@ -348,9 +313,6 @@ def test_what_a_result_says():
     ):
         with pytest.raises(InputError, match=said):
             ask()
-
-
-# ---- releases ----------------------------------------------------------------------------------
 
 
 # ---- what is said of the lattice ---------------------------------------------------------------

@@ -752,18 +752,6 @@ def test_no_release_is_unsafe(name):
             assert unsafe_releases(algorithm, functions, tables, judge, told=told) == []
 
 
-def test_naive_is_caught():
-    chance, (prop, judge) = random.Random(1), PROPERTIES["ratio 1/2"]
-    caught = 0
-    for multiset in MULTISETS[:5]:
-        tables = oracle.all_tables(tuple(multiset))
-        for _ in range(10):
-            functions = random_functions(len(multiset), chance)
-            naive = Naive(lists(functions), prop)
-            caught += bool(unsafe_releases(naive, functions, tables, judge))
-    assert caught > 2
-
-
 # Functions that group people alike, with a property that is not convex
 NOT_HALF = Each(lambda shares: max(shares.values()) != F(1, 2), symmetric=True)
 REUSED = [[1, 0, 0, 1, 1], [1, 1, 0, 0, 1], [1, 1, 1, 1, 0], [1, 1, 1, 1, 0]]
@@ -803,29 +791,6 @@ def test_labels_that_look_alike():
     assert fk.publish(data, plain, method=Safe(functions, Distinct(2)))
     assert fk.publish(data, plain, method=Safe(["age=1"], some))
     assert fk.publish(data, separate, method=Safe(functions, some))
-
-
-CONVEX_SAFETY = [MaxRatio("1/2"), MaxRatio("2/3", strict=True), Distinct(2), Distinct(3)]
-CONVEX_SAFETY += [Entropy(2), Entropy("1.6"), Recursive(2, 2), Recursive(3, 3)]
-
-
-@pytest.mark.thinned(2)
-@pytest.mark.parametrize("prop", CONVEX_SAFETY, ids=repr)
-def test_safe_is_jump_by_one(prop):
-    """Corollary 1 for convex properties; also where Theorem 6 says "generally incomparable"."""
-    chance = random.Random(repr(prop))
-
-    # The same property, about which nothing is known: Safe asks every disclosure set.
-    class Unknown:
-        convex, complete = False, False
-        colour, limit, allows = prop.colour, lambda self, size, colour: size, prop.allows
-
-    for _ in range(60 if NIGHTLY else 30):
-        n = chance.choice([5, 6])
-        table, functions = chance.choices("aabbcd", k=n), lists(random_functions(n, chance))
-        expected = Jump(functions, 1, prop).run(table).released
-        assert Safe(functions, prop).run(table).released == expected
-        assert Safe(functions, Unknown()).run(table).released == expected
 
 
 # ---- a secret choice ---------------------------------------------------------------------------

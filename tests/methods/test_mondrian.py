@@ -50,9 +50,6 @@ def worst_in_worlds(crowd, groups, value, point):
 # ---- worked out by hand -------------------------------------------------------------------------
 
 
-HALF = Fraction(1, 2)
-
-
 @pytest.mark.usefixtures("tiny_tables")
 @SEVERAL
 def test_people_of_several_values(semantics):
@@ -102,9 +99,6 @@ def test_why_everybody_is_unsafe():
     assert "'?'" in refusal(missing, fk.Requirement(fk.Facts(), "1/2", values=["?"]))
     with pytest.raises(fk.InputError, match="needs a policy"):
         fk.Mondrian().partition(microdata([1], "s"))
-
-
-# ---- labels: a reader of a release finds as many groups as there are ----------------------------
 
 
 # ---- where something is large -------------------------------------------------------------------
@@ -232,20 +226,6 @@ def test_steps_lead_towards_safety(cells, monkeypatch):
             ledger.commit(data.counts(points.spread(level.node)), level.everyone())  # in step
             ledger.commit(level.everyone(), data.counts(points.spread(level.node)))
         assert level.divide_one(ledger) is None
-
-
-@pytest.mark.usefixtures("tiny_tables")
-def test_cuts_that_help_only_together():
-    # Those in the middle all have U and V. With them S and T are nearly safe in one group; with
-    # one end cut off, the other end is much worse; with both, S and T are 1/2 each.
-    places, held = [0] * 2 + [1] * 11 + [2] * 2, ["S", "", *["UV"] * 11, "T", ""]
-    crowd = crowd_of(places, held, "set")
-    rules = [([value], (2, 0, 0), Fraction("0.501")) for value in "ST"]
-    for groups in into_intervals(crowd):
-        worst = max(breach(crowd.bags(groups), x, (2, 0, 0), "set") for x in "ST")
-        assert worst == {1: Fraction(225, 449), 2: Fraction(169, 217), 3: HALF}[len(groups)]
-    groups = solved(fk.Mondrian(), crowd, rules)
-    assert sorted(groups) == [[0, 1], list(range(2, 13)), [13, 14]]
 
 
 @pytest.mark.usefixtures("tiny_tables")
@@ -563,46 +543,6 @@ def test_mondrian_cuts_no_further(data, seed):
         return
     assert holds(groups)
     assert not cuts_left(crowd, groups, holds)
-
-
-@examples(200, deadline=None)
-@given(
-    ages=st.lists(st.integers(1, 6), min_size=2, max_size=14),
-    seed=SEEDS,
-    method=st.sampled_from(["mondrian", "fulldomain"]),
-)
-def test_a_population_must_hold(ages, seed, method):
-    """What a search made is published just if it does; labels are ranges of one number."""
-    draw = random.Random(seed)
-    people = [*ages, *(draw.choice([1, 2, 3]) for _ in range(25))]
-    population = pa.table({"age": people})
-    lowest, highest = draw.choice([0, 0, "1/9", "1/3"]), draw.choice(["2/3", 1])
-    presence = fk.DeltaPresence(lowest, highest, population)
-    made = draw.choice([fk.KMap(draw.randint(1, 9), population), presence])
-    table = pa.table({"age": ages, "disease": ["S"] * len(ages)})
-    schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
-    asked = [made, fk.KAnonymity(draw.randint(1, min(4, len(ages))))]
-    options = fk.PublishOptions(labels={"age": "exact"})
-    policy = fk.Policy([fk.Requirement(rule) for rule in asked], schema, options)
-    searched = fk.Policy(policy.requirements[1:], schema, options)
-    sizes = Counter(fk.publish(table, searched, method=method).to_arrow()["age"].to_pylist())
-    of_population = []
-    for label, size in sizes.items():
-        low, _, high = label.replace("*", "0 to 9").partition(" to ")
-        of_population.append((size, sum(int(low) <= age <= int(high or low) for age in people)))
-    if isinstance(made, fk.KMap):
-        holds = all(of >= made.k for _, of in of_population)
-    else:
-        holds = all(
-            Fraction(lowest) <= Fraction(n, of) <= Fraction(highest) for n, of in of_population
-        )
-        holds = holds and (sum(of for _, of in of_population) == len(people) or not lowest)
-    if not holds:
-        with pytest.raises(fk.NoSafeRelease, match="do not hold what no search asks"):
-            fk.publish(table, policy, method=method)
-        return
-    both = fk.publish(table, policy, method=method)
-    assert Counter(both.to_arrow()["age"].to_pylist()) == sizes
 
 
 # ---- suppression ---------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from tests.adversaries.releases_many import VALUES, counted, groupings, parted, weighed, worst
 from tests.cli.conftest import desk as desk
 from tests.examples import NIGHTLY, examples
-from tests.methods.reference import safe
 from tests.methods.tables import AMOUNTS, asking
 from tests.methods.tables import microdata as table_of
 from tests.oracle import leaving
@@ -22,77 +21,12 @@ import foreknow as fk
 from foreknow.data import arrays, equal_rows
 from foreknow.data.counts import GroupCounts
 from foreknow.data.keys import nearly_all_differ
-from foreknow.data.labels import Labels
 from foreknow.methods import points as points_module
 from foreknow.methods.mondrian.replay import Turn
 from foreknow.methods.points import Points
 from foreknow_judge.errors import PolicyError
 
 # ---- proposals -----------------------------------------------------------------------------------
-
-LETTERS = Labels("STUV")
-
-
-def counts_of_bags(bags):
-    rows = np.repeat(np.arange(len(bags)), [len(bag) for bag in bags])
-    codes = np.array([LETTERS.codes[x] for bag in bags for x in bag])
-    return fk.GroupCounts.from_pairs(rows, codes, values=LETTERS, n_groups=len(bags))
-
-
-def one_by_one(ledger, bags, owner):
-    """Ask `admits` for each proposal and commit it at once if it may be."""
-    accepted = []
-    for proposal in range(owner.max() + 1):
-        mine = counts_of_bags([bag for bag, p in zip(bags, owner, strict=True) if p == proposal])
-        accepted.append(ledger.admits(None, mine))
-        if accepted[-1]:
-            ledger.commit(None, mine)
-    return accepted
-
-
-def plainly(root, bags, owner, rules):
-    """The same with fractions, from scratch each time."""
-    held, accepted = [(len(root), Counter(root))], []
-    for proposal in range(owner.max() + 1):
-        mine = [
-            (len(bag), Counter(bag)) for bag, p in zip(bags, owner, strict=True) if p == proposal
-        ]
-        accepted.append(safe(held + mine, rules))
-        if accepted[-1]:
-            held += mine
-    return accepted
-
-
-def crossing_bags(draw, n_proposals):
-    """Groups that are weak in one of two ways each, and unsafe beside the other kind only.
-
-    With l = 1, a group of S and many T leaves the target few others (T of Theorem 2 is small); one
-    with a large share of S makes a family likely to have it (V is small).
-    """
-    bags = []
-    for _ in range(n_proposals):
-        if draw.random() < 0.5:
-            bags.append("S" + "T" * int(draw.integers(10, 60)) + "U" * int(draw.integers(1, 9)))
-        else:
-            share = int(draw.integers(3, 12))
-            bags.append("S" * share + "TUV" * int(draw.integers(2, 5) * share))
-    return bags, np.arange(n_proposals)
-
-
-@pytest.mark.parametrize(
-    ("seed", "n"), [(0, 40), *(pytest.param(seed, 120, marks=pytest.mark.slow) for seed in (1, 2))]
-)
-def test_some_are_unsafe_beside_others(seed, n):
-    bags, owner = crossing_bags(np.random.default_rng(seed), n)
-    points = [(fk.Facts(l=1, m=8), "0.5"), (fk.Facts(l=1, k=1, m=8), "0.53")]
-    policy = fk.Policy([fk.Requirement(points, values=["S"])])
-    batch, single = policy.ledger(LETTERS), policy.ledger(LETTERS)
-    weighing = batch.evaluate(None, counts_of_bags(bags), owner)
-    alone, accepted = weighing.safe_each(), weighing.accept_greedily()
-    assert accepted.tolist() == one_by_one(single, bags, owner)
-    rules = [(["S"], (1, 0, 8), Fraction("0.5")), (["S"], (1, 1, 8), Fraction("0.53"))]
-    assert accepted.tolist() == plainly("TUV", bags, owner, rules)
-    assert accepted.sum() + n // 24 < alone.sum() < n
 
 
 def share(groups, semantics, rules):
@@ -327,9 +261,6 @@ def test_limits_of_whole_numbers(exponent):
     for column in columns.values():
         column[:2] = (0, 1)
     check(table_of(columns, "st" * 25))
-
-
-# ---- tally: whatever part of some groups is asked for --------------------------------------------
 
 
 # ---- tables of which next to no rows are equal are not merged ------------------------------------

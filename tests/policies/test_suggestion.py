@@ -266,28 +266,6 @@ def visits(name, each=4, many=60, **more):
     )
 
 
-def assert_of_people(table, name):
-    found = fk.suggest_policy(table)
-    schema = found.policy.schema
-    assert (schema.person, schema.unit, found.repeated) == (name, "row", (name,))
-    assert name not in (*schema.quasi_identifiers, schema.sensitive)
-    text = found.to_toml()
-    assert AS_IT_IS not in text
-    read = tomllib.loads(text)["schema"]
-    assert (read["person"], read["unit"]) == (name, "row")
-    assert any(question.startswith(f"{name}: it repeats") for question in found.questions)
-    return found
-
-
-@pytest.mark.parametrize("each", [2, 30])
-def test_people_are_found_by_rows(each, tmp_path):
-    table = visits("zper", each)
-    pl.from_arrow(table).write_csv(tmp_path / "t.csv")
-    assert_of_people(tmp_path / "t.csv", "zper")
-    born = pa.array([1900 + int(who) % 97 for who in table["zper"].to_pylist()])
-    assert_of_people(table.drop_columns("sex").append_column("birth_year", born), "zper")
-
-
 def test_a_number_named_known():
     for role in ({"quasi_identifiers": ["id", "ward"]}, {"sensitive": "id"}):
         found = fk.suggest_policy(visits("id"), **role)
@@ -785,22 +763,6 @@ def test_numbers_that_no_float_holds(ages, tmp_path):
     rows = (f"{i},{age},{'fm'[i % 2]},{'ABC'[i % 3]}" for i, age in enumerate(ages))
     (tmp_path / "table.csv").write_text("\n".join(["id,age,sex,ill", *rows]))
     assert fk.suggest_policy(tmp_path / "table.csv")
-
-
-def test_a_household_of_texts(tmp_path):
-    """It is said what it is, and not that labels would list it."""
-    table = pl.DataFrame(
-        {
-            "household": [f"h{i // 3}" for i in range(600)],
-            "age": [20 + i % 50 for i in range(600)],
-            "diagnosis": ["flu", "cold", "gout", "none"] * 150,
-        }
-    )
-    (home,) = (c for c in fk.suggest_policy(table).columns if c.name == "household")
-    assert (home.role, home.reason) == (
-        "undecided",
-        "by its name, people who live together share it",
-    )
 
 
 def patients(most, values, shares, many=300):

@@ -203,30 +203,6 @@ def test_doors_agree_on_odd_tables(block, tmp_path):
     assert judged > 3
 
 
-# ---- quasi-identifiers in one row with the secret tell who has it, whatever the group ------------
-
-ROWS = {
-    "gid": [1, 1, 1, 1, 2, 2], "pid": [1, 2, 3, 4, 5, 6], "age": [31, 32, 33, 34, 45, 45],
-    "ill": ["HIV", "Flu", "Cold", "Gout", "HIV", "Flu"],
-}  # fmt: skip
-BELOW = {"facts": {}, "below": "2/3"}
-
-
-def judged_by(columns, *, knowing=None, **more):
-    roles = {"group": "gid", "quasi_identifiers": ["age"], "sensitive": "ill", "person": "pid"}
-    required = BELOW if knowing is None else {**BELOW, "knowing": knowing}
-    policy = {"schema": {**roles, **more}, "require": [required]}
-    return fk.audit(pa.table(columns), policy, learned=False)
-
-
-@pytest.mark.parametrize("semantics", ["single", "set", "multiset"])
-def test_exact_columns_identify_rows(semantics):
-    assert judged_by(ROWS, semantics=semantics).verdicts[0].found.exact == 1
-    coarse = judged_by({**ROWS, "age": ["30s"] * 4 + ["40s"] * 2}, semantics=semantics)
-    assert coarse.verdicts[0].found.exact == HALF
-    assert judged_by(ROWS, semantics=semantics, knowing=[]).safe
-
-
 # ---- two schemas: of the table that was read, and of the policy, which must not say otherwise ----
 
 
@@ -691,14 +667,6 @@ def test_whoever_shows_anything_is_counted():
                 held += [not more] * (3 if known != ["s1"] else 2)
         made = audited(table_of(rows), *require)
         assert [verdict.safe for verdict in made.verdicts] == held
-
-
-def test_measures_count_whoever_shows():
-    rows = [*PARTLY_SEEN[:3], PARTLY_SEEN[4], ("3", None, None, "f", "f")]
-    release = fk.Release.from_schema(table_of(rows), fk.Schema(**TWO_SECRETS))
-    assert fk.KAnonymity(2).measure(release) == fk.GroupSize(2).measure(release) == 1
-    risk = fk.risk_report(release)
-    assert (risk.people, risk.uniques) == (4, 1)
 
 
 LOST = r"no s1 or s2 and show another"

@@ -382,18 +382,6 @@ def texts(columns, folder):
     return pa.table({**columns, **as_texts}), {}
 
 
-def test_readers_learn_the_step(tmp_path):
-    made = fk.publish(pa.table(drawn(7)), policy_of(), seed=1)
-    made.write(tmp_path / "out")
-    book = json.loads((tmp_path / "out" / "datapackage.json").read_text())
-    fields = {field["name"]: field for field in book["resources"][0]["schema"]["fields"]}
-    page = made.to_html()
-    for name, step in STEPS.items():
-        assert f"multiple of {step}." in fields[name]["description"]
-        assert f"{name} to multiples of {step}" in page
-    assert not [name for name in {*fields} - {*STEPS} if "rounded" in fields[name]["foreknow"]]
-
-
 def test_microdata_are_rounded_too():
     table, _ = floats(drawn(8), None)
     policy = policy_of()

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.people import FORMS, made, people, schema
+from tests.people import made, people, schema
 from tests.signals import heeded
 
 import foreknow as fk
@@ -186,23 +186,6 @@ MICRODATA = fk.Microdata(people(), schema())
 CERTAIN = fk.Policy([fk.Requirement(fk.Facts(), 1, knowing=[])])
 QUARTER = fk.Policy([fk.Requirement(fk.Facts(), "1/4", knowing=[])])
 PAIRS = fk.Policy([fk.Requirement(fk.KAnonymity(2), knowing=[])])
-
-
-@pytest.mark.parametrize(("form", "fmt"), FORMS)
-def test_unsafe_groups_are_caught(form, fmt):
-    options = fk.PublishOptions(form=form, format=fmt)
-    with pytest.raises(fk.NoSafeRelease, match="Wrong made groups that do not hold what"):
-        fk.publish(MICRODATA, CERTAIN, method=Wrong(ALONE), options=options)
-
-
-def test_groups_that_attain_the_threshold():
-    policy = fk.Policy([fk.Requirement(fk.Facts(), "1/2")])
-    table = pa.table({"age": [1, 1, 1, 1, 2, 2], "disease": list("stuvst")})
-    microdata = fk.Microdata(table, fk.Schema(quasi_identifiers=["age"], sensitive="disease"))
-    options = fk.PublishOptions(labels={"age": "exact"})
-    with pytest.raises(fk.NoSafeRelease, match=r"reaches 0\.5 for"):
-        fk.publish(microdata, policy, method=Wrong([0, 0, 0, 0, 1, 1]), options=options)
-    assert fk.publish(microdata, policy, method=Wrong([0] * 6)).audit.safe
 
 
 def test_a_sunny_audit_is_caught(monkeypatch):

@@ -17,9 +17,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.diagnoses import diagnoses
-from tests.examples import NIGHTLY, examples
+from tests.examples import examples
 from tests.people import (
-    EASY,
     FORMS,
     HARD,
     bucketized,
@@ -336,61 +335,6 @@ def even(counts, expected, n):
     return total < n - 1 + 5 * (2 * (n - 1)) ** 0.5
 
 
-def covers(label, value):
-    """Whether a published age ("20 to 37 or missing") or zip ("02*") holds an exact value."""
-    if label is None or value is None:
-        return label is value or (label or "").endswith("or missing") or label == "*"
-    text = label.removesuffix(" or missing")
-    if " to " in text:
-        low, high = (int(part) for part in text.split(" to "))
-        return low <= int(value) <= high
-    return all(a in ("*", b) for a, b in zip(text, str(value), strict=True)) or text == "*"
-
-
-# ---- who is where ------------------------------------------------------------------------------
-
-
-def test_rows_carry_their_own_values():
-    exact = people(200, seed=3).to_pylist()
-    rows = made(table=people(200, seed=3)).tables["release"].to_pylist()
-    assert sorted(row["row"] for row in rows) == list(range(200))
-    for row in rows:
-        person = exact[row["row"]]
-        assert (row["disease"], row["note"]) == (person["disease"], person["note"])
-        assert covers(row["age"], person["age"])
-        assert covers(row["zip"], person["zip"])
-        assert row["sex"] in (person["sex"], "*")
-
-
-def test_buckets_hold_exact_quasi_identifiers():
-    exact = people(200, seed=3).to_pylist()
-    publication = made("bucketized", table=people(200, seed=3))
-    tally, counted = Counter(), Counter()
-    for row in publication.tables["sensitive"].to_pylist():
-        assert row["count"] > 0
-        tally[row["group"], row["disease"]] += row["count"]
-    for row in publication.tables["people"].to_pylist():
-        person = exact[row["row"]]
-        assert row["age"] == (None if person["age"] is None else str(person["age"]))
-        assert all(row[column] == person[column] for column in ("zip", "sex", "note"))
-        counted[row["group"], person["disease"]] += 1
-    assert tally == counted
-    for name in ("people", "sensitive"):
-        ids = publication.tables[name]["group"].to_pylist()
-        assert ids == sorted(ids)
-        assert set(ids) == set(range(1, publication.certificate.n_groups + 1))
-
-
-@pytest.mark.parametrize(("form", "name"), [("generalized", "release"), ("bucketized", "people")])
-def test_dropped_rows_are_nowhere(form, name):
-    table = people(80)
-    holes = [None if i % 7 == 0 else x for i, x in enumerate(table["disease"].to_pylist())]
-    table = table.set_column(table.column_names.index("disease"), "disease", pa.array(holes))
-    rows = made(form, table=table, roles=schema(missing="drop")).tables[name].to_pylist()
-    assert sorted(row["row"] for row in rows) == [i for i in range(80) if i % 7]
-    assert form == "bucketized" or all(row["disease"] == holes[row["row"]] for row in rows)
-
-
 # ---- in what order -----------------------------------------------------------------------------
 
 
@@ -407,32 +351,6 @@ def test_every_number_of_a_group():
         assert [ills[numbers[age]] for age in "012"] == [*"abc"]
         seen.add(tuple(numbers[age] for age in "012"))
     assert len(seen) == 6
-
-
-class TwoOfOneLabel:
-    """A method whose two groups both read "1 to 5": the first two people, and the rest."""
-
-    def partition(self, microdata, policy, *, seed=None):
-        return np.array([0] * 2 + [1] * 6)
-
-
-@pytest.mark.parametrize("fmt", ["csv", "parquet"])
-def test_groups_that_read_alike(fmt):
-    disease = ["AIDS"] * 2 + ["Flu", "Cold"] * 3
-    table = pa.table({"age": [1, 5, 1, 2, 3, 4, 5, 5], "disease": disease})
-    microdata = fk.Microdata(table, fk.Schema(quasi_identifiers=["age"], sensitive="disease"))
-    options = fk.PublishOptions(format=fmt, labels={"age": "exact"})
-    orders = []
-    for _ in range(times := 30 if NIGHTLY else 12):
-        publication = fk.publish(microdata, EASY, method=TwoOfOneLabel(), options=options)
-        assert publication.certificate.n_groups == 1
-        release = publication.tables["release"]
-        assert set(release["age"].to_pylist()) == {"1 to 5"}
-        orders.append(tuple(release["disease"].to_pylist()))
-    assert len({*orders}) > times / 2
-    assert all(sorted(order) == sorted(disease) for order in orders)
-    # By chance they come first in one order of 28.
-    assert sum(order[:2] == ("AIDS", "AIDS") for order in orders) < times / 3
 
 
 def test_columns_called_group():
@@ -695,47 +613,6 @@ def case(request, tmp_path_factory):
         assert row["diagnosis"] not in bags[group]
         bags[group][row["diagnosis"]] = int(row["count"])
     return table, publication, folder, wards, bags
-
-
-def test_groups_hold_their_people(case):
-    table, publication, _, wards, bags = case
-    values_of, rows = defaultdict(Counter), {}
-    for row in table.to_pylist():
-        values = row["diagnosis"] if isinstance(row["diagnosis"], list) else [row["diagnosis"]]
-        values_of[row["ward"]].update(v for v in values if v is not None)
-        rows[row["ward"]] = row
-    assert sorted(ward for members in wards.values() for ward in members) == sorted(rows)
-    assert set(bags) <= set(wards)
-    for group, members in wards.items():
-        assert bags.get(group, Counter()) == sum((values_of[w] for w in members), Counter())
-        for ward in members:
-            assert all(map(covers, group, (rows[ward][c] for c in COLUMNS)))
-    assert publication.certificate.n_groups == len(wards) > 1
-    assert publication.certificate.people == 150
-
-
-def test_what_is_written_is_safe(case):
-    """By a count of it."""
-    _, publication, folder, wards, bags = case
-    values = sorted({v for bag in bags.values() for v in bag})
-    cells = [(g, values.index(v), n) for g, k in enumerate(wards) for v, n in bags[k].items()]
-    groups, codes, weights = np.array(cells).T
-    semantics = publication.certificate.semantics
-    counts = fk.GroupCounts.from_pairs(
-        *(groups, codes),
-        values=values,
-        n_groups=len(wards),
-        weights=weights,
-        sizes=np.array([len(members) for members in wards.values()]),
-        semantics=semantics,
-    )
-    worst = fk.Facts(1, 1, 1).disclosure(counts)
-    assert worst.below("0.8")
-    certificate = fk.Certificate.load(folder / "certificate.json")
-    assert certificate.findings[0]["exact"] == str(worst.exact)
-    assert certificate.semantics == publication.audit.policy.schema.semantics
-    assert certificate.check(folder) == []
-    assert fk.audit(publication.release, fk.Policy(POLICY)).safe
 
 
 def test_whose_values_is_not_told(case):

@@ -17,7 +17,6 @@ from tests.adversaries.releases_priors import priors_table
 from tests.report.reading import Reader, words
 from tests.report.results import EVIL, Oracle, evil, register, small, verdict_of
 from tests.report.snapshots import assert_as_before, page_lines
-from tests.toys import Silent
 
 import foreknow as fk
 from foreknow import Disclosure, Facts, GroupCounts, Policy, Requirement, audit
@@ -26,7 +25,7 @@ from foreknow.cli.entry import app
 from foreknow.errors import OutputError
 from foreknow.policy.explanation import Explanation
 from foreknow.report import render
-from foreknow.report.exposed import exposed_csv, exposed_figure, exposed_table
+from foreknow.report.exposed import exposed_csv, exposed_figure
 from foreknow.report.knowledge import describe, share_text
 from foreknow.report.pages.audit import (
     AuditPage,
@@ -148,31 +147,6 @@ def test_no_word_of_other_semantics(semantics):
     assert "one sensitive value that comes only with the one in question" in text
 
 
-@pytest.mark.complete
-@pytest.mark.parametrize(
-    ("missing", "said"),
-    [
-        (
-            {"label": "none, or unknown"},
-            "Published with the label “none, or unknown”, as a value like others",
-        ),
-        ("drop", "Left out"),
-        ("error", None),
-    ],
-)
-def test_rows_without_a_value(missing, said, tmp_path):
-    ill = ["flu", "cold"] * 20 + [None if missing != "error" else "flu"]
-    table = pa.table({"age": list(range(20, 61)), "ill": ill})
-    schema = {"quasi_identifiers": ["age"], "sensitive": "ill", "missing": missing}
-    policy = {"schema": schema, "require": [{"facts": {"l": 0}, "below": 0.9}]}
-    made = fk.publish(table, policy, seed=1)
-    made.write(tmp_path / "out")
-    pages = (tmp_path / "out" / "report.html").read_text("utf-8"), made.audit.to_html()
-    for text in (Reader(page).text.partition("The policy")[2] for page in pages):
-        assert ("Rows without a sensitive value" in text) == (said is not None)
-        assert said is None or said in text
-
-
 # ---- "safe" is for what limits inference; what does not says so beside the word ------------------
 
 # Of both groups nobody is alone, and in one everybody has the same.
@@ -217,17 +191,6 @@ def test_counting_people_is_not_safe(required, said):
     limits, headline, mood = limited(*required)
     assert headline.startswith(said)
     assert (limits, mood) == (False, "")  # not green
-
-
-@pytest.mark.parametrize(
-    ("required", "free"),
-    [
-        ({"t_closeness": {"t": 0.5}}, "; 3 values have no limit of their own"),
-        ({"facts": {}, "below": 0.5, "values": ["hiv"]}, "; 2 values have no limit"),
-    ],
-)
-def test_limits_about_values_are_safe(required, free):
-    assert limited(COUNTING[0], required) == (True, f"Safe: both requirements hold{free}", "safe")
 
 
 def test_what_counting_leaves_open():
@@ -280,15 +243,6 @@ def test_attacks_reach_no_unset_limit(requirement, method, limited, said):
     assert (found.limited, found.kept) == (limited, method == "Decoy")
     assert said in found.summary().replace("\n", " ")
     assert method == "Mondrian" or "inference" not in found.summary()
-
-
-def test_comparisons_call_nothing_safe():
-    table = pa.table({"age": list(range(20, 60)), "ill": ["flu", "hiv", "cold", "mumps"] * 10})
-    schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill")
-    policy = fk.Policy([fk.Requirement(fk.KAnonymity(4))], schema)
-    said = fk.compare(table, policy, methods=["mondrian"], processes=0).summary()
-    assert said.startswith("1 of 1 releases tried meets the policy, but nothing limits inference")
-    assert "safe" not in said.lower().replace("safe at", "")
 
 
 # ---- priors --------------------------------------------------------------------------------------
@@ -471,20 +425,6 @@ def test_modes_of_a_publication(place, method):
     assert all(for_the_owner(place / name) for name in ("found.json", "statistics.csv"))
 
 
-@pytest.mark.complete
-def test_reports_show_public_priors(place):
-    frame = {"sex": list("fmfm"), "value": ["flu", "flu", "=cmd()", "=cmd()"]}
-    frame["probability"] = ["1/3", "1/4", "2/3", "3/4"]
-    policy = fk.Policy([fk.Requirement(fk.Priors(pa.table(frame)), at_most="9/10")])
-    schema = fk.Schema(quasi_identifiers=["age", "sex"], sensitive="disease")
-    options = fk.PublishOptions(method="art", form="bucketized")
-    made = fk.publish(fk.Microdata("table.csv", schema), policy, options=options)
-    made.write("out")
-    made.audit.to_html("audit.html")
-    assert "Before and after the release" in (place / "out" / "report.html").read_text()
-    assert for_the_owner(place / "audit.html")
-
-
 # ---- people over each limit ----------------------------------------------------------------------
 
 
@@ -524,14 +464,6 @@ def test_the_figure_of_people():
     assert figure.caption.startswith("Of 4 values that people have")
     assert found.exposed[0].over.at_most
     assert "At most 3 people in one group could be found out" in found.summary()
-
-
-def test_what_cannot_be_counted():
-    found = audited(["aab"], fk.Requirement(Silent(), "1/3"))
-    assert "this kind of knowledge does not say" in " ".join(found.summary().split())
-    (row,) = exposed_table(titled_exposed(found)).rows
-    assert row[1] == "not counted"
-    assert not list(exposed_figure(found.exposed[0], "people"))
 
 
 def listed(found):

@@ -1,6 +1,5 @@
 """Words and figures: nothing hidden or rounded to the wrong side; charts; scripts of figures."""
 
-import dataclasses
 import io
 import json
 import logging
@@ -25,7 +24,6 @@ from tests.report.reading import Reader, printed
 import foreknow as fk
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.attacks.page import interval_text
-from foreknow.auditing.remarks.remarks import REMARKS, for_readers
 from foreknow.figures import percentage, significant
 from foreknow.report import render
 from foreknow.report.chart import Axis, Chart, Series, round_numbers
@@ -38,20 +36,11 @@ from foreknow.report.words import (
     percent,
 )
 from foreknow.skylines.skyline_page import notable_points, value_blocks
-from foreknow_judge.scope import Scope
 
 
 def shown(exact, limit, digits=0):
     exact = Fraction(exact)
     return percent(Disclosure("AIDS", float(exact), lambda: exact), Fraction(limit), digits)
-
-
-def test_fields_are_remarks():
-    named = [remark.field for remark in REMARKS]
-    assert sorted(named) == sorted(field.name for field in dataclasses.fields(Scope))
-    schema = fk.Schema(quasi_identifiers=["plz"], sensitive="ill")
-    kept = for_readers(Scope(shared=("plz", "house"), open=("sex",), left_out=2), schema)
-    assert kept == Scope(shared=("plz", ""), left_out=2)
 
 
 def test_one_is_in_the_singular():

@@ -156,27 +156,6 @@ def test_dis_scores_equal_their_definition():
             assert each.dis == pytest.approx(wanted[each.values])
 
 
-@pytest.mark.parametrize("people", [40, 1500])
-def test_wide_tables_count_like_narrow(people):
-    """Keys of many columns are sorted and folded; a Counter is neither."""
-    draw = np.random.default_rng(people)
-    columns = [draw.integers(0, 3 + 400 * (at % 2), people).tolist() for at in range(12)]
-    rows = list(zip(*columns, strict=True))
-    table = pa.table({f"c{at}": column for at, column in enumerate(columns)})
-    found = fk.risk_report(table, quasi_identifiers=table.column_names, subsets=2, suda=2)
-
-    def counted(places):
-        counts = Counter(tuple(row[place] for place in places) for row in rows)
-        return len(counts), [*counts.values()].count(1)
-
-    for each in found.sets:
-        places = map(table.column_names.index, each.columns)
-        assert (each.classes, each.uniques) == counted([*places])
-    for each in found.contributions:
-        left = [at for at in range(12) if f"c{at}" not in each.columns]
-        assert each.without == counted(left)[1]
-
-
 def test_minimal_uniques_with_many_values():
     draw = np.random.default_rng(21)
     columns = [draw.integers(0, size, 2000).tolist() for size in (400, 400, 400, 2)]

@@ -10,7 +10,6 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import count
-from pathlib import Path
 from random import Random
 
 import pyarrow as pa
@@ -341,17 +340,6 @@ def test_owner_folders_that_tell_nothing(march, january, tmp_path):
         publish(register(0, 420), january)
 
 
-def test_drafts_of_the_same_people(january, tmp_path):
-    """One that was published after nothing is refused as well, but for others by the same names."""
-    publish(register(300, 420)).write(tmp_path / "draft")
-    with pytest.raises(
-        fk.InputError, match=r"draft' has the same columns, .*120 people of the new"
-    ):
-        publish(register(0, 500), january)
-    assert publish(register(0, 500), [january, tmp_path / "draft"]).since.new == 80
-    assert publish(register(420, 600), january).since.new == 180  # none of whom it shows
-
-
 def test_drafts_without_names_are_refused(january, tmp_path):
     publish(register(0, 420), rules=policy(identifiers=[])).write(tmp_path / "draft")
     with pytest.raises(fk.InputError, match="draft' has the same columns, was not named"):
@@ -403,37 +391,6 @@ def test_links_span_all_releases(places, tmp_path):
     replace(alone, certificate=forged).write(tmp_path / "last")
     with pytest.raises(fk.InputError, match="together: "):
         fk.verify(tmp_path / "last", after=before)
-
-
-KINDS = [["B20", "virus"], ["B24", "virus"], ["Flu", "other 0"], ["Cold", "other 1"]]
-TREE = {"hierarchies": {"ill": fk.Tree([*KINDS, ["Asthma", "other 0"], ["Cough", "other 1"]])}}
-
-
-@pytest.mark.parametrize(
-    ("form", "required", "schema"),
-    [
-        ("generalized", fk.Requirement(fk.Facts(1, 2, 1), below=0.95), {}),
-        ("bucketized", fk.Requirement(fk.LDiversity(2, kind="distinct")), {}),
-        ("generalized", fk.Requirement(fk.GroupSize(2)), {}),
-        ("bucketized", fk.Requirement(fk.TCloseness(0.9, distance="equal")), {}),
-        # New people lack some of what the name of a set stands for.
-        ("generalized", fk.Requirement(fk.Facts(1), below="0.9", any_of="virus"), TREE),
-        ("generalized", fk.Requirement(fk.Facts(1), below="0.9", at_level=1), TREE),
-    ],
-)
-def test_verifier_agrees_on_all_releases(form, required, schema, tmp_path):
-    rules = policy(required, **schema)
-    ills = [ill for ill, _ in KINDS] + ["Asthma", "Cough"] if schema else ILLS
-    first = register(0, 300, ills=ills)
-    others = register(300, 420, ills=[ill for ill in ills if ill != "B24"])
-    everybody = pa.concat_tables([first, others])
-    made = both_published(tmp_path, first, everybody, rules, form=form)
-    assert made.together.counts.n_people == 420
-    fk.verify(tmp_path / "march")
-    both = [tmp_path / "january", tmp_path / "march"]
-    reached = [each.reached for each in made.together.verdicts]
-    assert [each.reached for each in fk.verify(both[1], after=both[0]).together] == reached
-    assert [each.reached for each in fk.audit(both, rules).verdicts] == reached
 
 
 def test_releases_are_verified_together(march, january, tmp_path):
@@ -503,22 +460,6 @@ def test_recognition_needs_one_release(tmp_path):
     assert both.scope.exact == ("age", "sex")
     alike = fk.together([tmp_path / "january", tmp_path / "march"]).alike()
     assert {*alike.counts.sizes.tolist()} == {1}
-
-
-def test_command_separates_newcomers_and_all(january, desk):
-    pq.write_table(register(0, 420), desk.folder / "table.parquet")
-    rules = '[schema]\nidentifiers = ["pid"]\nquasi_identifiers = ["age", "sex"]\n'
-    rules += 'sensitive = "ill"\n[[require]]\nfacts = { l = 1, k = 1 }\nbelow = 0.8\n'
-    desk.put("policy.toml", rules)
-    given = desk.publish("--after", january, table="table.parquet", out="new people")
-    said = desk.says(*given)
-    headlines = re.findall(r"(\S+) (\d+) people in \d+ groups", said)
-    assert headlines == [("release", "120"), ("together:", "420")]
-    assert "Written is a release of 120 people." in said
-    assert re.search("newcomers.parquet +the rows published here", said)
-    assert fk.verify(desk.folder / "new people", after=Path(january)).people_of_all == 420
-    given = desk.publish("--after", january, "--whole", table="table.parquet", out="all")
-    assert "leave whole out" in desk.refused(*given)
 
 
 # ---- trials --------------------------------------------------------------------------------------

@@ -31,23 +31,6 @@ def golden():
 # ---- curves -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("seed", "value"), [(0, None), (1, "v2"), (2, None), (3, "v2")])
-def test_points_are_what_adversaries_attain(seed, value):
-    def counts():
-        draw = np.random.default_rng(seed)
-        of = np.concatenate((np.arange(30), draw.integers(0, 30, 200)))
-        own = draw.integers(0, 6, len(of))
-        return fk.GroupCounts.from_pairs(of, own, values=[f"v{i}" for i in range(6)], n_groups=30)
-
-    curves = fk.disclosure_curves(counts(), 8, value)
-    assert curves.ks == tuple(range(9))
-    for k, worst, mild in zip(curves.ks, curves.implications, curves.negations, strict=True):
-        fresh = counts()
-        assert worst.exact == fk.Implications(k).disclosure(fresh, value).exact
-        assert mild.exact == fk.Negations(k).disclosure(fresh, value).exact
-        assert mild.exact <= worst.exact
-
-
 def test_the_figure_of_adult():
     """Figure 5, to six decimals: ages in steps of 20 years, everything else suppressed."""
     counts = fk.counts_at(adult.microdata(), {"age": 3})
@@ -374,22 +357,6 @@ def test_what_is_printed(ward, words, said):
     out = ward.says(*shlex.split(words))
     for part in said:
         assert (part[1:] not in out) if part.startswith("!") else (part in out)
-
-
-def test_people_are_named_on_request(ward):
-    """And only in the terminal."""
-    words = shlex.split(AIDS + "--html page.html --json points.json --person who")
-    assert "Cary" not in ward.says(*words)
-    before, after = ward.says(*words, "--name-people").split(
-        "It is for the owner of the data only."
-    )
-    assert "Cary" not in before
-    assert (
-        "Someone who knows that Bob has Cold and that Ann Lee has Flu can be certain that Cary has "
-        'AIDS. – Bob = Cold – "Ann Lee" = Flu'
-    ) in after
-    for name in ("page.html", "points.json"):
-        assert b"Cary" not in (ward.folder / name).read_bytes()
 
 
 def test_published_folders_need_no_columns(desk):

@@ -7,21 +7,15 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
-import pyarrow as pa
 import pytest
-from click.testing import CliRunner
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.adversaries.judging import counts_of, small_releases, worst_cases
-from tests.examples import NIGHTLY, examples
+from tests.examples import NIGHTLY
 from tests.report.reading import Reader, words
 from tests.report.results import case_study, many_points, of_sets, three_values
 from tests.report.snapshots import assert_as_before
 
 import foreknow as fk
 from foreknow.adversaries.facts import fronts
-from foreknow.cli.entry import app
-from foreknow.errors import OutputError
 from foreknow.report import render
 from foreknow.report.knowledge import Terms
 from foreknow.report.terminal import Laid
@@ -105,50 +99,6 @@ def test_small_releases_against_enumeration(limits, semantics):
             same(counts, expected, c)
 
 
-@st.composite
-def drawn_cases(draw, most_people, most_groups, most_values):
-    """Draw counts in which the first value occurs in every group, and a limit.
-
-    The limit is some fraction, or one that some amounts attain exactly.
-    """
-    semantics = draw(st.sampled_from(SEMANTICS))
-    letters = "abcdef"[: draw(st.integers(1, most_values))]
-    fewest, groups = draw(st.integers(1, most_people)), []
-    for _ in range(draw(st.integers(1, most_groups))):
-        size = draw(st.integers(fewest, most_people))
-        if semantics == "single":
-            extra = st.lists(st.sampled_from(letters), min_size=size - 1, max_size=size - 1)
-            bag = "a" + "".join(draw(extra))
-        else:
-            top = size if semantics == "set" else most_people
-            often = [draw(st.integers(x == "a", min(top, 6))) for x in letters]
-            bag = "".join(x * n for x, n in zip(letters, often, strict=True))
-        groups.append((size, bag))
-    counts = counts_of(groups, semantics)
-    value = draw(st.sampled_from(sorted(counts.values)))
-    box = box_of(groups, value)
-    if draw(st.booleans()):
-        point = [draw(st.integers(0, top)) for top in box]
-        return counts, value, box, fk.Facts(*point).disclosure(counts, value).exact
-    return counts, value, box, draw(st.fractions(Fraction(1, 20), 1, max_denominator=60))
-
-
-@pytest.mark.parametrize(
-    ("cases", "many"),
-    [(drawn_cases(10, 4, 4), 60), pytest.param(drawn_cases(25, 6, 6), 300, marks=pytest.mark.slow)],
-)
-def test_larger_counts_against_facts(cases, many):
-    @examples(many)
-    @given(cases)
-    def check(case):
-        counts, value, box, c = case
-        expected = brute_skyline(box, lambda *at: fk.Facts(*at).disclosure(counts, value).below(c))
-        assert fk.knowledge_skyline(counts, value=value, confidence=c) == expected
-        assert fk.knowledge_skylines(counts, confidence=c)[value] == expected
-
-    check()
-
-
 @every
 def test_points_are_safe_next_unsafe(semantics):
     """Of a box too large to try, only around the skyline; and between its points, no gap."""
@@ -177,27 +127,6 @@ def test_points_are_safe_next_unsafe(semantics):
 
 
 # ---- numbers known by hand, and the edges ----------------------------------------------------
-
-
-def test_six_people_known_by_hand():
-    counts = fk.GroupCounts.from_bags(["sxxyyz"])
-    found = fk.knowledge_skyline(counts, value="s", confidence="3/4")
-    assert found == [(0, 2, 2), (0, 3, 1), (0, 4, 0), (1, 0, 4), (1, 1, 3), (1, 2, 1), (2, 0, 3)]
-    truth = worst_cases([(6, "sxxyyz")], "s", (3, 6, 6), "single")
-    assert found == brute_skyline((3, 6, 6), lambda *at: truth[at] < Fraction(3, 4))
-
-
-@every
-@pytest.mark.parametrize(
-    ("c", "most"),
-    [(Fraction(1, 4), -1), (0.251, 0), ("1/3", 0), (0.334, 1), ("1/2", 1), (0.51, 2), (1, 2)],
-)
-def test_limit_attained_is_not_met(c, most, semantics):
-    """One of four has s: with k + m facts about others the posterior is 1 in 4 - k - m."""
-    counts = fk.GroupCounts.from_people([[["s"], ["x"], ["y"], ["z"]]], semantics=semantics)
-    found = fk.knowledge_skyline(counts, value="s", confidence=c)
-    for k, m in product(range(4), repeat=2):
-        assert any(k <= p and m <= q for _, p, q in found) == (k + m <= most), (k, m)
 
 
 @every
@@ -423,28 +352,6 @@ def test_what_cannot_be_meant(given, kind, says):
 # ---- very many values ---------------------------------------------------------------------------
 
 
-def test_who_withstands_least_is_listed(tmp_path):
-    pairs = [(group, f"v{2 * group + half}") for group in range(500) for half in range(2)]
-    strong = [(500, name) for name in ("s1", "s2", "s3", "s4", "s5")]
-    path = tmp_path / "release.csv"
-    path.write_text("gid,ill\n" + "".join(f"{g},{v}\n" for g, v in [*strong, *pairs]))
-    asked = ["skyline", str(path), "--group", "gid", "--sensitive", "ill", "-c", "0.9"]
-    said = CliRunner().invoke(app, asked)
-    assert said.exit_code == 0
-    lines = {line.split()[0]: line.split()[1:] for line in said.output.splitlines() if line.strip()}
-    release = fk.Release.from_groups(path, group="gid", sensitive="ill")
-    report = fk.skyline(release, confidence="0.9")
-    assert len(report.values) == 1005
-    for value in report.values:
-        assert (value in lines) == value.startswith("v")
-        points = report.points(value)
-        assert points == tuple(report.skylines[value])
-        if value in lines:
-            most = [max(column) for column in zip(*points, strict=True)]
-            assert lines[value] == [str(each) for each in (*most, len(points))]
-    assert "5 more values are left out" in " ".join(said.output.split())
-
-
 def test_very_many_values_by_class(monkeypatch):
     rng = np.random.default_rng(3)
     groups = [rng.choice(1_200, n, replace=False).tolist() for n in rng.integers(6, 12, 500)]
@@ -537,29 +444,6 @@ def test_squares_within_are_withstood(make):
             assert f"{max(point[axis] for point in points):,}" in drawn
         (last,) = {square.at[2] for square in heat.panels[-1].rows[0]}
         assert last == max(point[2] for point in points)
-
-
-def test_json_holds_every_point(tmp_path):
-    report = fk.skyline_report(WORST, ["Boss"], confidence="0.95", name="x.csv", sensitive="job")
-    path = tmp_path / "skyline.json"
-    report.to_json(path)
-    told = json.loads(path.read_text("utf-8"))
-    assert told["format"] == "foreknow skylines"
-    assert (told["version"], told["release"], told["sensitive"]) == (1, "x.csv", "job")
-    assert (told["confidence"], told["semantics"]) == ("19/20", "single")
-    (boss,) = told["values"]
-    assert (boss["value"], boss["occurrences"]) == ("Boss", 2)
-    assert [(p["l"], p["k"], p["m"]) for p in boss["points"]] == report.skylines["Boss"]
-    assert boss["points"][0]["probability"] == pytest.approx(2 / 3)
-    assert boss["points"][0]["one_more"] == {"l": 1.0, "k": 1.0, "m": 1.0}
-    assert boss["least_beyond"] == {"l": 0, "k": 5, "m": 0}
-    assert list(tmp_path.iterdir()) == [path]
-    with pytest.raises(OutputError, match="does not exist"):
-        report.to_html(tmp_path / "nowhere" / "x.html")
-    table = pa.table({"gid": [1, 1, 2, 2], "job": ["Cook", "Boss", "Cook", "Boss"]})
-    release = fk.Release.from_groups(table, group="gid", sensitive="job")
-    report = fk.skyline_report(release, confidence="0.9")
-    assert (report.sensitive, report.name) == ("job", release.name)
 
 
 def test_sentences_are_as_before():

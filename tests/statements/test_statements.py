@@ -230,27 +230,6 @@ def test_posteriors_are_those_of_worlds(semantics):
     assert outcomes.count("contradiction") > len(seeds) / 40
 
 
-NO_CANCER = ("not", ("has", "Tom", "Cancer"))
-GARY = ("has", "Gary", "Flu")
-WIFE = ("->", ("has", "Ann", "AIDS"), ("has", "Tom", "AIDS"))
-
-
-@pytest.mark.parametrize(
-    ("said", "expected"),
-    [
-        ([], "1/4"),
-        ([NO_CANCER], "1/3"),
-        ([NO_CANCER, GARY], "1/2"),
-        ([NO_CANCER, GARY, WIFE], "2/3"),
-        ([WIFE], "2/5"),  # Ann has AIDS in half of the worlds; left only if Tom has it too
-    ],
-)
-def test_privacy_skyline_section_1(said, expected):
-    assert posterior(worlds(FIGURE, "single"), said, "Tom", "AIDS") == Fraction(expected)
-    answer = fk.Statements(*map(text, said)).posterior(release_of(FIGURE), "Tom", "AIDS")
-    assert (answer.exact, answer.before) == (Fraction(expected), Fraction(1, 4))
-
-
 # ---- beyond enumeration ------------------------------------------------------------------------
 
 

@@ -9,7 +9,6 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 import pytest
-from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.tree import DecisionTreeClassifier
 from tests.examples import NIGHTLY
 from tests.oracle import priors as learned_worlds
@@ -24,11 +23,9 @@ from foreknow.data.windows import Line, Width
 from foreknow.errors import NoSafeRelease
 from foreknow.policy.tries import Try
 from foreknow.trials import fit as fitting
-from foreknow.trials import learned as attack
 from foreknow.trials import trees
 from foreknow.trials.expectation import LEARNING, CaseLayout
 from foreknow.trials.fit import Kinds, fits
-from foreknow.trials.learned import SMOOTHINGS
 from foreknow.trials.trees import Forest, features_of
 from foreknow_judge.errors import PolicyError
 
@@ -287,11 +284,6 @@ def test_unlearnable_releases_are_refused(by, said):
         fk.Learned(by).disclosure(release_of([("xy", "ab")]))
 
 
-def test_counts_have_no_columns():
-    with pytest.raises(fk.InputError, match="give a Release with these columns"):
-        fk.Learned(["kind"]).disclosure(release_of([("xy", "ab")]).counts)
-
-
 # ---- trials of numbers to within so much, of one of several columns ------------------------------
 
 
@@ -404,27 +396,6 @@ def test_wrong_columns_are_refused():
         fk.Policy.from_dict(tables)
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_judged_together_equals_judged_alone(seed):
-    random = np.random.default_rng(seed)
-    people = 120
-    table = pa.table(
-        {
-            "job": [f"job {j}" for j in random.integers(0, 3, people)],
-            "group": np.arange(people) // int(random.integers(2, 5)),
-            "ill": [f"ill {i}" for i in random.integers(0, 4, people)],
-        }
-    )
-    release = fk.Release.from_groups(table, group="group", sensitive="ill")
-    (way,) = attack._ways_to_tell_apart(release, release.counts, ["job"])
-    together = way.learned(SMOOTHINGS)
-    alone = fits(way.layout, way.kinds, way.counts.n_values, SMOOTHINGS)
-    for learning, fit in zip(together, alone, strict=True):
-        expected = fit.layout.expected(fit.without_own)
-        np.testing.assert_allclose(learning.posteriors, expected.posteriors, atol=1e-9)
-        assert learning.predicts == pytest.approx(fit.predicts)
-
-
 # ---- trees of the shares of values, beside scikit-learn's trees of single people -----------------
 
 
@@ -449,32 +420,6 @@ def test_shares_divide_as_people_do(seed):
     is_anybody = amounts.any(axis=1)
     expected = library.predict_proba(features)
     np.testing.assert_allclose(found[is_anybody], expected[is_anybody])
-
-
-@pytest.mark.parametrize("columns", [1, 4])
-def test_random_cuts_learn_as_much(columns):
-    random = np.random.default_rng(columns)
-    features = random.integers(0, 50, (300, columns)).astype(float)
-    chances = np.exp(np.sin(features @ random.normal(size=(columns, 5)) / 10) * 2)
-    chances /= chances.sum(axis=1, keepdims=True)
-    amounts = np.stack([random.multinomial(30, chance) for chance in chances]).astype(float)
-    library = ExtraTreesRegressor(
-        50, max_features="sqrt", min_weight_fraction_leaf=trees.LEAF / amounts.sum(), random_state=0
-    )
-    library.fit(features, amounts / 30, amounts.sum(axis=1))
-    ours, theirs = Forest.of(features, amounts).shares(), library.predict(features)
-    errors = [float(((shares - chances) ** 2).mean()) for shares in (ours, theirs)]
-    assert errors[0] == pytest.approx(errors[1], rel=0.1)
-    assert errors[0] < 0.5 * float(((chances.mean(axis=0) - chances) ** 2).mean())
-
-
-def test_trees_grow_in_parts(monkeypatch):
-    features, amounts = np.arange(8.0)[:, None] // 4, np.arange(24.0).reshape(8, 3)
-    forest = Forest.of(features, amounts)
-    together = forest.shares(n_trees=5)
-    monkeypatch.setattr(trees, "_AT_ONCE", 1)
-    np.testing.assert_allclose(together, forest.shares(n_trees=5))
-    assert together[0, 0] == pytest.approx(18 / 66)
 
 
 ODD_LABELS = ["inf -inf 1", "nan 2 3", "-1e308 0 1e308", "x y z"]

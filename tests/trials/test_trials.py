@@ -18,10 +18,9 @@ from foreknow import sample
 from foreknow.auditing.trial import Tried
 from foreknow.data.sights import Sight
 from foreknow.policy.tries import Try
-from foreknow.releases.written import open_published
 from foreknow.report.trial import trial_notes, trial_sentences
 from foreknow.trials import learned as attack
-from foreknow.trials.learned import learned_trial, learnings
+from foreknow.trials.learned import learned_trial
 from foreknow_judge.errors import DataError, PolicyError, UnsupportedError
 
 NOTE = "an attacker who learns from the release by code was tried: a trial, and no verdict"
@@ -95,49 +94,6 @@ def test_guesses_match_groups_without_signal():
     assert trial.sure <= 45  # a twentieth
 
 
-# ---- the figure is the same, and counted -----------------------------------------------------
-
-KEYS = {"right", "baseline", "surest", "sure", "sure_and_right", "attacker", "measured"}
-
-
-def figures(found):
-    return {key: value for key, value in found.to_dict().items() if key in KEYS}
-
-
-@pytest.mark.complete
-def test_figures_agree_everywhere(written, run):
-    """In Python and on the terminal, by the audit that publishes, and by the try of a policy."""
-    table, made = written / "table.csv", published()
-    (tried,) = [t for t in made.audit.trials if t.by == ("code",) and t.limit == 0.9][-1:]
-    reported = fk.learned_report(made, ["code"], people=fk.Microdata(planted(), SCHEMA))
-    opened = fk.learned_report(written / "out", ["code"], people=table)
-    assert figures(tried) == figures(reported) == figures(opened)
-    assert "seed" not in json.dumps(reported.to_dict())
-    (first,) = publish(planted(), policy(tries=False)).audit.trials
-    beside = fk.learned_report(made, people=fk.Microdata(planted(), SCHEMA))
-    assert figures(beside) == figures(first)
-    code, said = run("learned", written / "out", table, "--by", "code")
-    assert code == 0
-    assert f"guesses at least {reported.right:.0%}" in said
-    assert "of them rightly" in said
-
-
-# ---- without the truth -----------------------------------------------------------------------
-
-
-def test_without_truth_it_is_claim(written, run):
-    found = fk.learned_report(written / "out", ["code"])
-    assert (found.measured, found.sure_and_right, found.shares) == (False, None, {})
-    assert "claimed" in repr(found)
-    code, said = run("learned", written / "out", "--by", "code")
-    assert code == 0
-    assert "would claim to be up to" in said
-    assert "That is a claim" in said
-    assert "of them rightly" not in said
-    tried = learnings(open_published(written / "out").release, ["code"])
-    assert found.attacker == max(tried, key=lambda one: one.predicts).attacker
-
-
 # ---- tries of a policy -----------------------------------------------------------------------
 
 RULES = """[schema]
@@ -171,19 +127,6 @@ def test_tries_stop_or_pass(desk, run):
     assert NOTE in fk.verify(desk.folder / "out").claimed
 
 
-def test_tries_cover_every_secret():
-    with pytest.raises(fk.NoSafeRelease, match="stopped by a trial"):
-        publish(planted(people=300), policy(stop="0.85"))
-    pay = pa.array([f"pay {i % 7}" for i in range(300)])
-    table = planted(people=300).append_column("pay", pay)
-    for sensitive in (["ill", "pay"], ["pay", "ill"]):
-        schema = fk.Schema(quasi_identifiers=["code", "age"], sensitive=sensitive)
-        asked = [fk.Requirement(fk.Facts(), "0.9", sensitive=s, knowing=[]) for s in sensitive]
-        rules = fk.Policy(asked, schema, tries=[Try(fk.Learned(["code"]), "0.95")])
-        with pytest.raises(fk.NoSafeRelease, match="stopped by a trial"):
-            fk.publish(table, rules, seed=1)
-
-
 def test_learned_figures_are_no_requirement(tmp_path):
     for given, limit in (
         (fk.Learned(["code"]), {"below": "0.9"}),
@@ -208,25 +151,6 @@ def test_learned_figures_are_no_requirement(tmp_path):
     ):
         with pytest.raises(PolicyError, match=said):
             call()
-
-
-# ---- columns beside the groups ---------------------------------------------------------------
-
-WARDS = fk.Schema(quasi_identifiers=["age"], sensitive="ill", other=["ward"])
-
-
-def rows_with_wards():
-    """60 groups of ten, in which the rows of one ward often have one illness."""
-    random = np.random.default_rng(0)
-    ward, ill = random.choice(list("ABCDEF"), 600), random.integers(0, 40, 600)
-    return pa.table({"age": np.repeat(np.arange(60), 10), "ward": ward, "ill": map(str, ill)})
-
-
-def test_shuffled_wards_tell_nothing():
-    table, options = rows_with_wards(), fk.PublishOptions(unlinked=["ward"])
-    made = fk.publish(table, fk.Policy([fk.Requirement(fk.Facts(), 0.5)], WARDS, options), seed=1)
-    trial = fk.learned_report(made, by=["ward"], people=table)
-    assert (trial.sure, trial.right < 0.2) == (0, True)
 
 
 # ---- who reads what --------------------------------------------------------------------------
@@ -261,49 +185,7 @@ def test_unrunnable_limits_are_refused(monkeypatch):
         publish(planted(), policy(stop="0.99"))
 
 
-# ---- odd tables ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("case", "people", "size"),
-    [("one group", 3, 3), ("pairs", 4, 2), ("constant", 60, 2)]
-    + [("missing", 60, 2), ("one value", 60, 2), ("alone", 60, 1)],
-)
-def test_odd_tables_are_tried(case, people, size):
-    code = ["1" if case == "constant" else f"{i % 5}" for i in range(people)]
-    if case == "missing":
-        code = [None if i % 5 == 0 else c for i, c in enumerate(code)]
-    ill = ["flu" if case == "one value" else ILLS[i % 5 % 4] for i in range(people)]
-    table = pa.table({"code": code, "age": [*range(people)], "ill": ill})
-    by = ["code"] if case in ("constant", "missing") else ["code", "age"]
-    trial = learned_trial(sight(table, size), by)
-    assert 0 <= trial.right <= 1
-    assert 0 <= trial.surest <= 1
-    assert trial.sure_and_right <= trial.sure <= trial.people == people
-    assert trial.claim is not None
-    assert all(0 <= one.right <= 1 for one in trial.tried)
-    if case in ("one value", "alone"):
-        assert (trial.right, trial.baseline, trial.surest) == (1, 1, 1)
-    if case == "constant":
-        assert trial.right == pytest.approx(trial.baseline, abs=0.5)
-    assert trial._repr_html_()
-
-
 # ---- beside a verdict ------------------------------------------------------------------------
-
-
-def beside(serials, turned=False):
-    """300 people in groups of 5, of whom a code says the illness; or says it of nobody."""
-    code = np.arange(300) * 7 % 6
-    known = np.random.default_rng(3).permutation(code) if turned else code
-    rows = pa.table({"code": [f"c{c}" for c in known], "serial": serials})
-    ill = [f"ill {c}" for c in code]
-    schema = fk.Schema(quasi_identifiers=["code", "serial"], sensitive="ill")
-    groups = np.arange(300) // 5
-    release = pa.table({"group": groups, "ill": ill})
-    release = fk.Release.from_groups(release, group="group", sensitive="ill")
-    told = fk.Microdata(rows.append_column("ill", [ill]), schema)
-    return Sight(release.counts, told, groups, "ill", "x")
 
 
 REGISTER = fk.Policy.from_dict(policy_of_diagnoses())

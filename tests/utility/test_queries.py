@@ -22,7 +22,6 @@ from foreknow.publishing.tables import group_ids
 from foreknow.utility import queries as answering
 from foreknow.utility.queries import draw_queries
 from foreknow.utility.value_positions import (
-    codes_of_texts,
     covers_of_groups,
     covers_of_texts,
     positions_of,
@@ -125,73 +124,6 @@ def test_answers_match_enumeration(drawn, delta):
                 assert found.average == pytest.approx(sum(errors) / len(errors), abs=1e-6)
 
 
-PEOPLE = st.tuples(
-    st.integers(0, 4), st.lists(st.sampled_from("STU"), max_size=3), st.integers(0, 2)
-)
-
-
-@examples(300, deadline=None)
-@given(
-    people=st.lists(PEOPLE, min_size=1, max_size=8).filter(lambda own: any(v for _, v, _ in own)),
-    form=st.sampled_from(FORMS),
-    seed=st.integers(0, 99),
-)
-def test_occurrences_of_values_are_counted(people, form, seed):
-    values = pa.array([v for _, v, _ in people], pa.list_(pa.string()))
-    table = pa.table({"age": pa.array([age for age, _, _ in people]), "disease": values})
-    schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease", semantics="multiset")
-    microdata = fk.Microdata(table, schema)
-    groups = [group for _, _, group in people]
-    asking = {"queries": 5, "selectivity": 0.3, "seed": seed}
-    found = fk.query_error_of_groups(microdata, np.array(groups), form, **asking)
-    exact, estimated = [], []
-    ages = {age for age, _, _ in people}
-    for (asked,), chosen in brute.queries_of(draw_queries(microdata, **asking)):
-        wanted = {v for v, yes in zip(microdata.values, chosen, strict=True) if yes}
-        exact.append(sum(v in wanted for age, bag, _ in people if age in asked for v in bag))
-        total = 0
-        for group in brute.members(groups):
-            own = [people[i][0] for i in group]
-            if form == "bucketized":
-                share = sum(age in asked for age in own) / len(own)
-            else:  # who asks for neighbours asks for what lies between them
-                box = range(min(own), max(own) + 1)
-                share = sum(is_asked(age, asked, ages) for age in box) / len(box)
-            total += share * sum(v in wanted for i in group for v in people[i][1])
-        estimated.append(total)
-    assert found.exact.tolist() == exact
-    assert found.estimated == pytest.approx(estimated)
-
-
-def is_asked(age, asked, ages):
-    """Whether an age, one that occurs or not, is asked for."""
-    if age in ages:
-        return age in asked
-    below, above = max(a for a in ages if a < age), min(a for a in ages if a > age)
-    return below in asked and above in asked
-
-
-def test_overall_counts_are_a_baseline():
-    """Recomputed: the share of the ages in between that a query asks for, times its values."""
-    ages, values = [20, 21, 25, 39, 39, 30], ["x", "y", "x", "x", "z", "y"]
-    schema = fk.Schema(quasi_identifiers=["age"], sensitive="d")
-    microdata = fk.Microdata(pa.table({"age": ages, "d": values}), schema)
-    policy = fk.Policy([fk.Requirement(fk.Facts(), 1)])
-    made = fk.publish(microdata, policy, labels={"age": "exact"})
-    found = fk.query_error(made, microdata, queries=200, selectivity=0.2)
-    wanted = []
-    for (asked,), chosen in brute.queries_of(draw_queries(microdata, queries=200, selectivity=0.2)):
-        some = [v for v, yes in zip(microdata.values, chosen, strict=True) if yes]
-        share = (max(asked) - min(asked) + 1) / (39 - 20 + 1)
-        wanted.append(float(share) * sum(values.count(value) for value in some))
-    assert found.overall.tolist() == pytest.approx(wanted)
-    baseline = found.baseline
-    assert baseline.estimated.tolist() == found.overall.tolist()
-    assert baseline.baseline is None
-    assert baseline.average > found.average > 0
-    assert found.to_dict()["overall_counts"]["average"] == baseline.average
-
-
 DOCS = Path(__file__).parents[2] / "docs"
 
 
@@ -208,33 +140,6 @@ def test_page_shows_median_errors():
         "{} and {}."
     )
     assert said.format(*found) in (DOCS / "decide" / "method.md").read_text("utf-8")
-
-
-@pytest.mark.parametrize(
-    ("shown", "unlinked"),
-    [
-        ("nothing", []),
-        ("`ward`", ["ward"]),
-        ("`charges`", ["charges"]),
-        ("`charges` and `ward`", ["charges", "ward"]),
-    ],
-)
-def test_page_shows_costs_of_links(shown, unlinked):
-    schema = fk.Policy.load(sample.policy_path()).schema.to_dict()
-    schema |= {"sensitive": ["diagnosis", "charges"], "other": ["ward"]}
-    known = [] if "ward" in unlinked else ["ward"]  # a shuffled column says nothing of a row
-    limits = [
-        {"sensitive": "diagnosis", "facts": {"l": 1}, "below": "1/2"},
-        {"sensitive": "charges", "facts": {"l": 1}, "below": "1/2", "knowing": known},
-    ]
-    tables = {"schema": schema, "require": limits, "publish": {"unlinked": unlinked}}
-    policy = fk.Policy.from_dict(tables, Path(sample.policy_path()).parent)
-    raw = fk.Microdata(sample.table_path(), policy.schema)
-    worth = fk.utility_report(fk.publish(raw, policy, seed=1), raw)
-    figures = [f"{worth.utility.ncp[name]:.0%}" for name in ("age", "zip", "admitted", "marital")]
-    row = [shown, worth.utility.groups, f"{worth.errors[-1].median:.1%}", *figures]
-    page = (DOCS / "do" / "several-columns.md").read_text("utf-8")
-    assert f"| {' | '.join(map(str, row))} |" in page.splitlines()
 
 
 def test_unknown_columns_are_refused():
@@ -619,9 +524,3 @@ def test_labels_mean_what_they_cover(found, style, read, refused):
     for text in refused:
         with pytest.raises(DataError, match=f"cannot be read as a {style}"):
             covered(found, text, style)
-
-
-def test_exact_values_read_as_printed():
-    assert codes_of_texts(FIFTIES[0], ["20", None, 50]).tolist() == [1, 0, 4]
-    with pytest.raises(DataError, match="the original table has no '21'"):
-        codes_of_texts(FIFTIES[0], ["21"])
