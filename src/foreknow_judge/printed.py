@@ -27,9 +27,12 @@ def visible(label: object) -> str:
     """
     if label is None:
         return "missing"
+    text = str(label)
+    if text.isprintable():  # then no character is among those below
+        return text
     return "".join(
         _escape(char) if char in _REVERSING or unicodedata.category(char) in _HIDDEN else char
-        for char in str(label)
+        for char in text
     )
 
 
