@@ -311,6 +311,37 @@ def test_releases_are_made_and_written(browser, own):
     assert browser.ask("/api/release?of=made").json["names"]
 
 
+@pytest.mark.parametrize(
+    ("shared", "publish", "cell"),
+    [
+        ('shared = { by = "home", values = ["pay"] }', "", "once for each household"),
+        ("", "[publish]\nround = { pay = 100 }\n", "the nearest multiple of 100"),
+    ],
+)
+def test_people_appear_as_published(tmp_path, shared, publish, cell):
+    """Not with a number that is nowhere in the release; what a household shares is in one row."""
+    rows = "".join(f"p{i},h{i // 2},{20 + i},{310 + i // 2},x{i % 4}\n" for i in range(16))
+    (tmp_path / "table.csv").write_text(f"pid,home,age,pay,ill\n{rows}")
+    (tmp_path / "policy.toml").write_text(
+        '[schema]\nidentifiers = ["pid"]\nquasi_identifiers = ["age"]\n'
+        'sensitive = ["ill", "pay"]\n'
+        f"{shared}\n"
+        '[[require]]\nsensitive = "ill"\nknowing = []\nfacts = {}\nbelow = 0.9\n'
+        f"{publish}"
+    )
+    place = Place(tmp_path, tmp_path / "table.csv", tmp_path / "policy.toml")
+    press = Press(place.session)
+    place.guard._app = application(place.session, press)
+    browser = place.browser()
+    browser.post("/api/publish/start", {"method": "mondrian"})
+    (made,) = waited(browser)["trials"]
+    assert made["state"] == "made", made
+    _, people = browser.ask("/api/publish/compared?a=0&b=1").json["people"]
+    press.close()
+    pay = people["head"].index("pay")
+    assert all(cell in row[pay]["below"] for row in people["rows"])
+
+
 def test_cancelled_nothing_is_left(browser, own):
     browser.post("/api/publish/start", {"method": "fulldomain"})
     (left,) = browser.post("/api/publish/cancel", {}).json["trials"]

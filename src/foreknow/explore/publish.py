@@ -148,13 +148,16 @@ def _people(certificate: Certificate, microdata: Microdata, order: _Order) -> Ta
         return None
     published, _ = read_noted(owners_folder(order.release_folder) / MEMBERS)
     schema = microdata.schema
+    raw_table = open_table(order.table, microdata.reading)
     columns = [*schema.quasi_identifiers, *schema.other, *schema.sensitives]
+    columns = [name for name in columns if name in raw_table.columns]
     step = max(1, len(published) // _PEOPLE)
     members = published.take([*range(0, len(published), step)][:_PEOPLE])
-    raw = open_table(order.table, microdata.reading).arrow(columns)
+    raw = raw_table.arrow(columns)
     raw = raw.take([row - 1 for row in members.column("row").to_pylist()])
     groups = [name for name in certificate.groups if name in members.column_names]
     sizes = Counter(map(tuple, _texts(published, groups)))
+    rounding = certificate.policy["publish"].get("round", {})
     rows = []
     for raw_values, published_labels in zip(
         _texts(raw, columns), _texts(members, groups), strict=True
@@ -164,7 +167,11 @@ def _people(certificate: Certificate, microdata: Microdata, order: _Order) -> Ta
         cells: list[Any] = []
         for name, value in zip(columns, raw_values, strict=True):
             label = labels.get(name, value)
-            if name in schema.sensitives or name in certificate.unlinked:
+            if value is not None and name in rounding:
+                label = f"the nearest multiple of {rounding[name]}"
+            if name in schema.shared_values:
+                label = f"{_or_missing(label)}, once for each household"
+            elif name in schema.sensitives or name in certificate.unlinked:
                 label = f"{_or_missing(label)}, mixed in the group"
             cells.append(Cell(_or_missing(value), below=f"→ {_or_missing(label)}"))
         group_size = (

@@ -8,7 +8,7 @@ of Personal Health Information", 2013; distinction and separation those of R. Mo
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
@@ -20,8 +20,10 @@ import numpy as np
 from foreknow.auditing.audit_input import release_of
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
+from foreknow.data.engines.columns import fetch
 from foreknow.data.engines.combinations import Combinations
 from foreknow.data.engines.group_counts import combinations_of
+from foreknow.data.engines.priors import refuse_twice
 from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.table import Table, require
 from foreknow.data.microdata import Microdata
@@ -322,7 +324,8 @@ def risk_report(
         )
     everybody = None
     if population is not None:
-        everybody = _count_population(population, table, reading)
+        naming = () if policy is None else Policy.of(policy).rules.identifiers
+        everybody = _count_population(population, table, reading, naming)
         fraction = Fraction(classes.n_people, everybody.n_people)
     individual = table.individual_risk(weights, limit)
     sizes, classes_of_size = np.unique(classes.people, return_counts=True)
@@ -476,8 +479,13 @@ class _Classes:
         return cls(classes, True, table.name, other_columns, in_cases, *survey)
 
 
-def _count_population(population: Any, table: _Classes, reading: Reading | None) -> Combinations:
-    """The classes of a population, which must have every column that others may know."""
+def _count_population(
+    population: Any, table: _Classes, reading: Reading | None, naming: Collection[str]
+) -> Combinations:
+    """The classes of a population, which must have every column that others may know.
+
+    It must not name somebody twice, by those columns of `naming` that it has.
+    """
     if isinstance(population, Microdata):
         population = population.source
     population_table = open_table(population, reading)
@@ -488,6 +496,8 @@ def _count_population(population: Any, table: _Classes, reading: Reading | None)
             missing[0], population_table.columns, f"the population {population_table.name}"
         )
         raise DataError(f"{error}; it needs every column that others may know")
+    if naming_columns := [column for column in naming if column in population_table.columns]:
+        refuse_twice(population_table.name, fetch(population_table, naming_columns))
     return combinations_of(population_table, columns)
 
 

@@ -185,7 +185,7 @@ def read_everybody(
     rows = fetch(table, list(dict.fromkeys([*columns, *naming_columns])))
     if not len(rows):
         raise DataError(f"{table.name} has no rows")
-    _refuse_twice(table.name, rows.select(naming_columns))
+    refuse_twice(table.name, rows.select(naming_columns))
     encoded = [codes_of(rows.column(column)) for column in columns]
     return [
         (codes, to_python(column, distinct))
@@ -193,7 +193,7 @@ def read_everybody(
     ]
 
 
-def _refuse_twice(name: str, rows: pa.Table) -> None:
+def refuse_twice(name: str, rows: pa.Table) -> None:
     """Raise `DataError` if a combination of all columns, which name people, stands in two rows."""
     people = rows.drop_null()
     if not people.num_columns or not len(people):
