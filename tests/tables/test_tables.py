@@ -80,6 +80,18 @@ TABLES = {
         decide={"wage": 'if its comma stands before decimals, write decimal = ","'},
         reading={"thousands": ","},
     ),
+    "accounting_negatives": Told(
+        ["age", "sex"],
+        "balance",
+        ["id"],
+        decide={"balance": "ooks like numbers, some written as (1,200), 33k or 5%"},
+    ),
+    "thousands_by_k": Told(
+        ["age", "sex"],
+        "salary",
+        ["id"],
+        decide={"salary": "write -1200, 33000 or 5 in the table"},
+    ),
     "euros_with_cents": Told(
         ["alter", "geschlecht"],
         "gehalt",
@@ -171,6 +183,21 @@ ROWS = [pytest.param(name, told, id=name) for name, told in TABLES.items()]
 def test_each_table_has_a_row():
     assert {path.stem for path in HERE.glob("*.csv")} == {*TABLES}
     assert all(len(raw(name, ",")) <= 60 for name in TABLES)
+
+
+def test_marks_that_were_said():
+    """What stands between thousands is not asked again."""
+    table, how = HERE / "commas_in_quotes.csv", {"thousands": ","}
+    asked = [fk.suggest_policy(table, reading=reading).questions for reading in (None, how)]
+    assert [any("stands before decimals" in text for text in texts) for texts in asked] == [1, 0]
+
+
+def test_a_row_of_sums(tmp_path):
+    rows = "".join(f"p{i},{20 + i % 40},{'fm'[i % 2]},flu\n" for i in range(60))
+    for last, is_asked in (("Total,,,flu\n", True), ("", False)):
+        (tmp_path / "t.csv").write_text(f"id,age,sex,diagnosis\n{rows}{last}")
+        notes = " ".join(fk.suggest_policy(tmp_path / "t.csv").notes)
+        assert ("'Total' in id" in notes) == is_asked
 
 
 @pytest.mark.parametrize(("name", "told"), ROWS)

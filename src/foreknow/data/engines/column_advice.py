@@ -36,6 +36,12 @@ _CODE = re.compile(r"0\d+", re.ASCII)
 _LABEL = re.compile(r"[*|<>()\[\]+~]| to |missing|other|\d ?[-–] ?\d|^\d{3,4}s?$")
 
 
+# A number in brackets where it is negative, or with a word for thousands or hundredths behind it.
+_IN_WORDS = re.compile(
+    r"(?P<sign>\()?-?[$€£]? ?\d[\d., ]*(?P<unit> ?[kKM%])?(?P<close>\))?", re.ASCII
+)
+_NEARLY_ALL = 0.9
+
 # What stands between several answers of one cell, the surest first.
 _SEPARATORS = ("|", ";", ", ", ",")
 _SHARE = 20  # of the people, one in so many has several answers at least
@@ -276,6 +282,17 @@ def _is_whole_with_decimals(value: Any) -> bool:
     return isinstance(value, float) and value.is_integer()
 
 
+def has_unread_numbers(values: Sequence[str]) -> bool:
+    """True if nearly all texts are numbers, and some of these are written as no number is read.
+
+    >>> has_unread_numbers(["1,200", "(300)", "45"]), has_unread_numbers(["30-39", "50+"])
+    (True, False)
+    """
+    matches = [match for value in values if (match := _IN_WORDS.fullmatch(value.strip()))]
+    some = any((match["sign"] and match["close"]) or match["unit"] for match in matches)
+    return some and len(matches) >= _NEARLY_ALL * len(values) and len(values) > 2
+
+
 def doubts(name: str, domain: Sequence[Any]) -> str | None:
     """A warning that a column may have been read wrongly, and what to do about it, or None.
 
@@ -291,6 +308,11 @@ def doubts(name: str, domain: Sequence[Any]) -> str | None:
             return f"looks like numbers with a decimal comma; if it is, {comma_ways(values)}"
         if marks := amount_marks(values):
             return f"looks like amounts; if it is, {as_reading(marks)}"
+        if has_unread_numbers(values):
+            return (
+                "looks like numbers, some written as (1,200), 33k or 5%, and is taken for texts, "
+                "so that no value counts as near another; write -1200, 33000 or 5 in the table"
+            )
     elif all(map(_is_whole_with_decimals, values)):
         return (
             "holds whole numbers with decimals, as pandas makes of codes where one is missing; if "

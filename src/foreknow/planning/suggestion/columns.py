@@ -144,7 +144,8 @@ def schema_of(
         if role in PUBLISHED:
             is_set = bool(separator) and described is hidden
             of_cells = question_of(described) or _of_cells(described, is_set)
-            question = _both_questions(question or _unread(described, reading), of_cells)
+            question = _both_questions(question, _unread(described, reading))
+            question = _both_questions(question, of_cells)
         columns.append(
             ColumnSuggestion(described.name, role, described.said, reason, hierarchy, question)
         )
@@ -214,7 +215,7 @@ def _separator_of(profile: Profile) -> str:
     return separator_of(profile.domain, profile.people.tolist())
 
 
-def _unclear_marks(profile: Profile, reading: Reading) -> str:
+def unclear_marks(profile: Profile, reading: Reading) -> str:
     """The question about commas that were taken for thousands, and points that may be.
 
     A sign of a currency says what they are, and so do decimals.
@@ -241,7 +242,7 @@ def _unread(profile: Profile, reading: Reading) -> str:
     if profile.kind == "text":
         return doubts(profile.name, profile.domain) or ""
     if profile.kind == "number":
-        return _unclear_marks(profile, reading)
+        return unclear_marks(profile, reading)
     if reading.latest_year is None or profile.kind != "date":
         return ""
     first = reading.latest_year - 99

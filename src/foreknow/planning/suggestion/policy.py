@@ -16,13 +16,19 @@ import numpy as np
 from foreknow.atomic_files import write_new
 from foreknow.data.engines.arrow_table import ArrowTable
 from foreknow.data.engines.columns import fetch
-from foreknow.data.engines.profile import looked_at
+from foreknow.data.engines.profile import Profile, looked_at
 from foreknow.data.engines.table import require
 from foreknow.data.engines.units import agrees, shared
 from foreknow.data.microdata import Microdata
 from foreknow.data.reading import Reading
 from foreknow.hints import Plain, hinted
-from foreknow.planning.suggestion.columns import DECIDE, PUBLISHED, ColumnSuggestion, schema_of
+from foreknow.planning.suggestion.columns import (
+    DECIDE,
+    PUBLISHED,
+    ColumnSuggestion,
+    schema_of,
+    unclear_marks,
+)
 from foreknow.planning.suggestion.detail import DetailOfSample
 from foreknow.planning.suggestion.hierarchies import hierarchy_files
 from foreknow.planning.suggestion.limits import Sizes, links_of, requirements_of
@@ -41,6 +47,11 @@ from foreknow.toml import toml_value
 from foreknow_judge.errors import DataError, memory_for
 
 _MOST_HOMES = 5  # that are named
+# How rows of sums are named; a column with fewer values than this may have it as one of its own.
+_TOTALS = frozenset(
+    ("total", "totals", "sum", "summe", "gesamt", "insgesamt", "totale", "totaal", "somma", "suma")
+)
+_FEW = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +138,21 @@ class PolicySuggestion(Plain):
         )
 
 
+def _row_of_sums(profile: Profile) -> str:
+    """The question about a row that is named as the sum of the others; empty if none is."""
+    words = [text for text in profile.domain if isinstance(text, str) and _is_total(text)]
+    if len(words) != 1 or len(profile.domain) < _FEW:
+        return ""
+    return (
+        f"a row has {words[0]!r} in {profile.name}: if it is the sum of the others, take it out of "
+        "the table; it is published as a person"
+    )
+
+
+def _is_total(text: str) -> bool:
+    return text.strip(" :.").casefold() in _TOTALS
+
+
 @memory_for("a first policy")
 @hinted
 def suggest_policy(
@@ -188,6 +214,11 @@ def suggest_policy(
         repeated = [*columns_in_doubt(roles, profiles)]
     repeated += by_choice
     schema, columns = schema_of(profiles, roles, detected, folder, files, repeated, rows_are)
+    if read_settings.thousands or read_settings.decimal:  # they were said, and are not asked again
+        asked = {
+            unclear_marks(profile, detected) for profile in profiles if profile.kind == "number"
+        }
+        columns = [replace(c, question="") if c.question in asked else c for c in columns]
     rows_alone = replace(schema, unit="row", person=None)  # whoever these rows are about
     microdata = Microdata(opened_table, rows_alone)
     # Every value has its place in the hierarchies, or this says which has not.
@@ -212,6 +243,7 @@ def suggest_policy(
             replace(c, question=c.question or question) if c.role == "sensitive" else c
             for c in columns
         ]
+    notes += [f"{DECIDE}: {total}" for total in map(_row_of_sums, profiles) if total]
     empty = any("" in domain for domain in (*known_values, everyone.values))
     options = PublishOptions(format="parquet" if empty else None)
     measured = DetailOfSample(microdata, Policy(required, schema, options))
