@@ -47,7 +47,7 @@ class Address(NamedTuple):
 
 
 def read_address(source: str | Path) -> Address | None:
-    """Its parts; None for what is no address, or can be read in two ways."""
+    """The parts of an address; None for a text that is none, or can be read in two ways."""
     looks = _LOOKS.fullmatch(str(source))
     if looks is None:
         return None
@@ -79,16 +79,20 @@ def spoken(source: str | Path) -> str:
 
 
 def hidden(text: str, words: Iterable[str]) -> str:
-    """A text without what addresses among these words hold of a password.
+    """A text in which addresses with a password are replaced as `spoken` writes them.
+
+    `words` are those in which such addresses may stand, perhaps after an equals sign.
 
     >>> hidden("'mysql:/me:a@b@host' does not exist", ["mysql://me:a@b@host"])
     "'mysql://...' does not exist"
     """
     for word in words:
-        for part in (word, word.partition("=")[2]):
-            if spoken(part) == part:
+        _, _, after_equals = word.partition("=")
+        for address in (word, after_equals):
+            public_address = spoken(address)
+            if public_address == address:
                 continue
-            for form in (part, str(Path(part))):
-                for spelling in (form, repr(form)[1:-1]):
-                    text = text.replace(spelling, spoken(part))
+            for form in (address, str(Path(address))):
+                text = text.replace(form, public_address)
+                text = text.replace(repr(form)[1:-1], public_address)
     return text

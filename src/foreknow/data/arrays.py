@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from math import prod
 from typing import Any, TypeAlias
 
@@ -25,34 +25,50 @@ def count_pairs(
     n_columns: int,
     weights: NDArray[Any] | None = None,
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Count equal (row, column) pairs into compressed sparse rows.
+    """Count equal (row, column) pairs of codes from 0.
 
-    Dense counting where the whole table is not much larger than the pairs themselves; sorting
-    otherwise. So memory stays in proportion to the number of pairs.
+    The memory that it takes is in proportion to the number of pairs.
+
+    Parameters
+    ----------
+    rows, columns : integer arrays, shape (pairs,)
+    n_rows, n_columns : int
+        How many codes there are.
+    weights : integer array, shape (pairs,), optional
+        How often each pair counts; once if left out.
+
+    Returns
+    -------
+    offsets : int64 array, shape (n_rows + 1,)
+        The cells of row r are ``offsets[r]:offsets[r + 1]`` of the other arrays.
+    columns : int64 array, shape (cells,)
+        The column of each cell, ascending within a row.
+    counts : int64 array, shape (cells,)
+        How often the pair occurs; at least 1.
     """
-    cells_in_all, n_pairs = n_rows * n_columns, len(rows)
+    n_cells, n_pairs = n_rows * n_columns, len(rows)
     largest_table = max(n_pairs // 4, min(2 * n_pairs, _TABLE)) if weights is None else 4 * n_pairs
-    if cells_in_all <= max(largest_table, DENSE_LIMIT):
-        table = np.zeros(cells_in_all, dtype=np.int64)
-        for block in blocks(n_pairs, max(BLOCK, cells_in_all)):
+    if n_cells <= max(largest_table, DENSE_LIMIT):
+        table = np.zeros(n_cells, dtype=np.int64)
+        for block in blocks(n_pairs, max(BLOCK, n_cells)):
             keys = _pair_keys(rows[block], columns[block], n_rows, n_columns)
             block_weights = None if weights is None else weights[block]
-            counted = np.bincount(keys, block_weights, minlength=cells_in_all)
-            table += counted.astype(np.int64, copy=False)
+            block_counts = np.bincount(keys, block_weights, minlength=n_cells)
+            table += block_counts.astype(np.int64, copy=False)
         cells = np.flatnonzero(table > 0)  # of truths: much faster than of numbers
         counts = table[cells]
     else:
         cells, counts = _tally(_pair_keys(rows, columns, n_rows, n_columns), weights)
-    cells, counts = (part.astype(np.int64, copy=False) for part in (cells, counts))
-    row_of = cells // n_columns if n_columns else cells
-    offsets = np.concatenate(([0], np.cumsum(np.bincount(row_of, minlength=n_rows))))
-    return offsets, cells - row_of * n_columns, counts
+    cells, counts = cells.astype(np.int64, copy=False), counts.astype(np.int64, copy=False)
+    row_of_cell = cells // n_columns if n_columns else cells
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(row_of_cell, minlength=n_rows))))
+    return offsets, cells - row_of_cell * n_columns, counts
 
 
 def _pair_keys(
     rows: NDArray[Any], columns: NDArray[Any], n_rows: int, n_columns: int
 ) -> NDArray[Any]:
-    """Each pair as one number."""
+    """One number for each pair of codes: its place in the table of all pairs, row by row."""
     keys: NDArray[Any] = rows.astype(np.int32 if n_rows * n_columns < 2**31 else np.int64)
     keys *= n_columns
     keys += columns.astype(keys.dtype, copy=False)
@@ -96,12 +112,12 @@ def row_sums(amounts: IntArray, offsets: IntArray) -> IntArray:
 
 
 def order_of(codes: NDArray[Any]) -> IntArray:
-    """The order of codes from 0; equal ones stay in theirs."""
+    """The places of codes from 0 in ascending order; equal codes keep their order."""
     return sorted_with_rows(codes, copy=True)[1].astype(np.int64, copy=False)
 
 
 def ranges(starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray]:
-    """Concatenate the index ranges ``starts[i]:ends[i]``; also their offsets in the result.
+    """Concatenate the index ranges ``starts[i]:ends[i]``; also where each begins in the result.
 
     >>> ranges(np.array([5, 0]), np.array([7, 1]))[0]
     array([5, 6, 0])
@@ -116,7 +132,21 @@ def ranges(starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray]:
 def combine(
     columns: list[NDArray[Any]], sizes: list[int]
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Number the distinct combinations of several columns of codes."""
+    """Number the distinct combinations of several columns of codes.
+
+    Parameters
+    ----------
+    columns : list of integer arrays, shape (rows,)
+    sizes : list of int
+        How many codes each column has.
+
+    Returns
+    -------
+    combination_of_row : integer array, shape (rows,)
+        A number from 0; combinations in lexicographic order have ascending numbers.
+    first_rows : int64 array, shape (combinations,)
+        One row that has each combination.
+    """
     # Half the memory where it will do.
     narrow = prod(sizes) < 2**31 and len(columns[0]) < 2**31
     dtype: type = np.int32 if narrow else np.int64
@@ -130,24 +160,38 @@ def combine(
         np.add(keys, codes, out=keys, casting="unsafe")
         span *= size
     if span <= max(2 * len(keys), DENSE_LIMIT):
-        row_of: NDArray[Any] = np.full(span, -1, dtype=dtype)
-        row_of[keys] = np.arange(len(keys), dtype=dtype)
-        present = np.flatnonzero(row_of >= 0)
-        place = np.empty(span, dtype=np.int64)
-        place[present] = np.arange(len(present))
-        return place[keys], row_of[present].astype(np.int64)
+        row_of_key: NDArray[Any] = np.full(span, -1, dtype=dtype)
+        row_of_key[keys] = np.arange(len(keys), dtype=dtype)
+        used_keys = np.flatnonzero(row_of_key >= 0)
+        number_of_key = np.empty(span, dtype=np.int64)
+        number_of_key[used_keys] = np.arange(len(used_keys))
+        return number_of_key[keys], row_of_key[used_keys].astype(np.int64)
     order = np.argsort(keys)  # in any order among equals, which NumPy finds several times as fast
     keys = keys[order]
-    new = np.empty(len(keys), dtype=bool)
-    new[:1] = False
-    np.not_equal(keys[1:], keys[:-1], out=new[1:])
-    first = order[np.concatenate(([True], new[1:]))]
-    keys[order] = np.cumsum(new, dtype=dtype)
-    return keys, first
+    differs = np.empty(len(keys), dtype=bool)  # from the key before
+    differs[:1] = False
+    np.not_equal(keys[1:], keys[:-1], out=differs[1:])
+    first_rows = order[np.concatenate(([True], differs[1:]))]
+    keys[order] = np.cumsum(differs, dtype=dtype)
+    return keys, first_rows
+
+
+def combine_encoded(
+    columns: Iterable[tuple[NDArray[Any], Sized]],
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Number the distinct combinations of columns, each given by its codes and their values.
+
+    The result is that of `combine`.
+    """
+    column_codes, sizes = [], []
+    for codes, values in columns:
+        column_codes.append(codes)
+        sizes.append(len(values))
+    return combine(column_codes, sizes)
 
 
 def blocks(n: int, size: int = BLOCK) -> Iterator[slice]:
-    """Runs of rows, few enough to stay near at hand while something is done to them."""
+    """Slices that divide `n` rows into blocks of `size`, small enough for a processor's cache."""
     return (slice(start, start + size) for start in range(0, n, size))
 
 
@@ -160,21 +204,24 @@ def starts_of(ordered: NDArray[Any]) -> IntArray:
 
 
 def sorted_with_rows(keys: NDArray[Any], *, copy: bool) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Keys from 0 in order, and the row of each; without a `copy`, `keys` may be consumed."""
+    """Keys from 0 in ascending order, and the row of each; equal keys stay in the order of rows.
+
+    Without a `copy`, `keys` may be overwritten.
+    """
     n_rows = len(keys)
-    bits = n_rows.bit_length()
-    width = int(keys.max(initial=0)).bit_length() + bits
-    if width > 62:
+    row_bits = n_rows.bit_length()
+    all_bits = int(keys.max(initial=0)).bit_length() + row_bits
+    if all_bits > 62:
         order = np.argsort(keys, kind="stable")
         return keys[order], order
     # Rows in the lower bits: several times as fast as to sort what points to them.
-    keys = keys.astype(np.uint32 if width <= 32 else np.int64, copy=copy)
-    rows = np.empty(n_rows, dtype=np.uint32 if bits <= 32 else np.int64)
+    keys = keys.astype(np.uint32 if all_bits <= 32 else np.int64, copy=copy)
+    rows = np.empty(n_rows, dtype=np.uint32 if row_bits <= 32 else np.int64)
     for block in blocks(n_rows):
-        keys[block] <<= bits
+        keys[block] <<= row_bits
         keys[block] += np.arange(block.start, block.start + len(keys[block]), dtype=keys.dtype)
     keys.sort()
     for block in blocks(n_rows):
-        rows[block] = keys[block] & ((1 << bits) - 1)
-        keys[block] >>= bits
+        rows[block] = keys[block] & ((1 << row_bits) - 1)
+        keys[block] >>= row_bits
     return keys, rows

@@ -158,6 +158,7 @@ class GroupCounts:
         """
         tallies: list[Counter[Label]] = []
         sizes: list[int] = []
+        refuse = _REFUSE_PERSON.get(semantics)
         for g, members in enumerate(people):
             tallies.append(Counter())
             sizes.append(0)
@@ -167,7 +168,7 @@ class GroupCounts:
                     what = "the text " if isinstance(person, str) else ""
                     raise DataError(f"{who} is {what}{person!r}; give a set or list of values")
                 values = labels_counted(person, who)
-                if refuse := _OF_ONE.get(semantics):
+                if refuse is not None:
                     refuse(who, values)
                 tallies[-1].update(values)
                 sizes[-1] += 1
@@ -181,17 +182,20 @@ class GroupCounts:
         groups: Sequence[Label] | None,
         semantics: Semantics,
     ) -> GroupCounts:
+        """Build from how often each value occurs in each group, and from its number of people."""
         values = in_order(set().union(*tallies))
-        code = {value: i for i, value in enumerate(values)}
-        offsets = np.cumsum([0, *map(len, tallies)])
-        cells: list[tuple[int, int]] = []
+        code_of = {value: code for code, value in enumerate(values)}
+        codes: list[int] = []
+        counts: list[int] = []
         for tally in tallies:
-            cells += sorted((code[value], count) for value, count in tally.items())
+            for value in sorted(tally, key=code_of.__getitem__):
+                codes.append(code_of[value])
+                counts.append(tally[value])
         return cls(
             whole(sizes, "people"),
-            offsets,
-            whole([c for c, _ in cells], "codes"),
-            whole([n for _, n in cells], "counts"),
+            np.cumsum([0, *map(len, tallies)]),
+            whole(codes, "codes"),
+            whole(counts, "counts"),
             Labels(values),
             groups,
             semantics,
@@ -212,7 +216,32 @@ class GroupCounts:
     ) -> GroupCounts:
         """Build from one (group, value) pair per row, both as codes from 0; each group occurs.
 
-        A pair counts `weights` times, or once; a group has `sizes` people, or as many as rows.
+        Parameters
+        ----------
+        group_codes, value_codes : integer arrays, shape (rows,)
+        values : sequence of labels
+            The value of each code.
+        n_groups : int
+        groups : sequence of labels, optional
+            A name for each group.
+        weights : integer array, shape (rows,), optional
+            How often each pair counts; once if left out.
+        sizes : integer array, shape (groups,), optional
+            How many people each group has; as many as values if left out.
+        semantics : {"single", "set", "multiset"}
+
+        Raises
+        ------
+        DataError
+            For codes out of range, weights below 1, and arrays that contradict each other.
+
+        Examples
+        --------
+        >>> counts = GroupCounts.from_pairs(
+        ...     np.array([0, 0, 1]), np.array([1, 1, 0]), values=["Cold", "Flu"], n_groups=2
+        ... )
+        >>> counts.bag(0), counts.bag(1)
+        ({'Flu': 2}, {'Cold': 1})
         """
         check_codes(group_codes, n_groups, "group")
         check_codes(value_codes, len(values), "value")
@@ -242,16 +271,19 @@ class GroupCounts:
         origin: IntArray | None = None,
         able: Everybody = EVERYBODY,
     ) -> GroupCounts:
-        """Take sizes, offsets, codes and counts as they are: for what was counted from counts."""
+        """Build from sizes, offsets, codes and counts that are known to be right, unchecked."""
         group_counts = object.__new__(cls)
         for name, array in zip(("sizes", "offsets", "codes", "counts"), arrays, strict=True):
             array.flags.writeable = False
             object.__setattr__(group_counts, name, array)
-        further_fields: dict[str, Any] = {"values": values, "groups": groups}
-        further_fields["semantics"] = semantics
-        further_fields |= {"origin": origin, "able": able}
-        for name, value in further_fields.items():
-            object.__setattr__(group_counts, name, value)
+        set_fields(
+            group_counts,
+            values=values,
+            groups=groups,
+            semantics=semantics,
+            origin=origin,
+            able=able,
+        )
         return group_counts
 
     def seen(self, sensitive: str | None = None, known: Sequence[str] = ()) -> GroupCounts:
@@ -279,55 +311,59 @@ class GroupCounts:
                 )
             return self
         columns, sensitive = self.values.columns, sensitive or self.values.layout.main
-        key = ("seen", sensitive, tuple(known))
-        sight_counts: GroupCounts | None = self.memory.get(key)
-        if sight_counts is None:
+        key = "seen", sensitive, tuple(known)
+        if key not in self.memory:
             for name in (sensitive, *known):
                 if name not in columns:
                     raise DataError(f"there is no column {name!r}{did_you_mean(name, columns)}")
-            of_cell, values = columns[sensitive]
-            part, origin = self.cell_groups, None
-            if known:
-                divided_by = [columns[name] for name in known]
-                part, first = combine(
-                    [self.cell_groups, *(codes[self.codes] for codes, _ in divided_by)],
-                    [self.n_groups, *(len(labels) for _, labels in divided_by)],
-                )
-                origin = self.cell_groups[first]
-            self.memory[("parts", *key[1:])] = part
-            n_groups = self.n_groups if origin is None else len(origin)
-            codes, times, semantics = of_cell[self.codes], self.counts, self.semantics
-            sizes, ruled_columns = None, self.values.ruled_beside(sensitive, known)
-            of_rows = sensitive, part, self.codes, times, n_groups
-            if ruled_columns:
-                codes_beside = {name: columns[name][0][self.codes] for name in ruled_columns}
-                joint = JointCells(part, codes, codes_beside, times)
-                able: Everybody = self.values.classes.beside(*of_rows, joint)
-            else:
-                able = self.values.classes.able(*of_rows)
-            if sensitive in self.values.bags:  # a person has all that is in their bag
-                bags = self.values.bags[sensitive]
-                sizes = np.bincount(part, times, n_groups).astype(np.int64)
-                bag_cells, offsets = ranges(bags.offsets[codes], bags.offsets[codes + 1])
-                cells = np.repeat(np.arange(len(codes)), np.diff(offsets))
-                part, times, codes = (
-                    part[cells],
-                    times[cells] * bags.times[bag_cells],
-                    bags.codes[bag_cells],
-                )
-                values, semantics = bags.values, bags.semantics
-            cells_of_part = count_pairs(part, codes, n_groups, len(values), times)
-            sizes = row_sums(cells_of_part[2], cells_of_part[0]) if sizes is None else sizes
-            sight_counts = GroupCounts.counted(
-                *(sizes, *cells_of_part),
-                values=values,
-                groups=self.groups if origin is None else None,
-                semantics=semantics,
-                origin=origin,
-                able=able,
-            )
-            self.memory[key] = sight_counts
+            self.memory[key] = self._count_seen(self.values, sensitive, known)
+        sight_counts: GroupCounts = self.memory[key]
         return sight_counts
+
+    def _count_seen(self, joint: JointLabels, sensitive: str, known: Sequence[str]) -> GroupCounts:
+        """The counts that `seen` returns; `joint` are the values, which are combinations.
+
+        Here a cell is a combination in a group, and a part is what known columns leave of a group.
+        """
+        columns = joint.columns
+        part_of_cell, origin, n_parts = self.cell_groups, None, self.n_groups
+        if known:
+            code_columns, sizes = [self.cell_groups], [self.n_groups]
+            for name in known:
+                codes, labels = columns[name]
+                code_columns.append(codes[self.codes])
+                sizes.append(len(labels))
+            part_of_cell, first_cells = combine(code_columns, sizes)
+            origin = self.cell_groups[first_cells]
+            n_parts = len(origin)
+        self.memory["parts", sensitive, tuple(known)] = part_of_cell
+        code_of_joint, values = columns[sensitive]
+        codes, times, semantics = code_of_joint[self.codes], self.counts, self.semantics
+        ruled_columns = joint.ruled_beside(sensitive, known)
+        cells = sensitive, part_of_cell, self.codes, times, n_parts
+        if ruled_columns:
+            codes_beside = {name: columns[name][0][self.codes] for name in ruled_columns}
+            joint_cells = JointCells(part_of_cell, codes, codes_beside, times)
+            able: Everybody = joint.classes.beside(*cells, joint_cells)
+        else:
+            able = joint.classes.able(*cells)
+        people = np.bincount(part_of_cell, times, n_parts).astype(np.int64)
+        if sensitive in joint.bags:  # a person has all that is in their bag
+            bags = joint.bags[sensitive]
+            entries, offsets = ranges(bags.offsets[codes], bags.offsets[codes + 1])
+            cell_of_entry = np.repeat(np.arange(len(codes)), np.diff(offsets))
+            part_of_cell, codes = part_of_cell[cell_of_entry], bags.codes[entries]
+            times = times[cell_of_entry] * bags.times[entries]
+            values, semantics = bags.values, bags.semantics
+        return GroupCounts.counted(
+            people,
+            *count_pairs(part_of_cell, codes, n_parts, len(values), times),
+            values=values,
+            groups=self.groups if origin is None else None,
+            semantics=semantics,
+            origin=origin,
+            able=able,
+        )
 
     def parts(self, sensitive: str | None = None, known: Sequence[str] = ()) -> IntArray:
         """The group in which `seen` counts each cell of combinations, shape (cells,)."""
@@ -364,7 +400,19 @@ class GroupCounts:
         return self.recoded(np.where(is_united, len(values) - 1, np.cumsum(~is_united) - 1), values)
 
     def any_of(self, members: Iterable[Label]) -> tuple[GroupCounts, str]:
-        """Count a set of values as one; what it is called is the last of the values.
+        """Count a set of values as one value.
+
+        Parameters
+        ----------
+        members : iterable of labels
+            The values of the set.
+
+        Returns
+        -------
+        counts : GroupCounts
+            With the set as the last of the values.
+        name : str
+            The label of the set.
 
         Raises
         ------
@@ -382,12 +430,10 @@ class GroupCounts:
         labels = list(members)
         is_member = np.zeros(self.n_values, dtype=bool)
         is_member[[self.code(label) for label in labels]] = True
-        which = {0: "no", self.n_values: "every"}.get(int(is_member.sum()))
-        if which is not None:
-            raise DataError(f"any_of names {which} sensitive value; name some of them")
-        other_values = [
-            value for value, inside in zip(self.values, is_member, strict=True) if not inside
-        ]
+        if not is_member.any() or is_member.all():
+            quantifier = "every" if is_member.any() else "no"
+            raise DataError(f"any_of names {quantifier} sensitive value; name some of them")
+        other_values = [self.values[code] for code in np.flatnonzero(~is_member).tolist()]
         name = name_of_set(labels, map(str, other_values))
         return self.united(is_member, Labels([*other_values, name])), name
 
@@ -506,41 +552,44 @@ class GroupCounts:
         return running[np.minimum(starts + n_largest, ends)] - running[starts]
 
     def fewest_leaving(self, first: int, n_known: int, times: Fraction) -> IntArray:
-        """How many must leave each group at least, all or until no value is too common.
+        """How many people must leave each group at least, so that no value is too common.
 
-        All beyond the `first` commonest values, but `n_known` of them, must be more than `times`
-        the commonest.
+        The values beyond the `first` commonest ones, without `n_known` people, must be more than
+        `times` as many as the commonest value. All leave, if nothing else helps. Shape (groups,).
         """
         n_known = min(n_known, int(self.sizes.max(initial=0)))
-        parts = min(times.denominator, _PARTS)  # rounded down, fewer must leave
-        limit = parts, int(min(times, Fraction(_PARTS)) * parts)
-        sums_beyond, fewest = (
-            self.sizes - self.top_sums(first),
-            np.zeros(self.n_groups, dtype=np.int64),
-        )
-        fails = np.flatnonzero(limit[0] * (sums_beyond - n_known) <= limit[1] * self.top_sums(1))
-        if len(fails):
-            failing = self.take(fails)
-            fewest[fails] = failing.sizes - failing._staying(first, n_known, limit)
+        # As a fraction with a small denominator; rounded down, fewer must leave.
+        denominator = min(times.denominator, _PARTS)
+        numerator = int(min(times, Fraction(_PARTS)) * denominator)
+        n_beyond = self.sizes - self.top_sums(first)
+        fails = denominator * (n_beyond - n_known) <= numerator * self.top_sums(1)
+        fewest = np.zeros(self.n_groups, dtype=np.int64)
+        if fails.any():
+            failing = self.take(np.flatnonzero(fails))
+            most_staying = failing._staying(first, n_known, numerator, denominator)
+            fewest[fails] = failing.sizes - most_staying
         return fewest
 
-    def _staying(self, first: int, n_known: int, limit: tuple[int, int]) -> IntArray:
-        """How many stay at most of groups that fail, once their commonest values are cut.
+    def _staying(self, first: int, n_known: int, numerator: int, denominator: int) -> IntArray:
+        """How many people can stay at most of groups that fail; see `fewest_leaving`.
 
-        What is spared is a concave function of the cut, so no step of Newton's goes too far.
+        Counts above a limit, the cut, are lowered to it: Newton's method finds the largest cut with
+        which a group no longer fails. What is to spare is a concave function of the cut, so no step
+        goes too far.
         """
-        counts, group, starts = np.diff(self._running_descending), self.cell_groups, self.offsets
-        starts = starts[:-1]
-        beyond = np.arange(len(counts)) - starts[group] >= first
+        counts, group = np.diff(self._running_descending), self.cell_groups
+        starts = self.offsets[:-1]
+        is_beyond = np.arange(len(counts)) - starts[group] >= first
         cut, fails = self.top_sums(1), np.ones(self.n_groups, dtype=bool)
         while fails.any():
-            of_cells = cut[group]
-            sums_beyond = np.add.reduceat(np.where(beyond, np.minimum(counts, of_cells), 0), starts)
-            lack = limit[1] * cut - limit[0] * (sums_beyond - n_known)
-            uncut = np.add.reduceat(beyond & (counts >= of_cells), starts, dtype=np.int64)
-            falls = limit[1] - limit[0] * uncut
+            cut_of_cell = cut[group]
+            cells_beyond = np.where(is_beyond, np.minimum(counts, cut_of_cell), 0)
+            n_beyond = np.add.reduceat(cells_beyond, starts)
+            lack = numerator * cut - denominator * (n_beyond - n_known)
+            n_uncut = np.add.reduceat(is_beyond & (counts >= cut_of_cell), starts, dtype=np.int64)
+            slope = numerator - denominator * n_uncut  # of the lack, where the cut falls
             fails = (lack >= 0) & (cut > 0)
-            lower = np.where(falls > 0, cut - lack // np.maximum(falls, 1) - 1, 0)
+            lower = np.where(slope > 0, cut - lack // np.maximum(slope, 1) - 1, 0)
             cut = np.where(fails, np.maximum(lower, 0), cut)
         return np.add.reduceat(np.minimum(counts, cut[group]), starts)
 
@@ -559,7 +608,7 @@ class GroupCounts:
         return np.concatenate(([0], np.cumsum(descending, dtype=np.int64)))
 
     def take(self, groups: NDArray[Any]) -> GroupCounts:
-        """Only the given groups (positions, or a boolean mask), in that order."""
+        """The counts of some groups, given by positions or by a boolean mask, in that order."""
         positions = np.asarray(groups)
         if not positions.size:
             positions = positions.astype(np.int64)
@@ -587,7 +636,13 @@ class GroupCounts:
         )
 
     def merge(self, into: ArrayLike) -> GroupCounts:
-        """Unite groups: group g goes into the new group ``into[g]``; codes from 0, none empty."""
+        """Unite groups: group g becomes a part of the new group ``into[g]``.
+
+        New groups are numbered from 0, and none is empty; else it is a `DataError`.
+
+        >>> GroupCounts.from_bags([["Flu"], ["Cold"], ["Flu"]]).merge([0, 0, 1]).sizes
+        array([2, 1])
+        """
         target = whole(into, "into")
         if len(target) != self.n_groups or (len(target) and target.min() < 0):
             raise DataError(f"into must name a new group, from 0, for each of {self.n_groups}")
@@ -707,7 +762,7 @@ class UnitCounts(RowCounts):
 
 
 def counts_of(release: Any) -> GroupCounts:
-    """Return the counts of a release, or the counts themselves."""
+    """The counts of a release; counts themselves are returned. `InputError` for anything else."""
     counts = release
     if not isinstance(release, GroupCounts) and getattr_static(release, "counts", None) is not None:
         counts = release.counts  # whatever fails while it is counted says so itself
@@ -728,14 +783,11 @@ _MOST_PEOPLE = 2**53  # above it, a float no longer holds every whole number
 
 def check_counts(group_counts: GroupCounts) -> None:
     """Raise `DataError` if the arrays contradict each other or the semantics."""
-    if (missing := group_counts.values.first_missing) is not None:
+    missing = group_counts.values.first_missing
+    if missing is not None:
         raise DataError(f"the value label {missing} is {not_a_label(group_counts.values[missing])}")
-    sizes, offsets, codes, counts = (
-        group_counts.sizes,
-        group_counts.offsets,
-        group_counts.codes,
-        group_counts.counts,
-    )
+    sizes, offsets = group_counts.sizes, group_counts.offsets
+    codes, counts = group_counts.codes, group_counts.counts
     if len(offsets) != len(sizes) + 1 or offsets[0] != 0 or offsets[-1] != len(codes):
         raise DataError(
             f"offsets must have {len(sizes) + 1} entries from 0 to {len(codes)} "
@@ -755,30 +807,28 @@ def check_counts(group_counts: GroupCounts) -> None:
             raise DataError(f"value codes must lie in 0..{len(group_counts.values) - 1}")
         if counts.min() < 1:
             raise DataError("counts must be at least 1; leave a value out where it is absent")
-        rising = codes[1:] > codes[:-1]
+        is_rising = codes[1:] > codes[:-1]
         starts = offsets[1:-1]
-        rising[starts[(starts > 0) & (starts < len(codes))] - 1] = True
-        if not rising.all():
+        is_rising[starts[(starts > 0) & (starts < len(codes))] - 1] = True  # of another group
+        if not is_rising.all():
             raise DataError("value codes must increase strictly within each group")
     check_total(sizes, "people")
     check_total(counts, "occurrences")
-    if check := _CHECKS.get(group_counts.semantics):
-        check(group_counts)
+    check_semantics = _CHECKS.get(group_counts.semantics)
+    if check_semantics is not None:
+        check_semantics(group_counts)
 
 
 def _check_single(group_counts: GroupCounts) -> None:
-    """Raise `DataError` where people of a group do not have one value each."""
-    wrong = np.flatnonzero(
-        row_sums(group_counts.counts, group_counts.offsets) != group_counts.sizes
-    )
+    """Raise `DataError` if the people of a group do not have one value each."""
+    n_values = row_sums(group_counts.counts, group_counts.offsets)
+    wrong = np.flatnonzero(n_values != group_counts.sizes)
     if len(wrong):
         g = int(wrong[0])
-        n_values = int(
-            group_counts.counts[group_counts.offsets[g] : group_counts.offsets[g + 1]].sum()
-        )
         raise DataError(
             f"group {group_counts.group_label(g)!r} has {people_text(int(group_counts.sizes[g]))} "
-            f"but {some(n_values, 'value', 'values')}; under 'single' everyone has exactly one"
+            f"but {some(int(n_values[g]), 'value', 'values')}; under 'single' everyone has exactly "
+            "one"
         )
 
 
@@ -811,11 +861,15 @@ def _refuse_twice(who: str, values: Counter[Label]) -> None:
         raise DataError(f"{who} has a value twice; use semantics='multiset'")
 
 
-_OF_ONE = {"single": _refuse_not_one, "set": _refuse_twice}
+_REFUSE_PERSON = {"single": _refuse_not_one, "set": _refuse_twice}
 
 
 def whole(array: Any, name: str) -> IntArray:
-    """View whole numbers as read-only int64, without a copy where they are."""
+    """An array of whole numbers as read-only int64, without a copy where it is int64 already.
+
+    Raises `DataError` for other numbers, and for an array that is not flat; `name` is in the
+    message.
+    """
     try:
         numbers = np.asarray(array)
         if numbers.dtype == object:
@@ -855,22 +909,37 @@ def bags_of(
     values: Labels,
     semantics: Semantics,
 ) -> tuple[IntArray, Bags]:
-    """Number the distinct sets or bags of values that people have; and what is in each."""
-    offsets, values_of_cell, times = count_pairs(people, codes, n_people, len(values))
+    """Number the distinct sets or bags of values that people have.
+
+    Parameters
+    ----------
+    people, codes : integer arrays, shape (occurrences,)
+        Who has which value.
+    n_people : int
+    values : Labels
+        The value of each code.
+    semantics : {"set", "multiset"}
+
+    Returns
+    -------
+    bag_of_person : int64 array, shape (people,)
+        The number of each person's bag.
+    bags : Bags
+        What is in each.
+    """
+    offsets, cell_codes, times = count_pairs(people, codes, n_people, len(values))
     lengths, base = np.diff(offsets), int(times.max(initial=0)) + 1
-    bag_of_person: NDArray[Any] = np.zeros(n_people, dtype=np.int64)
+    number: NDArray[Any] = np.zeros(n_people, dtype=np.int64)  # of what was looked at so far
     for place in range(int(lengths.max(initial=0))):
-        has = lengths > place
-        cells, key = offsets[:-1][has] + place, np.zeros(n_people, dtype=np.int64)
-        key[has] = (values_of_cell[cells] + 1) * base + times[cells]
-        bag_of_person, _ = combine(
-            [bag_of_person, key], [int(bag_of_person.max()) + 1, (len(values) + 1) * base]
-        )
-    _, first, bag_of_person = np.unique(bag_of_person, return_index=True, return_inverse=True)
-    cells, ends = ranges(offsets[first], offsets[first + 1])
-    return bag_of_person.reshape(-1), Bags(
-        ends, values_of_cell[cells], times[cells], values, semantics
-    )
+        has_more = lengths > place
+        cells = offsets[:-1][has_more] + place
+        key = np.zeros(n_people, dtype=np.int64)
+        key[has_more] = (cell_codes[cells] + 1) * base + times[cells]
+        number, _ = combine([number, key], [int(number.max()) + 1, (len(values) + 1) * base])
+    _, first_people, bag_of_person = np.unique(number, return_index=True, return_inverse=True)
+    cells, ends = ranges(offsets[first_people], offsets[first_people + 1])
+    bags = Bags(ends, cell_codes[cells], times[cells], values, semantics)
+    return bag_of_person.reshape(-1), bags
 
 
 def refuse_sets(semantics: Semantics) -> None:
@@ -886,20 +955,24 @@ def refuse_sets(semantics: Semantics) -> None:
 def tally_of(
     bag: Iterable[Label] | Mapping[Any, int], g: int, groups: Sequence[Label] | None
 ) -> Counter[Label]:
-    """Count the values of a bag; raise `DataError` for one that is missing or cannot be counted."""
+    """How often each value is in a bag: an iterable of values, or a mapping to their counts.
+
+    Raises `DataError` for a value that is missing or cannot be counted; its message names group
+    `g` by its label among `groups`, if it has one.
+    """
     group = f"group {g}" if groups is None or g >= len(groups) else f"group {groups[g]!r}"
     if not isinstance(bag, Iterable):
         raise DataError(f"{group} is {bag!r}; give the values of its people as a list")
-    if isinstance(bag, Mapping):
-        tally: Counter[Label] = Counter()
-        for value, count in bag.items():
-            if is_missing(value):
-                raise DataError(f"{group}: a value is {not_a_label(value)}")
-            if isinstance(count, bool) or not isinstance(count, (int, np.integer)):
-                raise DataError(f"{group}: the count of {value!r} is {count!r}, not whole")
-            tally[value] = int(count)  # of NumPy's, sums would overflow
-        return tally
-    return labels_counted(bag, group)
+    if not isinstance(bag, Mapping):
+        return labels_counted(bag, group)
+    tally: Counter[Label] = Counter()
+    for value, count in bag.items():
+        if is_missing(value):
+            raise DataError(f"{group}: a value is {not_a_label(value)}")
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)):
+            raise DataError(f"{group}: the count of {value!r} is {count!r}, not whole")
+        tally[value] = int(count)  # of NumPy's, sums would overflow
+    return tally
 
 
 def labels_counted(labels: Iterable[Label], whose: str) -> Counter[Label]:

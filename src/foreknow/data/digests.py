@@ -40,7 +40,7 @@ def digest_of_rows(microdata: Microdata, key: bytes) -> str:
 
 
 def digest_of_counts(microdata: Microdata, key: bytes) -> str:
-    """The same of the table's equal rows and how often each occurs, whatever their order.
+    """The keyed digest of a table's equal rows and how often each occurs, whatever their order.
 
     Examples
     --------

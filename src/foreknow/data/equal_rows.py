@@ -12,45 +12,44 @@ from foreknow.data.rows_read import RowsRead
 
 
 def by_equal_rows(table_read: RowsRead) -> tuple[Keys, RowsRead] | None:
-    """The keys of rows, and the table by rows of different keys; None where next to all differ."""
+    """A table with equal rows once, and how often each occurs; None where nearly all differ.
+
+    Returns
+    -------
+    keys : Keys
+        The key of each row; equal rows have equal keys.
+    by_rows : RowsRead
+        One entry for each different key, in the order of keys.
+    """
     columns = [*table_read.columns, *table_read.sensitives]
-    other_codes = [codes_of(column) for column in table_read.other_columns.columns]
-    firings = [] if table_read.fired is None else [table_read.fired]
-    row_codes = [column.codes for column in columns] + [codes for codes, _ in other_codes]
+    other_names = table_read.other_columns.column_names
+    other_columns = [codes_of(column) for column in table_read.other_columns.columns]
+    row_codes = [column.codes for column in columns] + [codes for codes, _ in other_columns]
     if nearly_all_differ(row_codes):
         return None
-    keys = Keys(
-        [
-            *(firing.codes for firing in firings),
-            *row_codes,
-        ],
-        [
-            *(len(firing.surely) for firing in firings),
-            *(len(column.domain) for column in columns),
-            *(len(values) for _, values in other_codes),
-        ],
-    )
+    sizes = [len(column.domain) for column in columns]
+    sizes += [len(values) for _, values in other_columns]
+    fired = table_read.fired
+    if fired is not None:
+        row_codes, sizes = [fired.codes, *row_codes], [len(fired.surely), *sizes]
+    keys = Keys(row_codes, sizes)
     distinct_keys, times = keys.counted()
-    codes = iter(keys.codes(distinct_keys))
-    firings = [replace(firing, codes=next(codes)) for firing in firings]
-    columns = [replace(column, codes=next(codes)) for column in columns]
+    new_codes = iter(keys.codes(distinct_keys))
+    if fired is not None:
+        fired = replace(fired, codes=next(new_codes))
+    columns = [replace(column, codes=next(new_codes)) for column in columns]
     sensitive, *further_sensitive = columns[len(table_read.columns) :]
+    other_arrays = [dictionary_of(next(new_codes), values) for _, values in other_columns]
     by_rows = replace(
         table_read,
         columns=columns[: len(table_read.columns)],
         sensitive=sensitive,
         further_sensitive=tuple(further_sensitive),
-        other_columns=pa.table(
-            [
-                dictionary_of(code, values)
-                for code, (_, values) in zip(codes, other_codes, strict=True)
-            ],
-            names=table_read.other_columns.column_names,
-        ),
+        other_columns=pa.table(other_arrays, names=other_names),
         source_rows=None,
         times=times,
         n_entries=len(times),
-        fired=next(iter(firings), None),
+        fired=fired,
         condition_columns=pa.table({}),
     )
     return keys, by_rows

@@ -47,20 +47,21 @@ def decided(condition: Condition, label: str | None) -> bool | None:
 
 
 def _readings(condition: Condition, label: str) -> set[bool | None]:
-    """The answers of all ways to read a label."""
+    """For each way to read a label, whether everyone with it meets a condition: see `decided`."""
     if isinstance(condition, OneOf):
-        is_open = _HOUR.fullmatch(label) and not all(map(_HOUR.fullmatch, condition))
-        verdict = None if is_open else condition.has(label)
-        ways = {_is_one(condition, meaning) for meaning in meanings_of(label)} or {verdict}
+        answers = {_is_one(condition, meaning) for meaning in meanings_of(label)}
+        if not answers:
+            is_open = _HOUR.fullmatch(label) and not all(map(_HOUR.fullmatch, condition))
+            answers = {None if is_open else condition.has(label)}
         # A value may read like a label, such as "m | x".
-        return ways | {True} if label in condition else ways
+        return answers | {True} if label in condition else answers
     with suppress(UnsupportedError):  # one number or date
         return {condition.holds(label)} if any(map(str.isnumeric, label)) else set()
-    # 1980 may be a year as well.
-    meanings = [
-        meaning for meaning in meanings_of(label) if not isinstance(meaning.lower, datetime)
-    ]
-    return {_is_between(condition, meaning) for meaning in meanings}
+    answers = set()
+    for meaning in meanings_of(label):
+        if not isinstance(meaning.lower, datetime):  # 1980 may be a year as well
+            answers.add(_is_between(condition, meaning))
+    return answers
 
 
 def _is_one(condition: OneOf, meaning: Meaning) -> bool | None:
@@ -75,16 +76,20 @@ def _is_one(condition: OneOf, meaning: Meaning) -> bool | None:
 
 
 def _is_between(condition: Between, meaning: Meaning) -> bool | None:
-    """Whether all that a label may stand for are in a range; None if some are."""
+    """True if all that a label may stand for is in a range, False if nothing is; else None."""
     low, high = meaning.lower, meaning.upper
     if meaning.missing or meaning.everything or low is None or high is None:
         return None
     if isinstance(low, datetime) or isinstance(high, datetime):
         return None
-    first, last = (condition.holds(str(end)) for end in (low, high))
-    ends = [read_number(str(end)) for end in (condition.low, condition.high) if end is not None]
-    outside = all(end is not None and not low <= end <= high for end in ends)
-    return True if first and last else False if outside and not first and not last else None
+    has_low, has_high = condition.holds(str(low)), condition.holds(str(high))
+    if has_low and has_high:
+        return True
+    for end in (condition.low, condition.high):
+        number = None if end is None else read_number(str(end))
+        if end is not None and (number is None or low <= number <= high):
+            return None  # the range begins or ends within the label
+    return None if has_low or has_high else False
 
 
 def _refuse_values(condition: Condition, name: str, texts: Collection[str]) -> None:
@@ -132,11 +137,17 @@ class Fired:
     def united(self, values_of_rules: Iterable[BoolArray]) -> Fired:
         """Merge the classes that cannot have the same values, by whatever rules."""
         kinds = np.unique(np.concatenate([*values_of_rules], axis=1), axis=1)
-        cannot = [(fires[:, :, None] & kinds).any(axis=1) for fires in (self.perhaps, self.surely)]
-        _, first, merged_class = np.unique(
-            np.hstack(cannot), axis=0, return_index=True, return_inverse=True
+        forbidden = [
+            (fires[:, :, None] & kinds).any(axis=1) for fires in (self.perhaps, self.surely)
+        ]
+        _, first_classes, merged_class = np.unique(
+            np.hstack(forbidden), axis=0, return_index=True, return_inverse=True
         )
-        return Fired(merged_class.reshape(-1)[self.codes], self.perhaps[first], self.surely[first])
+        return Fired(
+            merged_class.reshape(-1)[self.codes],
+            self.perhaps[first_classes],
+            self.surely[first_classes],
+        )
 
 
 def fired(
@@ -145,26 +156,34 @@ def fired(
     n_rows: int,
     hierarchies: Mapping[str, Any] = {},
 ) -> Fired:
-    """Which rules are about each row, by the codes and labels of columns.
+    """Which rules are about each row: surely, perhaps, or not.
 
-    Where a label leaves it open, or a column is not there, a rule may be about somebody; so it is
-    where labels are nodes of `hierarchies`, of which it is not known what they stand for.
+    Parameters
+    ----------
+    rules : sequence of Rule
+    columns : mapping of str to (codes, labels)
+        For each column, the code of each row, and the label of each code. A rule may be about
+        anybody where its column is not there, or a label leaves it open.
+    n_rows : int
+    hierarchies : mapping of str to hierarchy
+        Those of columns whose labels are nodes; what a node stands for may be unknown.
     """
-    of_rule = []
+    certainties_of_rules = []
     for rule in rules:
         certainty = np.full(n_rows, 2, dtype=np.int8)  # 0: no, 1: perhaps, 2: surely
         for name, condition in rule.where.items():
             codes, labels = columns.get(name, (np.zeros(n_rows, dtype=np.int8), [None]))
-            unread = _is_unread(condition, hierarchies.get(name))
-            answers = [None if unread else decided(condition, label) for label in labels]
-            level = np.array(
-                [1 if answer is None else 2 * answer for answer in answers], dtype=np.int8
-            )
-            certainty = np.minimum(certainty, level[codes])
-        of_rule.append(certainty)
-    of_row, first = combine([*of_rule], [3] * len(of_rule))
-    levels = np.stack([certainties[first] for certainties in of_rule], axis=1)
-    return Fired(of_row, levels > 0, levels == 2)
+            is_unread = _is_unread(condition, hierarchies.get(name))
+            certainty_of_label = np.ones(len(labels), dtype=np.int8)
+            for code, label in enumerate(labels):
+                is_met = None if is_unread else decided(condition, label)
+                if is_met is not None:
+                    certainty_of_label[code] = 2 if is_met else 0
+            certainty = np.minimum(certainty, certainty_of_label[codes])
+        certainties_of_rules.append(certainty)
+    class_of_row, first_rows = combine([*certainties_of_rules], [3] * len(rules))
+    levels = np.stack([certainties[first_rows] for certainties in certainties_of_rules], axis=1)
+    return Fired(class_of_row, levels > 0, levels == 2)
 
 
 def _is_unread(condition: Condition, hierarchy: Any) -> bool:

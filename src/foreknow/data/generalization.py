@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -136,7 +137,18 @@ def coarsened(
     style: Style,
     floor: IntArray | None = None,
 ) -> Coarsened:
-    """Find what members have in common; `floor` is the least level of each group."""
+    """The label of each group along an attribute: what its members have in common.
+
+    Parameters
+    ----------
+    attribute : Attribute
+    groups : integer array, shape (people,)
+        The group of each person.
+    n_groups : int
+    style : Style
+    floor : integer array, shape (groups,), optional
+        The least level of the hierarchy that each group has; 0 if left out.
+    """
     floors = np.zeros(n_groups, dtype=np.int64) if floor is None else np.asarray(floor)
     wording = wording_of(attribute, style)
     return Coarsened(attribute, style, *wording.in_common(groups, n_groups, floors))
@@ -150,7 +162,10 @@ def _suppressed(attribute: Attribute, floors: IntArray) -> BoolArray:
 def _ends(
     attribute: Attribute, groups: IntArray, n_groups: int
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """The lowest code of each group, the lowest but a null's where it has others, the highest."""
+    """For each group its lowest code, its lowest code that is no null, and its highest code.
+
+    The second is the null's where the group has no other value.
+    """
     codes = attribute.codes
     low = np.full(n_groups, np.iinfo(codes.dtype).max, dtype=codes.dtype)
     high = np.zeros_like(low)  # of one type with the codes, this is many times as fast
@@ -190,19 +205,24 @@ def _levels(attribute: Attribute) -> list[IntArray]:
 def meant_by_sets(
     attribute: Attribute, texts: Iterable[Any], times: IntArray | None = None
 ) -> dict[str | None, Codes] | None:
-    """The values that labels list, where some may say `other`; None where they cannot be read.
+    """The codes of the values that each label lists; None where some label cannot be read.
 
-    What is listed is not among the others, and so is nothing that more people have: the others are
-    all values of fewer people than the least that anybody lists.
+    Some labels may say `other`, which stands for all values of fewer people than any value that is
+    listed. `times` says how many people each entry of the attribute is.
     """
     labels = [None if text is None else str(text) for text in dict.fromkeys(texts)]
     people = np.bincount(attribute.codes, times, len(attribute.domain))
     for limit in (0, *sorted(set(people.tolist()), reverse=True)):
         without_rare = merged(attribute, people < limit) if limit else attribute
         wording = SetWording(without_rare)
-        meanings = {label: wording.read(label) for label in labels}
-        if all(codes is not None for codes in meanings.values()):
-            return {x: without_rare.values_in(codes or ()) for x, codes in meanings.items()}
+        values_of_label = {}
+        for label in labels:
+            codes = wording.read(label)
+            if codes is None:
+                break
+            values_of_label[label] = without_rare.values_in(codes)
+        else:
+            return values_of_label
     return None
 
 
@@ -407,12 +427,16 @@ class SetWording(Wording):
         self, groups: IntArray, n_groups: int, floors: IntArray
     ) -> tuple[list[Codes], IntArray]:
         attribute = self._attribute
-        pairs = count_pairs(groups, attribute.codes, n_groups, len(attribute.domain))
-        offsets, cell_codes = pairs[0].tolist(), pairs[1].tolist()
-        cells = zip(offsets, offsets[1:], _suppressed(attribute, floors).tolist(), strict=False)
-        listed = [() if is_hidden else tuple(cell_codes[a:b]) for a, b, is_hidden in cells]
-        place = {meaning: i for i, meaning in enumerate(dict.fromkeys(listed))}
-        return list(place), np.array([place[meaning] for meaning in listed], dtype=np.int64)
+        offsets, cell_codes, _ = count_pairs(
+            groups, attribute.codes, n_groups, len(attribute.domain)
+        )
+        is_hidden = _suppressed(attribute, floors).tolist()
+        number_of: dict[Codes, int] = {}  # of each meaning
+        numbers = []
+        for group, (start, end) in enumerate(pairwise(offsets.tolist())):
+            meaning = () if is_hidden[group] else tuple(cell_codes[start:end].tolist())
+            numbers.append(number_of.setdefault(meaning, len(number_of)))
+        return list(number_of), np.array(numbers, dtype=np.int64)
 
     def _label(self, *codes: int) -> str | None:
         if len(codes) == 1:
@@ -441,13 +465,19 @@ class SetWording(Wording):
         return (code,)
 
     def _codes_of(self, meaning: Meaning) -> Codes | None:
-        null = None in self.codes
-        bare = () if meaning.quoted or not null else (MISSING,)
-        listed = [self.codes.get(None if m in bare else m) for m in meaning.members]
-        codes = {code for code in listed if code is not None}
-        if not len(codes) == len(listed) > 0:
+        has_null = None in self.codes
+        codes = set()
+        for member in meaning.members:
+            is_null = member == MISSING and not meaning.quoted and has_null
+            code = self.codes.get(None if is_null else member)
+            if code is None:
+                return None
+            codes.add(code)
+        if not len(codes) == len(meaning.members) > 0:
             return None
-        return tuple(sorted({0, *codes} if null and meaning.missing else codes))
+        if has_null and meaning.missing:
+            codes.add(0)
+        return tuple(sorted(codes))
 
     def read_all(  # noqa: D102
         self, labels: Iterable[Any], times: IntArray | None = None
@@ -482,6 +512,7 @@ class RangeWording(Wording):
         return [() if row[0] < 0 else row for row in distinct], of_group
 
     def _label(self, *codes: int) -> str | None:
+        """The label of a range, by whether a null is in it, its first code and its last."""
         null_too, low, high = codes
         if low == high and not null_too:
             return self.exact[low]
@@ -510,6 +541,7 @@ class RangeWording(Wording):
         return 0, code, code
 
     def _codes_of(self, meaning: Meaning) -> Codes | None:
+        """A label as a range: whether a null is in it, its first code, its last code; or None."""
         if meaning.ends is not None:
             first, last = (
                 code_of_end.get(end)

@@ -68,21 +68,29 @@ def grid_of(values: Sequence[Any], people: IntArray) -> Grid | None:
 
 
 def _widths(places: NDArray[Any]) -> Iterator[int]:
-    """Readable widths, fine to coarse: from one that could hide the values."""
-    gaps = np.concatenate(
-        ([places[-1] - places[0] + 1], np.diff(places), [places[-1] - places[0] + 1])
-    )
-    nearest = np.sort(np.minimum(gaps[:-1], gaps[1:]))
-    least_width = (
-        max(2, int(nearest[-(-_HIDDEN * len(places) // _OF) - 1]) + 1) if len(places) > 1 else 2
-    )
-    start = max(0, len(str(least_width)) - 2)
-    for power in count(start):
-        yield from (m * 10**power for m in (1, 2, 5) if m * 10**power >= least_width)
+    """Yield 1, 2 and 5 times each power of ten, ascending, from a width that may hide values.
+
+    `places` are the values in ascending order, as whole numbers.
+    """
+    least_width = 2
+    if len(places) > 1:
+        span = [places[-1] - places[0] + 1]
+        gaps = np.concatenate((span, np.diff(places), span))
+        nearest = np.sort(np.minimum(gaps[:-1], gaps[1:]))  # of each value, its nearest other
+        n_hidden = -(-_HIDDEN * len(places) // _OF)
+        least_width = max(2, int(nearest[n_hidden - 1]) + 1)
+    for power in count(max(0, len(str(least_width)) - 2)):
+        for factor in (1, 2, 5):
+            width = factor * 10**power
+            if width >= least_width:
+                yield width
 
 
 def _hides(cells: NDArray[Any], people: IntArray) -> bool:
-    """True if enough values share their cell, and enough people."""
+    """True if enough values lie in cells with another value, and with enough people.
+
+    `cells` has the cell of each value, in ascending order, and `people` how many have the value.
+    """
     new = np.concatenate(([True], cells[1:] != cells[:-1]))
     starts = np.flatnonzero(new)
     values = np.diff(starts, append=len(cells))

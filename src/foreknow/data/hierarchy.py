@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import MAXYEAR, date, datetime, time
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn, Protocol, TypeAlias
@@ -72,7 +72,22 @@ class Hierarchy(Protocol):
     """Anything that lays out a column and can be written to a policy file."""
 
     def levels(self, domain: Sequence[Any], column: str, first_row: FirstRow) -> Levels:
-        """Lay out the distinct values of a column; they do not decide how many levels there are."""
+        """Lay out the distinct values of a column.
+
+        Parameters
+        ----------
+        domain : sequence
+            The distinct values; None is a null. They do not decide how many levels there are.
+        column : str
+            Its name, for messages.
+        first_row : function of a position in the domain, or None
+            Gives the first row with that value, from 1, for messages.
+
+        Raises
+        ------
+        HierarchyError
+            For a value that is outside the hierarchy.
+        """
 
     def to_dict(self) -> dict[str, Any]:
         """The table that stands for this hierarchy in a policy file; see `hierarchy_from`."""
@@ -91,25 +106,26 @@ class _Kind:
     def levels(self, domain: Sequence[Any], column: str, first_row: FirstRow) -> Levels:
         """Lay out the distinct values of a column; see `Hierarchy.levels`."""
         nulls = [i for i, value in enumerate(domain) if value is None]
-        present = [i for i, value in enumerate(domain) if value is not None]
+        known = [i for i, value in enumerate(domain) if value is not None]
 
         def refuse(i: int, why: str) -> NoReturn:
-            value = domain[present[i]]
+            """Raise `HierarchyError` for a known value."""
+            value = domain[known[i]]
             why = why.replace("{column}", json.dumps(column, ensure_ascii=False))
-            row = "" if first_row is None else f" (first in row {first_row(present[i])})"
+            row = "" if first_row is None else f" (first in row {first_row(known[i])})"
             raise HierarchyError(
                 f"column {column!r}: the value {shown(value)}{row} is outside its hierarchy: {why}"
             )
 
         # The order of the known values, and for each level their nodes, in that order.
-        order, inner_levels = self._lay([domain[i] for i in present], refuse)
-        leaves = np.array([*nulls, *(present[i] for i in np.asarray(order).tolist())], np.int64)
+        order, inner_levels = self._lay([domain[i] for i in known], refuse)
+        leaves = np.array(nulls + [known[i] for i in np.asarray(order).tolist()], np.int64)
         ancestors, labels = [], []
-        for level, (keys, name) in enumerate(inner_levels, 1):
-            first = np.ones(len(keys), dtype=bool)
-            first[1:] = keys[1:] != keys[:-1]
-            nodes = np.cumsum(first, dtype=np.int64) - 1
-            names = [name(key) for key in keys[first].tolist()]
+        for level, (keys, name_of_key) in enumerate(inner_levels, 1):
+            is_first = np.ones(len(keys), dtype=bool)
+            is_first[1:] = keys[1:] != keys[:-1]
+            nodes = np.cumsum(is_first, dtype=np.int64) - 1
+            names = [name_of_key(key) for key in keys[is_first].tolist()]
             if nulls:
                 if _MISSING in names:
                     raise HierarchyError(
@@ -181,7 +197,8 @@ class Intervals(_Kind):
         numbers, all_whole = values, all(type(value) is int for value in values)
         if not all_whole:
             for i, value in enumerate(values):
-                if problem := not_a_number(value):
+                problem = not_a_number(value)
+                if problem is not None:
                     refuse(i, problem)
         units, inclusive = numbers, all_whole and decimals == 0
         if not inclusive:
@@ -189,20 +206,21 @@ class Intervals(_Kind):
             numbers = [exact(value) for value in numbers]
             units = [floor_of(number, decimals) for number in numbers]
         order = sorted(range(len(numbers)), key=numbers.__getitem__)
-        cells = integers([(units[i] - origin) // widths[0] for i in order])
+        finest_cells = integers([(units[i] - origin) // widths[0] for i in order])
         if widths[-1] // widths[0] >= 2**62:
-            cells = cells.astype(object)
+            finest_cells = finest_cells.astype(object)
 
-        def naming(width: int) -> Callable[[int], str]:
-            def name(cell: int) -> str:
-                low, end = origin + cell * width, origin + (cell + 1) * width
-                if not inclusive:
-                    return f"{decimal_text(low, decimals)} to <{decimal_text(end, decimals)}"
-                return f"{low} to {end - 1}" if width > 1 else str(low)
+        def name_of(width: int, cell: int) -> str:
+            """The label of an interval."""
+            low, end = origin + cell * width, origin + (cell + 1) * width
+            if not inclusive:
+                return f"{decimal_text(low, decimals)} to <{decimal_text(end, decimals)}"
+            return f"{low} to {end - 1}" if width > 1 else str(low)
 
-            return name
-
-        return order, ((cells // (width // widths[0]), naming(width)) for width in widths)
+        levels = []
+        for width in widths:
+            levels.append((finest_cells // (width // widths[0]), partial(name_of, width)))
+        return order, levels
 
     def to_dict(self) -> dict[str, Any]:
         """``{"intervals": [...]}``, and the origin unless it is 0."""
@@ -304,14 +322,14 @@ class DateLevels(_Kind):
     def _lay(self, values: list[Any], refuse: Refusal) -> tuple[ArrayLike, Iterable[Level]]:
         moments: list[datetime] = []
         for i, value in enumerate(values):
-            clock = isinstance(value, time) and {"hour", "day"}.issuperset(self.periods)
-            moment = datetime.combine(date.min, value) if clock else read_moment(value)
+            is_time = isinstance(value, time) and {"hour", "day"}.issuperset(self.periods)
+            moment = datetime.combine(date.min, value) if is_time else read_moment(value)
             if moment is None:
                 refuse(i, "date levels need dates, date-times or text like 2024-03-05")
             moments.append(moment)
         order = sorted(range(len(moments)), key=moments.__getitem__)
-        timed = bool(values) and isinstance(values[0], time)
-        days = np.array([moments[i].toordinal() - timed for i in order], np.int64)
+        are_times = bool(values) and isinstance(values[0], time)
+        days = np.array([moments[i].toordinal() - are_times for i in order], np.int64)
         hours = days * 24 + np.array([moments[i].hour for i in order], np.int64)
         months = np.array([moments[i].year * 12 + moments[i].month - 1 for i in order], np.int64)
         numbers = {"hour": hours, "day": days}
@@ -359,12 +377,12 @@ class Ordered(_Kind):
         return Levels(super().levels(domain, column, first_row).order, (), ())
 
     def _lay(self, values: list[Any], refuse: Refusal) -> tuple[ArrayLike, Iterable[Level]]:
-        place = {_identity(value): i for i, value in enumerate(self.values)}
+        rank_of_value = {_identity(value): i for i, value in enumerate(self.values)}
         rank_of_text = {value: i for i, value in enumerate(self.values) if isinstance(value, str)}
         ranks = np.empty(len(values), np.int64)
         for position, value in enumerate(values):
-            spelled = (rank_of_text[text] for text in _texts(value) if text in rank_of_text)
-            rank = place.get(_identity(value), next(spelled, None))
+            ranks_of_texts = (rank_of_text[text] for text in _texts(value) if text in rank_of_text)
+            rank = rank_of_value.get(_identity(value), next(ranks_of_texts, None))
             if rank is None:
                 texts = [str(value) for value in self.values[:1000]]
                 refuse(position, f"it is not in the order{did_you_mean(str(value), texts)}")

@@ -24,7 +24,9 @@ _MIXED, _SAMPLED = np.uint64(0x9E3779B97F4A7C15), np.uint64(1 << 58)
 
 
 def nearly_all_differ(columns: Sequence[NDArray[Any]]) -> bool:
-    """True if more than nine in ten rows differ, by all rows of some combinations; not of few.
+    """True if over 90% of the rows of a large table differ, by a sample of their combinations.
+
+    All rows with a sampled combination are looked at. False for small tables.
 
     >>> nearly_all_differ([np.arange(10**6) // 10]), nearly_all_differ([np.arange(10**6)])
     (False, True)
@@ -48,9 +50,9 @@ class Keys:
     There is `room` for so many codes of a column that is put `beside` them.
 
     >>> keys = Keys([np.array([1, 0, 1]), np.array([2, 0, 2])], [2, 3])
-    >>> found, times = keys.counted()
-    >>> [each.tolist() for each in (*keys.codes(found), times)]
-    [[0, 1], [0, 2], [1, 2]]
+    >>> distinct_keys, times = keys.counted()
+    >>> [codes.tolist() for codes in keys.codes(distinct_keys)], times.tolist()
+    ([[0, 1], [0, 2]], [1, 2])
     >>> keys.spread(np.array([7, 8])).tolist()
     [8, 7, 8]
     """
@@ -72,7 +74,7 @@ class Keys:
         return Keys([*self._columns, column], [*self._sizes, size])
 
     def of(self, rows: slice | None = None) -> NDArray[Any]:
-        """The numbers of some rows."""
+        """The key of each row, or of some rows."""
         columns = [column if rows is None else column[rows] for column in self._columns]
         keys = np.empty(len(columns[0]), np.int32 if prod(self._sizes) < 2**31 else np.int64)
         for block in blocks(len(keys)):
@@ -84,7 +86,10 @@ class Keys:
         return keys
 
     def counted(self, weights: NDArray[Any] | None = None) -> tuple[NDArray[Any], IntArray]:
-        """The distinct numbers in order, and how often each occurs; in memory of one per row."""
+        """The distinct keys in ascending order, and how often each occurs, by `weights` if given.
+
+        What `spread` needs is remembered.
+        """
         n_rows, span = len(self._columns[0]), prod(self._sizes)
         if span <= max(n_rows // 2, DENSE_LIMIT):
             table = np.zeros(span, dtype=np.int64)
@@ -104,7 +109,7 @@ class Keys:
         return keys[starts], times
 
     def codes(self, keys: NDArray[Any]) -> list[NDArray[Any]]:
-        """The columns of some numbers."""
+        """For each column, the codes that some keys stand for."""
         if self._first is not None:
             return [column[self._first[keys]] for column in self._given]
         columns = [np.empty(len(keys), dtype=column.dtype) for column in self._columns]
@@ -117,7 +122,7 @@ class Keys:
         return columns
 
     def spread(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Give each row what belongs to its number, of the distinct ones as they were counted."""
+        """For each row the value of its key; `values` are of the keys that `counted` gave."""
         if self._place is not None:
             placed: NDArray[Any] = values[self._place]
             return placed

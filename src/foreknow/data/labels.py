@@ -41,17 +41,15 @@ class Labels(tuple[Label, ...]):
                 f"the value label {place} is {not_a_label(new_labels[place])}"
             ) from None
         if len(new_labels.codes) != len(new_labels):
-            twice = [label for label, n in Counter(new_labels).items() if n > 1]
-            label, way_out = twice[0], ""
-            if isinstance(label, datetime):  # equal to Python, whatever its offset from UTC
-                label, way_out = (
-                    str(label),
-                    (
-                        ": a clock that is put back shows it twice; give times in UTC, by "
-                        '.dt.tz_convert("UTC") in pandas and .dt.convert_time_zone("UTC") in Polars'
-                    ),
-                )
-            raise DataError(f"the value label {label!r} is given twice{way_out}")
+            repeated = next(label for label, n in Counter(new_labels).items() if n > 1)
+            if not isinstance(repeated, datetime):
+                raise DataError(f"the value label {repeated!r} is given twice")
+            # Times of one moment are equal to Python, whatever their offset from UTC.
+            raise DataError(
+                f"the value label {str(repeated)!r} is given twice: a clock that is put back shows "
+                'it twice; give times in UTC, by .dt.tz_convert("UTC") in pandas and '
+                '.dt.convert_time_zone("UTC") in Polars'
+            )
         return new_labels
 
     @cached_property
@@ -116,16 +114,17 @@ class GroupLabels(Sequence[Any]):
 
     @classmethod
     def of(cls, labels: Iterable[Any], columns: Iterable[str], exact: bool = False) -> GroupLabels:
-        """Take labels as they are."""
+        """Take labels as they are: for each group a tuple with one label of each column."""
         label_list = list(labels)
 
         def parts() -> list[Part]:
+            """The distinct labels of each column, and for each group the place of its own."""
             coded_columns: list[Part] = []
             label_columns = [*zip(*label_list, strict=True)]
             for column in label_columns[: len(group_labels.columns)]:
-                place: dict[Any, int] = {}
-                codes = [place.setdefault(label, len(place)) for label in column]
-                coded_columns.append(([*place], np.array(codes)))
+                code_of: dict[Any, int] = {}
+                codes = [code_of.setdefault(label, len(code_of)) for label in column]
+                coded_columns.append(([*code_of], np.array(codes)))
             return coded_columns
 
         group_labels = cls(parts, len(label_list), columns)
@@ -274,23 +273,28 @@ def spelt_otherwise(text: str, printed: Iterable[str]) -> str | None:
 def chosen(
     values: Iterable[Label], names: Iterable[Label] | None, excluded: Iterable[Label] = ()
 ) -> NDArray[np.bool_]:
-    """Which of some values are named, or all, but those that are excluded; by how they print.
+    """Which of some values are named, and not excluded, by how they print; shape (values,).
 
-    Where a value is spelt like a pattern that is excluded, it alone is: in doubt, more is hidden.
+    If `names` is None, all are named. A text that ends with an asterisk stands for all values that
+    begin like it; but if a value is spelt like an excluded one, that value alone is excluded: in
+    doubt, more is hidden.
 
     >>> chosen(["Z*", "Z1", "B20", "B20.1"], None, ["Z*", "B20*"]).tolist()
     [False, True, False, False]
     """
-    codes: dict[str, list[int]] = {}
+    codes_of: dict[str, list[int]] = {}
+    n_values = 0
     for code, value in enumerate(values):
-        codes.setdefault(str(value), []).append(code)
-    mask = np.full(sum(map(len, codes.values())), names is None)
+        codes_of.setdefault(str(value), []).append(code)
+        n_values += 1
+    mask = np.full(n_values, names is None)
     for text in map(str, names or ()):
-        for value in matching(text, codes) if is_pattern(text) else [text]:
-            mask[codes.get(value, [])] = True
+        for value_text in matching(text, codes_of) if is_pattern(text) else [text]:
+            mask[codes_of.get(value_text, [])] = True
     for text in map(str, excluded):
-        for value in matching(text, codes) if is_pattern(text) and text not in codes else [text]:
-            mask[codes.get(value, [])] = False
+        stands_for_many = is_pattern(text) and text not in codes_of
+        for value_text in matching(text, codes_of) if stands_for_many else [text]:
+            mask[codes_of.get(value_text, [])] = False
     return mask
 
 

@@ -25,7 +25,10 @@ from foreknow.figures import days_of
 
 
 def attribute_of(column: Column, schema: Schema, row_of: Callable[[int], int]) -> Attribute:
-    """A column as an attribute, by its hierarchy and as coarse as its level; `row_of` a code."""
+    """A column as an attribute, by its hierarchy and no finer than its level in the schema.
+
+    `row_of` gives the first row of the table, from 1, with a code of the column; messages name it.
+    """
     level = schema.levels.get(column.name, Level())
     hierarchy = cast("Hierarchy | None", schema.hierarchies.get(column.name))
     if level.has_ends and not isinstance(hierarchy, (Intervals, type(None))):
@@ -44,6 +47,7 @@ def attribute_of(column: Column, schema: Schema, row_of: Callable[[int], int]) -
 def _laid_out(
     column: Column, hierarchy: Hierarchy | None, row_of: Callable[[int], int]
 ) -> Attribute:
+    """A column as an attribute, by its hierarchy, or by the order of its categories."""
     if hierarchy is None and column.categories:
         hierarchy = Ordered(column.categories)
     if hierarchy is None:
@@ -51,13 +55,12 @@ def _laid_out(
         return Attribute(
             column.name, column.codes, column.domain, order, (), (), _positions(column)
         )
-
     levels = hierarchy.levels(column.domain, column.name, row_of)
-    place = np.empty(len(levels.order), dtype=column.codes.dtype)
-    place[levels.order] = np.arange(len(levels.order), dtype=column.codes.dtype)
+    leaf_of_code = np.empty(len(levels.order), dtype=column.codes.dtype)
+    leaf_of_code[levels.order] = np.arange(len(levels.order), dtype=column.codes.dtype)
     return Attribute(
         column.name,
-        place[column.codes],
+        leaf_of_code[column.codes],
         [column.domain[i] for i in levels.order.tolist()],
         "ordered",
         levels.ancestors,
@@ -68,7 +71,11 @@ def _laid_out(
 
 
 def in_cells(attribute: Attribute, grid: Grid | None, times: IntArray | None = None) -> Attribute:
-    """Put the values of an attribute in the cells of a grid, or of the finest that serves."""
+    """An attribute whose values are the cells of a grid.
+
+    Without a `grid` it is the finest one that hides the values; if none is needed, the attribute
+    stays as it is. `times` says how many people each entry is.
+    """
     domain, codes = attribute.domain, attribute.codes
     first = int(domain[0] is None)
     has_grid = grid is not None
@@ -78,8 +85,8 @@ def in_cells(attribute: Attribute, grid: Grid | None, times: IntArray | None = N
     if grid is None:
         return attribute
     levels = grid.levels(domain, attribute.name, lambda _: 0)
-    of_value = np.empty(len(domain), dtype=np.int64)
-    of_value[levels.order] = levels.ancestors[0]
+    cell_of_value = np.empty(len(domain), dtype=np.int64)
+    cell_of_value[levels.order] = levels.ancestors[0]
     names = levels.labels[0]
     texts = [name.split(" to ") for name in names]
     is_bottom, is_top = reached_ends(attribute, names)
@@ -94,13 +101,13 @@ def in_cells(attribute: Attribute, grid: Grid | None, times: IntArray | None = N
     if first:
         gap = (places[-1, 1] - places[0, 0]) / max(len(places), 1) if len(places) else 1.0
         places = _after_null(places, gap)
-    ancestors = attribute.ancestors if has_grid else (of_value, np.zeros_like(of_value))
-    leaf = np.searchsorted(of_value, np.arange(len(names)))
+    ancestors = attribute.ancestors if has_grid else (cell_of_value, np.zeros_like(cell_of_value))
+    leaf = np.searchsorted(cell_of_value, np.arange(len(names)))
     labels = attribute.labels if has_grid else (names, ("*",))
     values = replace(attribute, ancestors=ancestors, labels=labels)
     return replace(
         attribute,
-        codes=of_value.astype(narrowest(len(names)))[codes],
+        codes=cell_of_value.astype(narrowest(len(names)))[codes],
         domain=[*[None] * first, *names[first:]],
         ancestors=tuple(nodes[leaf] for nodes in ancestors) if has_grid else (),
         labels=labels if has_grid else (),
@@ -115,20 +122,22 @@ def grids_of(attributes: Iterable[Attribute]) -> dict[str, str]:
 
 
 def _positions(column: Column) -> NDArray[np.float64]:
-    """Where values lie on a line: numbers and dates by size, others by rank."""
+    """Where values lie on a line: numbers and dates by size, others by rank; a null before all."""
     values = [value for value in column.domain if value is not None]
     if column.kind == "number":
-        lie = np.array([_float(v) for v in values])
+        positions = np.array([_float(v) for v in values])
     elif column.kind == "date" and values:
-        lie = np.array([days_of(value) for value in values])
+        positions = np.array([days_of(value) for value in values])
     else:
-        lie = np.arange(len(values), dtype=np.float64)
-    if len(lie) and not np.isfinite(2 * (lie[-1] / 2 - lie[0] / 2) + 2 * abs(lie).max()):
-        lie = np.arange(len(values), dtype=np.float64)
+        positions = np.arange(len(values), dtype=np.float64)
+    if len(positions) and not np.isfinite(
+        2 * (positions[-1] / 2 - positions[0] / 2) + 2 * abs(positions).max()
+    ):
+        positions = np.arange(len(values), dtype=np.float64)
     if not column.has_null:
-        return lie
-    gap = (lie[-1] - lie[0]) / max(len(lie) - 1, 1) if len(lie) else 1.0
-    return _after_null(lie, gap or 1.0)
+        return positions
+    gap = (positions[-1] - positions[0]) / max(len(positions) - 1, 1) if len(positions) else 1.0
+    return _after_null(positions, gap or 1.0)
 
 
 def _after_null(places: NDArray[np.float64], gap: float) -> NDArray[np.float64]:

@@ -60,10 +60,18 @@ class Layout(LayoutOfFiles):
         return self.linked if column in self.linked else ()
 
     def seen(self, secret: str | None = None, knowing: Collection[str] | None = None) -> Seen:
-        """The columns beside a column; the adversary knows all of them if `knowing` is None.
+        """The columns beside a secret, for an adversary who knows some columns of everybody.
 
-        Columns that are published apart from it reveal nothing about it.
+        Parameters
+        ----------
+        secret : str, optional
+            The main column if left out.
+        knowing : collection of str, optional
+            The known columns; all columns beside the secret if left out. Columns that are published
+            apart from it reveal nothing about it.
 
+        Examples
+        --------
         >>> Layout.of(["ill", "pay"], ["job"], ["pay"]).seen("ill", [])
         Seen(secret='ill', known=(), assumed=('job',))
         """
@@ -71,10 +79,9 @@ class Layout(LayoutOfFiles):
         row = self.linked if knowing is None else self._beside(secret, knowing)
         if secret not in row:
             return Seen(secret)
-        columns = row if knowing is None else knowing
-        return self._sight_beside(
-            secret, [name for name in row if name != secret and name in columns]
-        )
+        known = row if knowing is None else knowing
+        known_beside = [name for name in row if name != secret and name in known]
+        return self._sight_beside(secret, known_beside)
 
     def people_seen(
         self, secret: str | None = None, knowing: Collection[str] | None = None
@@ -87,7 +94,9 @@ class Layout(LayoutOfFiles):
         # A table of its own has how many have each value.
         row = dict.fromkeys((secret, *self.linked))
         columns = [name for name in row if name in (knowing or ())]
-        return self._sight_beside(secret if self.row_of(secret) else (*columns, secret)[0], columns)
+        if not self.row_of(secret) and columns:
+            secret = columns[0]
+        return self._sight_beside(secret, columns)
 
     def _beside(self, secret: str, knowing: Collection[str]) -> tuple[str, ...]:
         """The columns in the rows of a secret."""

@@ -28,16 +28,17 @@ if TYPE_CHECKING:
 
 
 def coded_at_ends(column: Column, level: Level) -> tuple[Column, Level]:
-    """A column with its highest and lowest values as one each; and these two values.
+    """A column with its highest values as one, and its lowest; and these two values.
+
+    `level` says from which value on, and up to which.
 
     >>> from foreknow.data.engines.columns import Column
     >>> ages = Column("age", np.array([0, 1, 2, 3]), [17, 18, 60, 95], "number", True)
     >>> coded_at_ends(ages, Level(top=90, bottom=20))[0].domain
     [20, 60, 90]
     """
-    if column.kind not in ("number", "date") or any(
-        isinstance(value, datetime) for value in column.domain
-    ):
+    is_ordered = column.kind in ("number", "date")
+    if not is_ordered or any(isinstance(value, datetime) for value in column.domain):
         what = "a time of day" if column.kind == "date" else column.kind
         raise SchemaError(
             f"levels: top and bottom are for numbers and days, and {column.name!r} is read as "
@@ -47,19 +48,19 @@ def coded_at_ends(column: Column, level: Level) -> tuple[Column, Level]:
     first = int(column.domain[0] is None)
     values = column.domain[first:]
     places = [_place(value) for value in values]
-    low, high = 0, len(values)  # those between are as they are
+    start, end = 0, len(values)  # of the values that stay as they are
     if bottom is not None:
-        low = sum(place <= _place(bottom) for place in places)
+        start = sum(place <= _place(bottom) for place in places)
     if top is not None:
-        high = sum(place < _place(top) for place in places)
-    new_codes = np.minimum(np.arange(len(values)), high) - max(low - 1, 0)
-    of_value = np.concatenate([np.arange(first), np.maximum(new_codes, 0) + first])
-    domain = [*column.domain[:first], *values[low:high]]
-    if low:
+        end = sum(place < _place(top) for place in places)
+    new_codes = np.minimum(np.arange(len(values)), end) - max(start - 1, 0)
+    new_code = np.concatenate([np.arange(first), np.maximum(new_codes, 0) + first])
+    domain = [*column.domain[:first], *values[start:end]]
+    if start:
         domain.insert(first, bottom)
-    if high < len(values):
+    if end < len(values):
         domain.append(top)
-    codes = of_value.astype(column.codes.dtype)[column.codes]
+    codes = new_code.astype(column.codes.dtype)[column.codes]
     return replace(column, codes=codes, domain=domain), Level(top, bottom=bottom)
 
 
@@ -152,43 +153,53 @@ def _reaches(label: str, top: Any = None, bottom: Any = None) -> bool:
 
 
 def from_level(attribute: Attribute, level: int, hierarchy: Any) -> Attribute:
-    """The same whose values are the nodes of a level of its hierarchy, and coarser ones above.
+    """An attribute whose values are the nodes of a level of its hierarchy, from 1.
 
-    What is called like something finer gets its level, as a reader of the hierarchy needs it.
+    A node that is called like something finer gets its level in its name, as a reader of the
+    hierarchy needs it.
     """
     if level >= len(attribute.ancestors):
         raise SchemaError(
             f"levels: the hierarchy of {attribute.name!r} has {len(attribute.ancestors)} levels, "
             f"of which the last hides everything, and at_least is {level}; leave the column out"
         )
-    nodes, *above = attribute.ancestors[level - 1 :]
-    leaf = np.searchsorted(nodes, np.arange(int(nodes.max()) + 1))
-    finer = _finer(attribute, level, hierarchy)
-    span_of_name: dict[str, tuple[int, int]] = {}  # of a name, its first and last value
-    names = []
-    for node_level, (level_nodes, labels) in enumerate(
-        zip(attribute.ancestors[level - 1 :], attribute.labels[level - 1 :], strict=True), level
-    ):
-        level_names = []
-        for node, label in enumerate(labels):
-            inside = np.flatnonzero(level_nodes == node)
-            span = int(inside[0]), int(inside[-1])
-            clear = label not in finer and span_of_name.get(label, span) == span
-            level_names.append(label if clear else f"{label} (level {node_level})")
-            span_of_name.setdefault(label, span)
-        names.append(tuple(level_names))
-    lacks = attribute.domain[0] is None
+    nodes, *nodes_above = attribute.ancestors[level - 1 :]
+    names, *names_above = _names_from_level(attribute, level, _finer(attribute, level, hierarchy))
+    first_leaf = np.searchsorted(nodes, np.arange(int(nodes.max()) + 1))
+    first = int(attribute.domain[0] is None)
     return replace(
         attribute,
-        codes=nodes.astype(narrowest(len(leaf)))[attribute.codes],
-        domain=[*[None] * lacks, *names[0][lacks:]],
-        ancestors=tuple(level_nodes[leaf] for level_nodes in above),
-        labels=tuple(names[1:]),
-        positions=np.arange(len(leaf), dtype=np.float64),
+        codes=nodes.astype(narrowest(len(first_leaf)))[attribute.codes],
+        domain=[*[None] * first, *names[first:]],
+        ancestors=tuple(level_nodes[first_leaf] for level_nodes in nodes_above),
+        labels=tuple(names_above),
+        positions=np.arange(len(first_leaf), dtype=np.float64),
         listed=frozenset(),
         top=None,
         bottom=None,
     )
+
+
+def _names_from_level(
+    attribute: Attribute, level: int, finer_names: set[str]
+) -> list[tuple[str, ...]]:
+    """The names of the nodes at each level from one on.
+
+    A name that is a finer one, or means other values at a level below, is followed by its level.
+    """
+    span_of_name: dict[str, tuple[int, int]] = {}  # its first and its last leaf
+    names = []
+    for node_level in range(level, len(attribute.ancestors) + 1):
+        nodes, labels = attribute.ancestors[node_level - 1], attribute.labels[node_level - 1]
+        level_names = []
+        for node, label in enumerate(labels):
+            leaves = np.flatnonzero(nodes == node)
+            span = int(leaves[0]), int(leaves[-1])
+            is_clear = label not in finer_names and span_of_name.get(label, span) == span
+            level_names.append(label if is_clear else f"{label} (level {node_level})")
+            span_of_name.setdefault(label, span)
+        names.append(tuple(level_names))
+    return names
 
 
 def _finer(attribute: Attribute, level: int, hierarchy: Any) -> set[str]:

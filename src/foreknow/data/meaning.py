@@ -124,28 +124,22 @@ def meanings_of(text: str) -> tuple[Meaning, ...]:
 
 
 def _meanings(text: str) -> Iterator[Meaning]:
+    """Yield every way to read a label; a node, a value, a range, a set, and so on."""
     if text == MISSING:
         yield Meaning(missing=True, quoted=True, text=text)
     # How a text begins and ends is told faster than whether it matches.
     if text.startswith("*") and _EVERYTHING.fullmatch(text):
         yield Meaning(everything=True)
-    if (number := read_number(text)) is not None and not is_code(text):
+    number = read_number(text)
+    if number is not None and not is_code(text):
         yield Meaning(lower=number, upper=number)
-    if open_ended := _OPEN.fullmatch(text):
+    open_ended = _OPEN.fullmatch(text)
+    if open_ended:
         yield from _half_line(*open_ended.groups())
-    if text.startswith("<") and (number := read_number(text[1:])) is not None:
-        yield Meaning(ends=("", text), upper=number, below=True)
-    if text.endswith(")") and (levelled := _LEVELLED.fullmatch(text)):
-        if _MASKED.fullmatch(levelled[1]):
-            yield from _masked(levelled[1], int(levelled[2]))
-        else:
-            yield from meanings_of(levelled[1])
-    elif text.endswith("*") and (masked := _MASKED.fullmatch(text)):
-        for masked_away in range(1, len(masked[1]) + 1):
-            yield from _masked(text, masked_away)
-    if text.endswith("+") and (plus := _PLUS.fullmatch(text)):
-        yield Meaning(node=plus[1])
-        yield from meanings_of(plus[1])
+    limit = read_number(text[1:]) if text.startswith("<") else None
+    if limit is not None:
+        yield Meaning(ends=("", text), upper=limit, below=True)
+    yield from _marked(text)
     if text.endswith(OR_MISSING):
         present_text = text.removesuffix(OR_MISSING)
         quoted = text.startswith('"')
@@ -153,12 +147,29 @@ def _meanings(text: str) -> Iterator[Meaning]:
             with_missing = replace(meaning, missing=True, quoted=quoted, text=text)
             yield meaning if meaning.text else with_missing
     yield from _listed(text)
-    if (ends := _parts(text, UP_TO)) and len(ends) == 2:
-        yield from _range(*ends)
-    if len(ends := text.split(UP_TO)) == 2:
-        yield from _range(*ends)
-    if period := _period(text):
+    for ends in (_parts(text, UP_TO), text.split(UP_TO)):
+        if len(ends) == 2:
+            yield from _range(*ends)
+    period = _period(text)
+    if period is not None:
         yield Meaning(lower=period[0], upper=period[1], below=True)
+
+
+def _marked(text: str) -> Iterator[Meaning]:
+    """Yield the ways to read a text with a level, asterisks or plus signs at its end."""
+    levelled = _LEVELLED.fullmatch(text) if text.endswith(")") else None
+    masked = _MASKED.fullmatch(text) if text.endswith("*") else None
+    plus = _PLUS.fullmatch(text) if text.endswith("+") else None
+    if levelled and _MASKED.fullmatch(levelled[1]):
+        yield from _masked(levelled[1], int(levelled[2]))
+    elif levelled:
+        yield from meanings_of(levelled[1])
+    if masked:
+        for n_masked in range(1, len(masked[1]) + 1):
+            yield from _masked(text, n_masked)
+    if plus:
+        yield Meaning(node=plus[1])
+        yield from meanings_of(plus[1])
 
 
 def _masked(text: str, masked_away: int) -> Iterator[Meaning]:
@@ -168,11 +179,13 @@ def _masked(text: str, masked_away: int) -> Iterator[Meaning]:
 
 
 def _listed(text: str) -> Iterator[Meaning]:
-    """Values in quotes; or as they stand, with the missing one before others."""
-    if quoted := _parts(text, AMONG):
+    """Yield the ways to read a list of values, in quotes or not, perhaps after `missing`."""
+    quoted = _parts(text, AMONG)
+    if quoted:
         yield Meaning(members=tuple(quoted), quoted=True)
     after_missing = text.removeprefix(MISSING + AMONG)
-    if after_missing != text and (quoted := _parts(after_missing, AMONG)):
+    quoted = _parts(after_missing, AMONG) if after_missing != text else []
+    if quoted:
         yield Meaning(members=tuple(quoted), missing=True, quoted=True, text=text)
         bare = after_missing.split(AMONG)
         if len(bare) == len(quoted):  # the quotes may be those of the values
@@ -326,14 +339,16 @@ class Values:
             return True
 
     def same(self, value: Any) -> list[int]:
-        """The places of what a table's exact value is: a number or a moment however written."""
+        """The places of the values that equal one: a number or a moment, however it is written."""
         text = None if value is None else text_of(value)
         places = set(self._places.get(text, ()))
         if text is not None and not isinstance(value, str):
-            if (number := read_number(text)) is not None:
+            number = read_number(text)
+            period = _period(text)
+            if number is not None:
                 near = _from_to(self._numbers, number, number)
                 places.update(i for i in near if not is_code(self.texts[i] or ""))
-            elif period := _period(text):
+            elif period is not None:
                 places.update(_from_to(self._moments, *period, below=True))
         return sorted(places)
 
@@ -389,19 +404,27 @@ class Values:
             return self._among(meaning)
         if meaning.ends is not None and self._order.keys() >= {*meaning.ends}:
             first, last = map(self._order.__getitem__, meaning.ends)
-            return np.array([first <= self._order.get(t or "", -1) <= last for t in self.texts])
+            ranks = np.array(
+                [self._order.get(text or "", -1) for text in self.texts], dtype=np.int64
+            )
+            return np.asarray((first <= ranks) & (ranks <= last))
+        return self._between(meaning)
+
+    def _between(self, meaning: Meaning) -> BoolArray:
+        """Which values are numbers, or moments, from `meaning.lower` to `meaning.upper`."""
+        inside = self._none
         if not meaning.ends_given:
-            return self._none
-        numbers = not isinstance(meaning.ends_given[0], datetime)
-        low, high = _ENDS_OF_NUMBERS if numbers else _ENDS_OF_TIME
+            return inside
+        of_numbers = not isinstance(meaning.ends_given[0], datetime)
+        low, high = _ENDS_OF_NUMBERS if of_numbers else _ENDS_OF_TIME
         low = low if meaning.lower is None else meaning.lower
         high = high if meaning.upper is None else meaning.upper
-        keys = self._numbers if numbers else self._moments
-        inside = self._none
+        keys = self._numbers if of_numbers else self._moments
         inside[_from_to(keys, low, high, below=meaning.below)] = True
-        return inside & ~self._codes if numbers and meaning.ends is None else inside
+        return inside & ~self._codes if of_numbers and meaning.ends is None else inside
 
     def _among(self, meaning: Meaning) -> BoolArray:
+        """Which values a label lists; `DataError` if one of its values might be several."""
         inside = self._none
         if meaning.quoted:
             for member in meaning.members:
@@ -409,9 +432,9 @@ class Values:
             return inside
         label = AMONG.join(meaning.members)
         if len(meaning.members) > 1 and not _parts(label, AMONG):
-            joined = (text for text in self.texts if text and AMONG in text and text != label)
-            if any(text in label for text in joined):
-                raise self._unclear(label)
+            for text in self.texts:
+                if text and AMONG in text and text != label and text in label:
+                    raise self._unclear(label)
         for member in meaning.members:
             if member == MISSING:
                 inside |= self._missing(quoted=False)
@@ -461,26 +484,27 @@ class Values:
 
     @cached_property
     def _nodes(self) -> dict[str, BoolArray]:
-        """The values below each node, by its label; by label and level where that is needed."""
-        above = {row[0]: row[1:] for row in self._tree or ()}
-        if not above:
+        """Which values are below each node, by its label, and by its label with its level."""
+        nodes_above = {row[0]: row[1:] for row in self._tree or ()}
+        if not nodes_above:
             return {}
-        nodes_of = []  # of each value
+        nodes_of_values = []
         for text in self.texts:
-            if text is not None and text not in above:
-                hint = did_you_mean(text, list(above)[:1000])
+            if text is not None and text not in nodes_above:
+                hint = did_you_mean(text, list(nodes_above)[:1000])
                 raise DataError(
                     f"the population: column {self._column!r}: the hierarchy does not list the "
                     f"value {text!r}{hint}"
                 )
-            nodes_of.append(above.get(text or "", ()))
+            nodes_of_values.append(nodes_above.get(text or "", ()))
         below: dict[str, BoolArray] = {}
-        for level in range(1, len(next(iter(above.values()))) + 1):
-            labels = [nodes[level - 1] if nodes else None for nodes in nodes_of]
-            for label in {nodes[level - 1] for nodes in above.values()}:
-                mask = np.array([of_value == label for of_value in labels], dtype=bool)
-                below.setdefault(label, mask)
-                below[f"{label} (level {level})"] = mask
+        n_levels = len(next(iter(nodes_above.values())))
+        for level in range(n_levels):
+            labels = [nodes[level] if nodes else None for nodes in nodes_of_values]
+            for node in {nodes[level] for nodes in nodes_above.values()}:
+                is_below = np.array([label == node for label in labels], dtype=bool)
+                below.setdefault(node, is_below)
+                below[f"{node} (level {level + 1})"] = is_below
         return below
 
 

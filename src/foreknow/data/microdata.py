@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from foreknow.data.arrays import IntArray, combine
+from foreknow.data.arrays import IntArray, combine_encoded
 from foreknow.data.attribute import Attribute
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines.column_advice import described, doubts, refuse_dates
@@ -164,14 +164,15 @@ class Microdata:
             return ()
         columns = [*table_read.columns, *self.sensitives]
         coded = [coded_values(c.name, c.codes, c.domain, table_read.times) for c in columns]
-        for name, column in zip(
-            table_read.other_columns.column_names, table_read.other_columns.columns, strict=True
-        ):
-            coded.append(replace(Coded.of(name, column), times=table_read.times))
+        other_columns = table_read.other_columns
+        for name in other_columns.column_names:
+            coded.append(
+                replace(Coded.of(name, other_columns.column(name)), times=table_read.times)
+            )
         return tuple(people_of(coded))
 
     def counted(self, rows: pa.Table, times: IntArray) -> Microdata:
-        """The same table by its equal rows, each so often, as an engine counted them.
+        """The table with equal rows once, as an engine counted them, `times` each.
 
         What belongs to people is then of such entries: the codes, `kept`, groups. An error that
         would name a row is raised here, and is about an entry: the table itself is to be read then.
@@ -186,9 +187,9 @@ class Microdata:
 
     @property
     def merged(self) -> Microdata:
-        """The same table by its equal rows, as `counted` gives it; of one value per person only.
+        """The table with equal rows once, as `counted` gives it; for one value per person only.
 
-        Itself, where next to no rows are equal.
+        It is the table itself where nearly all rows differ.
         """
         if self._merged is None:
             _ = self.attributes  # where an error in them names a row
@@ -209,12 +210,9 @@ class Microdata:
     def read_as(self) -> dict[str, str]:
         """How each column was read, such as numbers 17 to 90, or text, 2 values."""
         notes = getattr(self.source, "notes", {})
+        rows = self._rows_as_known
         descriptions = {}
-        for column in (
-            *self._rows_as_known.columns,
-            self._rows_as_known.sensitive,
-            *self._rows_as_known.further_sensitive,
-        ):
+        for column in (*rows.columns, *rows.sensitives):
             description = described(column.domain, ordered=bool(column.categories))
             note = notes.get(column.name)
             descriptions[column.name] = description if note is None else f"{description} ({note})"
@@ -233,29 +231,26 @@ class Microdata:
     @property
     def numeric(self) -> tuple[str, ...]:
         """Published columns that hold numbers, such as may have decimals."""
-        table_read, other_columns = self._rows_as_known, self.other()
+        table_read = self._rows_as_known
         numbers = [column.name for column in table_read.columns if column.kind == "number"]
         for column in (table_read.sensitive, *table_read.further_sensitive):
             kind = read_as(None if x is None else text_of(x) for x in column.domain)
             if kind in ("integer", "number") and self.schema.types.get(column.name) != "text":
                 numbers.append(column.name)
-        typed = zip(other_columns.column_names, other_columns.schema.types, strict=True)
-        numbers += [
-            n
-            for n, arrow_type in typed
-            if pa.types.is_floating(arrow_type) or pa.types.is_decimal(arrow_type)
-        ]
+        for field in self.other().schema:
+            if pa.types.is_floating(field.type) or pa.types.is_decimal(field.type):
+                numbers.append(field.name)
         return tuple(numbers)
 
     def doubts(self) -> dict[str, str]:
-        """Quasi-identifiers that look like something else than they were taken for; what to do."""
+        """A warning, with a way out, for each quasi-identifier that may have been read wrongly."""
         declared = set(self.schema.types) | set(self.schema.hierarchies)
-        doubt_texts = {
-            column.name: doubts(column.name, column.domain)
-            for column in self._rows_as_known.columns
-            if column.name not in declared
-        }
-        return {name: doubt for name, doubt in doubt_texts.items() if doubt is not None}
+        doubt_of = {}
+        for column in self._rows_as_known.columns:
+            doubt = None if column.name in declared else doubts(column.name, column.domain)
+            if doubt is not None:
+                doubt_of[column.name] = doubt
+        return doubt_of
 
     @property
     def _rows_as_known(self) -> RowsRead:
@@ -402,21 +397,35 @@ class Microdata:
             for attribute, column in zip(self.attributes, self.rows_read.columns, strict=True)
         ]
         if least is not None:
-            for attribute in attributes:
-                if attribute.order == "nominal" and attribute.name not in self.schema.types:
-                    refuse_dates(attribute.name, attribute.domain)
-            noun = self.schema.noun
-            for attribute in attributes:
-                style = (styles or {}).get(attribute.name)
-                if attribute.name not in exact and ends_at_values(attribute, style):
-                    refuse_rare_ends(attribute, least, self.times, noun)
-            attributes = [
-                without_rare(attribute, least, self.times, attribute.name not in exact, noun)
-                if lists_values(attribute, (styles or {}).get(attribute.name))
-                else attribute
-                for attribute in attributes
-            ]
+            attributes = self._without_rare(attributes, styles or {}, exact, least)
         return self._with_rows(self.rows_read, attributes, self._values)
+
+    def _without_rare(
+        self,
+        attributes: Sequence[Attribute],
+        styles: Mapping[str, str],
+        exact: Collection[str],
+        least: int,
+    ) -> list[Attribute]:
+        """Attributes in which values of fewer than `least` people are one, where labels list them.
+
+        Other columns with such values, and texts that all read as dates, are a `SchemaError`.
+        """
+        for attribute in attributes:
+            if attribute.order == "nominal" and attribute.name not in self.schema.types:
+                refuse_dates(attribute.name, attribute.domain)
+        noun = self.schema.noun
+        for attribute in attributes:
+            style = styles.get(attribute.name)
+            if attribute.name not in exact and ends_at_values(attribute, style):
+                refuse_rare_ends(attribute, least, self.times, noun)
+        shown_attributes = []
+        for attribute in attributes:
+            may_merge = attribute.name not in exact
+            if lists_values(attribute, styles.get(attribute.name)):
+                attribute = without_rare(attribute, least, self.times, may_merge, noun)
+            shown_attributes.append(attribute)
+        return shown_attributes
 
     @property
     def grids(self) -> dict[str, str]:
@@ -449,14 +458,20 @@ class Microdata:
         return tuple(with_nodes(self.schema, texts))
 
     def about_rule(self, place: int) -> tuple[NDArray[Any], list[str | None]]:
-        """Whether a rule is about everybody: the code, and yes, no, or None where it is open."""
+        """Whether a rule is about each person: a code, and for each code yes, no, or None (open).
+
+        `place` is that of the rule among the rules of the schema on what is impossible.
+        """
         fired = self.rows_read.fired
         if fired is None:
             return np.zeros(self.n_people, np.int64), ["no"]
-        certainties = zip(fired.perhaps[:, place], fired.surely[:, place], strict=True)
-        return fired.codes, [
-            "yes" if surely else None if perhaps else "no" for perhaps, surely in certainties
-        ]
+        answers: list[str | None] = []
+        for perhaps, surely in zip(fired.perhaps[:, place], fired.surely[:, place], strict=True):
+            if surely:
+                answers.append("yes")
+            else:
+                answers.append(None if perhaps else "no")
+        return fired.codes, answers
 
     def unchanged(self, name: str) -> tuple[NDArray[Any], list[Any]]:
         """A column that is no secret, as it stands: the code of everybody, and its values."""
@@ -497,13 +512,13 @@ class Microdata:
         return self._beside_codes[name]
 
     def grouped(self, columns: Sequence[str]) -> tuple[IntArray, GroupLabels]:
-        """The group of everybody by columns that stand in the table, and what groups are called."""
+        """The group of each row, by its values of some columns, and the labels of the groups."""
         coded_columns = [self.as_it_stands(name) for name in columns]
-        groups, first = combine(
-            [codes for codes, _ in coded_columns], [len(values) for _, values in coded_columns]
-        )
-        texts = [values.take(pa.array(codes[first])).to_pylist() for codes, values in coded_columns]
-        return groups, GroupLabels.of(zip(*texts, strict=True), columns)
+        groups, first_rows = combine_encoded(coded_columns)
+        labels = []
+        for codes, values in coded_columns:
+            labels.append(values.take(pa.array(codes[first_rows])).to_pylist())
+        return groups, GroupLabels.of(zip(*labels, strict=True), columns)
 
     @cached_property
     def persons(self) -> IntArray:
@@ -560,7 +575,9 @@ class Microdata:
         return self.counts(np.zeros(len(self.rows_read.columns[0].codes), dtype=np.int64))
 
     def with_sensitive(self, codes: NDArray[Any]) -> Microdata:
-        """The same people with other sensitive values, one each; nothing is read again.
+        """A table of the same people with other sensitive values, one each; nothing is read again.
+
+        `codes` has the value of each person, as a code into `values`.
 
         Examples
         --------
@@ -584,27 +601,32 @@ class Microdata:
         return Microdata(prepared, self.schema, beside=self.beside)
 
     def part(self, columns: Collection[str], people: IntArray | None = None) -> Microdata:
-        """The same people, or some of them, by some of their quasi-identifiers, as coarse as here.
+        """The same people, or some of them, with some of the quasi-identifiers, as coarse as here.
 
         Some of them, where each has one value and all is known by the columns that were read.
+
+        Parameters
+        ----------
+        columns : collection of str
+            The quasi-identifiers that stay.
+        people : integer array, optional
+            The numbers of the people who stay; all if left out.
         """
         table_read, schema = self.rows_read, self.schema
-        names = [name for name in schema.quasi_identifiers if name in columns]
         attributes = [a for a in self.attributes if a.name in columns]
-        kept_columns = [column for column in table_read.columns if column.name in columns]
         if people is not None:
             attributes = [replace(a, codes=a.codes[people]) for a in attributes]
             table_read = table_read.of_some(people)
-            kept_columns = [c for c in table_read.columns if c.name in columns]
-        microdata = self._with_rows(
-            replace(table_read, columns=kept_columns), attributes, self._values
-        )
+        kept_columns = [column for column in table_read.columns if column.name in columns]
+        rows = replace(table_read, columns=kept_columns)
+        microdata = self._with_rows(rows, attributes, self._values)
+        names = [name for name in schema.quasi_identifiers if name in columns]
         gone = set(schema.quasi_identifiers).difference(names)
-        laid = {
-            name: hierarchy for name, hierarchy in schema.hierarchies.items() if name not in gone
-        }
+        hierarchies = {name: h for name, h in schema.hierarchies.items() if name not in gone}
         types = {name: kind for name, kind in schema.types.items() if name not in gone}
-        microdata.schema = replace(schema, quasi_identifiers=names, hierarchies=laid, types=types)
+        microdata.schema = replace(
+            schema, quasi_identifiers=names, hierarchies=hierarchies, types=types
+        )
         return microdata
 
     def laid(self, hierarchies: Mapping[str, Any]) -> Microdata:
@@ -655,7 +677,7 @@ class Microdata:
         return Microdata(self.prepared, schema, beside=self.beside)
 
     def leveled(self, levels: Mapping[str, Level]) -> Microdata:
-        """The same people, with columns no finer than may be published."""
+        """A table of the same people whose columns are no finer than `levels` say."""
         if dict(self.schema.levels) == dict(levels):
             return self
         microdata = copy(self)

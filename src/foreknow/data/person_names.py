@@ -19,6 +19,9 @@ NUMBERS = r"^\s*[\d.,'’ ]+([eE]\+?\d+)?\s*$"
 def bare_name(name: str) -> str:
     """A name without what programs add to it or leave out.
 
+    That is capitals, blanks, signs that nobody sees, zeros before a number, decimals that are
+    zero, the hour of a midnight, and a plus sign before.
+
     >>> bare_name(" 0042.0"), bare_name("A-7"), bare_name("+7"), bare_name("2020-01-01 00:00:00")
     ('42', 'a-7', '7', '2020-01-01')
     >>> bare_name("1.2e+16"), bare_name("1,2E6"), bare_name("3,0"), bare_name("1,000")
@@ -27,8 +30,9 @@ def bare_name(name: str) -> str:
     if name.isascii() and name.isalnum() and name[0] != "0":
         return name.lower()
     text = "".join(unicodedata.normalize("NFKC", name).casefold().split())
-    characters = text if text.isascii() else (c for c in text if unicodedata.category(c) != "Cf")
-    text = "".join(characters).strip("+")  # nobody sees joiners, or the mark at the start of a file
+    if not text.isascii():  # nobody sees joiners, or the mark at the start of a file
+        text = "".join(sign for sign in text if unicodedata.category(sign) != "Cf")
+    text = text.strip("+")
     if re.fullmatch(r"\d[.,]\d+e\d\d?|\d([.,]\d+)?e\+\d\d?", text, re.ASCII):  # large numbers
         text = f"{Decimal(text.replace(',', '.')):f}"
     return re.sub(r"\A0+(?=\d)|\.0+\Z|(?<=\d),00?\Z|(?<=\d)t?00:00:00(\.0+)?\Z", "", text)
@@ -65,15 +69,21 @@ def _as_number(name: str) -> str:
 
 
 def refuse_two_spellings(names: Iterable[Any], column: str) -> None:
-    """Refuse names of which two are one but for how they are written: they would count as two.
+    """Raise `SchemaError` if two names are one but for how they are written.
 
-    Where all names are numbers, 1e3 and 1.000 are 1000; 1e3 may be a code beside 1f3.
+    Where all names are numbers, 1e3 and 1.000 are 1000; else 1e3 may be a code beside 1f3.
+    `column` is what messages call the column.
     """
-    texts, first = [name for name in names if isinstance(name, str)], dict[str, str]()
+    texts = [name for name in names if isinstance(name, str)]
     are_numbers = all(re.match(NUMBERS, text, re.ASCII) for text in texts)
+    first_of: dict[str, str] = {}  # the first name with each bare name
     for name in texts:
-        for bare in (bare_name(name), *([_as_number(name)] if are_numbers else [])):
-            if (earlier := first.setdefault(bare, name)) != name:
+        bare_names = [bare_name(name)]
+        if are_numbers:
+            bare_names.append(_as_number(name))
+        for bare in bare_names:
+            earlier = first_of.setdefault(bare, name)
+            if earlier != name:
                 raise SchemaError(
                     f"{name!r} and {earlier!r} of {column} look like one, and would be "
                     "counted as two: write them in one way; if they are two, number them"

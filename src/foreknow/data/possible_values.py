@@ -181,30 +181,35 @@ class JointMembers(PossibleMembers):
         return replace(self, cells=cells)
 
     def surest(self, cells: Iterable[tuple[int, int]], amounts: tuple[int, int]) -> list[Fraction]:
-        """For each group and value, a bound of how sure somebody with l and k facts may become."""
+        """For each cell, a group and a value, a bound of how sure an adversary may become.
+
+        `amounts` are the numbers of facts that they know: l about the target, k about others.
+        """
         starts = np.searchsorted(self.cells[0], np.arange(len(self.people) + 1))
-        who = [
-            Cannot(frozenset(np.flatnonzero(~can)), frozenset(np.flatnonzero(~might)))
-            for can, might in zip(self.can, self.might, strict=True)
-        ]
+        cannot_of_class = []
+        for can, might in zip(self.can, self.might, strict=True):
+            cannot_of_class.append(
+                Cannot(frozenset(np.flatnonzero(~can)), frozenset(np.flatnonzero(~might)))
+            )
 
         @cache
-        def parts(group: int) -> tuple[Any, Any]:
+        def bag_and_people(group: int) -> tuple[Any, Any]:
+            """The values of a group with their kinds and numbers, and its people by class."""
             group_cells = self.cells[1:, starts[group] : starts[group + 1]].T.tolist()
+            bag = tuple((value, frozenset([kind]), n) for value, kind, n in group_cells)
             people = Counter[Cannot]()
-            for cannot, n_people in zip(who, self.people[group].tolist(), strict=True):
-                people[cannot] += n_people
-            bag = tuple(
-                (value, frozenset([kind]), n_people) for value, kind, n_people in group_cells
-            )
+            for cannot, n in zip(cannot_of_class, self.people[group].tolist(), strict=True):
+                people[cannot] += n
             return bag, frozenset(people.items())
 
-        ways = [amounts]
+        n_target, n_others = amounts
+        ways = [(n_target, n_others)]
         if self.negated:  # that somebody else lacks a value tells no more than what they have
-            ways = [(n_facts, amounts[0] - n_facts) for n_facts in range(amounts[0] + 1)]
+            ways = [(n_facts, n_target - n_facts) for n_facts in range(n_target + 1)]
         bounds = []
         for group, value in cells:
-            bounds.append(max(surest(*parts(group), (value,), *way) for way in ways))
+            bag, people = bag_and_people(group)
+            bounds.append(max(surest(bag, people, (value,), *way) for way in ways))
         return bounds
 
 
@@ -233,7 +238,11 @@ class Classes:
     def able(
         self, column: str, part: IntArray, codes: NDArray[Any], times: Any, n: int
     ) -> Everybody:
-        """Who can have which values of a column, of so many groups."""
+        """Who can have which values of a column, in each of `n` groups.
+
+        `part` and `codes` are, for each row, its group and its combination of values; `times` says
+        how many people the row is.
+        """
         if column not in self.values_of_rules:
             return EVERYBODY
         people = self._people(part, codes, times, n)
@@ -248,7 +257,11 @@ class Classes:
         n: int,
         joint: JointCells,
     ) -> JointMembers:
-        """Who can have which values of a column, where columns with rules stand beside it."""
+        """Who can have which values of a column, where columns with rules stand beside it.
+
+        The parameters are those of `able`, and `joint`: the values of the column and of those
+        beside it.
+        """
         values_of_rules = np.zeros((self.fires.shape[1], len(joint.group)), dtype=bool)
         for name, cell_codes in {column: joint.value, **joint.codes_beside}.items():
             if name in self.values_of_rules:

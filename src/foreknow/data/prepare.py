@@ -82,7 +82,7 @@ class Prepared:
 
     @cached_property
     def table(self) -> Table:
-        """The same with sensitive numbers and dates as texts that anybody reads alike."""
+        """The table, with sensitive numbers and dates as texts that anybody reads alike."""
         if not self.kinds:
             return self.source
         missing = self.schema.missing
@@ -114,9 +114,9 @@ class Prepared:
         return [name for name in person_columns if schema.several or name in columns]
 
     def of_people(self, columns: Sequence[str]) -> Prepared:
-        """The same once it is sure that nobody stands in two rows who has one value.
+        """The table, after checking that nobody with one value per person stands in two rows.
 
-        Some columns of it are read once, where who is counted hangs on which rows stand beside or
+        Some columns of it are read once, where who is counted depends on which rows stand beside or
         before each other.
         """
         self._require_persons()

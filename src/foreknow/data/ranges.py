@@ -89,26 +89,24 @@ class Range:
             return False
         self._comparable(parsed, repr(text))
         assert parsed is not None
-        low, high = (
-            None if end is None else number_or_date(str(end)) for end in (self.low, self.high)
-        )
-        return (low is None or _above(parsed, low) >= 0) and (
-            high is None or _above(parsed, high) <= 0
-        )
+        low = None if self.low is None else number_or_date(str(self.low))
+        high = None if self.high is None else number_or_date(str(self.high))
+        if low is not None and _above(parsed, low) < 0:
+            return False
+        return high is None or _above(parsed, high) <= 0
 
     def _comparable(self, parsed: tuple[Kind, Any] | None, what: str) -> None:
+        """Raise `UnsupportedError` unless a value is of the kind of the ends: number or date."""
         parsed_end = number_or_date(str(self.high if self.low is None else self.low))
-        if (
-            parsed is None
-            or parsed_end is None
-            or (parsed[0] == "number") != (parsed_end[0] == "number")
-        ):
-            kind = "numbers" if parsed_end is not None and parsed_end[0] == "number" else "dates"
-            raise UnsupportedError(
-                f"the range {self} is of {kind}, such as "
-                f"{'15000' if kind == 'numbers' else '2024-01-31'}, and {what} cannot be compared "
-                "with it; write the sensitive values so, or name those that are meant in a list"
-            )
+        is_of_numbers = parsed_end is not None and parsed_end[0] == "number"
+        is_number = parsed is not None and parsed[0] == "number"
+        if parsed is not None and parsed_end is not None and is_number == is_of_numbers:
+            return
+        kind, example = ("numbers", "15000") if is_of_numbers else ("dates", "2024-01-31")
+        raise UnsupportedError(
+            f"the range {self} is of {kind}, such as {example}, and {what} cannot be compared "
+            "with it; write the sensitive values so, or name those that are meant in a list"
+        )
 
 
 def _end_of_range(end: Any) -> int | str | None:
@@ -126,7 +124,7 @@ def _end_of_range(end: Any) -> int | str | None:
 
 
 def _above(parsed: tuple[Kind, Any], end: tuple[Kind, Any]) -> int:
-    """Whether a number or date lies above an end (1), at it (0) or below (-1)."""
+    """1, 0 or -1 for a number or date above, at or below an end; times of a day are at the day."""
     (kind, value), (of_end, limit) = parsed, end
     if of_end == "day" and kind == "moment":
         value = value.date()

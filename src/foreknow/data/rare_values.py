@@ -31,7 +31,11 @@ def without_rare(
     merging: bool = True,
     noun: str = "people",
 ) -> Attribute:
-    """The same with the values that fewer than `limit` people have as one value, `other`.
+    """An attribute whose values of fewer than `limit` people are one value, `other`.
+
+    Raises `SchemaError` where that is no way: if most values are that rare, the column has a
+    hierarchy, or nothing may be merged. `times` says how many people each entry is, and `noun` what
+    messages call them.
 
     >>> import pyarrow as pa
     >>> from foreknow import Microdata, Schema
@@ -112,19 +116,22 @@ def refuse_rare_ends(
 
 
 def merged(attribute: Attribute, rare: NDArray[np.bool_]) -> Attribute:
-    """The same with some values, but not with a missing one, as one value, `other`; the last."""
+    """An attribute with some values as its last one, `other`; a missing value stays.
+
+    `rare` says for each value of the domain whether it is merged.
+    """
     domain = attribute.domain
     kept_codes = np.flatnonzero(~rare | np.array([value is None for value in domain]))
-    of_value = np.full(len(domain), len(kept_codes), dtype=np.int64)
-    of_value[kept_codes] = np.arange(len(kept_codes))
+    new_code = np.full(len(domain), len(kept_codes), dtype=np.int64)
+    new_code[kept_codes] = np.arange(len(kept_codes))
     label, used_labels = OTHER, set(map(text_of, domain))
     while label in used_labels:
         label += "+"
     places = np.arange(len(kept_codes) + 1, dtype=np.float64)
-    values = replace(attribute, ancestors=(of_value, np.zeros_like(of_value)))
+    values = replace(attribute, ancestors=(new_code, np.zeros_like(new_code)))
     return replace(
         attribute,
-        codes=of_value.astype(narrowest(len(kept_codes) + 1))[attribute.codes],
+        codes=new_code.astype(narrowest(len(kept_codes) + 1))[attribute.codes],
         domain=[*(domain[code] for code in kept_codes.tolist()), label],
         order="nominal",
         positions=places,

@@ -249,6 +249,10 @@ def date_reader(date_format: str, latest_year: int | None = None) -> Callable[[s
 def _read_date(
     date_format: str, has_month_names: bool, timed: bool, latest_year: int | None, text: str
 ) -> date:
+    """The date or time that a text is, by a format; `ValueError` for another text.
+
+    Names of months are replaced by their numbers; years of two digits are at most `latest_year`.
+    """
     if not _has_plain_digits(text) or _MARK in text:
         raise ValueError("digits are 0 to 9")
     moment = datetime.strptime(
@@ -280,11 +284,13 @@ def amount_reader(decimal: str, thousands: str | None, currency: str) -> Callabl
 
 
 def _read_amount(amount: re.Pattern[str], decimal: str, sign: str, text: str) -> Decimal:
+    """The number in a text that matches the pattern of `amount_reader`, or a `ValueError`."""
     part = amount.fullmatch(text.strip(BLANKS)) if _has_plain_digits(text) else None
-    twice = part is not None and (
-        (part["minus"] and part["after"]) or (sign and part["before"] and part["behind"])
-    )
-    if part is None or twice:
+    if part is None:
+        raise ValueError(f"{text!r} is no amount")
+    two_minus_signs = part["minus"] and part["after"]
+    two_currencies = sign and part["before"] and part["behind"]
+    if two_minus_signs or two_currencies:
         raise ValueError(f"{text!r} is no amount")
     digits, decimals = re.sub(r"\D", "", part["whole"]), re.sub(r"\D", "", part["rest"] or "")
     return Decimal(f"{part['minus'] or part['after']}{digits}{'.' * bool(decimals)}{decimals}")
@@ -312,6 +318,7 @@ def _missing(setting: Any) -> tuple[str, ...] | dict[str, tuple[str, ...]]:
 
 
 def _spellings(setting: Any) -> tuple[str, ...]:
+    """A list of texts without blanks around them, each once; `SchemaError` for anything else."""
     if isinstance(setting, str) or not isinstance(setting, Sequence):
         raise SchemaError(
             'missing of reading is a list of texts, such as ["NA"], or one for each column, such '
@@ -327,6 +334,7 @@ def _spellings(setting: Any) -> tuple[str, ...]:
 
 
 def _separators(setting: Any) -> dict[str, str]:
+    """The separators of columns as a dictionary; `SchemaError` for anything else."""
     if not isinstance(setting, Mapping):
         raise SchemaError(
             f'separators of reading is a table such as {{ answers = "|" }}, not {setting!r}'
@@ -341,6 +349,7 @@ def _separators(setting: Any) -> dict[str, str]:
 
 
 def _encoding(encoding: str) -> str:
+    """The name that Python gives an encoding of texts; `SchemaError` if it has none."""
     try:
         codec = codecs.lookup(encoding)
         "a".encode(codec.name)
@@ -353,6 +362,7 @@ def _encoding(encoding: str) -> str:
 
 
 def _delimiter(delimiter: str) -> str:
+    """The sign of a delimiter, which may be named in words; `SchemaError` if it is none."""
     sign = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}.get(
         delimiter.lower(), delimiter
     )
@@ -365,10 +375,11 @@ def _delimiter(delimiter: str) -> str:
 
 
 def _date_format(setting: str) -> str:
-    date_format, odd = setting, list[str]()
+    """A format of dates in the directives of Python; `SchemaError` if it has no whole date."""
+    date_format, wrong_words = setting, list[str]()
     if "%" not in setting:
         words = _WORD.findall(_TIME.sub("", setting))
-        odd = [word for word in words if not re.fullmatch(f"({_DATE.pattern})+", word, re.I)]
+        wrong_words = [w for w in words if not re.fullmatch(f"({_DATE.pattern})+", w, re.I)]
         date_format = _TIME.sub(lambda time: f"{time[1]}%H:%M{':%S' * bool(time[2])}", setting)
         date_format = _DATE.sub(lambda part: _WORDS[part[1].lower()], date_format)
     directives = set(re.findall(r"%([a-zA-Z])", date_format))
@@ -377,10 +388,12 @@ def _date_format(setting: str) -> str:
             f"date_format {setting!r} names a zone, which no format reads; leave date_format out "
             "for times as in ISO, such as 2023-03-12 14:20:05+00: these are read with their zone"
         )
-    odd = odd or [f"%{letter}" for letter in sorted(directives - {*_DIRECTIVES})]
-    if odd := odd or _WORD.findall(re.sub(r"T?%[a-zA-Z%]", "", date_format)):
+    wrong_words += [f"%{letter}" for letter in sorted(directives - {*_DIRECTIVES})]
+    wrong_words += _WORD.findall(re.sub(r"T?%[a-zA-Z%]", "", date_format))
+    if wrong_words:
         raise SchemaError(
-            f"date_format {setting!r} cannot be read: {odd[0]!r} means nothing in it; {_ALLOWED}"
+            f"date_format {setting!r} cannot be read: {wrong_words[0]!r} means nothing in it; "
+            f"{_ALLOWED}"
         )
     try:
         reader = date_reader(date_format)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 
-from foreknow.data.arrays import IntArray, combine
+from foreknow.data.arrays import IntArray, combine_encoded
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines.column_advice import described
 from foreknow.data.engines.columns import (
@@ -395,13 +395,21 @@ class Release(ReleaseTables, Plain):
 
     @classmethod
     def of_counts(cls, counts: GroupCounts, sensitive: str = "") -> Release:
-        """Make a release of counts alone, which say how many people of a group have each value.
+        """A release of counts alone, which say how many people of each group have each value.
+
+        It has no table of people, so columns beside the value, and names, are not known.
 
         Parameters
         ----------
         counts : GroupCounts
         sensitive : str
             The column that was counted, if it is named.
+
+        Examples
+        --------
+        >>> counts = GroupCounts.from_bags([["Flu", "Flu", "AIDS"], ["Flu", "Cold"]])
+        >>> Release.of_counts(counts, "disease").counts
+        GroupCounts(2 groups, 5 people, 3 values, single)
         """
         schema, column = getattr(counts, "schema", None), getattr(counts, "sensitive", None)
         return cls(GivenCounts.of(counts.by_policy, column or sensitive), schema=schema)
@@ -509,6 +517,20 @@ class Release(ReleaseTables, Plain):
         *,
         null_groups: bool,
     ) -> Release:
+        """The release of a prepared table.
+
+        Parameters
+        ----------
+        prepared : Prepared
+        groups : sequence of str
+            The columns that make its groups.
+        other_columns : sequence of str
+            Those that are published beside the sensitive ones.
+        unlinked : sequence of str
+            Columns that are shuffled within each group.
+        null_groups : bool
+            Whether a null makes a group of its own.
+        """
         schema, columns = prepared.schema, prepared.source.columns
         headers = {name: header_of_shuffled(name, columns) for name in unlinked}
         sensitives, several = schema.sensitives, schema.several
@@ -524,22 +546,23 @@ class Release(ReleaseTables, Plain):
         linked_columns = [name for name in (*sensitives, *other_columns) if name not in unlinked]
         people = prepared.of_people(read_columns)
         table, person = people.table, people.person
-        if names := {header: name for name, header in headers.items() if header != name}:
-            table = Renamed(table, names)
-        apart: dict[str, ValuesTable] = {}
+        new_names = {header: name for name, header in headers.items() if header != name}
+        if new_names:
+            table = Renamed(table, new_names)
+        missing = cast("Missing", schema.missing)
+        table_of: dict[str, ValuesTable] = {}
         for name in sensitives:
             rows, semantics = table, schema.semantics_of(name)
             if several and len(linked_columns) > 1:
                 rows = PersonRows(table, person, several, name)
-            everybody = rows, groups, null_groups, person
-            missing = cast("Missing", schema.missing)
-            apart[name] = _TABLES[semantics](*everybody, name, semantics, missing)
+            make_table = _TABLES[semantics]
+            table_of[name] = make_table(rows, groups, null_groups, person, name, semantics, missing)
         return cls(
-            apart[sensitives[0]],
+            table_of[sensitives[0]],
             sensitives=sensitives,
             beside=linked_columns if len(linked_columns) > 1 else (),
             unlinked=unlinked,
-            apart=apart if several else {},
+            apart=table_of if several else {},
             other=other_columns,
         )
 
@@ -555,36 +578,44 @@ class Release(ReleaseTables, Plain):
             has_counts = self.tallied
             rows = bare_rows(tables.table, tables.table.columns, COUNT, lists=tables.listed)
             return Parts(None, {self.sensitives: rows}, has_counts, tables.person)
-        people = None if tables.people is None else tables.people.table
-        columns_of_table: dict[int, list[str]] = {}
+        # One table may have the counts of several sensitive columns.
+        names_of_table: dict[int, list[str]] = {}
         tallies: dict[int, TallyTable] = {}
         for name in self.sensitives:
             tally = cast("TallyTable", self._apart.get(name, tables))
-            columns_of_table.setdefault(id(tally.table), []).append(name)
+            names_of_table.setdefault(id(tally.table), []).append(name)
             tallies[id(tally.table)] = tally
-        values = {
-            tuple(names): bare_rows(
-                tallies[key].table, [*tables.groups, *names], COUNT, tallies[key].amount
-            )
-            for key, names in columns_of_table.items()
-        }
-        rows = None if people is None else bare_rows(people, people.columns, COUNT)
-        return Parts(rows, values, has_counts=True)
+        values = {}
+        for key, names in names_of_table.items():
+            tally = tallies[key]
+            columns = [*tables.groups, *names]
+            values[tuple(names)] = bare_rows(tally.table, columns, COUNT, tally.amount)
+        people = None
+        if tables.people is not None:
+            people_table = tables.people.table
+            people = bare_rows(people_table, people_table.columns, COUNT)
+        return Parts(people, values, has_counts=True)
 
     def joined(self, releases: Sequence[Release], names: Sequence[str]) -> Release:
-        """The same with tables of other sensitive columns, of the same groups.
+        """The release with tables of other sensitive columns of the same groups.
 
-        `names` are all of them, in order; the first is one of its own.
+        Parameters
+        ----------
+        releases : sequence of Release
+            Those with the other columns.
+        names : sequence of str
+            All sensitive columns, in order; the first is one of this release.
         """
-        apart: dict[str, Any] = {}
+        table_of: dict[str, Any] = {}
         for release in releases:
-            apart |= dict.fromkeys(release.sensitives, release.tables)
-        linked_columns = next(
-            (release.beside for release in (self, *releases) if release.beside), ()
-        )
-        recognized = self.recognized
+            table_of |= dict.fromkeys(release.sensitives, release.tables)
+        linked = [release.beside for release in (self, *releases) if release.beside]
         return Release(
-            self.tables, sensitives=names, beside=linked_columns, apart=apart, recognized=recognized
+            self.tables,
+            sensitives=names,
+            beside=linked[0] if linked else (),
+            apart=table_of,
+            recognized=self.recognized,
         )
 
     def described(self, **fields: Any) -> Self:
@@ -667,21 +698,21 @@ class Release(ReleaseTables, Plain):
     def reading(self, columns: Iterable[str]) -> Iterator[None]:
         """Read some columns once, beside those of its groups, for all sights that are counted.
 
-        What was counted before is refused if it is not what these rows tell.
+        Raises an error at the end if these rows give other counts than those that were made before.
         """
         tables = [self.tables, *(table for table in self._apart.values() if table.linked)]
         sees_more = False
         for table in tables:
             sees_more |= table.read_at_once(columns)
-        before: list[Release] = (
-            [self, *self._seen.values()] if sees_more and not self.settled else []
-        )
-        before = [sight for sight in before if sight._found is not None]
+        counted_before: list[Release] = []
+        if sees_more and not self.settled:
+            sights: list[Release] = [self, *self._seen.values()]
+            counted_before = [sight for sight in sights if sight._found is not None]
         try:
             yield
             if not self.settled:  # which rows are left out is seen with the rest, or never
                 _ = self.values_shown
-            for sight in before:
+            for sight in counted_before:
                 cast("ValuesTable", sight.tables).refuse_changed(sight._counted)
         finally:
             for table in tables:
@@ -784,17 +815,15 @@ class Release(ReleaseTables, Plain):
     def combinations(self) -> Combinations:
         """How many people share each combination by which they look `alike`; one GROUP BY.
 
-        Of a raw table of cases that says whose these are, different people.
+        In a raw table of cases that says whose these are, a person counts once for a combination.
         """
-        if self.raw is not None and (persons := self.case_persons):
-            rows = fetch(self.raw.source, [*self.group_columns, *persons])
-            encoded = [codes_of(column) for column in rows.columns]
-            _, first = combine(
-                [codes for codes, _ in encoded], [len(values) for _, values in encoded]
-            )
-            coded_columns = [(codes[first], distinct) for codes, distinct in encoded[:-1]]
-            return Combinations.of(self.group_columns, coded_columns)
-        return self.alike().tables.combinations()
+        if self.raw is None or not self.case_persons:
+            return self.alike().tables.combinations()
+        rows = fetch(self.raw.source, [*self.group_columns, *self.case_persons])
+        encoded = [codes_of(column) for column in rows.columns]
+        _, first_rows = combine_encoded(encoded)
+        group_columns = [(codes[first_rows], distinct) for codes, distinct in encoded[:-1]]
+        return Combinations.of(self.group_columns, group_columns)
 
     @property
     def is_bare(self) -> bool:

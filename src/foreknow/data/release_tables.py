@@ -209,6 +209,7 @@ class ReleaseTables:
         return Layout(*columns, tuple(name for name in other_columns if name != self.person))
 
     def _refuse_unknown(self, column: str, sensitive: str | None) -> None:
+        """Raise `SchemaError` for a column that cannot be known beside a secret."""
         if column == sensitive:
             raise SchemaError(
                 f"{self.name}: {column!r} cannot be both known and what must stay hidden"

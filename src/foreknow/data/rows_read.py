@@ -131,7 +131,11 @@ class RowsReader(NamedTuple):
     def _fired(
         self, rows: pa.Table, sensitive: Sequence[Column], source_rows: IntArray | None
     ) -> Fired | None:
-        """Which rules are about whom; refuse a table in which somebody has what cannot be."""
+        """Which rules on what is impossible are about whom; None if there are no rules.
+
+        Raises `DataError` if somebody has a value that a rule excludes. `source_rows` says where
+        the rows are in the table, for the message.
+        """
         rules = self.schema.impossible
         if not rules:
             return None
@@ -143,29 +147,34 @@ class RowsReader(NamedTuple):
             columns[name] = codes, texts
         texts_of = {name: texts for name, (_, texts) in columns.items()}
         rules_fired = fired(rules, columns, len(rows), with_nodes(self.schema, texts_of))
-        values_of_rules = about_of(
-            rules, {column.name: Labels(column.domain) for column in sensitive}
-        )
+        labels_of = {column.name: Labels(column.domain) for column in sensitive}
+        values_of_rules = about_of(rules, labels_of)
         for column in sensitive:
-            for place, has_rule in enumerate(values_of_rules.get(column.name, ())):
-                wrong = rules_fired.surely[rules_fired.codes, place] & has_rule[column.codes]
-                if wrong.any():
-                    row = int(np.argmax(wrong))
-                    who = ", ".join(
-                        f"{name} {texts[int(codes[row])]}"
-                        for name, (codes, texts) in columns.items()
-                        if name in rules[place].where
-                    )
-                    raise DataError(
-                        f"{self.name}: row "
-                        f"{int(row if source_rows is None else source_rows[row]) + 1} has "
-                        f"{text_of(column.domain[int(column.codes[row])])!r} in {column.name!r}, "
-                        f"which is impossible by the schema where somebody has {who}; correct the "
-                        "row or the rule"
-                    )
+            for place, is_excluded in enumerate(values_of_rules.get(column.name, ())):
+                is_about = rules_fired.surely[rules_fired.codes, place]
+                wrong = is_about & is_excluded[column.codes]
+                if not wrong.any():
+                    continue
+                entry = int(np.argmax(wrong))
+                row = entry if source_rows is None else int(source_rows[entry])
+                conditions = []
+                for name in columns:
+                    if name in rules[place].where:
+                        codes, texts = columns[name]
+                        conditions.append(f"{name} {texts[int(codes[entry])]}")
+                raise DataError(
+                    f"{self.name}: row {row + 1} has "
+                    f"{text_of(column.domain[int(column.codes[entry])])!r} in {column.name!r}, "
+                    "which is impossible by the schema where somebody has "
+                    f"{', '.join(conditions)}; correct the row or the rule"
+                )
         return rules_fired.united(values_of_rules.values())
 
     def _read_several(self) -> RowsRead:
+        """Read a table of which people may have several values; a person has a code per column.
+
+        Raises `DataError` if the rows of a person differ in a column of which they have one value.
+        """
         schema = self.schema
         self.prepared.refuse_repeats()
         single = [name for name in schema.sensitives if name not in schema.several]
@@ -217,6 +226,11 @@ class RowsReader(NamedTuple):
         source_rows: IntArray | None,
         times: IntArray | None = None,
     ) -> Column:
+        """Encode a quasi-identifier; `source_rows` says where the rows are in the table.
+
+        Raises `DataError` for texts that nearly all read as numbers or dates, if no type is
+        declared.
+        """
         column = encode(
             name,
             rows,

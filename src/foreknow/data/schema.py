@@ -262,20 +262,18 @@ class Schema:
         }
 
     def of_column(self, name: str) -> Schema:
-        """The same of one of its sensitive columns, beside which the others stand as they are."""
+        """A schema with one of the sensitive columns as the only one; the others are `other`."""
         other_columns = [column for column in self.sensitives if column != name]
-        laid = {
-            column: hierarchy
-            for column, hierarchy in self.hierarchies.items()
-            if column not in other_columns
-        }
-        types = {column: kind for column, kind in self.types.items() if column not in other_columns}
+        hierarchies, types = dict(self.hierarchies), dict(self.types)
+        for column in other_columns:
+            hierarchies.pop(column, None)
+            types.pop(column, None)
         return replace(
             self,
             sensitive=name,
             sensitives=(),
             other=[*self.other, *other_columns],
-            hierarchies=laid,
+            hierarchies=hierarchies,
             types=types,
             impossible=self.rules_about(name),
         )
@@ -331,6 +329,7 @@ class Schema:
         return cast("Semantics", self.several.get(column or self.sensitive, "single"))
 
     def _settle_sensitive(self) -> None:
+        """Set `sensitive` and `sensitives` from one column or a list; `SchemaError` for others."""
         sensitive, sensitives = self.sensitive, self.sensitives
         if isinstance(sensitive, (list, tuple)):
             if not sensitive:
@@ -363,7 +362,7 @@ class Schema:
         return list(chain.from_iterable(columns for _, columns in self._by_role()))
 
     def naming(self, person: str | None = None) -> Schema:
-        """The same with the column that names people: one given, its own, or its only identifier.
+        """A schema that names people by a column: the given one, its own, or its only identifier.
 
         Raises
         ------
@@ -400,13 +399,17 @@ class Schema:
             del rule["sensitive"]
         table["impossible"] = rules
         table["reading"] = cast("Reading", self.reading).to_dict()
-        table["hierarchies"] = {
-            column: dict(h) if isinstance(h, Mapping) else h.to_dict()
-            for column, h in self.hierarchies.items()
-        }
+        hierarchies: dict[str, Any] = {}
+        for column, hierarchy in self.hierarchies.items():
+            if isinstance(hierarchy, Mapping):
+                hierarchies[column] = dict(hierarchy)
+            else:
+                hierarchies[column] = hierarchy.to_dict()
+        table["hierarchies"] = hierarchies
         return _written(table)
 
     def _check_hierarchies(self) -> None:
+        """Make hierarchies of their tables; `SchemaError` if they or types fit no column."""
         for column in (*self.hierarchies, *self.types):
             if column not in (*self.quasi_identifiers, *self.sensitives):
                 dotted = [name for name in self.quasi_identifiers if name.startswith(f"{column}.")]
@@ -434,12 +437,14 @@ class Schema:
 
 def _written(table: Mapping[str, Any]) -> dict[str, Any]:
     """The keys for a policy file: roles and semantics always, others if not the default."""
-    fields, always = SchemaTable.model_fields, [*SchemaTable.model_fields][:4]
-    return {
-        key: list(table[key]) if isinstance(table[key], tuple) else table[key]
-        for key, model_field in fields.items()
-        if key in always or table[key] not in (model_field.default, ())
-    }
+    fields = SchemaTable.model_fields
+    always = [*fields][:4]
+    entries = {}
+    for key, model_field in fields.items():
+        setting = table[key]
+        if key in always or setting not in (model_field.default, ()):
+            entries[key] = list(setting) if isinstance(setting, tuple) else setting
+    return entries
 
 
 # What holds where nothing is said: each row is a person with one value, and anybody may have any.

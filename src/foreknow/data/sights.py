@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.arrays import IntArray, combine, count_pairs
+from foreknow.data.arrays import IntArray, combine, combine_encoded, count_pairs
 from foreknow.data.attribute import Attribute
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.sources import open_table
@@ -96,42 +96,47 @@ class Sight:
     def seen(
         self, sensitive: str | None = None, asked_columns: Sequence[str] | None = None
     ) -> Sight:
-        """The same for one of several sensitive columns, and divided by columns that are known."""
+        """The sight of one sensitive column, in groups that known columns divide.
+
+        `asked_columns` are those that are said to be known; all beside the secret if left out.
+        """
         if self._release is None:
             return self
         shown_release = self._release.seen(sensitive, asked_columns)
         known_names = self._release.layout.seen(sensitive, asked_columns).known
         if shown_release is self._release:
             return self
-        if (shown_release.sensitive, *known_names) not in self._seen:
+        key = shown_release.sensitive, *known_names
+        if key not in self._seen:
             columns = [self._column(name) for name in known_names]
-            sizes = [self.counts.n_groups, *(len(labels) for _, labels in columns)]
-            parts, first = combine([self._groups, *(codes for codes, _ in columns)], sizes)
-            place = {_parts(label): i for i, label in enumerate(shown_release.counts.groups or ())}
-            labels = []
-            for row in first.tolist():
-                label = self.counts.group_label(int(self._groups[row]))
-                labels.append((*_parts(label), *(texts[codes[row]] for codes, texts in columns)))
-            if not all(label in place for label in labels):
-                raise DataError(
-                    f"{self._microdata.name}: nobody in the release has what somebody here has in "
-                    f"{' and '.join(known_names)}; give the table that the release was made from"
-                )
-            of_part = np.array([place[label] for label in labels], dtype=np.int64)
-            self._seen[shown_release.sensitive, *known_names] = Sight(
-                shown_release.counts,
-                self._microdata,
-                of_part[parts],
-                shown_release.sensitive,
-                self.name,
+            groups = self._groups, range(self.counts.n_groups)
+            part_of_person, first_people = combine_encoded([groups, *columns])
+            place_of = {
+                _parts(label): i for i, label in enumerate(shown_release.counts.groups or ())
+            }
+            places = []  # of each part among the groups of the release
+            for person in first_people.tolist():
+                label = _parts(self.counts.group_label(int(self._groups[person])))
+                known_texts = [texts[codes[person]] for codes, texts in columns]
+                place = place_of.get((*label, *known_texts))
+                if place is None:
+                    raise DataError(
+                        f"{self._microdata.name}: nobody in the release has what somebody here "
+                        f"has in {' and '.join(known_names)}; give the table that the release was "
+                        "made from"
+                    )
+                places.append(place)
+            divided = np.array(places, dtype=np.int64)[part_of_person]
+            self._seen[key] = Sight(
+                shown_release.counts, self._microdata, divided, shown_release.sensitive, self.name
             )
-        return self._seen[shown_release.sensitive, *known_names]
+        return self._seen[key]
 
     def seen_by(self, columns: Sequence[str], sensitive: str | None = None) -> Sight | Release:
-        """The same, divided by those of some columns that stand in one row with a sensitive one.
+        """The sight divided by those of some columns that stand in one row with a sensitive one.
 
-        Where the table says otherwise of these by now, as of people of earlier releases, it is what
-        the release itself shows.
+        If the table has changed since the release, as it may for people of earlier releases, it is
+        what the release itself shows.
         """
         if self._release is None:
             return self
@@ -145,9 +150,9 @@ class Sight:
 
     def only(self, groups: IntArray) -> Sight:
         """Some groups, numbered anew."""
-        place = np.full(self.counts.n_groups, -1, dtype=np.int64)
-        place[groups] = np.arange(len(groups))
-        part, group_of_row = copy(self), place[self._groups]
+        new_number = np.full(self.counts.n_groups, -1, dtype=np.int64)
+        new_number[groups] = np.arange(len(groups))
+        part, group_of_row = copy(self), new_number[self._groups]
         inside = np.flatnonzero(group_of_row >= 0)
         part.counts, part._groups = self.counts.take(groups), group_of_row[inside]
         part._rows = inside if isinstance(self._rows, slice) else self._rows[inside]
@@ -170,12 +175,14 @@ class Sight:
         return self._counted({name: self._column(name) for name in attributes})
 
     def _counted(self, columns: Mapping[str, tuple[NDArray[Any], Signature]]) -> Signatures:
-        """How many people of each group have which values of columns of the microdata."""
+        """How many people of each group have which values of some columns of the microdata.
+
+        A column is given by the code of each row, and the text of each code.
+        """
         coded = [(codes[self._rows], texts) for codes, texts in columns.values()]
-        joint, first = combine([codes for codes, _ in coded], [len(texts) for _, texts in coded])
-        labels = [
-            *zip(*(np.array(texts, object)[codes[first]] for codes, texts in coded), strict=True)
-        ]
+        joint, first_rows = combine_encoded(coded)
+        texts_of_columns = [np.array(texts, object)[codes[first_rows]] for codes, texts in coded]
+        labels = [*zip(*texts_of_columns, strict=True)]
         n_groups = self.counts.n_groups
         pairs = count_pairs(self._groups, joint, n_groups, len(labels), self._times)
         return Signatures(tuple(columns), labels, *pairs)
@@ -187,9 +194,10 @@ class Sight:
         return None if times is None else times[self._rows]
 
     def held(self, attributes: Sequence[str]) -> Signatures | None:
-        """The same with everybody's sensitive value as a last column; None where that is unknown.
+        """How many people of each group have which values of some columns and of the secret.
 
-        It is for the owner, who counts what an attacker guesses right.
+        The sensitive value is the last attribute. None where the table's values are not those that
+        were published. It is for the owner, who counts what an attacker guesses right.
         """
         codes, values = self._microdata.column(self.sensitive)
         member_codes = codes[self._rows]
@@ -219,7 +227,18 @@ def held_values(
     labels: Sequence[Any],
     times: IntArray | None = None,
 ) -> NDArray[Any] | None:
-    """The values of people of some groups, as in the counts; None if the counts have others."""
+    """The value of each person as a code of the counts; None if the counts are not of these people.
+
+    Parameters
+    ----------
+    counts : GroupCounts
+    groups, codes : integer arrays, shape (people,)
+        The group of each person, and their value as a code into `labels`.
+    labels : sequence
+        The value of each code.
+    times : integer array, optional
+        How many people each entry is.
+    """
     code_of = {str(value): code for code, value in enumerate(counts.values)}
     value_codes: NDArray[Any] = np.array([code_of.get(str(label), -1) for label in labels])[codes]
     if not len(groups) or min(groups.min(), value_codes.min()) < 0:
@@ -287,6 +306,7 @@ def seen_with(release: Any, people: Any, by: Sequence[str]) -> Sight:
 
 
 def _as_microdata(release: Release, people: Any, by: Sequence[str]) -> Microdata:
+    """A table of people with the columns of the groups of a release, and those in `by`."""
     table = open_table(people)
     columns = list(dict.fromkeys([*release.group_columns, *by]))
     require(table, columns)
@@ -300,9 +320,12 @@ def _as_microdata(release: Release, people: Any, by: Sequence[str]) -> Microdata
 
 
 def placed(release: Release, people: Microdata) -> IntArray:
-    """The position of everybody's group in the counts, by what its labels cover."""
+    """The position of everybody's group in the counts, by what its labels cover.
+
+    Raises an error if somebody fits no group, or several. Points below are the different
+    combinations of people's values.
+    """
     labels: Any = release.counts.groups
-    covers, codes = [], []
     attribute_names = [attribute.name for attribute in people.attributes]
     for name in release.group_columns:
         if name not in attribute_names:
@@ -311,39 +334,48 @@ def placed(release: Release, people: Microdata) -> IntArray:
                 "quasi-identifier of the people, so who is in which group is not known; leave "
                 "people out, or make it one"
             )
+    covers, codes = [], []
     for place, name in enumerate(release.group_columns):
         texts = [label[place] if isinstance(label, tuple) else label for label in labels]
         attribute, inside_of = covered(people, name, dict.fromkeys(texts))
-        place_of_text = {text: i for i, text in enumerate(inside_of)}
+        number_of_text = {text: number for number, text in enumerate(inside_of)}
         inside = np.stack(list(inside_of.values()))  # by distinct text and code
-        covers.append((inside, np.array([place_of_text[text] for text in texts])))
+        covers.append((inside, np.array([number_of_text[text] for text in texts])))
         codes.append(attribute.codes.astype(np.int64))
-    point_of, first = combine(codes, [inside.shape[1] for inside, _ in covers])
-    group_of_point = np.full(len(first), -1, dtype=np.int64)
-    fits = np.zeros(len(first), dtype=np.int64)  # how many groups each point is in
-    step = max(_AT_ONCE // len(first), 1)
+    point_of_person, first_people = combine(codes, [inside.shape[1] for inside, _ in covers])
+    n_points = len(first_people)
+    group_of_point = np.full(n_points, -1, dtype=np.int64)
+    n_fitting = np.zeros(n_points, dtype=np.int64)  # how many groups each point is in
+    step = max(_AT_ONCE // n_points, 1)
     for start in range(0, len(labels), step):
-        fit = np.ones((len(labels[start : start + step]), len(first)), dtype=bool)
-        for (inside, label), code in zip(covers, codes, strict=True):
-            fit &= inside[label[start : start + step]][:, code[first]]
-        fits += fit.sum(axis=0)
-        group, point = np.nonzero(fit)
+        fits = np.ones((len(labels[start : start + step]), n_points), dtype=bool)
+        for (inside, text_numbers), column_codes in zip(covers, codes, strict=True):
+            fits &= inside[text_numbers[start : start + step]][:, column_codes[first_people]]
+        n_fitting += fits.sum(axis=0)
+        group, point = np.nonzero(fits)
         group_of_point[point] = group + start
-    if (fits != 1).any():
-        row = int(first[np.argmax(fits != 1)])
-        where = ", ".join(
-            f"{a.name} {a.domain[int(a.codes[row])]}"
-            for a in people.attributes
-            if a.name in release.group_columns
+    if (n_fitting != 1).any():
+        wrong = int(np.argmax(n_fitting != 1))
+        raise _not_placed(release, people, int(first_people[wrong]), int(n_fitting[wrong]))
+    return np.asarray(group_of_point[point_of_person])
+
+
+def _not_placed(
+    release: Release, people: Microdata, person: int, n_fitting: int
+) -> UnsupportedError | DataError:
+    """The error of a person who fits no group, or several."""
+    values = []
+    for attribute in people.attributes:
+        if attribute.name in release.group_columns:
+            values.append(f"{attribute.name} {attribute.domain[int(attribute.codes[person])]}")
+    where = ", ".join(values)
+    if n_fitting > 1:
+        return UnsupportedError(
+            f"{people.name}: somebody with {where} fits several groups of the release, so who "
+            "is in which is not known from their columns; give what fk.publish returned, or a "
+            "bucketized release"
         )
-        if fits[np.argmax(fits != 1)] > 1:
-            raise UnsupportedError(
-                f"{people.name}: somebody with {where} fits several groups of the release, so who "
-                "is in which is not known from their columns; give what fk.publish returned, or a "
-                "bucketized release"
-            )
-        raise DataError(f"{people.name}: nobody of the release can be somebody with {where}")
-    return np.asarray(group_of_point[point_of])
+    return DataError(f"{people.name}: nobody of the release can be somebody with {where}")
 
 
 def covered(

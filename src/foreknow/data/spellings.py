@@ -6,7 +6,6 @@ import re
 from collections.abc import Collection, Iterable
 from fractions import Fraction
 from functools import lru_cache
-from itertools import chain
 
 from foreknow.data.labels import is_pattern
 from foreknow_judge.numbers import read_number
@@ -55,19 +54,23 @@ class Spellings:
                 self._by_start.setdefault((words[0][0], len(words)), []).append(value)
 
     def near(self, text: str, but: Collection[str] = ()) -> str | None:
-        """The value that a text resembles, or that begins like a pattern.
+        """The first value that a text resembles; None if there is none.
 
-        None of those in `but`.
+        A pattern, which ends with an asterisk, resembles a value that begins like it. Values in
+        `but` are passed over.
         """
         if is_pattern(text):
             return self._beginning_like(text[:-1], but)
-        keys = (_key(text).translate(_AS_DIGITS), *map(str, _numbers(text)))
-        candidates = [*chain(*(self._by_key.get(key, ()) for key in keys))]
+        candidates: list[str] = []
+        for key in (_key(text).translate(_AS_DIGITS), *map(str, _numbers(text))):
+            candidates += self._by_key.get(key, ())
         words = _words(text)
-        candidates += self._by_start.get((words[0][0], len(words)), ()) if words else ()
-        return next(
-            (v for v in candidates if v not in but and v != text and look_alike(text, v)), None
-        )
+        if words:
+            candidates += self._by_start.get((words[0][0], len(words)), ())
+        for value in candidates:
+            if value not in but and value != text and look_alike(text, value):
+                return value
+        return None
 
     def written_otherwise(self, text: str, but: Collection[str] = ()) -> str | None:
         """The value that a text would be, were it not for case, spaces and the like.
@@ -93,12 +96,15 @@ class Spellings:
         )
 
     def _beginning_like(self, start: str, but: Collection[str]) -> str | None:
-        """The value that begins with what a text looks like."""
-        changes = (-1, 0, 1) if start.isalpha() else (0,)
+        """The first value whose beginning looks like a text; one letter more or less in words."""
+        differences = (-1, 0, 1) if start.isalpha() else (0,)
         for value in self.values:
-            ways = [value[: len(start) + by] for by in changes if len(value) >= len(start) + by > 0]
-            if value not in but and any(look_alike(start, way) for way in ways):
-                return value
+            if value in but:
+                continue
+            for difference in differences:
+                length = len(start) + difference
+                if 0 < length <= len(value) and look_alike(start, value[:length]):
+                    return value
         return None
 
 
@@ -109,14 +115,14 @@ def look_alike(first: str, second: str) -> bool:
         return not numbers.isdisjoint(other_numbers)
     if _same_signs(_key(first), _key(second)):
         return True
-    words, other_words = _words(first), _words(second)
     if _signs(first) != _signs(second):  # such as A+ and A-
         return False
-    short = _WORD if first.isupper() == second.isupper() else _SHORT
-    return len(words) == len(other_words) > 0 and all(
-        _same_word(word, other_word, short)
-        for word, other_word in zip(words, other_words, strict=True)
-    )
+    words, other_words = _words(first), _words(second)
+    if len(words) != len(other_words) or not words:
+        return False
+    min_letters = _WORD if first.isupper() == second.isupper() else _SHORT
+    pairs = zip(words, other_words, strict=True)
+    return all(_same_word(word, other_word, min_letters) for word, other_word in pairs)
 
 
 @lru_cache(_KEPT)

@@ -114,8 +114,8 @@ def utility_of(
     >>> rows = pa.table({"age": [20, 24, 37, 60], "disease": ["Flu", "Cold", "Flu", "AIDS"]})
     >>> microdata = Microdata(rows, Schema(quasi_identifiers=["age"], sensitive="disease"))
     >>> groups = np.array([0, 0, 1, 1])
-    >>> found = utility_of(microdata.counts(groups), microdata, groups)
-    >>> found.discernibility, found.average_group_size, round(found.ncp["age"], 4)
+    >>> utility = utility_of(microdata.counts(groups), microdata, groups)
+    >>> utility.discernibility, utility.average_group_size, round(utility.ncp["age"], 4)
     (8, 2.0, 0.3375)
     """
     counts = counts_of(counts)

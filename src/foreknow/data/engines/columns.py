@@ -220,6 +220,7 @@ _INSTEAD = (
 
 
 def _refuse_nested(name: str, kind: pa.DataType) -> None:
+    """Raise `DataError`, with advice, for a type whose values are not plain, such as lists."""
     if any(is_kind(kind) for is_kind in _PLAIN):
         return
     advice = next((hint for part, hint in _INSTEAD if part in str(kind)), None)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from foreknow.data.arrays import IntArray, combine
+from foreknow.data.arrays import IntArray, combine, combine_encoded
 from foreknow.data.engines.columns import codes_of, to_python
 
 
@@ -53,11 +53,10 @@ class Combinations:
         people : integer array, shape (rows,), optional
             How many people each row stands for; one if left out.
         """
-        column_codes = [codes for codes, _ in encoded]
-        domains = [domain for _, domain in encoded]
-        combination_of_row, first_rows = combine(column_codes, [len(d) for d in domains])
+        combination_of_row, first_rows = combine_encoded(encoded)
         counts = np.bincount(combination_of_row, weights=people, minlength=len(first_rows))
-        first_codes = [codes[first_rows] for codes in column_codes]
+        first_codes = [codes[first_rows] for codes, _ in encoded]
+        domains = [domain for _, domain in encoded]
         return cls(tuple(columns), first_codes, domains, counts.astype(np.int64))
 
     def __len__(self) -> int:

@@ -36,7 +36,8 @@ def read_table(
     Examples
     --------
     >>> from foreknow import sample
-
+    >>> table = read_table(sample.table_path(), "arrow").select(["age", "zip"])
+    >>> [str(kind) for kind in table.schema.types], table["zip"][1].as_py()
     (['int64', 'string'], '02149')
     """
     source = open_table(path, None if reading is None else Reading.of(reading))

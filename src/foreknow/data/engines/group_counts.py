@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from foreknow.data.arrays import IntArray, combine, count_pairs
+from foreknow.data.arrays import IntArray, combine_encoded, count_pairs
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import (
     codes_of,
@@ -244,6 +244,7 @@ class HeldTable(ValuesTable, HeldRows):
         return self._count_held(), Shown({}, 0, None, numbered=True)
 
     def _count_held(self) -> GroupCounts:
+        """The counts of people by group, and of the values that they have."""
         values = self.values_of_people()
         of_person, labels = groups_from_columns(
             self.groups, values.groups, as_tuples=self.null_groups
@@ -448,8 +449,7 @@ def groups_from_columns(
         if not as_tuples:
             return codes, labels
         return codes, GroupLabels.of([(label,) for label in labels], groups)
-    column_codes = [codes for codes, _ in encoded]
-    group_of_row, first_rows = combine(column_codes, [len(distinct) for _, distinct in encoded])
+    group_of_row, first_rows = combine_encoded(encoded)
 
     def parts() -> list[Part]:
         """The labels of each column, and for each group the code of its label."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from foreknow.data.arrays import IntArray, combine
+from foreknow.data.arrays import IntArray, combine_encoded
 from foreknow.data.engines.columns import codes_of, plain, plain_table
 from foreknow.data.engines.table import Table, sql_name
 from foreknow.errors import did_you_mean
@@ -95,8 +95,7 @@ def _repeated(rows: pa.Table, columns: Sequence[str]) -> tuple[int, int] | None:
     if not len(rows):
         return None
     encoded = [codes_of(column) for column in plain_table(rows, columns).columns]
-    sizes = [len(distinct) for _, distinct in encoded]
-    keys, first_rows = combine([codes for codes, _ in encoded], sizes)
+    keys, first_rows = combine_encoded(encoded)
     if len(first_rows) == len(keys):
         return None
     _, earliest = np.unique(keys, return_index=True)
