@@ -7,6 +7,7 @@ would become, stays as it is, and is refused by its name where the policy is rea
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
@@ -38,38 +39,56 @@ def in_our_tables(typed: Mapping[str, Any]) -> dict[str, Any]:
     """
     tables = _renamed(typed, POLICY_TABLES, POLICY_TABLES.values())
     schema = _table(tables, "schema")
-    of_columns = next((name for name in ROLES_TABLES if name in tables), None)
-    if of_columns is not None and "schema" not in tables:
-        schema = {"columns": tables.pop(of_columns)}
-    keys = {"schema": _schema_keys(), "publish": _publish_keys()}
-    required_keys = [*CRITERIA, *ADVERSARIES, *LIMITS]
-    publish, required = _table(tables, "publish"), dict[str, Any]()
-    for name in [*tables]:
-        if name in ("schema", "require", "try", "publish"):
-            continue
-        places = ("schema", schema), ("publish", publish), ("require", required)
-        for place, table in places:
-            key = _our_key(SETTINGS.get(name, name), keys.get(place, required_keys))
-            if table is None or key is None or not _fits(tables[name], table.get(key)):
-                continue
-            value = tables.pop(name)
-            table[key] = {**table[key], **value} if key in table else value
-            break
+    columns_key = next((name for name in ROLES_TABLES if name in tables), None)
+    if columns_key is not None and "schema" not in tables:
+        schema = {"columns": tables.pop(columns_key)}
+    publish, requirement = _table(tables, "publish"), dict[str, Any]()
+    _move_into_tables(tables, schema, publish, requirement)
     if schema:
-        tables = {"schema": _schema(schema), **{k: v for k, v in tables.items() if k != "schema"}}
+        tables.pop("schema", None)
+        tables = {"schema": _schema(schema), **tables}
     entries = tables.get("require", [])
     entries = [entries] if isinstance(entries, Mapping) else entries
     if isinstance(entries, list):
-        divided: list[Any] = []
-        for entry in [*entries, *([required] if required else [])]:
-            divided += _requirements(entry)
-        if divided or "require" in tables:
-            tables["require"] = divided
+        if requirement:
+            entries = [*entries, requirement]
+        requirements: list[Any] = []
+        for entry in entries:
+            requirements += _requirements(entry)
+        if requirements or "require" in tables:
+            tables["require"] = requirements
     if isinstance(tables.get("try"), Mapping):
         tables["try"] = [tables["try"]]
     if publish:
         tables["publish"] = _publish(publish)
     return tables
+
+
+def _move_into_tables(
+    tables: dict[str, Any],
+    schema: dict[str, Any] | None,
+    publish: dict[str, Any] | None,
+    requirement: dict[str, Any],
+) -> None:
+    """Move keys that stand beside the tables of a policy into the table that has such a key.
+
+    That is the schema, what is said about publishing, or one requirement. Keys that fit none stay.
+    """
+    places = (
+        (schema, _schema_keys()),
+        (publish, _publish_keys()),
+        (requirement, [*CRITERIA, *ADVERSARIES, *LIMITS]),
+    )
+    for name in [*tables]:
+        if name in ("schema", "require", "try", "publish"):
+            continue
+        for table, keys in places:
+            key = _our_key(SETTINGS.get(name, name), keys)
+            if table is None or key is None or not _fits(tables[name], table.get(key)):
+                continue
+            value = tables.pop(name)
+            table[key] = {**table[key], **value} if key in table else value
+            break
 
 
 def _table(tables: Mapping[str, Any], name: str) -> dict[str, Any] | None:
@@ -108,16 +127,21 @@ def _our_key(name: str, keys: Iterable[str]) -> str | None:
 def _renamed(
     table: Mapping[str, Any], ours: Mapping[str, str], keys: Iterable[str]
 ) -> dict[str, Any]:
-    """A table with our keys, where one key of it has that meaning."""
-    names = {
-        name: ours.get(plain := str(_our_key(name, keys) or name).lower(), plain) for name in table
-    }
-    targets, known = [*names.values()], {*keys}
+    """A table with our keys, each in place of the one key that means it.
+
+    A key that means none of `keys`, or the same as another key, stays. `ours` has our keys by what
+    other tools call them.
+    """
+    our_key_of = {}
+    for name in table:
+        plain = str(_our_key(name, keys) or name).lower()
+        our_key_of[name] = ours.get(plain, plain)
+    times = Counter(our_key_of.values())
+    valid_keys = {*keys}
     renamed: dict[str, Any] = {}
     for name, value in table.items():
-        target = names[name]
-        is_ours = target in known and targets.count(target) == 1
-        renamed[target if is_ours else name] = value
+        key = our_key_of[name]
+        renamed[key if key in valid_keys and times[key] == 1 else name] = value
     return renamed
 
 
@@ -172,11 +196,11 @@ def _requirements(entry: Any) -> list[Any]:
     for key, setting in FIRST_SETTINGS.items():
         if key in table and not isinstance(table[key], (Mapping, str)):
             table[key] = {setting: table[key]}
-    criteria = [key for key in table if key in CRITERIA]
-    rest = {key: value for key, value in table.items() if key not in criteria}
-    if len(table) == 1 or not criteria or not {*rest} <= {*ADVERSARIES, *LIMITS}:
+    criteria = [{key: table[key]} for key in table if key in CRITERIA]
+    other_keys = {key: value for key, value in table.items() if key not in CRITERIA}
+    if len(table) == 1 or not criteria or not {*other_keys} <= {*ADVERSARIES, *LIMITS}:
         return [table]
-    return [*([rest] if rest else []), *({key: table[key]} for key in criteria)]
+    return [other_keys, *criteria] if other_keys else criteria
 
 
 def _number(text: str) -> Any:

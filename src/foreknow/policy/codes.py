@@ -29,6 +29,9 @@ _LISTS = ("values", "except", "absent")
 def with_codes(table: Any, folder: Path) -> Any:
     """The tables of a policy with the sets of codes that its map makes one secret each.
 
+    `folder` is where the path of the map starts. Tables that are no policy are returned as they
+    are; they are refused later.
+
     >>> codes = {"map": [["F32.1", "F32.10"], ["F32.1", "F32.11"]]}
     >>> schema = {"quasi_identifiers": ["age"], "sensitive": "ill", "codes": codes}
     >>> required = [{"facts": {"l": 1}, "below": 0.5}]
@@ -41,9 +44,9 @@ def with_codes(table: Any, folder: Path) -> Any:
     if not isinstance(schema, Mapping) or "codes" not in schema or not isinstance(required, list):
         return table
     setting, sensitive = schema["codes"], schema.get("sensitive", ())
-    rest = {key: part for key, part in schema.items() if key != "codes"}
+    new_schema = {key: part for key, part in schema.items() if key != "codes"}
     if not isinstance(sensitive, Collection) or not sensitive:
-        return {**table, "schema": rest}  # which is refused as it is
+        return {**table, "schema": new_schema}  # which is refused as it is
     if not isinstance(setting, Mapping) or not {"map"} <= {*setting} <= {"map", "sensitive"}:
         raise PolicyError(
             'schema.codes: write [schema.codes] with map = "old_to_new.csv", and of several '
@@ -56,12 +59,13 @@ def with_codes(table: Any, folder: Path) -> Any:
             f"schema.codes: say whose codes they are: sensitive = {' or '.join(map(repr, columns))}"
         )
     classes = classes_of(_pairs(setting["map"], folder))
-    if isinstance(rules := rest.get("impossible"), list):
-        rest["impossible"] = [_of_all(rule, column, columns, classes) for rule in rules]
-    changed: list[Any] = []
+    rules = new_schema.get("impossible")
+    if isinstance(rules, list):
+        new_schema["impossible"] = [_of_all(rule, column, columns, classes) for rule in rules]
+    requirements: list[Any] = []
     for place, requirement in enumerate(required):
-        changed += _of_classes(requirement, f"require[{place}]", column, columns, classes)
-    return {**table, "schema": rest, "require": changed}
+        requirements += _of_classes(requirement, f"require[{place}]", column, columns, classes)
+    return {**table, "schema": new_schema, "require": requirements}
 
 
 def codes_of_map(table: Any, coded: Any) -> frozenset[str]:
@@ -128,9 +132,21 @@ def _of_classes(
     columns: Sequence[str],
     classes: Sequence[Sequence[str]],
 ) -> Iterator[Any]:
-    """A requirement as it is, and with the classes that it is about as secrets."""
-    about = requirement.get("sensitive", column) if isinstance(requirement, Mapping) else None
-    if about != column or (len(columns) > 1 and "sensitive" not in requirement):
+    """Yield a requirement as it is, and one for which old and new codes are one secret.
+
+    Parameters
+    ----------
+    requirement : mapping
+        Its table in the policy; anything else is yielded as it is.
+    name : str
+        The requirement in messages.
+    column, columns : str and sequence of str
+        The sensitive column of the codes, and all sensitive columns.
+    classes : sequence of sequences of str
+        The codes that mean the same.
+    """
+    sensitive = requirement.get("sensitive", column) if isinstance(requirement, Mapping) else None
+    if sensitive != column or (len(columns) > 1 and "sensitive" not in requirement):
         yield requirement
         return
     if any(CRITERIA[key].of_people for key in requirement if key in CRITERIA):
@@ -139,12 +155,44 @@ def _of_classes(
     if not all(isinstance(requirement.get(key, ()), Collection) for key in _LISTS):
         yield requirement  # which is refused as it is
         return
+    _refuse_no_list(requirement, name, classes)
+    sets = requirement.get(_SETS)
+    if sets is not None:
+        if isinstance(sets, Mapping):
+            closed: Any = {key: _closed(members, classes) for key, members in sets.items()}
+        else:
+            closed = _closed(sets, classes)
+        yield {**requirement, _SETS: closed, "absent": _absent(requirement, classes)}
+        return
+    if {*requirement} & {"values", "except"}:
+        yield {**requirement, "absent": _absent(requirement, classes)}
+    else:
+        yield requirement
+    chosen = classes
+    if "values" in requirement:
+        chosen = [codes for codes in classes if _names(requirement["values"], codes)]
+    excluded = requirement.get("except", ())
+    chosen = [codes for codes in chosen if not _excludes(excluded, codes)]
+    if not chosen:
+        return
+    table = {key: part for key, part in requirement.items() if key not in ("values", "except")}
+    if "name" in table:
+        table["name"] = f"{table['name']} (old and new codes)"
+    named_sets = {" or ".join(codes): [*codes] for codes in chosen}
+    yield {**table, _SETS: named_sets, "absent": _absent(requirement, chosen)}
+
+
+def _refuse_no_list(
+    requirement: Mapping[str, Any], name: str, classes: Sequence[Sequence[str]]
+) -> None:
+    """Raise `PolicyError` for a requirement whose values are not named in lists."""
+    example = _as_list(classes[0])
     for key in ("priors", "within", "at_level"):
         if key in requirement:
             raise PolicyError(
                 f"{name}: {key} is about values as they stand, and schema.codes makes several one: "
                 "leave codes out, and name old and new codes in a list: any_of = "
-                f"{_as_list(classes[0])}"
+                f"{example}"
             )
     sets = requirement.get(_SETS)
     members_of_sets = sets.values() if isinstance(sets, Mapping) else [sets]
@@ -153,36 +201,14 @@ def _of_classes(
     if isinstance(sets, str):
         raise PolicyError(
             f"{name}: any_of = {sets!r} is a label, and its hierarchy may not have old and new "
-            f"codes below it: name the codes in a list: any_of = {_as_list(classes[0])}"
+            f"codes below it: name the codes in a list: any_of = {example}"
         )
     for key, members in sets.items() if isinstance(sets, Mapping) else ():
         if isinstance(members, Mapping):
             raise PolicyError(
                 f"{name}: any_of.{key} is a range, which may hold an old code and not its "
-                f"successors: name the codes in a list: any_of.{key} = {_as_list(classes[0])}"
+                f"successors: name the codes in a list: any_of.{key} = {example}"
             )
-    if sets is not None:
-        closed = (
-            {key: _closed(members, classes) for key, members in sets.items()}
-            if isinstance(sets, Mapping)
-            else _closed(sets, classes)
-        )
-        yield {**requirement, _SETS: closed, "absent": _absent(requirement, classes)}
-        return
-    named_values = {*requirement} & {"values", "except"}
-    yield {**requirement, "absent": _absent(requirement, classes)} if named_values else requirement
-    chosen = classes
-    if "values" in requirement:
-        chosen = [members for members in classes if _names(requirement["values"], members)]
-    excluded = requirement.get("except", ())
-    chosen = [codes for codes in chosen if not _excludes(excluded, codes)]
-    if not chosen:
-        return
-    rest = {key: part for key, part in requirement.items() if key not in ("values", "except")}
-    if "name" in rest:
-        rest["name"] = f"{rest['name']} (old and new codes)"
-    named = {" or ".join(members): [*members] for members in chosen}
-    yield {**rest, _SETS: named, "absent": _absent(requirement, chosen)}
 
 
 def _refuse_other_spelling(

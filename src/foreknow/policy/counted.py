@@ -180,30 +180,24 @@ class RequirementCounts:
         `place` is the position in the policy; for `cached` see `disclosures`.
         """
         required, known_columns = self.requirement, self.sight.known
-        if (criterion := required.criterion) is not None:
+        criterion = required.criterion
+        if criterion is not None:
             attained = criterion.attained(self.counts_by_policy)
             holds = attained.holds and criterion.holds(self.counts_by_policy)
-            return [
-                Explanation(
-                    place, required, criterion, Limit(), attained, known_columns, safe=holds
-                )
-            ]
+            parts = place, required, criterion, Limit(), attained, known_columns
+            return [Explanation(*parts, safe=holds)]
         explanations = []
         for point, disclosures in zip(required.points, self.disclosures(cached), strict=True):
             top = point.worst(disclosures)
             runners_up = tuple(point.ranked(d for d in disclosures if d is not top))
             counts = counts_of(self.called(top.value).counts)
-            parts = (
-                place,
-                required,
-                point.adversary,
-                point.limit,
-                top,
-                known_columns,
-                runners_up,
-                counts,
+            explanations.append(
+                Explanation(
+                    *(place, required, point.adversary, point.limit, top, known_columns),
+                    *(runners_up, counts),
+                    safe=top.keeps(point.limit),
+                )
             )
-            explanations.append(Explanation(*parts, safe=top.keeps(point.limit)))
         return explanations
 
     def disclosures(self, cached: dict[Any, Any] | None = None) -> list[list[Disclosure]]:

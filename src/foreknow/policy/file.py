@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -120,21 +119,21 @@ def tables_of(path: Path) -> dict[str, Any]:
 
 
 def read_tables(table: Mapping[str, Any], name: str) -> Any:
-    """Check the tables of a policy file; `name` begins each message."""
+    """The tables of a policy file, checked; a `PolicyError`, which begins with `name`, if wrong."""
     if not isinstance(table, Mapping):
         raise PolicyError(f"{name}: expected the tables of a policy, not {type(table).__name__}")
     _refuse_kinds(table, name)
     if table.get("try"):
         load("foreknow.trials.learned")  # which is refused if it is not installed
     publish = table.get("publish")
-    publish_table = publish if isinstance(publish, Mapping) else {}
-    methods = [
-        key
-        for key, settings in publish_table.items()
-        if isinstance(settings, Mapping) and key not in PublishTable.model_fields
-    ]
-    listed = [part for part in map(table.get, ("require", "try")) if isinstance(part, list)]
-    keys = {*chain(*(entry for entry in chain(*listed) if isinstance(entry, Mapping)))}
+    methods = []
+    for key, settings in publish.items() if isinstance(publish, Mapping) else ():
+        if isinstance(settings, Mapping) and key not in PublishTable.model_fields:
+            methods.append(key)
+    keys: set[Any] = set()  # of all requirements and tries
+    for part in (table.get("require"), table.get("try")):
+        for entry in part if isinstance(part, list) else ():
+            keys |= {*entry} if isinstance(entry, Mapping) else set()
     return read(policy_settings(dict.fromkeys(methods), keys), dict(table), name)
 
 

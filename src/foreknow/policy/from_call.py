@@ -85,17 +85,17 @@ def policy_of(
 def _with_the_rest(
     stated: Schema | None, keywords: Mapping[str, Any], table_schema: Schema
 ) -> Schema | None:
-    """The schema of a call, with what it leaves out taken from a table that was read."""
-    missing_fields = {
-        key: getattr(table_schema, key) for key in _LEFT_OUT if keywords.get(key) is None
-    }
+    """The schema of a call; what it leaves out is taken from the schema of a table.
+
+    Only if both have the same quasi-identifiers and sensitive columns. `keywords` are the
+    arguments of the call.
+    """
     if stated is None or {*stated.quasi_identifiers} != {*table_schema.quasi_identifiers}:
         return stated
-    return (
-        replace(stated, **missing_fields)
-        if stated.sensitives == table_schema.sensitives
-        else stated
-    )
+    if stated.sensitives != table_schema.sensitives:
+        return stated
+    left_out = [key for key in _LEFT_OUT if keywords.get(key) is None]
+    return replace(stated, **{key: getattr(table_schema, key) for key in left_out})
 
 
 def _policy_of(
@@ -105,35 +105,47 @@ def _policy_of(
     name: str,
     example: Callable[[Any, str], str],
 ) -> Policy:
-    """Same as `policy_of`, without regard to the schema of the table."""
+    """The policy of a call, as `policy_of`, without regard to the schema of the table.
+
+    Parameters
+    ----------
+    policy
+        What was given as the policy.
+    keywords : mapping
+        The other arguments, which may state columns and requirements; None is none.
+    table
+        What was given as the table.
+    name : str
+        The function that was called, in messages.
+    example : function of the table and the name
+        Writes an example of a call with a policy.
+    """
     arguments = {key: value for key, value in keywords.items() if value is not None}
     limit = arguments.pop("below", None)
     if limit is not None and _is_points(policy):
         policy, limit = Policy(policy, below=limit), None
-    tables: list[Any] = [
-        _table(key, value) for key, value in arguments.items() if key not in _COLUMNS
-    ]
+    tables: list[Any] = [_table(key, arguments[key]) for key in arguments if key not in _COLUMNS]
     if limit is not None:
         fact_tables = [value for value in tables if "facts" in value] or [{"facts": {"l": 0}}]
         tables = [value for value in tables if "facts" not in value]
         tables += [{**value, "below": limit} for value in fact_tables]
     schema, further = _schema(arguments), _requirements(tables)
-    if policy is None:
-        if schema is None and isinstance(table, (str, Path)):
-            policy_file = Path(table).with_name("policy.toml")
-            if policy_file.is_file():  # the policy of the table, as on the command line
-                _LOG.warning("%s: the policy is %s, which lies beside it", table, policy_file)
-                return _policy_of(policy_file, keywords, table, name, example)
-            if (Path(table) / CERTIFICATE).is_file():
-                raise CallError(
-                    f"{name}() is missing the policy; fk.verify({str(table)!r}) judges a published "
-                    "folder by the policy in its certificate"
-                )
-        if schema is None:
+    if policy is None and schema is None and isinstance(table, (str, Path)):
+        policy_file = Path(table).with_name("policy.toml")
+        if policy_file.is_file():  # the policy of the table, as on the command line
+            _LOG.warning("%s: the policy is %s, which lies beside it", table, policy_file)
+            return _policy_of(policy_file, keywords, table, name, example)
+        if (Path(table) / CERTIFICATE).is_file():
             raise CallError(
-                f"{name}() is missing the policy: the path of a policy.toml, or what it would say, "
-                f"as {example(table, name)}"
+                f"{name}() is missing the policy; fk.verify({str(table)!r}) judges a published "
+                "folder by the policy in its certificate"
             )
+    if policy is None and schema is None:
+        raise CallError(
+            f"{name}() is missing the policy: the path of a policy.toml, or what it would say, "
+            f"as {example(table, name)}"
+        )
+    if policy is None:
         return Policy(further or _requirements(_USUAL), schema)
     rules = Policy.of(policy)
     if schema is None and not further:

@@ -51,17 +51,22 @@ def _further(kinds: Mapping[str, Any], judged: Mapping[str, Any]) -> dict[str, A
 def _brought(
     kinds: Mapping[str, Any], name: str, judge_type: Any, needed: set[str]
 ) -> dict[str, Any]:
-    """The judges or gauges that further kinds bring."""
+    """The judges, or the gauges of criteria, that further kinds of requirements bring, by key.
+
+    `name` is the attribute of a kind that holds one, of `judge_type`; a kind in `needed` that has
+    none is an `InputError`.
+    """
     brought = {}
     for key, kind in kinds.items():
         judge_of_kind = getattr(kind, name, None)
         if isinstance(judge_of_kind, judge_type):
             brought[key] = judge_of_kind
         elif key in needed:
-            lacks = f"{kind.__name__} lacks {name}, a foreknow_judge {judge_type.__name__}"
-            table, file = (
-                ("GAUGES", "criteria") if judge_type is Gauge else ("VERIFIERS", "knowledge")
-            )
-            ours = f": add a line to {table} in foreknow_judge/{file}.py"
-            raise InputError(lacks if package_of(kind) else lacks + ours)
+            message = f"{kind.__name__} lacks {name}, a foreknow_judge {judge_type.__name__}"
+            if not package_of(kind):
+                line = "GAUGES in foreknow_judge/criteria.py"
+                if judge_type is not Gauge:
+                    line = "VERIFIERS in foreknow_judge/knowledge.py"
+                message += f": add a line to {line}"
+            raise InputError(message)
     return brought

@@ -164,6 +164,7 @@ class PolicyEvaluation:
         return accepted
 
     def _accept(self, waiting: NDArray[np.int64], accepted: BoolArray) -> None:
+        """Accept those of some waiting cuts that are safe together, by halves; mark them."""
         if not len(waiting):
             return
         batch = np.zeros_like(accepted)

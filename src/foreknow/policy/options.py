@@ -93,17 +93,11 @@ class PublishOptions:
             raise PolicyError(f"publish.unlinked must be a list, such as [{self.unlinked!r}]")
         set_fields(self, unlinked=tuple(self.unlinked), weights=weights_of(self.weights))
         set_fields(self, round=_steps_of(self.round))
-        for name, value, choices in (
-            ("form", self.written, get_args(Form)),
-            ("format", self.written_format, get_args(FileFormat)),
-            *(
-                (f"labels.{column}", style, get_args(Style))
-                for column, style in self.labels.items()
-            ),
-        ):
-            if name == "format":
-                refuse_export_format(value)
-            refuse_other(f"publish.{name} is", value, choices, PolicyError)
+        refuse_other("publish.form is", self.written, get_args(Form), PolicyError)
+        refuse_export_format(self.written_format)
+        refuse_other("publish.format is", self.written_format, get_args(FileFormat), PolicyError)
+        for column, style in self.labels.items():
+            refuse_other(f"publish.labels.{column} is", style, get_args(Style), PolicyError)
         if self.rows_per_part is not None:
             whole_number(self.rows_per_part, "publish.rows_per_part", 1)
         self._check_dialect()
@@ -121,6 +115,7 @@ class PublishOptions:
                 )
 
     def _check_dialect(self) -> None:
+        """Raise `PolicyError` for delimiters and decimals that a CSV file cannot have."""
         delimiters: dict[Any, str | None] = {sign: sign for sign in DELIMITERS}
         delimiters |= {None: None, "tab": "\t"}
         if not isinstance(self.delimiter, str | None) or self.delimiter not in delimiters:

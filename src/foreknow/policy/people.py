@@ -199,32 +199,36 @@ class _Sums:
         return best
 
     def each(self) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
-        """Blocks of people: their numbers, the values that each may have, and the sums."""
+        """Yield, for blocks of people, who may have which value, and the sum of its chances.
+
+        Each array has an entry for each person and value: the number of the person, the code of the
+        value, and the sum over the person's cases.
+        """
         starts, values, cells = self._kinds
         chance, n_values = self.chances.chance[cells], self.counts.n_values
         kinds = self._kind_of_case
         n_cells = np.cumsum(starts[kinds + 1] - starts[kinds])
         # Cut between persons.
-        firsts = np.flatnonzero(np.diff(self.people, prepend=-1))
-        before = np.concatenate(([0], n_cells))[firsts]
-        cuts = firsts[np.flatnonzero(np.diff(before // _AT_ONCE, prepend=-1))]
-        for first, last in zip(cuts, np.append(cuts[1:], len(self.people)), strict=True):
-            case_kinds = kinds[first:last]
+        first_cases = np.flatnonzero(np.diff(self.people, prepend=-1))
+        cells_before = np.concatenate(([0], n_cells))[first_cases]
+        cuts = first_cases[np.flatnonzero(np.diff(cells_before // _AT_ONCE, prepend=-1))]
+        for start, end in zip(cuts, np.append(cuts[1:], len(self.people)), strict=True):
+            case_kinds = kinds[start:end]
             places, offsets = ranges(starts[case_kinds], starts[case_kinds + 1])
-            person = np.cumsum(np.diff(self.people[first:last], prepend=-1) > 0) - 1
+            person = np.cumsum(np.diff(self.people[start:end], prepend=-1) > 0) - 1
             keys = np.repeat(person, np.diff(offsets)) * n_values + values[places]
+            n_keys = (int(person[-1]) + 1) * n_values
             sums: FloatArray
-            if (dense := (int(person[-1]) + 1) * n_values) <= _SPARSE * len(keys):
-                sums = np.bincount(keys, chance[places], dense).astype(np.float64)
-                distinct_keys = np.flatnonzero(sums)
-                sums = sums[distinct_keys]
+            if n_keys <= _SPARSE * len(keys):
+                sums = np.bincount(keys, chance[places], n_keys).astype(np.float64)
+                used_keys = np.flatnonzero(sums)
+                sums = sums[used_keys]
             else:
-                distinct_keys, which = np.unique(keys, return_inverse=True)
-                sums = np.bincount(which.reshape(-1), chance[places], len(distinct_keys)).astype(
-                    np.float64
-                )
-            who = self.people[first:last][np.flatnonzero(np.diff(person, prepend=-1))]
-            yield who[distinct_keys // n_values], distinct_keys % n_values, sums
+                used_keys, number = np.unique(keys, return_inverse=True)
+                key_sums = np.bincount(number.reshape(-1), chance[places], len(used_keys))
+                sums = key_sums.astype(np.float64)
+            people = self.people[start:end][np.flatnonzero(np.diff(person, prepend=-1))]
+            yield people[used_keys // n_values], used_keys % n_values, sums
 
     def _cell_of_case(self, code: int) -> IntArray:
         """For one value, the cell of each case; -1 if nobody in its group can have the value."""
@@ -239,23 +243,22 @@ class _Sums:
         cell_of_case = self._cell_of_case(code)
 
         def exact() -> Fraction | None:
+            """The highest sum as a fraction, of the people whose sums are near it; or None."""
             has_cell = cell_of_case >= 0
             chance = np.where(has_cell, self.chances.chance[cell_of_case], 0.0)
             sums = np.bincount(self.people, chance)
-            near = (sums[self.people] >= top * (1 - _NEAR)) & has_cell
+            is_near = (sums[self.people] >= top * (1 - _NEAR)) & has_cell
             cells_of_person: dict[int, list[int]] = {}
-            for person, cell in zip(self.people[near], cell_of_case[near].tolist(), strict=True):
-                cells_of_person.setdefault(int(person), []).append(cell)
-            distinct_cells = {
-                tuple(sorted(person_cells)) for person_cells in cells_of_person.values()
-            }
-            cells = np.unique(
-                np.concatenate([np.array(person_cells) for person_cells in distinct_cells])
-            )
-            fraction = dict(zip(cells.tolist(), self.chances.fractions(cells), strict=True))
+            for person, cell in zip(
+                self.people[is_near].tolist(), cell_of_case[is_near].tolist(), strict=True
+            ):
+                cells_of_person.setdefault(person, []).append(cell)
+            different_cells = {tuple(sorted(cells)) for cells in cells_of_person.values()}
+            cells = np.unique(np.concatenate([np.array(cells) for cells in different_cells]))
+            chance_of = dict(zip(cells.tolist(), self.chances.fractions(cells), strict=True))
             highest = single_case.settled
-            for person_cells in distinct_cells:
-                chances = [fraction[cell] for cell in person_cells]
+            for person_cells in different_cells:
+                chances = [chance_of[cell] for cell in person_cells]
                 if highest is None or None in chances:
                     return None
                 highest = max(highest, sum(chances, Fraction(0)))

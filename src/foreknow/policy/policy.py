@@ -100,50 +100,37 @@ class Policy:
             policy = Policy.of(requirements)
             requirements, tries = policy.requirements, (*policy.tries, *tries)
             schema, options = schema or policy.schema, options or policy.options
-        if isinstance(requirements, Requirement):
-            requirements = [requirements]
-        elif hasattr(requirements, "to_dict") or below is not None:
-            requirements = [Requirement(requirements, below)]
-        if not isinstance(requirements, Iterable):
-            raise PolicyError("requirements must be a list, such as [Requirement(...)]")
         if isinstance(options, Mapping):
             options = PublishOptions(**options)
-        wrapped = [
-            Requirement(kind) if hasattr(kind, "attained") else kind for kind in requirements
-        ]
-        set_fields(self, requirements=tuple(wrapped))
+        set_fields(self, requirements=_as_requirements(requirements, below))
         set_fields(self, schema=schema, options=options or PublishOptions(), tries=tuple(tries))
-        for requirement in self.requirements:
-            if not isinstance(requirement, Requirement):
-                columns = isinstance(requirement, str)
-                way = "columns are named: quasi_identifiers=[...], sensitive=..." if columns else ""
-                raise PolicyError(
-                    f"expected a Requirement, not {type(requirement).__name__}; "
-                    f"{way or 'a policy of plain tables is made by Policy.from_dict'}"
-                )
         if schema is not None:
-            ours = tuple(requirement.under(schema) for requirement in self.requirements)
+            bound = tuple(requirement.under(schema) for requirement in self.requirements)
             set_fields(
                 self,
-                requirements=ours,
+                requirements=bound,
                 schema=replace(schema, levels=self.levels, rounding=self.options.round),
             )
         if not self.requirements:
             raise PolicyError("the policy requires nothing; add at least one [[require]] table")
         if self.schema is not None:
-            for requirement in self.requirements:
-                requirement.check_columns(self.schema.sensitives, self.schema)
-                self.options.check_named(requirement, self.schema)
-            self.options.check_columns(self.schema)
-            self._check_levels()
-            self._check_supported(self.schema)
-            self._check_shared(self.schema)
-            self._check_impossible(self.schema)
-            for trial in self.tries:
-                self._check_try(trial, self.schema)
+            self._check_schema(self.schema)
         for i, later in enumerate(self.requirements):
             for earlier in self.requirements[:i]:
                 check_agreement(earlier, later)
+
+    def _check_schema(self, schema: Schema) -> None:
+        """Raise `PolicyError` if requirements, options or trials do not fit the schema."""
+        for requirement in self.requirements:
+            requirement.check_columns(schema.sensitives, schema)
+            self.options.check_named(requirement, schema)
+        self.options.check_columns(schema)
+        self._check_levels()
+        self._check_supported(schema)
+        self._check_shared(schema)
+        self._check_impossible(schema)
+        for trial in self.tries:
+            self._check_try(trial, schema)
 
     @property
     def on_values(self) -> list[Requirement]:
@@ -246,6 +233,7 @@ class Policy:
         return tuple(trial for trial in self.tries if not trial.individual_risk)
 
     def _check_try(self, trial: Try, schema: Schema) -> None:
+        """Raise `PolicyError` for a trial on columns that the schema does not have."""
         if trial.individual_risk:
             check_survey(schema)
             return
@@ -456,34 +444,24 @@ class Policy:
         return microdata.with_rounding(self.options.round).leveled(self.levels)
 
     def combined(self, microdata: Microdata, exactly: bool = False) -> Microdata:
-        """A table as a search counts it: combinations of all columns that are looked at.
+        """A table as a search counts it: each person has a combination of the columns looked at.
 
         A search gives units only a few different numbers, so it counts too few units rather than
         too many; with `exactly`, each unit has its own number.
         """
-        mine = (
-            self
-            if self.schema is not None
-            else self._with_requirements(self.requirements, microdata.schema)
-        )
-        columns = mine.looked_at
+        policy = self
+        if self.schema is None:
+            policy = self._with_requirements(self.requirements, microdata.schema)
+        columns = policy.looked_at
         if microdata.schema.several or not self.layout.of_people:
             for requirement in self.requirements:
                 _refuse_unpublished(requirement, microdata.schema)
-        if (
-            columns == (microdata.schema.sensitive,)
-            and not any(r.known for r in self.requirements)
-            and not microdata.fired(columns)
-        ):
+        only_the_secret = columns == (microdata.schema.sensitive,)
+        nothing_known = not any(requirement.known for requirement in self.requirements)
+        if only_the_secret and nothing_known and not microdata.fired(columns):
             return microdata
-        most_people = max(
-            (
-                criterion.least
-                for required in self.requirements
-                if (criterion := required.criterion)
-            ),
-            default=0,
-        )
+        criteria = [required.criterion for required in self.requirements if required.criterion]
+        most_people = max((criterion.least for criterion in criteria), default=0)
         units = None if exactly else max(_NUMBERS * most_people, _NUMBERS**2)
         return combined(microdata, columns, self.layout, units)
 
@@ -723,6 +701,31 @@ class Policy:
             table["try"] = [trial.to_dict() for trial in self.tries]
         table["publish"] = self.options.to_dict()
         return table
+
+
+def _as_requirements(requirements: Any, below: Number | None) -> tuple[Requirement, ...]:
+    """The requirements of a policy, from a list of them or of criteria, or from a single one.
+
+    With a limit `below`, an adversary is a requirement, too. Anything else is a `PolicyError`.
+    """
+    if isinstance(requirements, Requirement):
+        requirements = [requirements]
+    elif hasattr(requirements, "to_dict") or below is not None:
+        requirements = [Requirement(requirements, below)]
+    if not isinstance(requirements, Iterable):
+        raise PolicyError("requirements must be a list, such as [Requirement(...)]")
+    wrapped = []
+    for kind in requirements:
+        requirement = Requirement(kind) if hasattr(kind, "attained") else kind
+        if not isinstance(requirement, Requirement):
+            way_out = "a policy of plain tables is made by Policy.from_dict"
+            if isinstance(requirement, str):
+                way_out = "columns are named: quasi_identifiers=[...], sensitive=..."
+            raise PolicyError(
+                f"expected a Requirement, not {type(requirement).__name__}; {way_out}"
+            )
+        wrapped.append(requirement)
+    return tuple(wrapped)
 
 
 def _refuse_unpublished(requirement: Requirement, schema: Schema) -> None:

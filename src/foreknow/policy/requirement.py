@@ -224,21 +224,18 @@ class Requirement:
             check_criterion(adversary, self.name)
         limits = {key: getattr(self, key) for key in LIMITS}
         table = read(PolicyTable, {**self._secret_and_sight, **limits}, self.name)
-        set_fields(
-            self,
-            **{key: getattr(table, key) for key in PolicyTable.model_fields if key not in _NO},
-        )
+        settings = {key: getattr(table, key) for key in PolicyTable.model_fields if key not in _NO}
+        set_fields(self, **settings)
         set_fields(self, criterion=adversary if is_criterion else None)
         set_fields(self, points=() if is_criterion else tuple(self._points(table.limits)))
         if isinstance(self.any_of, Mapping):
             sets = {name: self._range(name, setting) for name, setting in self.any_of.items()}
             set_fields(self, any_of=Sets(sets))
         self._check_secret(table)
-        on_top = [
-            getattr(point.adversary, "facts", None) for point in self.points if point.relative
-        ]
-        if any(facts is not None and facts.m for facts in on_top):
-            raise UnsupportedError("relative-links", self.name)
+        for point in self.points:
+            facts = getattr(point.adversary, "facts", None)
+            if point.relative and facts is not None and facts.m:
+                raise UnsupportedError("relative-links", self.name)
 
     @property
     def _secret_and_sight(self) -> dict[str, Any]:
@@ -287,6 +284,7 @@ class Requirement:
             raise PolicyError(f"{self.name}: {key}{error}") from None
 
     def _points(self, limits: Mapping[str, Fraction]) -> list[Point]:
+        """The points of a skyline, or the one point of an adversary and its limits."""
         adversaries = self.adversary
         if isinstance(adversaries, str) or not isinstance(adversaries, Sequence):
             return [point_of(self.name, adversaries, limits)]
@@ -437,7 +435,7 @@ class Requirement:
         return self.subject.knowing_all(layout)
 
     def at(self, points: Iterable[Point]) -> Requirement:
-        """The same with other adversaries and limits."""
+        """A requirement like this one with other adversaries and limits."""
         points = tuple(points)
         unchanged = [point.adversary for point in self.points]
         if points == self.points and all(
@@ -452,7 +450,7 @@ class Requirement:
         return replace(self, adversary=point.adversary, **limits)
 
     def under(self, schema: Any) -> Requirement:
-        """The same with what its secret, its criterion or its adversaries need from a schema."""
+        """The requirement with what its secret, criterion or adversaries need from a schema."""
         column = self.sensitive or schema.sensitive
         hierarchy = schema.hierarchies.get(column, self.hierarchy)
         persons = "".join(schema.case_persons)
@@ -470,21 +468,27 @@ class Requirement:
         # Each row says whether it shows the household's value.
         if shown and self.knowing is not None and shown not in self.knowing:
             return self.by((*self.known, shown)).under(schema)
-        if (criterion := self.criterion) is not None:
-            refuse_cases(criterion, schema)
-            if self.known and isinstance(n_columns := getattr(criterion, "of", None), int):
-                columns = [*schema.quasi_identifiers[: max(n_columns - 1, 0)], self.known[0]]
-                raise PolicyError(
-                    f"{self.name}: of = {n_columns} is of quasi-identifiers alone, and knowing "
-                    f"names {self.known[0]!r}: name lists that have it, such as of = "
-                    f"[{toml_value(columns)}], or leave knowing out"
-                )
-            bound = criterion.under(schema, self.sensitive)
-            return self if bound is criterion else replace(self, adversary=bound)
+        if self.criterion is not None:
+            return self._criterion_under(schema)
         return self.at(point.under(schema) for point in self.points)
 
+    def _criterion_under(self, schema: Any) -> Requirement:
+        """The requirement with what its criterion needs from a schema."""
+        criterion: Any = self.criterion
+        refuse_cases(criterion, schema)
+        n_columns = getattr(criterion, "of", None)
+        if self.known and isinstance(n_columns, int):
+            columns = [*schema.quasi_identifiers[: max(n_columns - 1, 0)], self.known[0]]
+            raise PolicyError(
+                f"{self.name}: of = {n_columns} is of quasi-identifiers alone, and knowing "
+                f"names {self.known[0]!r}: name lists that have it, such as of = "
+                f"[{toml_value(columns)}], or leave knowing out"
+            )
+        bound = criterion.under(schema, self.sensitive)
+        return self if bound is criterion else replace(self, adversary=bound)
+
     def _of_households(self, shown: str, column: str) -> Requirement:
-        """The same for a value shown once per household, where the row that shows it is known."""
+        """The requirement for a value that is shown once per household, in a row known to all."""
         if self.criterion is not None or self.has_priors:
             raise PolicyError(
                 f"{self.name}: {self.judged[0]} compares groups, or people, with all of a table, "
@@ -610,22 +614,22 @@ class Requirement:
         return self.target.searched_exactly
 
     def failures(self, release: HasCounts) -> list[str]:
-        """Messages that say what fails, and by how much."""
+        """A message for each point that fails, with the figure that it attains."""
         requirement_counts = self.count(release)
-        failing = [
-            explanation for explanation in requirement_counts.explanations() if not explanation.safe
-        ]
+        failing = [e for e in requirement_counts.explanations() if not e.safe]
         name = self.name
-        if known_columns := ", ".join(requirement_counts.sight.known):
+        known_columns = ", ".join(requirement_counts.sight.known)
+        if known_columns:
             name += f", with {known_columns} known of everybody"
         messages = [f"{name}: {explanation.words}" for explanation in failing]
         counts = counts_of(requirement_counts.seen)
         if messages and not failing[-1].of_groups and counts.n_groups == 1:
-            secret_counts, value = requirement_counts.together(failing[-1].found), failing[-1].value
-            have = int(secret_counts.totals[secret_counts.code(value)])
+            value = failing[-1].value
+            secret_counts = requirement_counts.together(failing[-1].found)
+            n_people = int(secret_counts.totals[secret_counts.code(value)])
             what = self.target.words_of(value)
             if counts.semantics != "multiset":
-                messages[-1] += f" ({have} of {counts.n_people} people have {what})"
+                messages[-1] += f" ({n_people} of {counts.n_people} people have {what})"
         return messages
 
     def secret_and_sight(self, known_columns: Sequence[str]) -> dict[str, Any]:

@@ -133,6 +133,7 @@ class PolicyTable(RequireTable):
     @model_validator(mode="before")
     @classmethod
     def _put_on_top(cls, table: Any) -> Any:
+        """A table in which parts stand inside the table of the key that `on_top` names."""
         if not isinstance(table, Mapping):
             return table
         fields = dict(table)
@@ -147,6 +148,7 @@ class PolicyTable(RequireTable):
     @model_validator(mode="before")
     @classmethod
     def _read_labels(cls, table: Any) -> Any:
+        """A table with its labels read; `ValueError` unless `at_level` is a whole number."""
         if not isinstance(table, Mapping):
             return table
         fields = dict(table)
@@ -160,34 +162,37 @@ class PolicyTable(RequireTable):
 
     @classmethod
     def members_of(cls, setting: Any) -> Any:
-        """Read `any_of`, which may be a label of a hierarchy."""
+        """Read `any_of`: a label of a hierarchy, a list of values, or a mapping of names to sets.
+
+        A set is a list of values, or a range.
+        """
         if isinstance(setting, (str, Sets)):  # one that was read may have no members
             return setting
         if not isinstance(setting, Mapping):
             return super().members_of(setting)
+        ranges, lists = {}, {}
         for name, members in setting.items():
             if isinstance(members, (list, tuple)) and not members:
                 raise ValueError(f"any_of.{name} is empty; name the set, its values")
-        ranges = {
-            str(name): members for name, members in setting.items() if hasattr(members, "holds")
-        }
-        lists = {name: members for name, members in setting.items() if str(name) not in ranges}
+            if hasattr(members, "holds"):
+                ranges[str(name)] = members
+            else:
+                lists[name] = members
         listed = super().members_of(lists) if lists or not ranges else {}
-        return Sets({str(name): {**listed, **ranges}[str(name)] for name in setting})
+        sets = {**listed, **ranges}
+        return Sets({str(name): sets[str(name)] for name in setting})
 
     @model_validator(mode="after")
     def _refuse_level_beside(self) -> PolicyTable:
-        other_keys = [
-            key for key in SECRET if key in self.said and key not in ("at_level", "except")
-        ]
-        if self.at_level is not None and other_keys:
-            words = (
-                ("within", "at_level") if "within" in other_keys else ("at_level", other_keys[0])
-            )
-            why = "within is about every value"
-            why = why if "within" in other_keys else "at_level is about all of a level"
-            raise ValueError(f"give {words[0]} or {words[1]}, not both; {why}")
-        return self
+        """Raise `ValueError` if `at_level` stands beside another key that names a secret."""
+        others = [k for k in SECRET if k in self.said and k not in ("at_level", "except")]
+        if self.at_level is None or not others:
+            return self
+        if "within" in others:
+            raise ValueError("give within or at_level, not both; within is about every value")
+        raise ValueError(
+            f"give at_level or {others[0]}, not both; at_level is about all of a level"
+        )
 
     @model_validator(mode="after")
     def _check_kinds(self) -> PolicyTable:

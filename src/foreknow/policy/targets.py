@@ -322,19 +322,25 @@ class SetsOfValues(EachValue):
                 )
 
     def meant(self, values: Labels) -> TargetValues:
-        """The values of a table that it is about, and the place of each set."""
-        sets, codes = self.sets(values), dict[str, list[int]]()
+        """The values of a table that the target is about; each set becomes one value.
+
+        Values of no set keep their order, and the sets come after them.
+        """
+        sets = self.sets(values)
+        codes_of_text: dict[str, list[int]] = {}
         for code, value in enumerate(values):
-            codes.setdefault(str(value), []).append(code)
-        of_set = {name: [*chain(*map(codes.__getitem__, sets[name]))] for name in sets}
+            codes_of_text.setdefault(str(value), []).append(code)
+        codes_of_set: dict[str, list[int]] = {}
         is_about = np.zeros(len(values), dtype=bool)
-        is_about[[*chain(*of_set.values())]] = True
-        other_values = [value for value, is_one in zip(values, is_about, strict=True) if not is_one]
-        places, names = np.cumsum(~is_about) - 1, list[str]()
-        for name, codes_of_set in of_set.items():
-            places[codes_of_set] = len(other_values) + len(names)
+        for name, members in sets.items():
+            codes_of_set[name] = [code for text in members for code in codes_of_text[text]]
+            is_about[codes_of_set[name]] = True
+        other_values = [values[code] for code in np.flatnonzero(~is_about).tolist()]
+        new_code, names = np.cumsum(~is_about) - 1, list[str]()
+        for name, codes in codes_of_set.items():
+            new_code[codes] = len(other_values) + len(names)
             names.append(name_of_set([name], [*map(str, other_values), *names]))
-        return TargetValues(is_about, Labels([*other_values, *names]), sets, places)
+        return TargetValues(is_about, Labels([*other_values, *names]), sets, new_code)
 
     def check(self, semantics: Semantics) -> None:
         """Refuse semantics under which its values cannot be counted so."""
@@ -538,6 +544,7 @@ def _levels(required: Requirement, values: Labels, key: str) -> list[dict[str, l
 
 
 def _levels_of(hierarchy: Hierarchy, values: Labels) -> list[dict[str, list[str]]]:
+    """For each level of a hierarchy but the last, the values below each label."""
     laid, levels = hierarchy.levels(values, "", None), []
     for nodes, labels in zip(laid.ancestors[:-1], laid.labels[:-1], strict=True):
         level: dict[str, list[str]] = {}

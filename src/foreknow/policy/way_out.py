@@ -290,32 +290,33 @@ def _values(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Req
 
 
 def _unknown(policy: Policy, requirement: Requirement, everyone: HasCounts) -> Iterator[Way]:
-    """Assume that a column, or all, is not known; or publish it apart, to the same effect."""
+    """Yield ways out that assume that a known column, or all, is not known, or publish it apart.
+
+    `everyone` is one group of all people, in which the requirement fails.
+    """
     labels = counts_of(everyone).values
     # These divide the one group, since the adversary knows them of everybody.
     known_columns = requirement.sight(labels.layout).known if labels.columns else ()
     choices = [[column] for column in known_columns]
     if len(known_columns) > 1:
         choices.append([*known_columns])
-    helped = False
+    one_is_enough = False
     for unknown in choices:
         changed = requirement.by([name for name in known_columns if name not in unknown])
-        if (helped and len(unknown) > 1) or not _holds(changed, everyone):
+        if (one_is_enough and len(unknown) > 1) or not _holds(changed, everyone):
             continue
-        helped = True
-        because = f"if nobody knows {' or '.join(map(visible, unknown))} of anybody"
+        one_is_enough = True
+        names = [visible(column) for column in unknown]
         with suppress(InputError):
-            requirements = [
-                changed if required is requirement else required for required in policy.requirements
-            ]
+            requirements = [changed if r is requirement else r for r in policy.requirements]
             replace(policy, requirements=requirements)
-            yield Way(requirement.name, line_of(requirement, changed), because)
+            line = line_of(requirement, changed)
+            yield Way(requirement.name, line, f"if nobody knows {' or '.join(names)} of anybody")
         with suppress(InputError):
             options = replace(policy.options, unlinked=[*policy.options.unlinked, *unknown])
             replace(policy, options=options)
             line = f"unlinked = {toml_value(list(options.unlinked))}"
-            because = f"{' and '.join(map(visible, unknown))} shuffled in each group"
-            yield Way("publish", line, because)
+            yield Way("publish", line, f"{' and '.join(names)} shuffled in each group")
 
 
 def _holds(requirement: Requirement, everyone: HasCounts) -> bool:
