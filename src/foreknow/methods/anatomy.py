@@ -173,6 +173,10 @@ class Anatomy(WithL):
         return Grouping(microdata.rows_of(groups), method=method)
 
     def _groups(self, codes: Codes, counts: IntArray, seed: int | None) -> IntArray:
+        """The group of each person, by codes of values and how many people have each.
+
+        People who are left over join a random group that lacks their value.
+        """
         assert self.l is not None
         random = generator(seed, "Anatomy")
         people = by_value(codes, counts, random)
@@ -193,7 +197,10 @@ class Anatomy(WithL):
 
     @property
     def traits(self) -> Traits:
-        """It looks at sensitive values only, so everybody's posterior is a frequency."""
+        """The traits of the method, which looks at sensitive values only.
+
+        So everybody's posterior is the frequency of the value in the group.
+        """
         return Traits(
             needs=ONE_COLUMN,
             symmetric=True,

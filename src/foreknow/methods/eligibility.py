@@ -90,7 +90,29 @@ def settled_l(
     *,
     smallest: bool = True,
 ) -> tuple[Any, IntArray]:
-    """The method with an l, chosen if none is given, and the group of each person."""
+    """The method with its l, and the group of each person; if no l is given, the first that serves.
+
+    Parameters
+    ----------
+    method
+        A method with a setting `l`.
+    microdata : Microdata
+    policy : Policy or None
+        Its requirements on values decide which l serves.
+    sizes : int64 array
+        How many people have each value.
+    groups_of : function
+        Gives the groups that the method with an l makes.
+    smallest : bool
+        Whether to pass over an l that is surely too small, without making its groups.
+
+    Raises
+    ------
+    InputError, PolicyError
+        If l is given and impossible, or cannot be chosen.
+    NoSafeRelease
+        If no l serves.
+    """
     name = type(method).__name__
     if method.l is not None:
         require_eligible(name, method.l, microdata, sizes)

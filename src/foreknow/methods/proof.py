@@ -86,7 +86,11 @@ class Proof:
     def limit_of_boxes(
         self, policy: Policy, people: int, values: Labels
     ) -> tuple[str, Fraction, int] | None:
-        """The first limit that may fail if readers take boxes for several groups; and how many."""
+        """The first requirement whose limit readers may reach who cannot tell groups apart.
+
+        Groups of the generalized form may look alike. Returned are its name, the limit, and how
+        many values its largest set has; None if no limit is reached.
+        """
         if self.highest is None or self.equally_large(people):
             return None
         for requirement in policy.requirements:

@@ -44,10 +44,18 @@ def bags_of_groups(
 def most_groups(
     bags: IntArray, safe: Safe, is_open: BoolArray, at_most: IntArray | None = None
 ) -> IntArray:
-    """The number of groups into which each bag can be dealt so that `safe` holds; else 1.
+    """The number of groups into which each bag of values can be dealt so that all are safe; else 1.
 
-    `safe(bags, owner)` says of each owner whether all of its bags are safe together. More than
-    `at_most` are not tried.
+    Parameters
+    ----------
+    bags : integer array, shape (bags, values)
+        How many people have each value.
+    safe : function of bags and owners
+        Says of each owner whether all of its bags are safe together.
+    is_open : bool array, shape (bags,)
+        The bags to be dealt.
+    at_most : integer array, shape (bags,), optional
+        The highest number of groups to try.
     """
     people, n_groups = bags.sum(axis=1), np.ones(len(bags), dtype=np.int64)
     waiting = np.flatnonzero(is_open & (people >= 2 * _SIZES[0]))
@@ -59,17 +67,18 @@ def most_groups(
         if not len(waiting):
             break
         parts = people[waiting] // size
-        asked = slice(None) if at_most is None else np.flatnonzero(parts <= at_most[waiting])
-        asked, parts = waiting[asked], parts[asked]
+        tried = waiting
+        if at_most is not None:
+            may_have = parts <= at_most[waiting]
+            tried, parts = waiting[may_have], parts[may_have]
         # First by the largest and the smallest: most sizes fail at these.
         first_and_last = np.stack([np.zeros_like(parts), parts - 1], axis=1)
-        outer_bags = bags_of_groups(bags[asked], starts[asked], parts, first_and_last).reshape(
-            -1, bags.shape[1]
-        )
-        is_safe = safe(outer_bags, np.repeat(np.arange(len(asked)), 2))
+        outer_bags = bags_of_groups(bags[tried], starts[tried], parts, first_and_last)
+        owners = np.repeat(np.arange(len(tried)), 2)
+        is_safe = safe(outer_bags.reshape(-1, bags.shape[1]), owners)
         candidates = np.flatnonzero(is_safe)
-        is_safe[candidates] = _hold(bags[asked[candidates]], parts[candidates], safe)
-        n_groups[asked[is_safe]] = parts[is_safe]
+        is_safe[candidates] = _hold(bags[tried[candidates]], parts[candidates], safe)
+        n_groups[tried[is_safe]] = parts[is_safe]
         waiting = waiting[n_groups[waiting] == 1]
     return n_groups
 

@@ -65,10 +65,18 @@ class Order:
         order: _Bounds | None = None,
         n_nodes: int = 1,
     ) -> list[int]:
-        """Choose the node to judge next, or `n_nodes`, for the open nodes in `marks`.
+        """The node to judge next, or the `n_nodes` next ones; the most promising first.
 
-        `may_refute` would settle open ones below by being unsafe; None where nothing follows from
-        an unsafe node. A safe node settles what comes no earlier in `order`, or all above it.
+        Parameters
+        ----------
+        marks : bool array, shape (nodes,)
+            The open nodes.
+        may_refute : bool array, shape (nodes,), or None
+            Nodes that would settle open ones below them by being unsafe; None if nothing follows
+            from an unsafe node.
+        order : optional
+            A safe node settles those that come no earlier in this order; without it, all above it.
+        n_nodes : int
         """
         has_consequences = may_refute is not None
         nodes = np.flatnonzero(marks if may_refute is None else marks | may_refute)

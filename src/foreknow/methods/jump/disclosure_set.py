@@ -403,7 +403,22 @@ class BlockTables:
         *,
         last: bool,
     ) -> dict[Any, int]:
-        """The states after values of a class are placed in these cells, one after another."""
+        """The states after values of a class are placed in cells, one after another.
+
+        Parameters
+        ----------
+        states : dict of state to int
+            For each state (values left of the class, room in each cell, views) the number of
+            ways to it.
+        value_class : int
+            The class of values that are placed.
+        cells : tuple of int
+            How many people of each cell one such value has.
+        of_value : Seen
+            What each level sees of one such value.
+        last : bool
+            Whether all values of the class that are left must be placed here.
+        """
         state_numbers: dict[Any, int] = {}
         weights: list[int] = []
         edges: list[tuple[int, int, int, int]] = []
@@ -466,7 +481,11 @@ class BlockTables:
         return sums
 
     def _view_at_first(self, blocks: tuple[Below, ...], need: EarlierNeed) -> Any:
-        """The view of a level before any value is placed."""
+        """A level's view before any value is placed; None if it needs none, or is unsafe.
+
+        It has a part for each block, or, for a permutation, for each group; True if all are
+        complete.
+        """
         if need is EarlierNeed.NOTHING:
             return None
         if need is not EarlierNeed.PERMUTATION:
@@ -479,7 +498,7 @@ class BlockTables:
     def _view_of_value(
         self, blocks: tuple[Below, ...], need: EarlierNeed, colour: int, cells: Sequence[int]
     ) -> Any:
-        """The view of a level if one value occurs so often in each cell; None if unsafe."""
+        """A level's view of one value that so many people of each cell have; None if unsafe."""
         if need is EarlierNeed.NOTHING:
             return None
         parts: list[Any] = []

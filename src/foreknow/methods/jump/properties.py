@@ -429,11 +429,23 @@ def _row_of_part(row: Row, place: int) -> Row:
 
 
 def survives(given: Property, row: Row, total: int, size: int, loss: Fraction) -> bool:
-    """True if a person keeps the property when a share of the tables, at most `loss`, goes.
+    """True if a person surely keeps a property when a share of the tables, at most `loss`, goes.
 
-    True only where that is certain. A probability a becomes a / (1 - loss) at most, and
-    (a - loss) / (1 - loss) at least.
+    A probability a becomes a / (1 - loss) at most, and (a - loss) / (1 - loss) at least.
 
+    Parameters
+    ----------
+    given : Property
+    row : sequence of (class of the value, count)
+        In how many of the tables the person has each value.
+    total : int
+        How many tables there are.
+    size : int
+        How many people the group of the person has.
+    loss : Fraction
+
+    Examples
+    --------
     >>> survives(MaxRatio("1/2"), [(0, 3), (0, 4)], 10, 10, Fraction(1, 5))
     True
     """

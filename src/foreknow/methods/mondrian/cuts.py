@@ -80,7 +80,19 @@ def outlying_cuts(
     n_candidates: int,
     room: int,
 ) -> Cuts:
-    """The best cuts if one side, of up to `room` people, is suppressed at a `loss` for each."""
+    """The best cuts of which one side, of up to `room` people, is suppressed.
+
+    Parameters
+    ----------
+    attribute : Attribute
+    codes, node, weights : arrays, shape (points,)
+        The code of each point in the attribute, its group, and how many people it is.
+    loss : float array, shape (groups,)
+        What is lost for each person who is suppressed.
+    n_candidates : int
+        How many cuts of each group are kept.
+    room : int
+    """
     n_groups = len(loss)
     cells = _Cells(*count_pairs(node, codes, n_groups, len(attribute.domain), weights))
     halves = _children(attribute, cells) if attribute.ancestors else _halves(attribute, cells)
@@ -299,6 +311,7 @@ def _levels(attribute: Attribute) -> list[IntArray]:
 
 
 def _level_cuts(attribute: Attribute, cells: _Cells, n_candidates: int) -> Cuts:
+    """The gains and codes of cuts into all children of a node, and of one child from the rest."""
     levels, n_groups = _levels(attribute), cells.n_groups
     gains = np.full((n_groups, 1 + n_candidates), -np.inf)
     cut_codes = np.zeros((n_groups, 1 + n_candidates), dtype=np.int64)

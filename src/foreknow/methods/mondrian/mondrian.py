@@ -179,7 +179,7 @@ class Mondrian(Grouper):
                 break
             n_groups = level.n_final
             level = Level(points, microdata, choice, level.final)
-        groups, floors = level.final, None
+        groups = level.final
         if seconds:
             until = time.monotonic() + seconds
             random = generator(seed, "Mondrian")
@@ -200,15 +200,21 @@ class Mondrian(Grouper):
             if division is not whole:
                 hides_all = np.all([floor > 0 for floor in division.floors.values()], axis=0)
                 n_hidden = int(points.weights[hides_all[division.groups]].sum())
-                of_row = microdata.rows_of(points.spread(division.groups))
-                return Grouping(of_row, division.floors, suppressed=n_hidden)
-        groups = suppression.groups
+                group_of_row = microdata.rows_of(points.spread(division.groups))
+                return Grouping(group_of_row, division.floors, suppressed=n_hidden)
+        return self._with_suppressed(microdata, points, suppression)
+
+    @staticmethod
+    def _with_suppressed(
+        microdata: Microdata, points: Points, suppression: Suppression
+    ) -> Grouping:
+        """The groups that suppression leaves; the last one is of the people who are suppressed."""
+        groups, floors = suppression.groups, None
         if suppression.n_people:
-            of_last = np.arange(int(groups.max()) + 1) == groups.max()
-            floors = {a.name: of_last * max(1, len(a.ancestors)) for a in microdata.attributes}
-        return Grouping(
-            microdata.rows_of(points.spread(groups)), floors, suppressed=suppression.n_people
-        )
+            is_last = np.arange(int(groups.max()) + 1) == groups.max()
+            floors = {a.name: is_last * max(1, len(a.ancestors)) for a in microdata.attributes}
+        group_of_row = microdata.rows_of(points.spread(groups))
+        return Grouping(group_of_row, floors, suppressed=suppression.n_people)
 
     @property
     def traits(self) -> Traits:

@@ -154,6 +154,7 @@ class _Refusals(Level):
         self._refused: list[tuple[IntArray, IntArray, IntArray, Turn]] = []
 
     def _settle(self, ledger: PolicyLedger, children: Children) -> tuple[Any, Any]:
+        """Settle the cuts of a level, and remember those that were refused."""
         before = ledger.copy()
         accepted, divisible = super()._settle(ledger, children)
         rows, child, owner = children

@@ -129,38 +129,64 @@ def nearest(ranks: IntArray, leader: int, n_colours: int) -> list[int]:
 
 
 def _join_remaining(kinds: Runs, runs: Runs, unused: IntArray, values: Sequence[Any]) -> IntArray:
-    """Pairs of a colour and a group: everybody left over joins the nearest group without them."""
+    """Let everybody who is left over join the nearest group that lacks their value.
+
+    Parameters
+    ----------
+    kinds : Runs
+        The groups, equal ones as one kind with their number and ranks.
+    runs : Runs
+        People with one colour, that is a value, and one place.
+    unused : integer array, shape (runs,)
+        How many people of each run are left over.
+    values : sequence
+        The value of each colour, for messages.
+
+    Returns
+    -------
+    integer array, shape (people, 2)
+        The colour of each person left over, and the group that they join.
+    """
     starts = (np.cumsum(kinds.sizes) - kinds.sizes).tolist()
     joined_late: list[tuple[int, int]] = []
     for colour in np.unique(runs.colours[unused > 0]).tolist():
-        open_groups = np.flatnonzero(~(kinds.colours == colour).any(axis=1))
-        room = kinds.sizes[open_groups]
-        ranks = kinds.ranks[open_groups].T.astype(
-            np.int64, order="C"
-        )  # sums of columns are quicker
+        open_kinds = np.flatnonzero(~(kinds.colours == colour).any(axis=1))
+        room = kinds.sizes[open_kinds]
+        # Sums of columns are quicker than those of rows.
+        ranks = kinds.ranks[open_kinds].T.astype(np.int64, order="C")
         waiting = np.flatnonzero((runs.colours == colour) & (unused > 0))
-        if (n_too_many := int(unused[waiting].sum() - room.sum())) > 0:
+        n_too_many = int(unused[waiting].sum() - room.sum())
+        if n_too_many > 0:
             raise NoSafeRelease(
                 f"GDA is stuck: {n_too_many:,} {'person is' if n_too_many == 1 else 'people are'} "
                 f"left over with {str(values[colour])!r}, and every group holds that value "
                 "already. A safe release may still exist; try variant='rda'"
             )
         for run in waiting.tolist():
-            distances = np.abs(ranks - runs.ranks[run]).sum(axis=0)
-            distances[room == 0] = _FARTHEST
-            # No more groups than people, since each has room for one.
-            people = min(int(unused[run]), int(np.count_nonzero(room)))
-            farthest = (
-                np.partition(distances, people - 1)[people - 1] if people > 1 else distances.min()
-            )
-            nearest_groups = np.flatnonzero(distances <= farthest)
-            nearest_groups = nearest_groups[np.argsort(distances[nearest_groups], kind="stable")]
-            joining = np.diff(np.minimum(np.cumsum(room[nearest_groups]), unused[run]), prepend=0)
-            for position, number in zip(nearest_groups.tolist(), joining.tolist(), strict=True):
-                kind = int(open_groups[position])
+            nearest = _nearest_with_room(ranks, runs.ranks[run], room, int(unused[run]))
+            n_joining = np.diff(np.minimum(np.cumsum(room[nearest]), unused[run]), prepend=0)
+            for position, number in zip(nearest.tolist(), n_joining.tolist(), strict=True):
+                kind = int(open_kinds[position])
                 first_group = starts[kind] + int(kinds.sizes[kind] - room[position])
-                joined_late += [
-                    (colour, group) for group in range(first_group, first_group + number)
-                ]
-            room[nearest_groups] -= joining
+                for group in range(first_group, first_group + number):
+                    joined_late.append((colour, group))
+            room[nearest] -= n_joining
     return np.array(joined_late, dtype=np.int64).reshape(-1, 2)
+
+
+def _nearest_with_room(
+    ranks: IntArray, wanted_ranks: IntArray, room: IntArray, n_people: int
+) -> IntArray:
+    """The kinds of groups nearest to a point, the nearest first; so many that people find room.
+
+    `ranks` has a column for each kind, and `room` says how many of its groups are free.
+    """
+    distances = np.abs(ranks - wanted_ranks).sum(axis=0)
+    distances[room == 0] = _FARTHEST
+    # No more kinds than people, since each has room for one.
+    n_kinds = min(n_people, int(np.count_nonzero(room)))
+    farthest = distances.min()
+    if n_kinds > 1:
+        farthest = np.partition(distances, n_kinds - 1)[n_kinds - 1]
+    nearest = np.flatnonzero(distances <= farthest)
+    return np.asarray(nearest[np.argsort(distances[nearest], kind="stable")])

@@ -350,7 +350,18 @@ def _vertices(values: NDArray[Any], max_edges: int) -> list[int]:
 
 
 def colour_edges(left_ends: list[int], right_ends: list[int], n_colours: int) -> list[int]:
-    """A colour for each edge of a bipartite graph, no two at a vertex alike (Kempe's chains)."""
+    """A colour from 0 for each edge of a bipartite graph; edges that meet have different colours.
+
+    Edges are coloured one by one; where none is free at both ends, two colours change places on a
+    path (Kempe's chains).
+
+    Parameters
+    ----------
+    left_ends, right_ends : list of int
+        The vertices that each edge joins, numbered from 0 on each side.
+    n_colours : int
+        At least as many as edges meet at one vertex.
+    """
     ends = (left_ends, right_ends)
     all_colours = (1 << n_colours) - 1
     free_colours = [
