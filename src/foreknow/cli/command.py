@@ -135,7 +135,7 @@ class Command(click.Command):
             raise click.exceptions.Exit(code)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read options by the names that they have elsewhere, too."""
+        """Read options, also by the names that they have elsewhere; errors end with advice."""
         if args == ["help"]:
             args = ["--help"]
         options = [option for option in self.params if isinstance(option, click.Option)]
@@ -148,9 +148,8 @@ class Command(click.Command):
             words = self._each_option_once(ctx, words)
             with suppress(click.UsageError):  # which is said below
                 words = self._with_out(ctx, words)
-        n_files, n_folders = sum(map(isfile, words)), sum(map(isdir, words))
         try:
-            return super().parse_args(ctx, words)
+            return super().parse_args(ctx, [*words])
         except click.MissingParameter as error:
             if error.param is None or error.param.name != "out":
                 raise
@@ -159,21 +158,34 @@ class Command(click.Command):
             )
             raise click.UsageError(message, error.ctx) from None
         except click.UsageError as error:
-            option = getattr(error, "option_name", None)
-            letters = [word for word in ("-q", "-k") if word in args]
-            option = option or (letters[0] if letters else None)
-            if option is None and "extra argument" in error.format_message():
-                option = "extra" if "quasi_identifiers" in names else option
-                option = "files" if n_files > 1 else option
-                option = "releases" if n_folders and n_files + n_folders > 1 else option
-                option = option if any(isinstance(p, Argument) for p in self.params) else "nothing"
-            advice = about_option(str(option))
+            advice = about_option(str(self._option_of(error, args, words, names)))
             if advice is None and isinstance(error, click.NoSuchOption) and not error.possibilities:
                 advice = f"it has {', '.join(sorted(flag for flag in flags if flag[:2] == '--'))}"
             if advice is None:
                 raise
             message = f"{error.format_message().rstrip('.')}; {advice}"
             raise click.UsageError(message, error.ctx) from None
+
+    def _option_of(
+        self, error: click.UsageError, args: list[str], words: list[str], names: list[str]
+    ) -> str | None:
+        """The key of the advice for an error: the option that it is about, or a kind of mistake.
+
+        `args` is the command line, `words` the same in our names, and `names` are those of options.
+        """
+        option: str | None = getattr(error, "option_name", None)
+        if option is None:
+            option = next((letter for letter in ("-q", "-k") if letter in args), None)
+        if option is not None or "extra argument" not in error.format_message():
+            return option
+        if not any(isinstance(parameter, Argument) for parameter in self.params):
+            return "nothing"
+        n_files, n_folders = sum(map(isfile, words)), sum(map(isdir, words))
+        if n_folders and n_files + n_folders > 1:
+            return "releases"
+        if n_files > 1:
+            return "files"
+        return "extra" if "quasi_identifiers" in names else None
 
     def _each_option_once(self, ctx: click.Context, words: list[str]) -> list[str]:
         """The words, with a list that is named in several options as one.
@@ -333,12 +345,23 @@ def _plain(public: Source, only: Only | None) -> dict[str, tuple[Any, Any]]:
 def _parameter(
     name: str, annotation: Any, default: Any, words: dict[str, str], *, is_option: bool = True
 ) -> click.Parameter:
-    """An option, or an argument, which has no name."""
+    """The option or argument of a command line for a parameter of a function.
+
+    Parameters
+    ----------
+    name, annotation, default
+        Those of the parameter; `REQUIRED` is no default.
+    words : dict of str to str
+        The description of each parameter, in the docstring.
+    is_option : bool
+        Whether it is an option; an argument has no name.
+    """
     kind, *parts = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
     if NoneType in get_args(kind):
         kind = get_args(kind)[0]
     is_list = get_origin(kind) is list
-    (kind,) = get_args(kind) if is_list else (kind,)
+    if is_list:
+        (kind,) = get_args(kind)
     settings: dict[str, Any] = {"type": click.Path(path_type=Path) if kind is Path else kind}
     settings["required"] = default is REQUIRED
     if default is not REQUIRED:

@@ -298,6 +298,7 @@ def _call_command() -> int | None:
 
 
 def _outcome(interrupts: Interrupts) -> int:
+    """Call the command; the exit code, also of an error, an interruption or a lack of memory."""
     spare = [bytes(_SPARE)]
     try:
         prepare_memory()

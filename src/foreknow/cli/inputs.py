@@ -224,6 +224,10 @@ class Columns(Files):
         )
 
     def _as_adversary_sees(self, release: Release, needs: Needs = ONE_BY_ONE) -> Release:
+        """A release as an adversary sees it who asks for a column and knows others.
+
+        Raises an error for rules of the schema that the command does not serve.
+        """
         if self.sensitive is None and len(release.sensitives) > 1:
             raise SchemaError(_which_column(release.sensitives))
         columns = None if self.knowing is None else listed(self.knowing)

@@ -106,6 +106,17 @@ class Files:
         return Reading(self.encoding, self.delimiter, self.decimal, self.date_format)
 
 
+def _replaces(target: Path, source: Path) -> bool:
+    """True if a file to be written is an input, or lies in it, or is one of its owner's files."""
+    from foreknow_judge.file_names import NEWCOMERS, owners_folder
+    from foreknow_judge.folder import FOR_THE_OWNER
+
+    place = target.resolve()
+    is_inside = source.is_dir() and source in place.parents and place.exists()
+    is_owners = place.name in {*FOR_THE_OWNER, *NEWCOMERS}
+    return place == source or is_inside or (is_owners and place.parent == owners_folder(source))
+
+
 @dataclass(frozen=True)
 class Output:
     """The options that say where the results of a command go.
@@ -128,38 +139,38 @@ class Output:
     quiet: bool = False
 
     def refuse(self, *inputs: Path) -> None:
-        """Refuse an output that replaces an input or another output, or lies in a release."""
-        from foreknow_judge.file_names import NEWCOMERS, owners_folder
-        from foreknow_judge.folder import FOR_THE_OWNER
+        """Raise `OutputError` for a file to be written that cannot be meant.
+
+        It would replace an input or another output, lie in what is published, or has the wrong
+        ending.
+        """
+        from foreknow_judge.file_names import owners_folder
 
         files = (self.html, None if self.json == STDOUT else self.json, self.exposed)
         targets = [path for path in files if path is not None]
-        owned = {*FOR_THE_OWNER, *NEWCOMERS}
+        sources = [named_part(path)[0].resolve() for path in inputs]
         for target in targets:
-            place = target.resolve()
-            for source in (named_part(path)[0].resolve() for path in inputs):
-                inside = source.is_dir() and source in place.parents and place.exists()
-                of_owner = place.parent == owners_folder(source) and place.name in owned
-                if place == source or inside or of_owner:
-                    raise OutputError(f"{str(target)!r} is an input; name another file to write to")
-            if (place.parent / CERTIFICATE).is_file():
+            if any(_replaces(target, source) for source in sources):
+                raise OutputError(f"{str(target)!r} is an input; name another file to write to")
+            if (target.resolve().parent / CERTIFICATE).is_file():
                 raise OutputError(
                     f"{str(target)!r} would lie in a folder that is to be published, and is for "
                     f"you only; write it into {str(owners_folder(target.parent))!r}"
                 )
-        for option, path, what, ends in (
-            ("--html", self.html, "web page", [".html", ".htm"]),
-            ("--exposed", self.exposed, "CSV file", [".csv"]),
-        ):
-            if path is not None and path.suffix.lower() not in ("", *ends):
-                why = "; a browser opens it, and can print it to a PDF file"
-                raise OutputError(
-                    f"{option} writes a {what}: name it {str(path.with_suffix(ends[0]))!r}, not "
-                    f"{path.suffix}{why if option == '--html' else ''}"
-                )
+        if self.html is not None and self.html.suffix.lower() not in ("", ".html", ".htm"):
+            raise OutputError(
+                f"--html writes a web page: name it {str(self.html.with_suffix('.html'))!r}, not "
+                f"{self.html.suffix}; a browser opens it, and can print it to a PDF file"
+            )
+        if self.exposed is not None and self.exposed.suffix.lower() not in ("", ".csv"):
+            raise OutputError(
+                f"--exposed writes a CSV file: name it {str(self.exposed.with_suffix('.csv'))!r}, "
+                f"not {self.exposed.suffix}"
+            )
         if len({target.resolve() for target in targets}) < len(targets):
             options = "--html and --json"
-            options = options if self.exposed is None else "--html, --json and --exposed: two"
+            if self.exposed is not None:
+                options = "--html, --json and --exposed: two"
             raise OutputError(f"{options} name the same file")
 
     def progress(self, message: str) -> AbstractContextManager[Any]:

@@ -80,6 +80,7 @@ class Interrupts:
         return self.code
 
     def _note(self, signum: int, frame: FrameType | None) -> None:
+        """Handle Ctrl-C: raise `KeyboardInterrupt`, or a little later if that would do harm now."""
         self.came = True
         if self._said:  # a second one does not break into the farewell
             return

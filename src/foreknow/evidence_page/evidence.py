@@ -82,6 +82,7 @@ class EvidenceReport(Result):
         return self.certificate.in_cases
 
     def _content(self) -> dict[str, Any]:
+        """The content of the evidence as plain values, for JSON."""
         page: Any = page_of(self)
         questions = [{"of": title, "answers": answers} for title, answers in page.questions()]
         return {
@@ -232,7 +233,19 @@ def _facts_before(
     queries: int,
     seed: int,
 ) -> dict[str, Any]:
-    """Facts about the raw table, and how much of it the release keeps."""
+    """Facts about the raw table, and how much of it the release keeps; keywords of an evidence.
+
+    Parameters
+    ----------
+    table, policy
+        The raw table, and the policy that says how to read it; None without one.
+    published, folder
+        The release, and where it lies.
+    rules : Policy
+        The policy by which both are judged.
+    queries, seed : int
+        How many count queries are compared, and how they are drawn.
+    """
     certificate = published.certificate
     microdata = table
     if not isinstance(table, Microdata):
@@ -241,20 +254,21 @@ def _facts_before(
     refuse_other_schema(certificate, microdata.schema)
     if certificate.after:
         microdata = shown_of(folder, microdata)
-    same = is_source(microdata, certificate, owners_folder(folder) / OWNER)
-    if same is False:
-        its_rows = f"; take {NEWCOMERS[0]} of its owner's folder" * bool(certificate.after)
-        read_so = "read as the policy says" if policy else "read without a policy"
-        how = "" if policy else "; name the policy, if it says how the table is read: --policy FILE"
+    is_same = is_source(microdata, certificate, owners_folder(folder) / OWNER)
+    if is_same is False:
+        advice = f"; take {NEWCOMERS[0]} of its owner's folder" if certificate.after else ""
+        read_so = "read as the policy says"
+        if not policy:
+            read_so = "read without a policy"
+            advice += "; name the policy, if it says how the table is read: --policy FILE"
         raise DataError(
             f"{microdata.name}, {read_so}, is not the table that {folder.name!r} was made of"
-            f"{its_rows}{how}"
+            f"{advice}"
         )
     raw = Release.from_schema(microdata.source, rules.needed_schema, written=microdata.reading)
+    utility_report = load("foreknow.utility.report:utility_report")
     return {
         "before": audit(raw, rules, name=microdata.name),
-        "utility": load("foreknow.utility.report:utility_report")(
-            published, microdata, queries=queries, seed=seed
-        ),
-        "same_source": same is True,
+        "utility": utility_report(published, microdata, queries=queries, seed=seed),
+        "same_source": is_same is True,
     }

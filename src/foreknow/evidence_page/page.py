@@ -322,6 +322,7 @@ class EvidencePage(Page[EvidenceReport]):
 
     @property
     def _beside(self) -> list[str]:
+        """Sentences on what the verdicts do not cover, for readers of the page."""
         audit, claimed = self.result.audit, self.result.verification.claimed_scope
         notes = notes_beside_verdicts(audit, self._any_noun, audit.scope, owner=False)
         if claimed.word:
@@ -349,6 +350,7 @@ class EvidencePage(Page[EvidenceReport]):
         return [pair for pair in all_exposed if not self._withheld(pair[1].requirement)]
 
     def _published(self) -> list[tuple[str, list[str]]]:
+        """Pairs of a title and sentences: files, people, form, roles and the method."""
         certificate, schema = self.result.certificate, self.result.audit.policy.schema
         assert schema is not None
         method = dict(certificate.method)
@@ -395,6 +397,7 @@ class EvidencePage(Page[EvidenceReport]):
         return sentences
 
     def _found(self, verdict: Verdict) -> str:
+        """A sentence that says what a verdict found, and about which values."""
         if verdict.of_groups:
             what = about(verdict.judged)
             return f"{verdict_sentence(verdict)} {what[0].upper()}{what[1:]}."
@@ -493,6 +496,11 @@ class EvidencePage(Page[EvidenceReport]):
         to_fill: Iterable[str] = (),
         if_not_measured: Iterable[str] | None = None,
     ) -> Answer:
+        """The answer to a question: measured sentences, and texts that are left to fill in.
+
+        `measured` names the properties of this page with the sentences. If they are empty, the
+        texts are `if_not_measured`, where given.
+        """
         sentences = chain.from_iterable(getattr(self, f"_{name}") for name in measured)
         texts = tuple(sentences)
         open_texts = to_fill if texts or if_not_measured is None else if_not_measured
@@ -501,6 +509,7 @@ class EvidencePage(Page[EvidenceReport]):
 
     @cached_property
     def _singling_out(self) -> tuple[str, ...]:
+        """Sentences on whether the row of one person can be isolated."""
         scope, worth = self.result.audit.scope, self.result.audit.utility
         identifiers = self.result.certificate.policy["schema"].get("identifiers", ())
         people = some(worth.smallest_group, "person", "people")
@@ -600,6 +609,7 @@ class EvidencePage(Page[EvidenceReport]):
 
     @cached_property
     def _inference(self) -> tuple[str, ...]:
+        """Sentences on what may be inferred of a person: the verdicts, and what they leave open."""
         texts = list(self._safe)
         over = []
         for _, exposed in self._exposed():
@@ -613,6 +623,7 @@ class EvidencePage(Page[EvidenceReport]):
 
     @property
     def _linking(self) -> tuple[str, ...]:
+        """Sentences on whether people can be linked to rows or groups."""
         hidden = f"The {self._nouns} must stay hidden."
         if not self.result.audit.limits_inference:
             hidden = f"No requirement hides the {self._nouns}."
@@ -627,6 +638,7 @@ class EvidencePage(Page[EvidenceReport]):
 
     @property
     def _methods(self) -> list[str]:
+        """Sentences on the papers and the arithmetic by which knowledge was judged."""
         kinds: dict[str, None] = {}
         for point in self.result.audit.policy.points:
             kinds |= dict.fromkeys(point.adversary.to_dict())
@@ -648,6 +660,7 @@ class EvidencePage(Page[EvidenceReport]):
 
     @property
     def _distinguishing(self) -> Iterator[str]:
+        """Sentences on how much each column that others may know was coarsened."""
         losses = {} if self.result.utility is None else self.result.utility.utility.ncp
         for name in self._known:
             if name in losses:
@@ -681,19 +694,19 @@ class EvidencePage(Page[EvidenceReport]):
 
     @property
     def _transformed(self) -> list[str]:
+        """Sentences on what was left out, what was coarsened, and the method."""
         certificate = self.result.certificate
         identifiers = certificate.policy["schema"].get("identifiers", ())
-        left_out = listing(map(visible, identifiers), n_shown=_ALL)
-        coarser = (
-            f"{self._columns} are coarsened."
-            if self._generalized
-            else (
+        removed = "The policy names no identifiers."
+        if identifiers:
+            removed = f"Left out: {listing(map(visible, identifiers), n_shown=_ALL)}."
+        coarser = f"{self._columns} are coarsened."
+        if not self._generalized:
+            coarser = (
                 f"{self._columns} are published as they are; sensitive values are published by "
                 "group, in another table."
             )
-        )
         method = noted(f"The groups were made by {visible(certificate.method.get('name', ''))}.")
-        removed = f"Left out: {left_out}." if identifiers else "The policy names no identifiers."
         return [noted(removed), coarser, method]
 
     @property
@@ -727,6 +740,7 @@ class EvidencePage(Page[EvidenceReport]):
         return Table(("file", "SHA-256"), rows, left=(0, 1), whole=True)
 
     def _checks(self) -> list[str]:
+        """Sentences on the digests, the signature, the source and the versions of programs."""
         report, source = self.result, self.result.certificate.source
         texts = [
             "The certificate has the digests of the other files, so it stands for all of them. "

@@ -62,6 +62,7 @@ def write_workbook(
 
 
 def _refuse_too_large(table: pa.Table, file_name: str) -> None:
+    """Raise `OutputError` for a table with more rows, columns or signs than a workbook holds."""
     if len(table) >= _MOST_ROWS or table.num_columns > _MOST_COLUMNS:
         raise OutputError(
             f"{file_name}: a sheet has at most {_MOST_ROWS:,} rows and {_MOST_COLUMNS:,} "

@@ -222,48 +222,44 @@ class Relief:
 def reliefs(method: Any, sample: Microdata, policy: Policy, everything: KeptDetail) -> list[Relief]:
     """The requirements without which much more would be kept, largest gain first.
 
-    After them come the mildest weaker requirements that help, too.
+    After them come the mildest weaker requirements that help, too. `everything` is the detail
+    that the policy keeps of the sample.
     """
-    requirements_of_policy, weights = policy.requirements, policy.options.weights
+    required, weights = policy.requirements, policy.options.weights
     loss_before = everything.loss(weights)
 
     def kept_with(position: int, *instead: Requirement) -> KeptDetail | None:
         """The detail kept with other requirements in place of one, if that is worth saying."""
-        requirements = [
-            *requirements_of_policy[:position],
-            *instead,
-            *requirements_of_policy[position + 1 :],
-        ]
+        requirements = [*required[:position], *instead, *required[position + 1 :]]
         with suppress(InputError):
-            without_it = kept_by(method, sample, replace(policy, requirements=requirements))
-            if without_it is not None and (
-                loss_before - without_it.loss(weights) >= WORTH
-                or without_it.groups > 1 == everything.groups
-            ):
-                return without_it
+            kept = kept_by(method, sample, replace(policy, requirements=requirements))
+            if kept is None:
+                return None
+            is_much_more = loss_before - kept.loss(weights) >= WORTH
+            is_divided = kept.groups > 1 == everything.groups
+            return kept if is_much_more or is_divided else None
         return None
 
-    binding: list[Relief] = []
-    if len(requirements_of_policy) > 1:
-        for position, requirement in enumerate(requirements_of_policy[:_MOST_REQUIRED]):
+    without_one: list[Relief] = []
+    if len(required) > 1:
+        for position, requirement in enumerate(required[:_MOST_REQUIRED]):
             _log.info("measuring what %s costs", requirement.name)
-            if (outcome := kept_with(position)) is not None:
-                binding.append(Relief(position, "", outcome))
-        binding.sort(key=lambda relief: relief.kept_detail.loss(weights))
-    all_reliefs = [*binding]
-    for position in [relief.place for relief in binding] or range(len(requirements_of_policy))[:1]:
-        for weaker_requirement in weaker(requirements_of_policy[position]):
-            if (outcome := kept_with(position, weaker_requirement)) is not None:
-                with suppress(InputError):  # what has no line in a file, such as priors of a frame
-                    all_reliefs.append(
-                        Relief(
-                            position,
-                            line_of(requirements_of_policy[position], weaker_requirement),
-                            outcome,
-                        )
-                    )
-                break
-    return all_reliefs
+            kept = kept_with(position)
+            if kept is not None:
+                without_one.append(Relief(position, "", kept))
+        without_one.sort(key=lambda relief: relief.kept_detail.loss(weights))
+    with_weaker: list[Relief] = []
+    positions = [relief.place for relief in without_one] or [0]
+    for position in positions[: len(required)]:
+        for weaker_requirement in weaker(required[position]):
+            kept = kept_with(position, weaker_requirement)
+            if kept is None:
+                continue
+            with suppress(InputError):  # what has no line in a file, such as priors of a frame
+                line = line_of(required[position], weaker_requirement)
+                with_weaker.append(Relief(position, line, kept))
+            break
+    return [*without_one, *with_weaker]
 
 
 def _limits(microdata: Microdata, policy: Policy) -> Any:

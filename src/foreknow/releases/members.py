@@ -332,6 +332,7 @@ class OwnRelease:
         return replace(members, names=Labels(printed(members.names)))
 
     def _of_cases(self) -> Members:
+        """The persons of a release of cases, and the group of each."""
         column, inside = self.column_of_people(), self.groups >= 0
         codes, distinct = codes_of(self.rows.column(column).filter(inside))
         counts = self.release.counts
@@ -445,6 +446,10 @@ class OwnRelease:
             return ""
 
     def _key(self) -> bytes:
+        """The key in the owner's folder by which people are forgotten and rows compared.
+
+        Raises `InputError` if it is missing, or is not the one by which people were forgotten.
+        """
         place = self.path.parent / OWNER
         try:
             key = bytes.fromhex(from_json(place.read_text("utf-8"))["digest_key"])

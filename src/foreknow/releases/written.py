@@ -144,9 +144,20 @@ def as_release(
     unlinked: Sequence[str] = (),
     recognized: Sequence[str] = (),
 ) -> Release:
-    """Take the tables for what a reader makes of them; in the bucketized form, with exact columns.
+    """The release that its tables make, as a reader takes them.
 
-    By those that are `recognized` somebody may be found among the people.
+    Parameters
+    ----------
+    tables : mapping of str to table
+        The table "release"; or "people", and a table for each part of the sensitive columns.
+    form : {"generalized", "bucketized"}
+    groups : sequence of str
+        The columns that make groups; in the bucketized form one, of ids.
+    schema : Schema
+    unlinked : sequence of str
+        Columns that are shuffled within each group.
+    recognized : sequence of str
+        Exact columns by which somebody may be found among the people.
     """
     if "release" in tables:
         return Release.from_generalized(
@@ -157,20 +168,22 @@ def as_release(
             unlinked=unlinked,
         )
     apart = (*unlinked, *schema.several)
-    releases = [
-        Release.from_bucketized(
+    group = groups[0] if form == "bucketized" else groups
+    releases: list[Release] = []
+    for part, columns in parts_of_sensitive(schema.sensitives, apart).items():
+        release = Release.from_bucketized(
             tables[part],
-            group=groups[0] if form == "bucketized" else groups,
+            group=group,
             sensitive=columns,
             semantics=schema.semantics_of(columns[0]),
             people=tables["people"],
             quasi_identifiers=recognized,
         )
-        for part, columns in parts_of_sensitive(schema.sensitives, apart).items()
-    ]
-    first, *other_releases = sorted(
-        releases, key=lambda release: schema.sensitive not in release.sensitives
-    )
+        if schema.sensitive in release.sensitives:
+            releases.insert(0, release)
+        else:
+            releases.append(release)
+    first, *other_releases = releases
     return first.joined(other_releases, schema.sensitives) if other_releases else first
 
 

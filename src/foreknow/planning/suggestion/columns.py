@@ -87,83 +87,63 @@ def schema_of(
     repeated: Sequence[str],
     rows_are: Rows,
 ) -> tuple[Schema, list[ColumnSuggestion]]:
-    """The schema, and the suggestion for each column."""
-    columns, types = [], {}
-    unique = [e for e in profiles if e.distinct == e.rows and are_codes(e.domain)]
-    unique = [e for e in unique if not (SECRET | KNOWN).keys() & words_of(e.name)]
-    unique.sort(key=lambda e: not is_of_rows(e.name))
-    apart = [e.name for e in unique if roles.of[e.name][0] in ("identifier", "undecided")]
-    hidden = next(e for e in profiles if roles.of[e.name][0] == "sensitive")
+    """The schema of a first policy, and the suggestion for each column.
+
+    Parameters
+    ----------
+    profiles, roles
+        What the columns hold, and the role that was guessed of each.
+    reading : Reading
+        How texts are written.
+    folder : Path
+        Where hierarchy files lie.
+    files : mapping of column to HierarchyFile
+    repeated : sequence of str
+        Columns that look like numbers of people, or name them, and repeat.
+    rows_are : Rows
+        Whether rows are people or their cases.
+    """
+    unique_columns = _unique_columns(profiles, roles)
+    hidden = next(p for p in profiles if roles.of[p.name][0] == "sensitive")
     separator = _separator_of(hidden)
-    if any(_repeats_a_part(text, separator) for text in hidden.domain if separator):
+    if separator and any(_repeats_a_part(text, separator) for text in hidden.domain):
         separator = ""  # of which no set is made; what is judged says so
-    for described in profiles:
-        role, reason = roles.of[described.name]
-        hierarchy, question = None, ""
+    columns, types, hierarchies = [], {}, {}
+    for profile in profiles:
+        role, reason = roles.of[profile.name]
+        hierarchy = None
         if role == "quasi-identifier":
-            hierarchy_file = files.get(described.name)
-            hierarchy, kind, question = hierarchy_of(described)
-            if hierarchy_file is not None:
-                question = hierarchy_file.question or question
-                if hierarchy_file.hierarchy:
-                    hierarchy, kind = hierarchy_file.hierarchy, None
-            if reason in (FEW_VALUES_LEFT, NONE_LEFT):
-                question = _both_questions(_KNOWN_AT_ALL, question)
+            hierarchy, kind, question = _coarsening_of(profile, reason, files.get(profile.name))
             if kind is not None:
-                types[described.name] = kind
+                types[profile.name] = kind
+            if hierarchy is not None:
+                hierarchies[profile.name] = hierarchy
         elif role == "sensitive":
-            if reason.startswith("the last"):
-                question = "is this what must stay hidden? No name of a column says so"
-            elif reason.startswith(WORDING):
-                question = "is this what must stay hidden? Only a word of a question says so"
-            elif any(f"word {word!r}" in reason for word in AMBIGUOUS):
-                question = "marks that must stay hidden, or remarks? Its name says both"
-        elif described.name == rows_are.name:
+            question = _question_of_secret(reason)
+        elif profile.name == rows_are.name:
             question = rows_are.question
-        elif described.name in repeated:
-            ways = [
-                f"set person = {toml_value(name)}, if each of these is another person"
-                for name in apart
-            ]
-            way = ways[0] if ways else 'set person, and with it semantics, or unit = "row"'
-            question = (
-                f"it repeats, so a row is not a person. Give one row for each; or {way}; or leave "
-                "it out of identifiers, if it names nobody by itself"
-            )
-        elif (role, reason) == ("undecided", NAMED):
-            question = f"it has no role though you named it: {why_unlistable(described)}"
-        elif role == "undecided" and not described.problem and described.distinct > 1:
-            secret = SECRET.keys() & words_of(described.name)
-            if secret:
-                question = "sensitive, too? Then say so, and add a requirement about it"
-        if described.name in repeated and role in ("quasi-identifier", "sensitive"):
+        elif profile.name in repeated:
+            question = _question_of_repeats(unique_columns)
+        else:
+            question = _question_of_undecided(profile, role, reason)
+        if profile.name in repeated and role in ("quasi-identifier", "sensitive"):
             question = (
                 "it looks like the number of a person who has several rows. If it is, list it "
                 'under identifiers alone, and add unit = "row" and person'
             )
         if role in PUBLISHED:
-            is_set = bool(separator) and described is hidden
-            of_cells = question_of(described) or _of_cells(described, is_set)
-            question = _both_questions(question, _unread(described, reading))
+            is_set = bool(separator) and profile is hidden
+            of_cells = question_of(profile) or _of_cells(profile, is_set)
+            question = _both_questions(question, _unread(profile, reading))
             question = _both_questions(question, of_cells)
         columns.append(
-            ColumnSuggestion(described.name, role, described.said, reason, hierarchy, question)
+            ColumnSuggestion(profile.name, role, profile.said, reason, hierarchy, question)
         )
     names_of_role: dict[str, list[str]] = {}
     for column in columns:
         names_of_role.setdefault(column.role, []).append(column.name)
     if separator:
         reading = replace(reading, separators={hidden.name: separator})
-    missing: Any = "error"
-    if (hidden.nulls or missing_codes(hidden)) and not separator:
-        label, labels = "missing", set(map(str, hidden.domain))
-        while label in labels:
-            label += "?"
-        # a label is no number that others could be near
-        missing = {"label": label} if hidden.nulls or hidden.kind == "text" else "drop"
-    hierarchies = {
-        column.name: column.hierarchy for column in columns if column.hierarchy is not None
-    }
     schema = Schema(
         identifiers=names_of_role.get("identifier", []),
         quasi_identifiers=names_of_role.get("quasi-identifier", []),
@@ -171,13 +151,87 @@ def schema_of(
         semantics="set" if separator else "single",
         types=types,
         hierarchies=hierarchies,
-        missing=missing,
+        missing="error" if separator else _missing_rule(hidden),
         reading=reading,
         folder=folder,
         unit=rows_are.unit,
         person=rows_are.name or None,
     )
     return schema, columns
+
+
+def _unique_columns(profiles: Sequence[Profile], roles: Roles) -> list[str]:
+    """Columns with another code or number in each row that may tell people apart.
+
+    Those that are called as numbers of rows stand first.
+    """
+    names = []
+    for profile in profiles:
+        is_unique = profile.distinct == profile.rows and are_codes(profile.domain)
+        is_trait = (SECRET | KNOWN).keys() & words_of(profile.name)
+        may_be_number = roles.of[profile.name][0] in ("identifier", "undecided")
+        if is_unique and not is_trait and may_be_number:
+            names.append(profile.name)
+    return sorted(names, key=lambda name: not is_of_rows(name))
+
+
+def _coarsening_of(
+    profile: Profile, reason: str, file: HierarchyFile | None
+) -> tuple[Mapping[str, Any] | None, Any, str]:
+    """The hierarchy of a quasi-identifier, the type it must be given, and what is to decide."""
+    hierarchy, kind, question = hierarchy_of(profile)
+    if file is not None:
+        question = file.question or question
+        if file.hierarchy:
+            hierarchy, kind = file.hierarchy, None
+    if reason in (FEW_VALUES_LEFT, NONE_LEFT):
+        question = _both_questions(_KNOWN_AT_ALL, question)
+    return hierarchy, kind, question
+
+
+def _question_of_secret(reason: str) -> str:
+    """The question about a sensitive column that was guessed for a weak reason; else ""."""
+    if reason.startswith("the last"):
+        return "is this what must stay hidden? No name of a column says so"
+    if reason.startswith(WORDING):
+        return "is this what must stay hidden? Only a word of a question says so"
+    if any(f"word {word!r}" in reason for word in AMBIGUOUS):
+        return "marks that must stay hidden, or remarks? Its name says both"
+    return ""
+
+
+def _question_of_repeats(unique_columns: Sequence[str]) -> str:
+    """The question about a column that names people and repeats."""
+    way_out = 'set person, and with it semantics, or unit = "row"'
+    if unique_columns:
+        person = toml_value(unique_columns[0])
+        way_out = f"set person = {person}, if each of these is another person"
+    return (
+        f"it repeats, so a row is not a person. Give one row for each; or {way_out}; or leave "
+        "it out of identifiers, if it names nobody by itself"
+    )
+
+
+def _question_of_undecided(profile: Profile, role: str, reason: str) -> str:
+    """The question about a column without a role that was named, or that may be sensitive."""
+    if (role, reason) == ("undecided", NAMED):
+        return f"it has no role though you named it: {why_unlistable(profile)}"
+    may_be_secret = not profile.problem and profile.distinct > 1
+    if role == "undecided" and may_be_secret and SECRET.keys() & words_of(profile.name):
+        return "sensitive, too? Then say so, and add a requirement about it"
+    return ""
+
+
+def _missing_rule(hidden: Profile) -> Any:
+    """How the schema deals with people without a sensitive value; "error" if there are none."""
+    if not hidden.nulls and not missing_codes(hidden):
+        return "error"
+    if not hidden.nulls and hidden.kind != "text":
+        return "drop"  # a label is no number that others could be near
+    label, labels = "missing", set(map(str, hidden.domain))
+    while label in labels:
+        label += "?"
+    return {"label": label}
 
 
 _KNOWN_AT_ALL = (

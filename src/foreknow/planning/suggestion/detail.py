@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -36,39 +36,49 @@ class DetailOfSample:
             self._made = kept_by(self._method, self._sample, self.policy)
 
     def by_ranges(self, columns: Sequence[ColumnSuggestion]) -> list[ColumnSuggestion]:
-        """Columns of numbers and dates as ranges, where these keep more than a hierarchy."""
-        schema, laid = self._microdata.schema, self._made
-        tried = {e.name for e in columns if e.hierarchy and {*e.hierarchy} & _OF_NUMBERS}
-        tried = {name for name in tried if schema.types.get(name) is None}
-        tried -= {a.name for a in self._microdata.attributes if _are_texts(a.domain)}
-        if laid is None or not tried:
+        """Columns of numbers and dates without their hierarchy, where ranges keep more.
+
+        The policy changes alike.
+        """
+        with_hierarchies = self._made
+        candidates = self._may_be_ranges(columns)
+        if with_hierarchies is None or not candidates:
             return list(columns)
-        hierarchies = dict(schema.hierarchies)
         before = self._microdata
-        self._as_laid(before.laid({k: v for k, v in hierarchies.items() if k not in tried}))
-        ranges = self._made
-        if ranges is None:
+        self._as_laid(before.laid(self._hierarchies_without(candidates)))
+        with_ranges = self._made
+        if with_ranges is None:
             self._as_laid(before)
             return list(columns)
-        better_as_ranges = {n for n in tried if ranges.covered[n] <= laid.covered[n] - _LESS}
-        if better_as_ranges != tried:
-            self._as_laid(
-                before.laid({k: v for k, v in hierarchies.items() if k not in better_as_ranges})
-            )
-        remaining = {k: v for k, v in hierarchies.items() if k not in better_as_ranges}
-        new_schema = replace(self.policy.needed_schema, hierarchies=remaining)
+        covered, covered_by_ranges = with_hierarchies.covered, with_ranges.covered
+        better = {n for n in candidates if covered_by_ranges[n] <= covered[n] - _LESS}
+        hierarchies = self._hierarchies_without(better)
+        if better != candidates:
+            self._as_laid(before.laid(hierarchies))
+        new_schema = replace(self.policy.needed_schema, hierarchies=hierarchies)
         self.policy = replace(self.policy, schema=new_schema)
-        laid_columns: list[ColumnSuggestion] = []
+        new_columns: list[ColumnSuggestion] = []
         for column in columns:
-            if column.name in better_as_ranges:
+            if column.name in better:
                 why = (
-                    f"ranges keep more: a label covers {ranges.covered[column.name]:.0%} of the "
-                    f"values, by this {laid.covered[column.name]:.0%}"
+                    f"ranges keep more: a label covers {covered_by_ranges[column.name]:.0%} of the "
+                    f"values, by this {covered[column.name]:.0%}"
                 )
-                hierarchy = column.hierarchy
-                column = replace(column, hierarchy=None, left_out=hierarchy, left_out_why=why)
-            laid_columns.append(column)
-        return laid_columns
+                left_out = column.hierarchy
+                column = replace(column, hierarchy=None, left_out=left_out, left_out_why=why)
+            new_columns.append(column)
+        return new_columns
+
+    def _may_be_ranges(self, columns: Sequence[ColumnSuggestion]) -> set[str]:
+        """Columns of numbers and dates with a hierarchy of such, and no type in the schema."""
+        names = {e.name for e in columns if e.hierarchy and {*e.hierarchy} & _OF_NUMBERS}
+        names -= {name for name in names if self.policy.needed_schema.types.get(name) is not None}
+        return names - {a.name for a in self._microdata.attributes if _are_texts(a.domain)}
+
+    def _hierarchies_without(self, names: Collection[str]) -> dict[str, Any]:
+        """The hierarchies of the policy without those of some columns."""
+        hierarchies = self.policy.needed_schema.hierarchies
+        return {name: hierarchies[name] for name in hierarchies if name not in names}
 
     def costs(self) -> Iterator[str]:
         """Sentences on columns that give the secret away, or cost much, where much is lost."""

@@ -28,7 +28,17 @@ _LARGEST = 1e300  # of numbers that a hierarchy is proposed for
 
 
 def hierarchy_of(profile: Profile) -> tuple[Mapping[str, Any] | None, Any, str]:
-    """How a column may coarsen, the type it must be given for that, and what is to decide."""
+    """How the values of a column may coarsen.
+
+    Returns
+    -------
+    hierarchy : mapping or None
+        The table of a hierarchy in a policy.
+    kind : str or None
+        The type that the column must be given for it.
+    question : str
+        What is to be decided; "" if nothing is.
+    """
     code = code_length(profile)
     if code is not None:
         return {"mask": code}, "text" if profile.kind == "number" else None, ""
@@ -36,44 +46,55 @@ def hierarchy_of(profile: Profile) -> tuple[Mapping[str, Any] | None, Any, str]:
         first, last = profile.domain[0], profile.domain[-1]
         if isinstance(first, dt.time):
             return {"dates": ["hour", "day"]}, None, ""
-        long = last.year - first.year > 20
-        levels = ["month", "year", "decade"] if long else ["month", "quarter", "year"]
+        is_long = last.year - first.year > 20
+        levels = ["month", "year", "decade"] if is_long else ["month", "quarter", "year"]
         return {"dates": levels}, None, ""
     if profile.kind == "number":
-        if not all(-_LARGEST < end < _LARGEST for end in (profile.domain[0], profile.domain[-1])):
-            return None, None, "it has numbers that are not finite, or too large"
-        are_whole = all(value == int(value) for value in profile.domain[:1000])
-        if are_whole and _POSTAL.keys() & words_of(profile.name) and _lost_zeros(profile):
-            ask = (
-                "numbers of different lengths: codes that lost the zeros they begin with? Then "
-                f"read the column as texts, pd.read_csv(path, dtype={{{profile.name!r}: str}})"
-            )
-            widths = _widths(profile.domain[0], profile.domain[-1], are_whole)
-            return (None if widths is None else {"intervals": widths}), None, ask
-        if profile.distinct <= _FEW_NUMBERS:
-            ask = "number or code? Taken for numbers; if they are codes, say so in [schema.types]"
-            return None, None, ask if are_whole else ""
-        widths = _widths(profile.domain[0], profile.domain[-1], are_whole)
-        return (None if widths is None else {"intervals": widths}), None, ""
+        hierarchy, question = _intervals_of(profile)
+        return hierarchy, None, question
     if profile.distinct > 5 * FEW:
         return None, None, "many texts: a hierarchy of words (file or rows) keeps more"
     return None, None, ""
 
 
+def _intervals_of(profile: Profile) -> tuple[Mapping[str, Any] | None, str]:
+    """The intervals in which a column of numbers may coarsen, and what is to be decided."""
+    smallest, largest = profile.domain[0], profile.domain[-1]
+    if not all(-_LARGEST < end < _LARGEST for end in (smallest, largest)):
+        return None, "it has numbers that are not finite, or too large"
+    are_whole = all(value == int(value) for value in profile.domain[:1000])
+    question = ""
+    if are_whole and _POSTAL.keys() & words_of(profile.name) and _lost_zeros(profile):
+        question = (
+            "numbers of different lengths: codes that lost the zeros they begin with? Then "
+            f"read the column as texts, pd.read_csv(path, dtype={{{profile.name!r}: str}})"
+        )
+    elif profile.distinct <= _FEW_NUMBERS:
+        question = "number or code? Taken for numbers; if they are codes, say so in [schema.types]"
+        return None, question if are_whole else ""
+    widths = _widths(smallest, largest, are_whole)
+    return None if widths is None else {"intervals": widths}, question
+
+
 def code_length(profile: Profile) -> int | None:
-    """How long codes are, if all are of one length and have digits."""
+    """The length of the codes in a column; None if its values are no codes of one length.
+
+    Numbers are codes only if the name of the column is that of a postal code.
+    """
     lengths = {len(str(value)) for value in profile.domain}
-    postal = _POSTAL.keys() & words_of(profile.name)
-    is_short = profile.distinct <= _FEW_NUMBERS and not postal
-    if len(lengths) != 1 or is_short or profile.kind == "date":
+    is_postal = bool(_POSTAL.keys() & words_of(profile.name))
+    has_few_values = profile.distinct <= _FEW_NUMBERS and not is_postal
+    if len(lengths) != 1 or has_few_values or profile.kind == "date":
         return None
     (length,) = lengths
     if profile.kind == "number":
         are_whole = all(type(value) is int and value >= 0 for value in profile.domain)
-        return length if postal and are_whole and length > 2 else None
-    complete = profile.distinct == len(profile.domain)
-    digits = all(any(char.isdigit() for char in str(value)) for value in profile.domain)
-    return length if complete and digits and 2 < length <= 12 else None
+        return length if is_postal and are_whole and length > 2 else None
+    is_complete = profile.distinct == len(profile.domain)
+    if not is_complete or not 2 < length <= 12:
+        return None
+    have_digits = all(any(map(str.isdigit, str(value))) for value in profile.domain)
+    return length if have_digits else None
 
 
 def _lost_zeros(profile: Profile) -> bool:
@@ -105,7 +126,16 @@ class HierarchyFile(NamedTuple):
 def hierarchy_files(
     source: Any, profiles: Sequence[Profile]
 ) -> tuple[Path, dict[str, HierarchyFile]]:
-    """The folder of a table, and the hierarchy file of each column that has one."""
+    """Find the hierarchy files beside a table.
+
+    Returns
+    -------
+    folder : Path
+        The folder of the table.
+    files : dict of column to HierarchyFile
+        By the name of the file, or, if its name says nothing, for the only column all of whose
+        values it lists.
+    """
     if not isinstance(source, (str, Path)) or is_address(source) or str(source) == STDIN:
         return Path(), {}
     table = named_part(Path(source))[0]

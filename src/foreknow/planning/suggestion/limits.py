@@ -95,9 +95,23 @@ def _limits(
     max_rows: int,
     expected_rows: int = 1,
 ) -> tuple[list[Requirement], list[str], str]:
-    """Requirements, notes and a question, for people who have so many rows at most.
+    """The requirements of a first policy, notes on them, and a question.
 
-    Values that more than half of the people would have are left out, with so many rows of each.
+    Parameters
+    ----------
+    everyone : GroupCounts
+        All people in one group.
+    profile : Profile
+        The sensitive column.
+    sizes : Sizes
+        Those of households.
+    rows : Rows
+        Whether rows are people or their cases.
+    max_rows : int
+        How many rows of a person a limit is about.
+    expected_rows : int
+        Values that more than half of the people would have, with so many rows of each, have no
+        limit.
     """
     n, labels = everyone.n_people, everyone.values
     if n < 2:
@@ -129,53 +143,72 @@ def _limits(
                 "each person"
             )
             common = {}
-        notes += [
-            f"{DECIDE}: {everyone.totals[code]:,} of {n:,} {rows.noun} have {value!r}, so nobody "
-            "could keep it below one half: it is left out (except). Without the exception there "
-            "would be no limit below that share"
-            for value, code in common.items()
-        ]
+        for value, code in common.items():
+            notes.append(
+                f"{DECIDE}: {everyone.totals[code]:,} of {n:,} {rows.noun} have {value!r}, so "
+                "nobody could keep it below one half: it is left out (except). Without the "
+                "exception there would be no limit below that share"
+            )
     if limited is None:
         raise DataError(
             f"no limit on {profile.name!r} can be met for {people_text(n)} with "
             f"{some(len(labels), 'value', 'values')}; publish more people"
         )
     required, limit, reached, value = limited
-    strictest = next(x for x in _LIMITS if x > reached)
     several = f", over up to {max_rows} rows of a person" if max_rows > 1 else ""
     notes.append(
         f"With everybody in one group, such an adversary reaches "
         f"{percentage(reached, 2, 'up')} for {value!r}{several}, so a limit must be above that"
     )
+    notes.append(_note_on_limit(limit, reached, rows, max_rows))
+    least = Requirement(KAnonymity(min(FIRST_K, rows.people or n)))
+    return [required, least], notes, question
+
+
+def _note_on_limit(limit: Fraction, reached: Fraction, rows: Rows, max_rows: int) -> str:
+    """Whether the limit can be met, and which is the strictest that can, in words."""
     if rows.max_rows > max_rows:
-        notes.append(
+        return (
             f"{DECIDE}: this policy cannot be met. Its limit is of a row; a person has up to "
             f"{rows.max_rows:,}, over which it is added up. Publish one row for each "
             "person; or name values that harm, and are rare (values = [...]); or leave person out, "
             'and keep unit = "row": then verdicts are about rows, and not about people'
         )
-    else:
-        room = f"; {toml_value(limit)} leaves room for smaller groups" * (strictest != limit)
-        notes.append(f"{toml_value(strictest)} is the strictest round limit that can be met{room}")
-    least = Requirement(KAnonymity(min(FIRST_K, rows.people or n)))
-    return [required, least], notes, question
+    strictest = next(x for x in _LIMITS if x > reached)
+    note = f"{toml_value(strictest)} is the strictest round limit that can be met"
+    if strictest != limit:
+        note += f"; {toml_value(limit)} leaves room for smaller groups"
+    return note
 
 
 def _limited(
     everyone: GroupCounts, secret: Mapping[str, Any], links: Sequence[int], max_rows: int
 ) -> tuple[Requirement, Fraction, Fraction, str] | None:
-    """A requirement with the most knowledge worth a limit; what is reached, and where.
+    """The requirement against the most knowledge for which a limit is worth having; or None.
 
-    It is tried with as many links as households ask for first. Of people who have several rows, it
-    is the sum over as many rows as one has at `max_rows`.
+    Parameters
+    ----------
+    everyone : GroupCounts
+        All people in one group.
+    secret : mapping
+        What must stay hidden, as settings of a requirement.
+    links : sequence of int
+        How many links households ask for; these are tried first.
+    max_rows : int
+        A person's chance is the sum over so many rows.
+
+    Returns
+    -------
+    requirement, limit, reached, value
+        With its limit, the chance that is reached in one group, and for which value.
     """
     best = None
     n_values = np.count_nonzero(everyone.totals) - len(secret.get("excluded", ()))
-    of_homes = []
+    amounts = []
     for needed_links, (l, k, m) in product(links, _KNOWLEDGE):
         if needed_links > m:
-            of_homes.append((l, k, needed_links))
-    for l, k, m in (*of_homes, *_KNOWLEDGE):
+            amounts.append((l, k, needed_links))
+    for l, k, m in (*amounts, *_KNOWLEDGE):
         if l and n_values < 3:
             continue
         try:
@@ -183,11 +216,12 @@ def _limited(
             ((*disclosures,),) = requirement.count(everyone).disclosures()
         except (PolicyError, UnsupportedError):
             return None
-        reached = max_rows * _exactly(worst(disclosures))
+        highest = worst(disclosures)
+        reached = max_rows * _exactly(highest)
         if reached >= 1:
             continue
         limit = next(x for x in _LIMITS if x == 1 or _odds(x) >= _ROOM * _odds(reached))
-        best = replace(requirement, below=limit), limit, reached, str(worst(disclosures).value)
+        best = replace(requirement, below=limit), limit, reached, str(highest.value)
         if limit <= _WORTH:
             break
     return best

@@ -17,10 +17,11 @@ from foreknow.atomic_files import write_new
 from foreknow.data.engines.arrow_table import ArrowTable
 from foreknow.data.engines.columns import fetch
 from foreknow.data.engines.profile import Profile, looked_at
-from foreknow.data.engines.table import require
+from foreknow.data.engines.table import Table, require
 from foreknow.data.engines.units import agrees, shared
 from foreknow.data.microdata import Microdata
 from foreknow.data.reading import Reading
+from foreknow.data.schema import Schema
 from foreknow.hints import Plain, hinted
 from foreknow.planning.suggestion.columns import (
     DECIDE,
@@ -153,6 +154,33 @@ def _is_total(text: str) -> bool:
     return text.strip(" :.").casefold() in _TOTALS
 
 
+def _read_homes(table: Table, schema: Schema, homes: Sequence[str]) -> Table:
+    """The columns of households, persons and secrets, read once; the table if there are none."""
+    if not homes:
+        return table
+    columns = [*homes]
+    if schema.person is not None:
+        columns.append(schema.person)
+    if not schema.several:
+        columns.append(schema.sensitive)
+    return ArrowTable(fetch(table, [*dict.fromkeys(columns)]))
+
+
+def _notes_on_shared(table: Table, schema: Schema, homes: Sequence[str]) -> list[str]:
+    """Notes on columns of households all of whose rows have one sensitive value."""
+    notes: list[str] = []
+    if schema.several:
+        return notes
+    for name in homes:
+        if name != schema.sensitive and agrees(table, name, schema.sensitive):
+            notes.append(
+                f"{DECIDE}: all rows of a {name} have one {schema.sensitive}. If others know that, "
+                f'say shared = {{ by = "{name}", values = ["{schema.sensitive}"] }} in [schema]: '
+                "it is shown once for each then"
+            )
+    return notes
+
+
 @memory_for("a first policy")
 @hinted
 def suggest_policy(
@@ -189,8 +217,8 @@ def suggest_policy(
     Examples
     --------
     >>> from foreknow import sample
-    >>> found = suggest_policy(sample.table_path())
-    >>> found.policy.schema.sensitive, found.policy.schema.quasi_identifiers
+    >>> suggestion = suggest_policy(sample.table_path())
+    >>> suggestion.policy.schema.sensitive, suggestion.policy.schema.quasi_identifiers
     ('diagnosis', ('age', 'sex', 'zip', 'admitted', 'marital'))
     """
     read_settings = Reading() if reading is None else Reading.of(reading)
@@ -226,23 +254,19 @@ def suggest_policy(
     everyone = microdata.counts(np.zeros(microdata.n_people, dtype=np.int64))
     profile = next(profile for profile in profiles if profile.name == schema.sensitive)
     homes = shared(opened_table, schema)
-    beside = [schema.person, None if schema.several else schema.sensitive]
-    of_homes = [*dict.fromkeys([*homes, *filter(None, beside)])]
-    read_homes = ArrowTable(fetch(opened_table, of_homes)) if homes else opened_table
-    sizes = Sizes.of(read_homes, homes, rows_are)
+    home_rows = _read_homes(opened_table, schema, homes)
+    sizes = Sizes.of(home_rows, homes, rows_are)
     required, notes, question = requirements_of(everyone, profile, sizes, rows_are)
     if numbers:
         plain_rows = Rows()
-        of_rows, *_ = requirements_of(
-            everyone, profile, Sizes.of(read_homes, homes, plain_rows), plain_rows
-        )
-        limit_terms = (f"{key} = {toml_value(x)}" for key, x in limit_table(of_rows[0]).items())
-        notes.append(f"The limit where rows are people: {', '.join(limit_terms)}")
-    if question:
-        columns = [
-            replace(c, question=c.question or question) if c.role == "sensitive" else c
-            for c in columns
-        ]
+        plain_sizes = Sizes.of(home_rows, homes, plain_rows)
+        (requirement, *_), *_ = requirements_of(everyone, profile, plain_sizes, plain_rows)
+        limit = limit_table(requirement)
+        terms = ", ".join(f"{key} = {toml_value(limit[key])}" for key in limit)
+        notes.append(f"The limit where rows are people: {terms}")
+    for place, column in enumerate(columns):
+        if question and column.role == "sensitive":
+            columns[place] = replace(column, question=column.question or question)
     notes += [f"{DECIDE}: {total}" for total in map(_row_of_sums, profiles) if total]
     empty = any("" in domain for domain in (*known_values, everyone.values))
     options = PublishOptions(format="parquet" if empty else None)
@@ -252,14 +276,7 @@ def suggest_policy(
     if homes:
         shown_homes = [*homes[:_MOST_HOMES], *["others"] * (len(homes) > _MOST_HOMES)]
         notes.append(sizes.note(", ".join(shown_homes), links_of(required[0])))
-        notes += [
-            f"{DECIDE}: all rows of a {name} have one {schema.sensitive}. If others know that, "
-            f'say shared = {{ by = "{name}", values = ["{schema.sensitive}"] }} in [schema]: it is '
-            "shown once for each then"
-            for name in homes
-            if name != schema.sensitive and not schema.several
-            if agrees(read_homes, name, schema.sensitive)
-        ]
+        notes += _notes_on_shared(home_rows, schema, homes)
     return PolicySuggestion(
         opened_table.name,
         rows,

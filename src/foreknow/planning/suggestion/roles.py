@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal, TypeAlias
@@ -113,106 +113,146 @@ class Roles:
     ) -> None:
         self.of: dict[str, tuple[Role, str]] = {}
         named = chosen or ()
-        of_people = {number.name: _of_number(number) for number in numbers}
-        if numbers:
-            of_people[numbers[0].name] = "identifier", numbers[0].why
-        for profile in profiles:
-            fixed = _unusable(profile) or of_people.get(profile.name) or _identifier(profile)
-            if fixed and profile.name != sensitive and profile.name not in named:
-                self.of[profile.name] = fixed
-        free = [profile for profile in profiles if profile.name not in self.of]
+        self._set_identifiers(profiles, {sensitive, *named}, numbers)
         if sensitive is None:
-            hidden = self._sensitive([e for e in free if e.name not in named], chosen)
-            if hidden is None:
+            candidates = [p for p in self._free(profiles) if p.name not in named]
+            sensitive = self._sensitive(candidates, chosen)
+            if sensitive is None:
                 raise DataError(
                     f"{table}: no column could be what must stay hidden, with two values or more "
                     "that are not names of people; name one: --sensitive COLUMN, or in Python "
                     "sensitive="
                 )
-            sensitive = hidden
         else:
             self.of[sensitive] = "sensitive", NAMED
-        for profile in free:
+        for profile in self._free(profiles):
             if profile.name in files and files[profile.name].hierarchy:
                 continue
-            if profile.name == sensitive:
-                continue
+            why = why_unlistable(profile)
             if chosen is None and _numbers_households(profile):
                 self.of[profile.name] = "undecided", SHARED_AT_HOME
-            elif why := why_unlistable(profile):
+            elif why:
                 self.of[profile.name] = "undecided", NAMED if profile.name in named else why
-        free = [profile for profile in free if profile.name not in self.of]
+        for profile in self._free(profiles):
+            role_and_reason = _role_by_name(profile, chosen, files.get(profile.name))
+            if role_and_reason is not None:
+                self.of[profile.name] = role_and_reason
+        self._set_remaining(self._free(profiles))
+        if "quasi-identifier" not in {role for role, _ in self.of.values()}:
+            raise self._none_known(table, profiles, sensitive, named)
+
+    def _free(self, profiles: Sequence[Profile]) -> list[Profile]:
+        """The columns without a role."""
+        return [profile for profile in profiles if profile.name not in self.of]
+
+    def _set_identifiers(
+        self,
+        profiles: Sequence[Profile],
+        named: Collection[str | None],
+        numbers: Sequence[_PersonNumber],
+    ) -> None:
+        """Set the role of columns that cannot be used, or name or number people; not of `named`."""
+        role_of_number = {number.name: _of_number(number) for number in numbers}
+        if numbers:
+            role_of_number[numbers[0].name] = "identifier", numbers[0].why
+        for profile in profiles:
+            by_number = role_of_number.get(profile.name)
+            role_and_reason = _unusable(profile) or by_number or _identifier(profile)
+            if role_and_reason and profile.name not in named:
+                self.of[profile.name] = role_and_reason
+
+    def _set_remaining(self, free: Sequence[Profile]) -> None:
+        """Leave the remaining columns undecided, but make one known if no column is so far."""
+        has_known = any(role == "quasi-identifier" for role, _ in self.of.values())
+        of_few_values: list[Profile] = []
+        of_many_values: list[Profile] = []
         for profile in free:
-            if chosen is not None:
-                is_named = profile.name in chosen
-                why = NAMED if is_named else "you did not name it"
-                self.of[profile.name] = ("quasi-identifier" if is_named else "undecided"), why
-            elif profile.name in files and files[profile.name].is_named:
-                why = "a hierarchy file for it lies beside the table"
-                self.of[profile.name] = "quasi-identifier", why
-            elif _numbers_households(profile):
-                self.of[profile.name] = "undecided", SHARED_AT_HOME
-            elif _numbers_events(profile.name):
-                self.of[profile.name] = "undecided", NUMBERS_EVENTS
-            elif why := _known_of_people(profile):
-                self.of[profile.name] = "quasi-identifier", why
-        n_known = sum(role == "quasi-identifier" for role, _ in self.of.values())
-        of_few_values = [
-            e
-            for e in free
-            if e.name not in self.of
-            and e.distinct <= FEW
-            and not _OFTEN_NAMES.keys() & words_of(e.name)
-        ]
-        of_many_values = [e for e in free if e.name not in self.of and e not in of_few_values]
+            has_few = profile.distinct <= FEW and not _OFTEN_NAMES.keys() & words_of(profile.name)
+            (of_few_values if has_few else of_many_values).append(profile)
         for profile in [*of_few_values, *of_many_values]:
-            if not n_known:  # a policy has one at least
-                why = FEW_VALUES_LEFT if profile in of_few_values else NONE_LEFT
-                self.of[profile.name], n_known = ("quasi-identifier", why), 1
-            else:
+            if has_known:
                 self.of[profile.name] = "undecided", "nothing says who may know it"
-        if not n_known:
-            for profile in profiles:
-                if profile.name in named and profile.name != sensitive:
-                    why = profile.problem or why_unlistable(profile)
-                    raise DataError(
-                        f"{table}: {profile.name!r} cannot be a quasi-identifier as it is: {why}; "
-                        "or name other columns"
-                    )
-            raise DataError(
-                f"{table}: no column is left that others may know of a person, beside "
-                f"{sensitive!r} and what names people; name some: --quasi-identifiers COLUMNS, or "
-                "in Python quasi_identifiers=[...]"
-            )
+                continue
+            reason = FEW_VALUES_LEFT if profile in of_few_values else NONE_LEFT
+            self.of[profile.name] = "quasi-identifier", reason
+            has_known = True
+
+    def _none_known(
+        self, table: str, profiles: Sequence[Profile], sensitive: str, named: Sequence[str]
+    ) -> DataError:
+        """The error of a table of which no column can be a quasi-identifier."""
+        for profile in profiles:
+            if profile.name in named and profile.name != sensitive:
+                why = profile.problem or why_unlistable(profile)
+                return DataError(
+                    f"{table}: {profile.name!r} cannot be a quasi-identifier as it is: {why}; "
+                    "or name other columns"
+                )
+        return DataError(
+            f"{table}: no column is left that others may know of a person, beside "
+            f"{sensitive!r} and what names people; name some: --quasi-identifiers COLUMNS, or "
+            "in Python quasi_identifiers=[...]"
+        )
 
     def _sensitive(self, free: Sequence[Profile], chosen: Sequence[str] | None) -> str | None:
-        """The column that must stay hidden: by its name, or the last of few values.
+        """Set and return the column that must stay hidden: by its name, or the last that may be.
 
-        A question is asked of much, and says less than a name; a date is of what was hidden.
+        Names of columns are looked at before questions, which ask for much and say less, and dates
+        last: they are of what was hidden.
         """
         ranked = sorted(free, key=lambda e: (is_sentence(e.name), e.kind == "date"))
-        for of_sentences in (False, True):
+        for are_sentences in (False, True):
+            beginning = WORDING if are_sentences else "its name has"
             for word in SECRET:
                 for profile in ranked:
-                    if is_sentence(profile.name) != of_sentences or asks_for(profile.name):
+                    if is_sentence(profile.name) != are_sentences or asks_for(profile.name):
                         continue
                     if word in words_of(profile.name) and not _is_remark(word, profile):
-                        named = WORDING if of_sentences else "its name has"
-                        self.of[profile.name] = "sensitive", f"{named} the word {word!r}"
+                        self.of[profile.name] = "sensitive", f"{beginning} the word {word!r}"
                         return profile.name
-        often_known = [e for e in free if _known_of_people(e)]
-        rarely_known = [e for e in free if e not in often_known]
-        of_few_values = [e for e in rarely_known if e.distinct <= 5 * FEW]
-        people = [
-            e
-            for e in of_few_values
-            if not ({*f"{_PLACES} {_TIMES}".split()} & words_of(e.name) or is_household(e.name))
-        ]
-        for part in (people, of_few_values, rarely_known, often_known):
-            if part and (len(free) > 1 or chosen):
-                self.of[part[-1].name] = "sensitive", "the last column that may be"
-                return part[-1].name
+        if len(free) < 2 and not chosen:
+            return None
+        places_and_times = {*_PLACES.split(), *_TIMES.split()}
+        # The best candidates stand last.
+        candidates: list[list[Profile]] = [[], [], [], []]
+        for profile in free:
+            quality = 0
+            if not _known_of_people(profile):
+                quality = 1
+                if profile.distinct <= 5 * FEW:
+                    quality = 2
+                    if not (
+                        places_and_times & words_of(profile.name) or is_household(profile.name)
+                    ):
+                        quality = 3
+            candidates[quality].append(profile)
+        for profiles in reversed(candidates):
+            if profiles:
+                self.of[profiles[-1].name] = "sensitive", "the last column that may be"
+                return profiles[-1].name
         return None
+
+
+def _role_by_name(
+    profile: Profile, chosen: Sequence[str] | None, file: HierarchyFile | None
+) -> tuple[Role, str] | None:
+    """The role of a column and the reason, from its name; None if nothing says one.
+
+    `chosen` are the columns that were named as known, if they were, and `file` is the hierarchy
+    file of the column.
+    """
+    if chosen is not None and profile.name in chosen:
+        return "quasi-identifier", NAMED
+    if chosen is not None:
+        return "undecided", "you did not name it"
+    if file is not None and file.is_named:
+        return "quasi-identifier", "a hierarchy file for it lies beside the table"
+    if _numbers_households(profile):
+        return "undecided", SHARED_AT_HOME
+    if _numbers_events(profile.name):
+        return "undecided", NUMBERS_EVENTS
+    reason = _known_of_people(profile)
+    return ("quasi-identifier", reason) if reason else None
 
 
 def _numbers_households(profile: Profile) -> bool:
@@ -318,27 +358,32 @@ def columns_in_doubt(roles: Roles, profiles: Sequence[Profile]) -> tuple[str, ..
 
 
 def leave_out_names(table: Table, roles: Roles, profiles: Sequence[Profile]) -> None:
-    """Columns that name nobody alone get no role: a household, or one of several names."""
+    """Take the role from columns that repeat and name nobody by themselves.
+
+    Those are numbers of households, columns whose values people of different sex or birth share,
+    and several names, such as first and last name, that only together differ in each row.
+    """
     repeating = [e for e in profiles if roles.of[e.name][0] == "identifier" and _repeats(e)]
     if not repeating:
         return
     trait_columns = [e.name for e in profiles if not e.problem and may_be_trait(e.name)]
-    people = _coded(table, trait_columns)
+    traits_of_people = _coded(table, trait_columns)
     for profile in [*repeating]:
         if is_household(profile.name):
             roles.of[profile.name] = "undecided", SHARED_AT_HOME
             repeating.remove(profile)
         elif not _is_named(profile.name):
             (column,) = _coded(table, [profile.name])
-            if is_contradicted(column, people):
+            if is_contradicted(column, traits_of_people):
                 why = "people of different sex, birth or race share it, so it names nobody"
                 roles.of[profile.name] = "undecided", f"{why} by itself; {profile.said}"
                 repeating.remove(profile)
     if len(repeating) < 2 or not all(_NAMES_PEOPLE.keys() & words_of(e.name) for e in repeating):
         return
-    columns = [codes_of(column)[0] for column in fetch(table, [e.name for e in repeating]).columns]
-    _, first = combine(columns, [int(codes.max()) + 1 for codes in columns])
-    if len(first) == repeating[0].rows:
+    names = fetch(table, [profile.name for profile in repeating])
+    column_codes = [codes_of(column)[0] for column in names.columns]
+    _, first_rows = combine(column_codes, [int(codes.max()) + 1 for codes in column_codes])
+    if len(first_rows) == repeating[0].rows:
         for profile in repeating:
             why = f"by its name, it names people, though not alone; {profile.said}"
             roles.of[profile.name] = "undecided", why
@@ -435,6 +480,7 @@ def _is_named_number(profile: Profile) -> bool:
 
 
 def _has_many_numbers(profile: Profile) -> bool:
+    """True if a column is called as people are, and has many different values."""
     words = words_of(profile.name)
     has_many = (
         Fraction(profile.distinct, profile.known) >= Fraction(1, 20)

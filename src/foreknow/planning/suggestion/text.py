@@ -30,84 +30,13 @@ _WIDTH = 94  # of comments
 
 
 def lines_of(suggestion: PolicySuggestion, folder: Path) -> Iterator[str]:
-    """The lines of the policy file."""
-    schema, policy = suggestion.policy.needed_schema, suggestion.policy
-    rows = some(suggestion.rows, "row", "rows")
-    columns = some(len(suggestion.columns), "column", "columns")
-    yield f"# A first policy for {one_line(suggestion.name)}: {rows}, {columns}."
-    if schema.person is not None:
-        yield f"# A row is a case of a person: {one_line(toml_value(schema.person))} says of whom."
-        yield "# People are counted, and limits are theirs. Read it first: roles are guesses."
-    elif not {*suggestion.repeated} <= {*schema.identifiers}:
-        odd = ", ".join(map(toml_value, suggestion.repeated))
-        yield f"# Rows may be no people: {one_line(odd)} repeats, and looks like a person's number."
-        yield "# Read it first: roles are guesses from names and counts."
-    elif suggestion.repeated:
-        odd = ", ".join(map(toml_value, suggestion.repeated))
-        yield f"# Nothing is published as long as rows are not people: {one_line(odd)} repeats."
-        yield "# Say what a row is. Read the rest: roles are guesses from names and counts."
-    else:
-        begin = "# It can be run as it is. Read it first: "
-        yield f"{begin}roles are guesses from names and counts."
-    remarks = (*suggestion.notes, *suggestion.costs)
-    decide = len(suggestion.questions) + sum(note.startswith(DECIDE) for note in remarks)
-    if decide:
-        how_many = "One thing needs" if decide == 1 else f"{decide} things need"
-        yield f'# {how_many} your decision: look for "{DECIDE}".'
+    """The lines of the policy file, for a file in a folder."""
+    policy = suggestion.policy
+    yield from _heading(suggestion)
     yield ""
     yield "[schema]"
-    yield from _listing(suggestion, "identifier", "identifiers", "Never published.")
-    yield from _listing(
-        suggestion,
-        "quasi-identifier",
-        "quasi_identifiers",
-        "Known to others: published, but coarser.",
-    )
-    for cost in suggestion.costs:
-        yield from _wrapped(cost)
-    if schema.person is not None:
-        yield "# A row is a case, of which a person may have several; people are counted by person."
-        yield 'unit = "row"'
-        yield f"person = {toml_value(schema.person)}"
-    hidden = next(column for column in suggestion.columns if column.role == "sensitive")
-    yield "# Must stay hidden of every person."
-    yield f"sensitive = {toml_value(hidden.name)}  # {hidden.comment()}"
-    if schema.several:
-        yield "# A person has a set of them, or none."
-        yield 'semantics = "set"'
-    if schema.missing != "error":
-        if schema.missing == "drop":
-            yield "# Rows without a value are left out."
-            yield 'missing = "drop"'
-        else:
-            yield "# Rows without a value are published with this one."
-            yield f"missing = {toml_value({'label': str(schema.missing)})}"
-    undecided = [column for column in suggestion.columns if column.role == "undecided"]
-    if undecided:
-        yield "# Not published, until you give them a role:"
-        yield from (f"#   {toml_value(e.name)}  {e.comment()}" for e in undecided)
-    table = schema.to_dict()
-    table["hierarchies"] = {
-        e.name: _hierarchy_in_folder(folder, suggestion, e.hierarchy)
-        for e in suggestion.columns
-        if e.hierarchy
-    }
-    not_taken = [e for e in suggestion.columns if e.left_out]
-    for name in ("reading", "types", "hierarchies"):
-        may_be = (name == "hierarchies" and not_taken) or (name == "reading" and suggestion.codes)
-        if (entries := table.get(name) or {}) or may_be:
-            yield from ("", *_ABOUT.get(name, ()), f"[schema.{name}]")
-            if "latest_year" in entries and name == "reading":
-                yield "# `latest_year`: the latest that two digits of a year may mean."
-            yield from (
-                f"{toml_key(key)} = {toml_value(setting)}" for key, setting in entries.items()
-            )
-            if name == "reading":
-                yield from _of_missing(suggestion, entries.get("missing", []))
-    for column in not_taken:
-        hierarchy = _hierarchy_in_folder(folder, suggestion, column.left_out)
-        line = f"{toml_key(column.name)} = {toml_value(hierarchy)}"
-        yield f"# {one_line(line)}  # {column.left_out_why}"
+    yield from _schema_lines(suggestion)
+    yield from _schema_tables(suggestion, folder)
     for requirement in policy.requirements:
         table = limit_table(requirement)
         yield ""
@@ -118,7 +47,7 @@ def lines_of(suggestion: PolicySuggestion, folder: Path) -> Iterator[str]:
             k = _k_of(table["k_anonymity"])
             remark = "" if k == FIRST_K else ", all there are"
             yield f"# Nobody is alone: groups of {k} people or more{remark}."
-        yield from (f"{key} = {toml_value(x)}" for key, x in table.items())
+        yield from (f"{key} = {toml_value(setting)}" for key, setting in table.items())
     yield ""
     yield "[publish]"
     if policy.options.format is not None:
@@ -131,6 +60,93 @@ def lines_of(suggestion: PolicySuggestion, folder: Path) -> Iterator[str]:
             "against them, too; it keeps less"
         )
     yield f'method = "{policy.options.method}"'
+
+
+def _heading(suggestion: PolicySuggestion) -> Iterator[str]:
+    """Comments that say what the policy is for, and what needs a decision."""
+    schema = suggestion.policy.needed_schema
+    rows = some(suggestion.rows, "row", "rows")
+    columns = some(len(suggestion.columns), "column", "columns")
+    repeated = one_line(", ".join(map(toml_value, suggestion.repeated)))
+    yield f"# A first policy for {one_line(suggestion.name)}: {rows}, {columns}."
+    if schema.person is not None:
+        yield f"# A row is a case of a person: {one_line(toml_value(schema.person))} says of whom."
+        yield "# People are counted, and limits are theirs. Read it first: roles are guesses."
+    elif not {*suggestion.repeated} <= {*schema.identifiers}:
+        yield f"# Rows may be no people: {repeated} repeats, and looks like a person's number."
+        yield "# Read it first: roles are guesses from names and counts."
+    elif suggestion.repeated:
+        yield f"# Nothing is published as long as rows are not people: {repeated} repeats."
+        yield "# Say what a row is. Read the rest: roles are guesses from names and counts."
+    else:
+        begin = "# It can be run as it is. Read it first: "
+        yield f"{begin}roles are guesses from names and counts."
+    remarks = (*suggestion.notes, *suggestion.costs)
+    n_questions = len(suggestion.questions) + sum(note.startswith(DECIDE) for note in remarks)
+    if n_questions:
+        need = "One thing needs" if n_questions == 1 else f"{n_questions} things need"
+        yield f'# {need} your decision: look for "{DECIDE}".'
+
+
+def _schema_lines(suggestion: PolicySuggestion) -> Iterator[str]:
+    """The lines of the schema, without its tables: roles, and how rows and values count."""
+    schema = suggestion.policy.needed_schema
+    known = "Known to others: published, but coarser."
+    yield from _listing(suggestion, "identifier", "identifiers", "Never published.")
+    yield from _listing(suggestion, "quasi-identifier", "quasi_identifiers", known)
+    for cost in suggestion.costs:
+        yield from _wrapped(cost)
+    if schema.person is not None:
+        yield "# A row is a case, of which a person may have several; people are counted by person."
+        yield 'unit = "row"'
+        yield f"person = {toml_value(schema.person)}"
+    hidden = next(column for column in suggestion.columns if column.role == "sensitive")
+    yield "# Must stay hidden of every person."
+    yield f"sensitive = {toml_value(hidden.name)}  # {hidden.comment()}"
+    if schema.several:
+        yield "# A person has a set of them, or none."
+        yield 'semantics = "set"'
+    if schema.missing == "drop":
+        yield "# Rows without a value are left out."
+        yield 'missing = "drop"'
+    elif schema.missing != "error":
+        yield "# Rows without a value are published with this one."
+        yield f"missing = {toml_value({'label': str(schema.missing)})}"
+    undecided = [column for column in suggestion.columns if column.role == "undecided"]
+    if undecided:
+        yield "# Not published, until you give them a role:"
+        yield from (f"#   {toml_value(e.name)}  {e.comment()}" for e in undecided)
+
+
+def _schema_tables(suggestion: PolicySuggestion, folder: Path) -> Iterator[str]:
+    """The lines of the tables of the schema: reading, types and hierarchies.
+
+    Hierarchies that keep less than ranges of numbers are comments.
+    """
+    table = suggestion.policy.needed_schema.to_dict()
+    table["hierarchies"] = {}
+    not_taken = []
+    for column in suggestion.columns:
+        if column.hierarchy:
+            hierarchy = _hierarchy_in_folder(folder, suggestion, column.hierarchy)
+            table["hierarchies"][column.name] = hierarchy
+        if column.left_out:
+            not_taken.append(column)
+    has_comments = {"hierarchies": bool(not_taken), "reading": bool(suggestion.codes)}
+    for name in ("reading", "types", "hierarchies"):
+        entries = table.get(name) or {}
+        if not entries and not has_comments.get(name):
+            continue
+        yield from ("", *_ABOUT.get(name, ()), f"[schema.{name}]")
+        if "latest_year" in entries and name == "reading":
+            yield "# `latest_year`: the latest that two digits of a year may mean."
+        yield from (f"{toml_key(key)} = {toml_value(entries[key])}" for key in entries)
+        if name == "reading":
+            yield from _of_missing(suggestion, entries.get("missing", []))
+    for column in not_taken:
+        hierarchy = _hierarchy_in_folder(folder, suggestion, column.left_out)
+        line = f"{toml_key(column.name)} = {toml_value(hierarchy)}"
+        yield f"# {one_line(line)}  # {column.left_out_why}"
 
 
 def _of_missing(
