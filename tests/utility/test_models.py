@@ -450,7 +450,7 @@ def test_reports_escape_labels(report):
         assert "3 quasi-identifiers" in flat
         assert f"{100 * report.errors[1].median:,.1f}%" in flat
     assert repr(report).startswith("UtilityReport(generalized, ")
-    assert f"queries about 3 off by {report.errors[1].median:.2%}" in repr(report)
+    assert f"counts by 3 columns off by {report.errors[1].median:.2%}" in repr(report)
     table = pa.table({"[red]<b>": [1, 2, 3, 4], "s": ["x", "y", "x", "y"]})
     roles = fk.Schema(quasi_identifiers=["[red]<b>"], sensitive="s")
     found = fk.utility_report(made(table=table, roles=roles), fk.Microdata(table, roles), **ASKING)

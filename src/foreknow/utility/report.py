@@ -73,7 +73,7 @@ class UtilityReport(Result):
         last = self.errors[-1]
         return (
             f"UtilityReport({self.form}, {self.utility.groups} groups: {ncp_text}"
-            f"queries about {last.predicates} off by {percentage(last.median, 2)})"
+            f"counts by {last.predicates} columns off by {percentage(last.median, 2)})"
         )
 
 
