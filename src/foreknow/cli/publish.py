@@ -84,14 +84,19 @@ class Folder:
         if publication.together is not None:
             people = people_text(publication.counts.n_people)
             print_plain(f"{visible(str(publication.since))} Written is a release of {people}.")
-        for note in (
-            *(f"Note: {note}" for note in publication.certificate.notes),
-            *publication.advice,
-        ):
-            print_plain(f"{visible(note)}.")
+        for note in publication.certificate.notes:
+            print_plain(f"{visible(f'Note: {note}')}.")
+        for advice in publication.advice:
+            print_plain(f"{visible(advice)}.")
         if self.dry_run:
             print_plain("\nNothing was written; without --dry-run it would be, to a folder.")
             return
+        self._say_files(owner)
+
+    def _say_files(self, owner: Path) -> None:
+        """Print the files that were written, and what each is for; also those for the owner."""
+        from foreknow_judge import file_names
+
         notes = {
             file_names.CERTIFICATE: "what was required and found, for foreknow verify",
             file_names.SIGNATURE: "your signature of it, for foreknow verify --key",

@@ -165,6 +165,7 @@ class Intervals(_Kind):
     origin: Number = 0
 
     def __post_init__(self) -> None:
+        """Raise `HierarchyError` unless each width is a larger multiple of the one before."""
         written_widths = [_writable(width) for width in listed(self.widths, "interval widths")]
         object.__setattr__(self, "widths", tuple(written_widths))
         object.__setattr__(self, "origin", _writable(self.origin))
@@ -249,6 +250,7 @@ class Mask(_Kind):
     character: str = "*"
 
     def __post_init__(self) -> None:
+        """Raise `HierarchyError` unless the length is a number from 1, and the character is one."""
         if not isinstance(self.length, int) or isinstance(self.length, bool) or self.length < 1:
             raise HierarchyError(
                 f"a mask length must be a whole number from 1, not {self.length!r}"
@@ -261,6 +263,7 @@ class Mask(_Kind):
             )
 
     def _lay(self, values: list[Any], refuse: Refusal) -> tuple[ArrayLike, Iterable[Level]]:
+        """The order of codes, and for each level the beginning of each code, and a name for it."""
         for i, value in enumerate(values):
             if not isinstance(value, (str, int)) or isinstance(value, bool):
                 refuse(i, "a mask needs text or whole numbers")
@@ -302,6 +305,7 @@ class DateLevels(_Kind):
     periods: tuple[str, ...]
 
     def __init__(self, levels: Sequence[str] = ("month", "quarter", "year", "decade")) -> None:
+        """Take the periods; `HierarchyError` unless each is coarser than the one before."""
         periods, all_periods = listed(levels, "date levels"), list(_PERIODS)
         if not periods:
             raise HierarchyError(f"date levels need at least one of {', '.join(all_periods)}")
@@ -320,6 +324,7 @@ class DateLevels(_Kind):
         return f"DateLevels(levels={self.periods!r})"
 
     def _lay(self, values: list[Any], refuse: Refusal) -> tuple[ArrayLike, Iterable[Level]]:
+        """The order of moments, and for each level the number of each period, and a name for it."""
         moments: list[datetime] = []
         for i, value in enumerate(values):
             is_time = isinstance(value, time) and {"hour", "day"}.issuperset(self.periods)
@@ -360,6 +365,7 @@ class Ordered(_Kind):
     values: Sequence[Any]
 
     def __post_init__(self) -> None:
+        """Raise `HierarchyError` unless the values are texts, numbers or dates, each once."""
         values = listed(self.values, "an order")
         identities = set()
         for value in values:
@@ -377,6 +383,7 @@ class Ordered(_Kind):
         return Levels(super().levels(domain, column, first_row).order, (), ())
 
     def _lay(self, values: list[Any], refuse: Refusal) -> tuple[ArrayLike, Iterable[Level]]:
+        """The order of the values; there are no levels."""
         rank_of_value = {_identity(value): i for i, value in enumerate(self.values)}
         rank_of_text = {value: i for i, value in enumerate(self.values) if isinstance(value, str)}
         ranks = np.empty(len(values), np.int64)
@@ -427,6 +434,7 @@ class Tree(_Kind):
     lines: Sequence[int] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
+        """Read the cells as texts; `HierarchyError` unless all rows have as many, two at least."""
         source_rows = [listed(row, "a row of a tree") for row in listed(self.rows, "a tree")]
         object.__setattr__(
             self, "lines", tuple(self.lines) or tuple(range(1, len(source_rows) + 1))
@@ -465,6 +473,7 @@ class Tree(_Kind):
         return cls(rows, str(path), lines)
 
     def _lay(self, values: list[Any], refuse: Refusal) -> tuple[ArrayLike, Iterable[Level]]:
+        """The order of the values, and for each level the node of each value, and its label."""
         rows = []
         for i, value in enumerate(values):
             texts = _texts(value)

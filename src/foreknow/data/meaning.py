@@ -318,6 +318,7 @@ class Values:
         tree: Rows | None = None,
         order: Sequence[str] | None = None,
     ) -> None:
+        """Take the distinct values of a column, and the hierarchy or order that labels are of."""
         self.texts = [None if value is None else text_of(value) for value in values]
         self._column, self._tree = column, tree
         self._order = {text: i for i, text in enumerate(order or ())}

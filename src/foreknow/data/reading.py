@@ -107,6 +107,7 @@ class Reading:
     separators: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
+        """Bring the settings into one form; `SchemaError` for those that contradict each other."""
         object.__setattr__(self, "missing", _missing(self.missing))
         for part in fields(self):
             if part.name in ("missing", "latest_year", "separators"):

@@ -144,6 +144,7 @@ class Schema:
     rounding: Mapping[str, int | float] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
+        """Make objects of the tables it was given; `SchemaError` if columns or settings clash."""
         for name in ("quasi_identifiers", "identifiers", "other"):
             setting = getattr(self, name)
             if isinstance(setting, str):

@@ -58,6 +58,7 @@ class Sight:
         name: str = "the release",
         release: Release | None = None,
     ) -> None:
+        """Take a release and its people; `DataError` if groups have not as many as it counts."""
         self._release = release
         self.cohort = "" if release is None else release.cohort
         self._seen: dict[tuple[str, ...], Sight] = {}

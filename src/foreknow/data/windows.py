@@ -70,6 +70,7 @@ class Width:
     measure: Literal["number", "share", "span"] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        """Read the width, and raise an error for one that is not above 0."""
         setting: Any = self.given
         text = setting.strip() if isinstance(setting, str) else str(setting)
         span = _SPAN.fullmatch(text) if isinstance(setting, str) else None

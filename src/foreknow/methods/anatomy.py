@@ -97,7 +97,22 @@ def _joins(height: int, level: int, rate: int, ends: IntArray) -> int:
 def _turns(
     high: int, level: int, gone: int, reaching: IntArray, ends: IntArray, n_turns: int
 ) -> Iterator[tuple[IntArray, IntArray]]:
-    """The buckets that are drawn from next, turn by turn, and their heights then."""
+    """Yield, turn by turn, the buckets that are drawn from, and their heights at that moment.
+
+    Parameters
+    ----------
+    high : int
+        How many buckets are drawn from in every round; the turns are those of the others.
+    level : int
+        The height of the highest of the others.
+    gone : int
+        How many of them had their turn at this level already.
+    reaching : integer array
+        How many buckets are at least so high, for each height.
+    ends : integer array
+        Where the turns of each level end, from `level` down.
+    n_turns : int
+    """
     done, below = 0, 0
     while done < n_turns:
         last = max(int(np.searchsorted(ends, min(done + _BLOCK, n_turns))), below)

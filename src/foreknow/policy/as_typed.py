@@ -146,20 +146,20 @@ def _renamed(
 
 
 def _schema(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema, with the roles that a table of columns gives, and lists where it has one name."""
+    """A schema in our keys; roles by column become lists, and so do names between commas."""
     schema = _renamed(table, {}, _schema_keys())
     roles = schema.get("columns")
-    if isinstance(roles, Mapping) and (by_role := _by_role(roles)).keys().isdisjoint(schema):
-        del schema["columns"]
-        schema |= by_role
+    if isinstance(roles, Mapping):
+        columns_of_role = _by_role(roles)
+        if columns_of_role.keys().isdisjoint(schema):
+            del schema["columns"]
+            schema |= columns_of_role
     for key in _LISTS:
         if isinstance(schema.get(key), str):
             schema[key] = [part.strip() for part in schema[key].split(",")]
     hierarchies = schema.get("hierarchies")
     if isinstance(hierarchies, Mapping):
-        schema["hierarchies"] = {
-            column: _intervals(setting) for column, setting in hierarchies.items()
-        }
+        schema["hierarchies"] = {name: _intervals(hierarchies[name]) for name in hierarchies}
     return schema
 
 

@@ -89,6 +89,7 @@ class PublishOptions:
     bom: bool | None = None
 
     def __post_init__(self) -> None:
+        """Bring the options into one form; `PolicyError` for those that cannot be meant."""
         if isinstance(self.unlinked, str):
             raise PolicyError(f"publish.unlinked must be a list, such as [{self.unlinked!r}]")
         set_fields(self, unlinked=tuple(self.unlinked), weights=weights_of(self.weights))

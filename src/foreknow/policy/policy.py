@@ -96,6 +96,7 @@ class Policy:
         tries: Sequence[Try] = (),
         below: Number | None = None,
     ) -> None:
+        """Take requirements and how to publish; `PolicyError` if they do not fit the schema."""
         if isinstance(requirements, (str, Path, Mapping)):
             policy = Policy.of(requirements)
             requirements, tries = policy.requirements, (*policy.tries, *tries)

@@ -218,6 +218,7 @@ class Requirement:
     criterion: Criterion | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        """Read the secret, the knowledge and the limits; `PolicyError` for what cannot be meant."""
         adversary: Any = self.adversary
         is_criterion = hasattr(adversary, "attained") and not isinstance(adversary, type)
         if is_criterion:

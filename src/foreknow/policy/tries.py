@@ -47,6 +47,7 @@ class Try:
     individual_risk: bool = False
 
     def __post_init__(self) -> None:
+        """Raise `PolicyError` unless it is an attack that is carried out, or a risk by weights."""
         set_fields(self, stop=None if self.stop is None else as_threshold(self.stop))
         if (self.attack is None) is not self.individual_risk or self.individual_risk not in (0, 1):
             raise PolicyError(

@@ -44,6 +44,7 @@ class DatabaseTable:
     untyped = settled = False
 
     def __init__(self, source: str | Path) -> None:
+        """Connect to the database, and look up the columns of the table that an address names."""
         server, local, address, part = _parts(source)
         self.name = f"postgresql://{local}{server.place}"
         self._secrets = server.secrets

@@ -51,6 +51,21 @@ class FileTable(Table):
         first_row: int = 1,
         floats_only: bool = False,
     ) -> None:
+        """Take the names of columns, and a function that fetches some of them.
+
+        Parameters
+        ----------
+        name : str
+            The table in messages.
+        columns : sequence of str
+        fetch : function of names of columns
+        has_order : bool
+            Whether rows come in one order each time.
+        first_row : int
+            The number of the first row in the file.
+        floats_only : bool
+            Whether its program has no other numbers than floats.
+        """
         self.name = name
         self.columns = check_columns(columns, name)
         self.settled = has_order

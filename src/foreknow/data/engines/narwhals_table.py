@@ -25,6 +25,7 @@ class NarwhalsTable(Table):
     index: Sequence[Any] = ()  # columns of pandas that are none
 
     def __init__(self, native: Any) -> None:
+        """Take a frame; `DataError` for what is none, or has columns that cannot be read."""
         library = type(native).__module__.split(".")[0]
         self.name = f"the {library} frame"
         if "pandas" in sys.modules:  # of which other frames are made, too

@@ -36,6 +36,7 @@ class ParquetTable(Table):
     """One Parquet file, or all of a folder as one table."""
 
     def __init__(self, path: Path) -> None:
+        """Look up the files and their columns; `DataError` for a folder without any file."""
         self.name = path.name
         self._path = path
         self.files = self._listed()

@@ -42,6 +42,7 @@ class Spelled:
     def __init__(
         self, table: Table, reading: Reading, only: Collection[str | None] | None = None
     ) -> None:
+        """Take a table, and the texts that stand for a missing value in its columns."""
         self.as_written = table
         self.name, self.columns = table.name, table.columns
         self.untyped, self.settled = table.untyped, table.settled

@@ -140,6 +140,15 @@ class Deal:
         """Deal the people of each group into `n_parts` small groups, as cards are dealt by value.
 
         Groups of one part are left out, and people whose group is below 0.
+
+        Parameters
+        ----------
+        group, value : integer arrays, shape (people,)
+        bags : integer array, shape (groups, values)
+            How many people of each group have each value.
+        n_parts : integer array, shape (groups,)
+        random : Generator
+            Decides which people with a value go into which small group.
         """
         dealt_people = np.flatnonzero((group >= 0) & (n_parts[group] > 1))
         group_of, n_values = group[dealt_people], bags.shape[1]

@@ -181,9 +181,16 @@ class Guards:
 
     @classmethod
     def of(cls, policy: Policy, everyone: GroupCounts, decoys: int | None = None) -> Guards:
-        """Start the ledgers of a policy; refuse limits that are not worked out.
+        """A guard for each secret and each limit of a policy, with its ledgers started.
 
-        `decoys`: all limits are those that hold for what a refusal leaves beside so many.
+        Parameters
+        ----------
+        policy : Policy
+            Limits that are not worked out for this method are refused.
+        everyone : GroupCounts
+            All people in one group.
+        decoys : int, optional
+            With it, all limits are lowered to those that hold after a refusal beside so many.
         """
         guards = []
         for requirement in policy.requirements:

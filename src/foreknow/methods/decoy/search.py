@@ -156,6 +156,7 @@ class Search:
     def __init__(
         self, points: Points, microdata: Microdata, guards: Guards, cuts: int, tries: bool = True
     ) -> None:
+        """Begin with one group of everybody."""
         self.attributes, self.labels = microdata.attributes, microdata.values
         self.guards, self.cuts, self.tries = guards, cuts, tries
         # Of people: their point (by the number it had at first), value, and place among the groups

@@ -32,6 +32,21 @@ class Loss:
         *,
         by_cell: bool = False,
     ) -> None:
+        """Work out what one person loses at each node of each level of each column.
+
+        Parameters
+        ----------
+        rollup : Rollup
+            The table and the levels of its columns.
+        lattice : Lattice or None
+            Without it, nothing is kept of its nodes.
+        kind : str
+            The measure of loss.
+        weights : float array, optional
+            What each column counts; 1 if left out.
+        by_cell : bool
+            Whether single cells of suppressed people are hidden, and not all.
+        """
         finest, totals, costs_by_column = rollup.finest, [], []
         weights_of_columns = np.ones(len(rollup.levels)) if weights is None else weights
         for codes, levels, weight in zip(

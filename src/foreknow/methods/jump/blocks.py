@@ -79,7 +79,11 @@ class BlockTree:
         return self._levels[i]
 
     def _placed_blocks(self, i: int) -> list[Placed]:
-        """The blocks of level i, each with the people of its cells."""
+        """The blocks of level i, each with the people of its cells.
+
+        A cell is the people who are in the same groups at all levels up to i; a block is a part of
+        the table whose cells are linked by groups of some level.
+        """
         functions = self.partitions[: i + 1]
         cell_of, part_of = renumber(zip(*functions, strict=True)), _join_parts(functions)
         parts: list[list[tuple[int, ...]]] = [[] for _ in range(max(part_of) + 1)]
@@ -91,16 +95,7 @@ class BlockTree:
             first_people = [people[0] for people in part]
             levels_below = []
             for home in homes:
-                homes_of_cells = [home[person] for person in first_people]
-                blocks = {place: block for place, block, _ in homes_of_cells}
-                blocks_below = []
-                for place, block in blocks.items():
-                    groups = [
-                        group if other_place == place else -1
-                        for other_place, _, group in homes_of_cells
-                    ]
-                    blocks_below.append(Below(block, tuple(groups)))
-                levels_below.append(tuple(blocks_below))
+                levels_below.append(_blocks_below([home[person] for person in first_people]))
             group_of = renumber(functions[i][person] for person in first_people)
             block = self.shape(tuple(map(len, part)), group_of, tuple(levels_below))
             placed_blocks.append(Placed(block, tuple(part)))
@@ -148,6 +143,20 @@ class BlockTree:
         group_of = tuple([block.group_of[cell] for cell in first_cells])
         smaller = self.shape(_sums(cell_of, block.sizes), group_of, tuple(smaller_below))
         return smaller, cell_of
+
+
+def _blocks_below(homes: Sequence[tuple[int, Block, int]]) -> tuple[Below, ...]:
+    """The blocks of a lower level in which the cells of a block lie, with the group of each cell.
+
+    `homes` has, for each cell, the place of its lower block, that block, and its group there. The
+    group of a cell that lies elsewhere is -1.
+    """
+    block_at = {place: block for place, block, _ in homes}
+    blocks_below = []
+    for place, block in block_at.items():
+        groups = [group if home == place else -1 for home, _, group in homes]
+        blocks_below.append(Below(block, tuple(groups)))
+    return tuple(blocks_below)
 
 
 def _join_parts(partitions: Sequence[Sequence[int]]) -> tuple[int, ...]:

@@ -59,10 +59,11 @@ def most_lost(exact: Exact, parts: Sequence[Part], levels: Sequence[int]) -> Fra
 
 
 def _most_safe(exact: Exact, j: int, block: Block, columns: Sequence[Column]) -> Fraction:
-    """An upper bound of the share of a block's tables whose permutation set at level j is safe.
+    """An upper bound of the share of a block's tables that are safe at level j.
 
     In a safe one, no group of level j has more of a value than it may. The bound looks at as many
-    of these groups as there is time for, the smallest first.
+    of these groups as there is time for, the smallest first. `columns` has, for each value, its
+    colour and how often it occurs in each group.
     """
     group_at_j = [(-1, -1)] * len(block.sizes)  # the group of each cell at level j
     for lower_block, below in enumerate(block.below[j]):

@@ -360,6 +360,18 @@ class BlockTables:
     """
 
     def __init__(self, block: Block, columns: Sequence[Column], needs: Needs, exact: Exact) -> None:
+        """Count the tables of a block by what each level sees of them, class of values by class.
+
+        Parameters
+        ----------
+        block : Block
+        columns : sequence of Column
+            For each value its colour, and how often it occurs in each group.
+        needs : Needs
+            What each level needs to see.
+        exact : Exact
+            The limits, and the time that may be spent.
+        """
         self.block, self._exact = block, exact
         self._levels = list(zip(block.below, needs, strict=True))
         n_copies = Counter(columns)

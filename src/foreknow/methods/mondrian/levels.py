@@ -163,6 +163,7 @@ class Level:
         choice: Choice,
         groups: IntArray | None = None,
     ) -> None:
+        """Begin with one group of everybody, or with the group of each point."""
         self.attributes = microdata.attributes
         self.labels = microdata.values
         self.semantics = microdata.semantics
@@ -283,7 +284,14 @@ class Level:
         return n_turns
 
     def divide_one(self, ledger: PolicyLedger) -> tuple[bool, float] | None:
-        """Divide one group, so that the release is safe, or as near to it as one cut leads."""
+        """Divide one group by the cut that makes the release safe, or leads nearest to that.
+
+        Returns
+        -------
+        (safe, reach) or None
+            Whether all groups are safe now, and how far the worst is from its limit, as a ratio;
+            None if there is no cut.
+        """
         ranking = self._ranking(np.arange(self.n_groups))
         best: tuple[bool, float, int, int] | None = None
         for turn in range(ranking.turns):
@@ -307,24 +315,25 @@ class Level:
         return not unsafe, reached
 
     def _ranking(self, groups: IntArray) -> Ranking:
-        """The candidates of some groups; the others have none."""
+        """The candidates for a cut of some groups, the best first; the others have none.
+
+        Gains are weighted by column, and multiplied by random factors if the choice has noise.
+        """
         cuts, weights, random, noise = self.choice
         parts = []
         for run in self._runs(groups):
             rows, group = self._rows_of(run)
             people = rows.multiplicity
-            candidates = [
-                cuts_of(attribute, codes, group, people, len(run), cuts)
-                for attribute, codes in zip(self.attributes, rows.codes, strict=True)
-            ]
-            if weights is not None:
-                candidates = [
-                    c.times(weight) for c, weight in zip(candidates, weights, strict=True)
-                ]
+            candidates = []
+            for column, attribute in enumerate(self.attributes):
+                candidate = cuts_of(attribute, rows.codes[column], group, people, len(run), cuts)
+                if weights is not None:
+                    candidate = candidate.times(weights[column])
+                candidates.append(candidate)
             if random is not None:
-                candidates = [
-                    c.times(np.exp(noise * random.normal(size=c.gain.shape))) for c in candidates
-                ]
+                for column, candidate in enumerate(candidates):
+                    factors = np.exp(noise * random.normal(size=candidate.gain.shape))
+                    candidates[column] = candidate.times(factors)
             parts.append(Ranking.of(candidates))
         return Ranking.joined(parts, groups, self.n_groups)
 

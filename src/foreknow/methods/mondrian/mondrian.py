@@ -340,11 +340,14 @@ def _losses(level: Level, choice: Choice, groups: IntArray) -> NDArray[np.float6
 
 
 def _neighbours(level: Level, groups: IntArray, random: np.random.Generator) -> IntArray:
-    """A region for each group, of a few groups near each other: by cuts of random columns."""
+    """The number of a region for each group: a few groups that lie near each other.
+
+    Regions are halved by random columns until they have few groups.
+    """
     n_groups = int(groups.max()) + 1
     people_of_points = level.rows.people
     people = np.bincount(groups, people_of_points, n_groups)
-    middle = np.stack(
+    middles = np.stack(
         [
             np.bincount(groups, people_of_points * codes, n_groups) / people / len(attribute.domain)
             for attribute, codes in zip(level.attributes, level.rows.codes, strict=True)
@@ -353,14 +356,14 @@ def _neighbours(level: Level, groups: IntArray, random: np.random.Generator) -> 
     region = np.zeros(n_groups, dtype=np.int64)
     size = float(random.uniform(2, _TOGETHER))
     while n_groups > size * (n_regions := int(region.max()) + 1):
-        spread = np.empty((len(middle), n_regions))
+        spread = np.empty((len(middles), n_regions))
         order = np.argsort(region, kind="stable")
         starts = np.searchsorted(region[order], np.arange(n_regions))
-        for column, of_column in zip(spread, middle, strict=True):
-            ordered = of_column[order]
+        for column, column_middle in zip(spread, middles, strict=True):
+            ordered = column_middle[order]
             column[:] = np.maximum.reduceat(ordered, starts) - np.minimum.reduceat(ordered, starts)
-        which = np.argmax(spread * random.random(spread.shape), axis=0)
-        place_along = middle[which[region], np.arange(n_groups)]
+        widest = np.argmax(spread * random.random(spread.shape), axis=0)
+        place_along = middles[widest[region], np.arange(n_groups)]
         order = np.lexsort((place_along, region))
         rank = np.empty(n_groups, dtype=np.int64)
         rank[order] = np.arange(n_groups) - starts[region[order]]

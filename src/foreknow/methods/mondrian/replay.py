@@ -115,7 +115,7 @@ class Replay:
 
     @cached_property
     def decisions(self) -> Sequence[Refusal]:
-        """The refused cuts across groups: worlds where each is refused lead to the same groups."""
+        """The refused cuts; worlds in which each of them is refused lead to the same groups."""
         cut = self._owner[self._children]
         order = np.lexsort((self._children, cut))
         people, child, cut = self._people[order], self._children[order], cut[order]
@@ -123,10 +123,16 @@ class Replay:
         if not len(cut):
             return refusals
         for places in np.split(np.arange(len(cut)), np.flatnonzero(np.diff(cut)) + 1):
-            who, (_, part) = people[places], np.unique(child[places], return_inverse=True)
-            turn, place = self._cuts[cut[places[0]]]
-            refuses = partial(turn.refuses, proposal=place)
-            parts = who, part.reshape(-1), self.groups[who], self._codes[who], self._labels
+            cut_people, (_, part) = people[places], np.unique(child[places], return_inverse=True)
+            turn, proposal_place = self._cuts[cut[places[0]]]
+            refuses = partial(turn.refuses, proposal=proposal_place)
+            parts = (
+                cut_people,
+                part.reshape(-1),
+                self.groups[cut_people],
+                self._codes[cut_people],
+                self._labels,
+            )
             refusals.append(Refusal.of(*parts, refuses))
         return refusals
 

@@ -49,6 +49,7 @@ class Suppression:
         limit: int,
         lost: float = 1.0,
     ) -> None:
+        """Begin with groups of which nobody is suppressed; at most `limit` people may be."""
         self._points, self._microdata, self._choice, self._most = points, microdata, choice, limit
         self._all = Level(points, microdata, choice)
         attributes, weights = microdata.attributes, choice.weights
@@ -135,12 +136,12 @@ class Suppression:
     def _widths(
         self, codes: Sequence[NDArray[Any]], groups: IntArray, n_groups: int
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """The NCP of groups over all columns; which groups cover every column."""
+        """The NCP of each group over all columns, weighted; and whether it covers every column."""
         total, covers_all = np.zeros(n_groups), np.ones(n_groups, dtype=bool)
         columns = zip(self._microdata.attributes, codes, self._weights, strict=True)
         for attribute, column_codes, weight in columns:
-            wide, covers = widths(attribute, column_codes, groups, n_groups)
-            total, covers_all = total + weight * wide, covers_all & covers
+            width, covers = widths(attribute, column_codes, groups, n_groups)
+            total, covers_all = total + weight * width, covers_all & covers
         return total, covers_all
 
     def _whole(self) -> NDArray[np.bool_]:
@@ -152,15 +153,19 @@ class Suppression:
         return covers_all
 
     def _plan(self, fresh: NDArray[np.bool_], ledger: PolicyLedger) -> None:
-        """Find the cut of each group of some points that gains most for each suppressed person."""
+        """Find, for each group of some points, the cut that gains most for each suppressed person.
+
+        One side of such a cut is suppressed. Cuts that gain more than the one planned so far
+        replace it.
+        """
         level, room = self._level(fresh), self._most - self.n_people
         people = _sums(level.group, level.rows.people, level.n_groups)
         width = self._widths(level.rows.codes, level.group, level.n_groups)[0]
-        name = np.zeros(level.n_groups, dtype=np.int64)
-        name[level.group] = self._groups[level.rows.number]
+        group_number = np.zeros(level.n_groups, dtype=np.int64)
+        group_number[level.group] = self._groups[level.rows.number]
         columns = zip(level.attributes, level.rows.codes, self._weights, strict=True)
         loss, most_cuts = self._columns - width, self._choice.cuts
-        self._loss[name] = loss
+        self._loss[group_number] = loss
         ranking = Ranking.of(
             [
                 outlying_cuts(
@@ -170,29 +175,33 @@ class Suppression:
             ]
         )
         for turn in range(min(ranking.turns, most_cuts)):
-            asking = np.flatnonzero(ranking.has(turn))
-            if not len(asking):
+            cut_groups = np.flatnonzero(ranking.has(turn))
+            if not len(cut_groups):
                 break
-            children = level.children(ranking, turn, asking)
+            children = level.children(ranking, turn, cut_groups)
             rows, child, owner = children
-            wide, covers_all = self._widths(rows.codes, child, len(owner))
+            child_width, covers_all = self._widths(rows.codes, child, len(owner))
             kept_of_child = _sums(child, rows.people, len(owner))
             kept_of_child[covers_all | ~level.safe_alone(ledger, children)] = 0
-            kept_people = _sums(owner, kept_of_child, len(asking))
-            out = people[asking] - kept_people
-            gain = people[asking] * width[asking] - _sums(owner, kept_of_child * wide, len(asking))
-            gain -= out * self._columns
-            merit = np.where(
-                (kept_people > 0) & (out <= room) & (gain > 0), gain / np.maximum(out, 0.5), -np.inf
+            kept_people = _sums(owner, kept_of_child, len(cut_groups))
+            n_suppressed = people[cut_groups] - kept_people
+            gain = people[cut_groups] * width[cut_groups] - _sums(
+                owner, kept_of_child * child_width, len(cut_groups)
             )
-            better = merit > self._merit[name[asking]]
-            self._merit[name[asking[better]]] = merit[better]
-            self._people[name[asking[better]]] = out[better]
+            gain -= n_suppressed * self._columns
+            merit = np.where(
+                (kept_people > 0) & (n_suppressed <= room) & (gain > 0),
+                gain / np.maximum(n_suppressed, 0.5),
+                -np.inf,
+            )
+            better = merit > self._merit[group_number[cut_groups]]
+            self._merit[group_number[cut_groups[better]]] = merit[better]
+            self._people[group_number[cut_groups[better]]] = n_suppressed[better]
             inside = better[owner[child]]
             children_inside = child[inside]
-            place = children_inside - np.searchsorted(owner, owner[children_inside])
+            child_number = children_inside - np.searchsorted(owner, owner[children_inside])
             self._side[rows.number[inside]] = np.where(
-                kept_of_child[children_inside] > 0, place, -1
+                kept_of_child[children_inside] > 0, child_number, -1
             )
 
     def _chosen(self) -> IntArray:

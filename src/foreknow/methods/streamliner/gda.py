@@ -72,9 +72,20 @@ def plan_gda(runs: Runs, values: Sequence[Any], l: int) -> Plan:
 
 
 def _make_groups(runs: Runs, n_colours: int, l: int) -> tuple[Runs, IntArray]:
-    """Groups, made until fewer than l colours are left, and how many people remain of each run.
+    """Make groups of l colours until fewer than l colours are left.
 
-    Groups that take people from the same runs are made at once.
+    Parameters
+    ----------
+    runs : Runs
+        People with one colour and one place, in order.
+    n_colours, l : int
+
+    Returns
+    -------
+    groups : Runs
+        Groups that take people from the same runs are one entry, with their number.
+    unused : integer array, shape (runs,)
+        How many people remain of each run.
     """
     colours = np.arange(n_colours)
     run_of = np.searchsorted(runs.colours, colours, "left").tolist()  # of each colour, the first
@@ -83,7 +94,7 @@ def _make_groups(runs: Runs, n_colours: int, l: int) -> tuple[Runs, IntArray]:
     n_of_colour = totals.tolist()
     unused = runs.sizes.copy()
     rank_of: list[int] = runs.ranks.tolist()
-    n_left = unused.data  # without a copy: one number at a time is read very often
+    unused_view = unused.data  # without a copy: one number at a time is read very often
     present = np.flatnonzero(totals)
     first_rank = np.full(n_colours, _FARTHEST)
     first_rank[present] = runs.ranks[[run_of[colour] for colour in present]]
@@ -99,13 +110,13 @@ def _make_groups(runs: Runs, n_colours: int, l: int) -> tuple[Runs, IntArray]:
             leader = largest[0][1]
         members = nearest(first_rank, leader, l)
         runs_taken = [run_of[colour] for colour in members]
-        n_groups = min([n_left[run] for run in runs_taken])
+        n_groups = min([unused_view[run] for run in runs_taken])
         all_runs_taken.extend(runs_taken)
         sizes.append(n_groups)
         for colour, run in zip(members, runs_taken, strict=True):
-            n_left[run] -= n_groups
+            unused_view[run] -= n_groups
             n_of_colour[colour] -= n_groups
-            if n_left[run]:
+            if unused_view[run]:
                 continue
             run_of[colour] = run + 1
             has_next = run + 1 < end_of[colour]

@@ -208,9 +208,21 @@ def _divide_people(
     axes: Sequence[tuple[NDArray[Any], float]],
     shape: _Shape,
 ) -> Iterator[PeopleBlock]:
-    """Divide people in halves along their widest column, `depth` times at most; yield the blocks.
+    """Divide people in halves along their widest column; yield the blocks.
 
     Halves that share a value too often stay one block, as two cells of it.
+
+    Parameters
+    ----------
+    people : integer array
+    depth : int
+        How often people are divided at most.
+    codes : integer array
+        The value of each person.
+    axes : sequence of (ranks, weight)
+        The columns.
+    shape : _Shape
+        Says whether a block is worth dividing.
     """
     blocks = [(people[None], depth)]
     while blocks:

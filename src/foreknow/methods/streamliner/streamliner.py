@@ -128,6 +128,7 @@ class Streamliner(WithL):
     settings: ClassVar[type[Settings]] = StreamlinerSettings
 
     def __post_init__(self) -> None:
+        """Raise `InputError` for an unknown variant, or weights that it does not use."""
         self._settle_l()
         refuse_other("Streamliner: no variant", self.variant, get_args(Variant))
         if not isinstance(self.weights, Mapping):

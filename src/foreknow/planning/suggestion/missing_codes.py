@@ -47,17 +47,21 @@ def missing_codes(profile: Profile) -> list[str]:
 
 
 def _beyond(values: Sequence[Any]) -> list[Any]:
-    """The last values, where they are codes and farther from the others than these apart."""
+    """The highest of ascending values that look like codes of a missing value; [] if none do.
+
+    They are farther from the other values than these from each other, and are written as such
+    codes are, as 99.
+    """
     for number in range(1, min(_MOST_CODES, len(values) - _LEAST_OTHERS) + 1):
         codes, others = values[-number:], values[:-number]
         if not _BEYOND.fullmatch(_text(codes[0])):
             break
-        far = codes[0] - others[-1] >= max(others[-1] - others[0], _LEAST_GAP)
+        is_far = codes[0] - others[-1] >= max(others[-1] - others[0], _LEAST_GAP)
         if codes[0] < 10:  # answers are numbered from 0 or 1
-            far = far and others[0] in (0, 1) and len(values) <= _FEW_OF_ONE_DIGIT
+            are_answers = others[0] in (0, 1) and len(values) <= _FEW_OF_ONE_DIGIT
         else:
-            far = far and others[0] >= 0 and 2 * others[-1] < codes[0]
-        if far and all(map(_is_whole, others)):
+            are_answers = others[0] >= 0 and 2 * others[-1] < codes[0]
+        if is_far and are_answers and all(map(_is_whole, others)):
             return list(codes)
     return []
 

@@ -111,6 +111,27 @@ class Roles:
         files: Mapping[str, HierarchyFile],
         numbers: Sequence[_PersonNumber] = (),
     ) -> None:
+        """Guess the role of each column.
+
+        Parameters
+        ----------
+        table : str
+            The table in messages.
+        profiles : sequence of Profile
+            What its columns hold.
+        sensitive : str or None
+            The column that must stay hidden, if it was named.
+        chosen : sequence of str or None
+            The columns that others may know, if they were named.
+        files : mapping of column to HierarchyFile
+        numbers : sequence
+            Columns that number people, the surest first.
+
+        Raises
+        ------
+        DataError
+            If no column can be hidden, or none can be known.
+        """
         self.of: dict[str, tuple[Role, str]] = {}
         named = chosen or ()
         self._set_identifiers(profiles, {sensitive, *named}, numbers)
