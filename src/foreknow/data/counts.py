@@ -596,13 +596,15 @@ class GroupCounts:
     @cached_property
     def _running_descending(self) -> IntArray:
         """Running total of all counts, largest first within each group; starts with 0."""
-        top = int(self.counts.max(initial=0)) + 1
-        if self.n_groups * top < 2**62:
-            keys = self.cell_groups * top
-            keys += top - 1 - self.counts
-            keys = keys.astype(np.int32 if self.n_groups * top < 2**31 else np.int64, copy=False)
+        n_levels = int(self.counts.max(initial=0)) + 1
+        if self.n_groups * n_levels < 2**62:
+            # One number for each cell that is the smaller the larger its count is in the group.
+            keys = self.cell_groups * n_levels
+            keys += n_levels - 1 - self.counts
+            is_narrow = self.n_groups * n_levels < 2**31
+            keys = keys.astype(np.int32 if is_narrow else np.int64, copy=False)
             keys.sort()
-            descending = top - 1 - keys % top
+            descending = n_levels - 1 - keys % n_levels
         else:
             descending = self.counts[np.lexsort((-self.counts, self.cell_groups))]
         return np.concatenate(([0], np.cumsum(descending, dtype=np.int64)))

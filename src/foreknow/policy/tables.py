@@ -79,11 +79,16 @@ class Secret(NamedTuple):
 
     @classmethod
     def of(cls, requirement: Any) -> Secret:
-        """The secret of a table, or of a requirement that was made of one."""
+        """The secret of a requirement, or of its table: values, sets of values, or a width."""
         any_of = requirement.any_of
-        label = any_of if isinstance(any_of, str) else None
-        named_sets = any_of if isinstance(any_of, Mapping) else {"": any_of}
-        sets = {} if any_of is None or label is not None else named_sets
+        label: str | None = None
+        sets: Mapping[str, Any] = {}
+        if isinstance(any_of, str):
+            label = any_of
+        elif isinstance(any_of, Mapping):
+            sets = any_of
+        elif any_of is not None:
+            sets = {"": any_of}
         return cls(
             requirement.values,
             requirement.excluded,
