@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,19 +33,15 @@ class Points:
         columns = [attribute.codes for attribute in microdata.attributes]
         sizes = [len(attribute.domain) for attribute in microdata.attributes]
         keys = Keys(columns, sizes, room=len(microdata.values))
-        reader = _single if microdata.semantics == "single" else _several
-        distinct_keys, weights, cells, values, times, spread = reader(keys, microdata)
-        return cls(keys.codes(distinct_keys), weights, cells, values, times, spread)
+        find_points = _single if microdata.semantics == "single" else _several
+        return find_points(keys, microdata)
 
     @classmethod
     def each(cls, microdata: Microdata) -> Points:
         """A point for each person if nearly all differ; otherwise the same as `of`."""
         codes = [attribute.codes for attribute in microdata.attributes]
-        if (
-            microdata.semantics != "single"
-            or microdata.times is not None
-            or not nearly_all_differ(codes)
-        ):
+        has_one_row_each = microdata.semantics == "single" and microdata.times is None
+        if not has_one_row_each or not nearly_all_differ(codes):
             return cls.of(microdata)
         ones = np.broadcast_to(np.int64(1), len(codes[0]))
         return cls(codes, ones, ones, microdata.sensitive_codes, ones, lambda numbers: numbers)
@@ -75,37 +71,37 @@ class Points:
         return self._spread(of_point)
 
 
-_Found: TypeAlias = (
-    "tuple[NDArray[Any], IntArray, IntArray, Codes, IntArray, Callable[[IntArray], IntArray]]"
-)
+def _single(keys: Keys, microdata: Microdata) -> Points:
+    """The points of a table in which each person has one value.
 
-
-def _single(keys: Keys, microdata: Microdata) -> _Found:
-    """The key, people and cells of points; the value and people of cells; everybody's point."""
+    `keys` numbers the combinations of people's quasi-identifiers.
+    """
     n_values = len(microdata.values)
     pair_keys = keys.beside(microdata.sensitive_codes, n_values)
     cells, times = pair_keys.counted(microdata.times)
     distinct_keys, weights, n_cells, values = _points_of(cells, n_values, times)
-    return (
-        distinct_keys,
-        weights,
-        n_cells,
-        values,
-        times,
-        lambda numbers: pair_keys.spread(np.repeat(numbers, n_cells)),
-    )
+
+    def spread(numbers: IntArray) -> IntArray:
+        """For each person the number of their point."""
+        return pair_keys.spread(np.repeat(numbers, n_cells))
+
+    return Points(keys.codes(distinct_keys), weights, n_cells, values, times, spread)
 
 
-def _several(keys: Keys, microdata: Microdata) -> _Found:
-    """As `_single`, where a person may have several values, or none."""
+def _several(keys: Keys, microdata: Microdata) -> Points:
+    """The points of a table in which a person may have several values, or none.
+
+    `keys` numbers the combinations of people's quasi-identifiers.
+    """
     distinct_keys, weights = keys.counted()
     point = keys.spread(np.arange(len(distinct_keys)))
     holdings, n_values = microdata.holdings, len(microdata.values)
     offsets, values, times = count_pairs(
         point[holdings.people], holdings.values, len(distinct_keys), n_values
     )
-    codes = values.astype(narrowest(n_values))
-    return distinct_keys, weights, np.diff(offsets), codes, times, keys.spread
+    value_codes = values.astype(narrowest(n_values))
+    cells = np.diff(offsets)
+    return Points(keys.codes(distinct_keys), weights, cells, value_codes, times, keys.spread)
 
 
 def _points_of(

@@ -140,11 +140,14 @@ def read_tables(table: Mapping[str, Any], name: str) -> Any:
 def parts_of(
     tables: Any, folder: Path
 ) -> tuple[Sequence[Requirement], Schema | None, PublishOptions, Sequence[Try]]:
-    """Make the parts of a policy from its tables."""
-    requirements = [
-        _requirement(required, required.name or f"require[{i}]", folder)
-        for i, required in enumerate(tables.require)
-    ]
+    """The requirements, the schema, the options and the trials of a policy, from its tables.
+
+    Relative paths of hierarchies and priors start in `folder`.
+    """
+    requirements = []
+    for place, required in enumerate(tables.require):
+        name = required.name or f"require[{place}]"
+        requirements.append(_requirement(required, name, folder))
     schema = None if tables.schema_ is None else Schema(**dict(tables.schema_), folder=folder)
     if schema is not None:
         _check_missing_columns(schema)
@@ -155,12 +158,7 @@ def parts_of(
                 f"{did_you_mean(column, schema.quasi_identifiers)}"
             )
     options = PublishOptions.from_dict(dict(tables.publish))
-    return (
-        requirements,
-        schema,
-        options,
-        list(map(_try, tables.try_)),
-    )
+    return requirements, schema, options, list(map(_try, tables.try_))
 
 
 def _check_missing_columns(schema: Schema) -> None:

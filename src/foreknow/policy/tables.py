@@ -302,7 +302,14 @@ def _require_table(knowledge: Mapping[str, Any], criteria: Mapping[str, Any]) ->
 
 
 def policy_table(registered: Registered) -> type[Settings]:
-    """The model of a policy file; a method without a model of its settings takes any."""
+    """The Pydantic model of a policy file, with the keys of all kinds that are registered.
+
+    Parameters
+    ----------
+    registered : Registered
+        Models of the settings of methods, attacks, knowledge and criteria, by key. A method without
+        such a model takes any settings.
+    """
     free: Any = Annotated[dict[str, Any], AfterValidator(_as_numbers)]
     methods: dict[str, Any] = {
         key: ((model or free) | None, None) for key, model in registered.methods.items()
