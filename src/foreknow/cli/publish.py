@@ -91,9 +91,10 @@ class Folder:
         if self.dry_run:
             print_plain("\nNothing was written; without --dry-run it would be, to a folder.")
             return
-        self._say_files(owner)
+        self._say_files(out, owner)
 
-    def _say_files(self, owner: Path) -> None:
+    @staticmethod
+    def _say_files(out: Path, owner: Path) -> None:
         """Print the files that were written, and what each is for; also those for the owner."""
         from foreknow_judge import file_names
 

@@ -73,27 +73,24 @@ class Spellings:
         return None
 
     def written_otherwise(self, text: str, but: Collection[str] = ()) -> str | None:
-        """The value that a text would be, were it not for case, spaces and the like.
+        """The first value that a text would be, were it not for case, spaces and the like, or None.
 
-        None of those in `but`.
+        Values in `but` are passed over.
 
         >>> Spellings(["B20", "AIDS"]).written_otherwise("b 20")
         'B20'
         >>> Spellings(["B20", "AIDS"]).written_otherwise("AIDZ")
         """
         keys = {_key(text), *_numbers(text)} - {""}
-        candidates = self._by_key.get(_key(text).translate(_AS_DIGITS), ())
-        of_numbers = chain(*(self._by_key.get(str(number), ()) for number in _numbers(text)))
-        return next(
-            (
-                value
-                for value in chain(candidates, of_numbers)
-                if value not in but
-                and value != text
-                and not keys.isdisjoint({_key(value), *_numbers(value)})
-            ),
-            None,
-        )
+        candidates: list[str] = [*self._by_key.get(_key(text).translate(_AS_DIGITS), ())]
+        for number in _numbers(text):
+            candidates += self._by_key.get(str(number), ())
+        for value in candidates:
+            if value in but or value == text:
+                continue
+            if not keys.isdisjoint({_key(value), *_numbers(value)}):
+                return value
+        return None
 
     def _beginning_like(self, start: str, but: Collection[str]) -> str | None:
         """The first value whose beginning looks like a text; one letter more or less in words."""
