@@ -79,7 +79,7 @@ def least_size(case, groups):
 
 def classes_of(case, groups):
     """The people who look alike: those of a group, or in the bucketized form by exact values."""
-    if not is_bucketized(groups):
+    if not is_bucketized(case, groups):
         return groups
     found = {}
     for group in groups.values():
@@ -88,9 +88,9 @@ def classes_of(case, groups):
     return found
 
 
-def is_bucketized(groups):
+def is_bucketized(case, groups):
     """Whether groups have numbers, and no labels."""
-    return any(len(key[0]) == 1 for key in groups)
+    return case.publish["form"] == "bucketized" and any(len(key[0]) == 1 for key in groups)
 
 
 def least_alike(case, groups):
@@ -266,7 +266,7 @@ def matches(case, labels):
 def labels_of(case, groups):
     """How many people have each label; in the bucketized form, each combination of exact values."""
     many = len(case.schema["quasi_identifiers"])
-    if is_bucketized(groups):
+    if is_bucketized(case, groups):
         return Counter(member.alike[:many] for group in groups.values() for member in group)
     return Counter({key[0]: 0 for key in groups})
 
@@ -281,7 +281,7 @@ def presence(case, groups):
     exact = labels_of(case, groups)
     found, outside, twice = matches(case, [*exact])
     pairs = [(len(group), found[key[0]]) for key, group in groups.items()]
-    if is_bucketized(groups):
+    if is_bucketized(case, groups):
         pairs = [(n, found[label]) for label, n in exact.items()]
     rates = [Fraction(n, of) for n, of in pairs]
     return Fraction(0) if outside else min(rates), max(rates), twice
@@ -290,8 +290,8 @@ def presence(case, groups):
 def population_risks(case, groups):
     exact = labels_of(case, groups)
     found, _, _ = matches(case, [*exact])
-    sizes = exact if is_bucketized(groups) else {key[0]: 0 for key in groups}
-    if not is_bucketized(groups):
+    sizes = exact if is_bucketized(case, groups) else {key[0]: 0 for key in groups}
+    if not is_bucketized(case, groups):
         for key, group in groups.items():
             sizes[key[0]] += len(group)
     alone = sum(n for label, n in sizes.items() if found[label] == 1)
@@ -349,7 +349,7 @@ def who_shows(case, groups):
         many = 0
         for key, group in groups.items():
             for member in group:
-                label = member.alike if is_bucketized(groups) else key[0]
+                label = member.alike if is_bucketized(case, groups) else key[0]
                 many += any(
                     shows(case, name, label[names.index(name)], own) for name, own in way.items()
                 )
