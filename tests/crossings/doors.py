@@ -167,6 +167,12 @@ def is_bound(case, groups):
         return own.k + own.m > 0
     if any(member.barred for group in groups.values() for member in group):
         return True
+    cannot = {}  # a person with several cases may be unable to have a value in some of them
+    for group in groups.values():
+        for member in group:
+            cannot.setdefault(member.person, set()).add(member.cannot)
+    if any(len(by_case) > 1 for by_case in cannot.values()):
+        return True
     barred = {v for group in groups.values() for member in group for v in member.cannot}
     if not barred:
         return False
