@@ -89,8 +89,9 @@ def classes_of(case, groups):
 
 
 def is_bucketized(case, groups):
-    """Whether groups have numbers, and no labels."""
-    return case.publish["form"] == "bucketized" and any(len(key[0]) == 1 for key in groups)
+    """Whether groups have numbers in place of a label of each quasi-identifier."""
+    many = len(case.schema["quasi_identifiers"])
+    return many > 1 and any(len(key[0]) == 1 for key in groups)
 
 
 def least_alike(case, groups):
