@@ -199,3 +199,23 @@ def test_an_attack_adds_up_set():
         assert abs(float(attack.posterior(row, "AB")) - min(1.0, float(both))) < 1e-9
     with pytest.raises(fk.InputError, match="nobody in the table has"):
         attack.posterior(1, "XY")
+
+
+def test_households_by_several_values():
+    """A column with several values has no code for each row, by which households are counted."""
+    table = pa.table({
+        "pid": ["a", "b", "c", "d"],
+        "zip": ["1"] * 4,
+        "home": ["h", "h", "g", "f"],
+        "ill": [["x"], ["y", "x"], [], ["x"]],
+        "pay": ["1", "2", "3", "1"],
+    })  # fmt: skip
+    roles = {"sensitive": ["ill", "pay"], "person": "pid", "semantics": {"ill": "set"}}
+    schema = fk.Schema(quasi_identifiers=["zip"], **roles)
+    homes = fk.KAnonymity(2, of="home")
+    required = [
+        fk.Requirement(homes, sensitive="pay", knowing=knowing) for knowing in ([], ["ill"])
+    ]
+    assert fk.audit(table, fk.Policy(required[:1], schema)).verdicts[0].reached == 3
+    with pytest.raises(UnsupportedError, match="leave it out of knowing"):
+        fk.audit(table, fk.Policy(required[1:], schema))

@@ -21,7 +21,9 @@ from foreknow.data.engines.tally import amounts_of
 from foreknow.data.release_tables import COUNT, ReleaseTables
 from foreknow_judge.counted import Counted
 from foreknow_judge.counting import Column
+from foreknow_judge.errors import UnsupportedError
 from foreknow_judge.impossible import Rules
+from foreknow_judge.layout import multivalued_columns
 from foreknow_judge.registry import Kinds
 from foreknow_judge.verdict import Verdict
 from foreknow_judge.verdicts import verdicts
@@ -318,6 +320,12 @@ def of_owner(
         rules = Rules(_by_class(rules))
     sensitive = schema["sensitive"]
     sensitives = [sensitive] if isinstance(sensitive, str) else sensitive
+    for name in multivalued_columns(schema.get("semantics", "single"), sensitives):
+        if name in known_columns:  # its codes are of values, and not of rows
+            raise UnsupportedError(
+                f"{name!r} is among knowing, and people may have several values of it: then the "
+                "owner's table is not counted by it; leave it out of knowing"
+            )
     other_columns = (*schema["quasi_identifiers"], *schema.get("other", ()), *known_columns)
     return Counted(
         "generalized",
