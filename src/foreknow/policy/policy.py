@@ -29,7 +29,7 @@ from foreknow.errors import SchemaError, did_you_mean
 from foreknow.hints import hints
 from foreknow.needs import Need
 from foreknow.pages import page_of
-from foreknow.policy.as_typed import in_our_tables
+from foreknow.policy.aliases import in_our_tables
 from foreknow.policy.codes import codes_of_map, with_codes
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.file import parts_of, read_tables, tables_of, text_of

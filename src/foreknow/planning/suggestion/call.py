@@ -1,4 +1,4 @@
-"""What to type for a table of which only the table was named, with roles that are guessed."""
+"""The call or options to type for a table that was given alone, with guessed roles."""
 
 from __future__ import annotations
 

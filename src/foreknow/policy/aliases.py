@@ -1,4 +1,4 @@
-"""A policy as users of other tools type it, in the tables and keys that a policy has here.
+"""Aliases: the keys and tables of a policy in the words of other tools, turned into ours.
 
 A key that has one meaning is taken for it. One that has several, or that stands beside the key it
 would become, stays as it is, and is refused by its name where the policy is read.
