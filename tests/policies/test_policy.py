@@ -535,7 +535,7 @@ def test_misspelt_maps_are_refused(values, pairs):
 
 
 @pytest.mark.parametrize("written", ["b20", "B 20", "B20.", "B-20", "\u0412 20"])
-def test_maps_write_as_tables_do(written):
+def test_maps_write_as_tables_do(written, tmp_path):
     """Somebody has another code of the class, and B20 would not be counted with it."""
     people = {"pid": [*range(10)], "ward": ["w"] * 10, "ill": ["B20"] * 3 + ["Z21"] * 2 + ["x"] * 5}
     table, pairs = pa.table(people), [[written, "Z21"]]
@@ -547,7 +547,9 @@ def test_maps_write_as_tables_do(written):
     rules = [{"values": ["B20"], "where": {"ward": ["x"]}}]
     with pytest.raises(fk.InputError, match="impossible names 'B20'"):
         policy({"facts": {}}, pairs=pairs, impossible=rules)
-    policy({"facts": {}, "absent": [written]}, pairs=pairs)
+    policy({"facts": {}, "absent": [written]}, pairs=pairs).save(tmp_path / "saved.toml")
+    with pytest.raises(fk.InputError, match=r"nobody has .* and somebody has 'B20'"):
+        fk.audit(table, fk.Policy.load(tmp_path / "saved.toml"))
     both = policy({"facts": {}}, pairs=[*pairs, ["B20", "Z21"]])  # as the message says
     assert fk.audit(table, both).verdicts[1].reached == Fraction(1, 2)
 

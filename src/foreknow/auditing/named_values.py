@@ -47,29 +47,33 @@ def refuse_misspelt(
         is_idle_set = len(absent) == len(texts) > 1 and required.about_sets
         for text in absent:
             _refuse_same_number(required, text, printed_values)
-            is_of_map = text in required.codes and not is_idle_set
-            is_excused = text in required.absent and not is_idle_set and not is_of_map
-            if text == ELSEWHERE or is_excused:
+            if text == ELSEWHERE:
                 continue
+            is_absent = text in required.absent and not is_idle_set
             if column not in spellings:
                 spellings[column] = Spellings(printed_values)
-            if is_of_map:  # else its class would lack a code that the table writes otherwise
-                near = spellings[column].written_otherwise(text, but=named_by_it)
+            passed_over = named[column] if is_idle_set else texts
+            near = None if is_absent else spellings[column].near(text, but=passed_over)
+            # a set would lack a value that the table writes otherwise, so `absent` excuses none
+            otherwise = spellings[column].written_otherwise(text, but=named_by_it)
+            if otherwise is not None:
+                way_out = (
+                    "if nobody has it, leave it out of the requirement and of the map, or add "
+                    f"{otherwise!r} to both"
+                )
+            elif is_idle_set:
+                way_out = "if really nobody has a value of this set, leave the set out"
             else:
-                near = spellings[column].near(text, but=named[column] if is_idle_set else texts)
-            if near is not None:
                 quoted = json.dumps(text, ensure_ascii=False)
                 way_out = (
                     f"if {text!r} is meant, though nobody has it, add absent = [{quoted}] to the "
                     "requirement"
                 )
-                if is_of_map:
-                    way_out = f"if nobody has it, leave it out of the map, or add {near!r}"
-                elif is_idle_set:
-                    way_out = "if really nobody has a value of this set, leave the set out"
+            if near is not None or otherwise is not None:
                 raise PolicyError(
-                    f"{required.name}: nobody has {text!r}, and somebody has {near!r}: write it "
-                    f"as the table does, also in a map of codes; {way_out}"
+                    f"{required.name}: nobody has {text!r}, and somebody has "
+                    f"{otherwise or near!r}: write it as the table does, also in a map of codes; "
+                    f"{way_out}"
                 )
 
 

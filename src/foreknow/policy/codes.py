@@ -68,17 +68,6 @@ def with_codes(table: Any, folder: Path) -> Any:
     return {**table, "schema": new_schema, "require": requirements}
 
 
-def codes_of_map(table: Any, coded: Any) -> frozenset[str]:
-    """The codes that requirements name by a map alone, and so nobody need have."""
-    if coded is table:
-        return frozenset()
-    named, by_policy = (
-        {*map(str, chain(*(required.get("absent") or () for required in tables["require"])))}
-        for tables in (coded, table)
-    )
-    return frozenset(named - by_policy)
-
-
 def classes_of(pairs: Sequence[tuple[str, str]]) -> list[list[str]]:
     """The codes that are one value: an old one and all its successors, by all they share.
 

@@ -30,7 +30,7 @@ from foreknow.hints import hints
 from foreknow.needs import Need
 from foreknow.pages import page_of
 from foreknow.policy.aliases import in_our_tables
-from foreknow.policy.codes import codes_of_map, with_codes
+from foreknow.policy.codes import with_codes
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.file import parts_of, read_tables, tables_of, text_of
 from foreknow.policy.ledger import PolicyLedger
@@ -325,10 +325,7 @@ class Policy:
             raise PolicyError(f"{name}: {error}") from None
         tables = read_tables(coded, name)
         try:
-            requirements, schema, options, tries = parts_of(tables, Path(folder))
-            if codes := codes_of_map(table, coded):
-                requirements = [replace(required, codes=codes) for required in requirements]
-            return cls(requirements, schema, options, tries)
+            return cls(*parts_of(tables, Path(folder)))
         except ForeknowError as error:
             kind = type(error) if isinstance(error, InputError) else PolicyError
             raise kind(f"{name}: {error}", code=error.code, **error.fields) from None

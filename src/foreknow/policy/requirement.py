@@ -208,8 +208,6 @@ class Requirement:
     absent: Sequence[Label] = field(default=(), compare=False, kw_only=True)
     sensitive: str | None = field(default=None, kw_only=True)
     knowing: Sequence[str] | None = field(default=None, kw_only=True)
-    # codes of a map that nobody need have, but that the table does not write otherwise
-    codes: Collection[str] = field(default=(), compare=False, repr=False, kw_only=True)
     # for a value shown once for each household: the column that says in which row
     shown: str | None = field(default=None, compare=False, repr=False, kw_only=True)
     # the column of the persons whose cases rows are, where these persons are counted
