@@ -30,8 +30,8 @@ def short_lines(file: Any, name: str, *, of_header: bool = False) -> Iterator[st
         line = file.readline(HEADER_BYTES + 1)
         length = len(line) + (length if of_header else 0)
         if length > HEADER_BYTES:
-            place = "line 1, which names the columns" if of_header else f"line {number}"
-            raise DataError("long-line", name, place=place)
+            where = "line 1, which names the columns" if of_header else f"line {number}"
+            raise DataError("long-line", name, place=where)
         if not line:
             return
         yield line

@@ -17,7 +17,7 @@ import numpy as np
 
 from foreknow_judge.counting import GroupBags, Ints, distinct
 from foreknow_judge.facts import (
-    Cell,
+    Profile,
     Ratio,
     Theorem2,
     chance_of,
@@ -44,16 +44,18 @@ _AT_ONCE = 1 << 22
 def worst_sum(
     groups: GroupBags, persons: GroupBags, cells: Ints, chances: Sequence[Fraction]
 ) -> tuple[str | None, Fraction]:
-    """The value and the highest sum over the cases of one person, 1 at most.
+    """The value that somebody may ascribe to a person most surely, and how surely; at most 1.
 
-    `persons` has the same groups as `groups`: the number of cases of each person in each group.
-    `cells` are those of `groups` that are asked about, and `chances` how sure somebody may become
-    that a case of the cell's group has the cell's value.
+    A person with several cases has a value at most as surely as the sum of the chances that each
+    of the cases has it. `persons` has the same groups as `groups`: the number of cases of each
+    person in each group. `cells` are those of `groups` (values of a group) that are asked about,
+    and `chances` how sure somebody may become that a case of the group has the value.
     """
     chance = np.zeros(len(groups.counts))
     chance[cells] = [float(chance_of_cell) for chance_of_cell in chances]
-    place = np.full(len(groups.counts), -1)  # of each cell among those that are asked about
-    place[cells] = np.arange(len(cells))
+    # the position of each cell among those that are asked about
+    position_asked = np.full(len(groups.counts), -1)
+    position_asked[cells] = np.arange(len(cells))
     several = np.bincount(persons.codes, persons.counts, len(persons.names))[persons.codes] > 1
     order = np.flatnonzero(several)
     order = order[np.argsort(persons.codes[order], kind="stable")]
@@ -62,40 +64,40 @@ def worst_sum(
     )
     top = 0.0
     # The sums that may be the highest: cells and how many cases of the person each counts for.
-    near: dict[tuple[tuple[int, int], ...], str] = {}
+    highest_sums: dict[tuple[tuple[int, int], ...], str] = {}
     for low, high in _blocks(person, groups.n_values[group]):
         row, cell = _pairs(groups, group[low:high])
-        is_asked = place[cell] >= 0
+        is_asked = position_asked[cell] >= 0
         row, cell = row[is_asked] + low, cell[is_asked]
         if not len(row):
             continue
         first, sum_of = distinct(person[row], groups.codes[cell])
         sums = np.bincount(sum_of, n_cases[row] * chance[cell])
         if sums.max() > top * (1 + _CLOSE):
-            near.clear()
+            highest_sums.clear()
         top = max(top, float(sums.max()))
         members = sums[sum_of] >= top * (1 - _CLOSE)
         summands: dict[int, list[tuple[int, int]]] = {}
         for number, summand, cases in zip(
             sum_of[members].tolist(),
-            place[cell[members]].tolist(),
+            position_asked[cell[members]].tolist(),
             n_cases[row[members]].tolist(),
             strict=True,
         ):
             summands.setdefault(number, []).append((summand, cases))
         for number, pairs in summands.items():
             name = groups.names[int(groups.codes[cell[first[number]]])]
-            near.setdefault(tuple(sorted(pairs)), name)
+            highest_sums.setdefault(tuple(sorted(pairs)), name)
     best, value = Fraction(0), None
-    for parts, name in near.items():
-        total = sum((chances[summand] * cases for summand, cases in parts), Fraction(0))
+    for pairs_of_sum, name in highest_sums.items():
+        total = sum((chances[summand] * cases for summand, cases in pairs_of_sum), Fraction(0))
         if total > best or (total == best and (value is None or name < value)):
             best, value = total, name
     return value, min(best, Fraction(1))
 
 
 def _pairs(groups: GroupBags, group: Ints) -> tuple[Ints, Ints]:
-    """Each row's place with each cell of its group."""
+    """Pairs of a row and a cell of its group, where `group` says the group of each row."""
     sizes = groups.n_values[group]
     row = np.repeat(np.arange(len(group)), sizes)
     offset = np.arange(len(row)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -117,42 +119,48 @@ def chances_by_facts(
 ) -> tuple[Ints, list[Fraction]]:
     """The cells that are asked about, and for each the probability if its people are targets."""
     asked_cells, columns = numbers_of_cells(groups, secrets, "single", l)
-    first, kind = distinct(*columns)
+    first, profile_of_cell = distinct(*columns)
     value, *rows = (column[first].tolist() for column in columns)
-    cells = zip(*rows, strict=True)
+    profiles = zip(*rows, strict=True)
     law, chances = Theorem2.of("single", k, m), list[Fraction]()
-    for _, pairs in groupby(zip(value, cells, strict=True), itemgetter(0)):
-        cells_of_value = [cell for _, cell in pairs]
-        chances += map(chance_of, _odds(law, cells_of_value))
-    return asked_cells, [chances[profile] for profile in kind.tolist()]
+    for _, pairs in groupby(zip(value, profiles, strict=True), itemgetter(0)):
+        profiles_of_value = [profile for _, profile in pairs]
+        chances += map(chance_of, _odds(law, profiles_of_value))
+    return asked_cells, [chances[number] for number in profile_of_cell.tolist()]
 
 
-def _odds(law: Theorem2, cells: Sequence[Cell]) -> list[Ratio]:
-    """For the cells of one value, the lowest odds against a target in each."""
-    beside_known, alone = law.least_none_linked(cells, law.k), law.least_none_linked(cells, 0)
+def _odds(law: Theorem2, profiles: Sequence[Profile]) -> list[Ratio]:
+    """For each profile of one value, the lowest odds against a target in a group that has it."""
+    known_elsewhere = law.least_none_linked(profiles, law.k)
+    all_unknown = law.least_none_linked(profiles, 0)
     odds = []
-    for cell in cells:
-        without_known, with_known = law.against(cell, 0), law.against(cell, law.k)
+    for profile in profiles:
+        without_known, with_known = law.against(profile, 0), law.against(profile, law.k)
         options = [
-            times(with_known, law.none_linked(cell, law.k + 1)),
-            times(without_known, beside_known),
-            times(with_known, alone),
+            times(with_known, law.none_linked(profile, law.k + 1)),
+            times(without_known, known_elsewhere),
+            times(with_known, all_unknown),
         ]
         odds.append(least_of(options))
     return odds
 
 
 def chances_with_rules(
-    groups: GroupBags, secrets: Collection[str], able: ImpossibleCounts, l: int, k: int, m: int
+    groups: GroupBags,
+    secrets: Collection[str],
+    possible_holders: ImpossibleCounts,
+    l: int,
+    k: int,
+    m: int,
 ) -> tuple[Ints, list[Fraction]]:
     """The same if some people cannot have some values, for people who can have the cell's."""
     is_secret = np.array([name in secrets for name in groups.names], bool)
     law = Theorem2.of("single", k, m, odds_with_rules)
-    profiles: dict[int, list[tuple[int, Cell]]] = {}
+    profiles: dict[int, list[tuple[int, Profile]]] = {}
     for group in range(len(groups)):
-        people = able.people[group]
+        people = possible_holders.people[group]
         for value, row in numbers_of_group(
-            groups.cells(group), people, able.rules_of, is_secret, l
+            groups.cells(group), people, possible_holders.rules_of, is_secret, l
         ):
             codes = groups.codes[groups.starts[group] : groups.starts[group + 1]]
             cell = int(groups.starts[group] + np.searchsorted(codes, value))

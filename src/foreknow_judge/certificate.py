@@ -213,8 +213,8 @@ class Certificate:
 
     def paths(self, folder: Path) -> dict[str, list[Path]]:
         """The files of each table in a folder."""
-        names = {part: files_of(part, self.format, self.files) for part in self.parts}
-        return {part: [*map(folder.joinpath, files)] for part, files in names.items()}
+        names = {table: files_of(table, self.format, self.files) for table in self.parts}
+        return {table: [*map(folder.joinpath, files)] for table, files in names.items()}
 
     @property
     def beside(self) -> Texts:
@@ -239,15 +239,15 @@ class Certificate:
             return {"release": (*quasi_identifiers, *self.beside, *self.sensitives)}
         groups = self.groups if self.form == "bucketized" else ()
         columns = {"people": (*quasi_identifiers, *self.beside, *groups)}
-        for part, sensitives in self.tables_of_sensitive.items():
-            columns[part] = (*self.groups, *sensitives, "count")
+        for table, sensitives in self.tables_of_sensitive.items():
+            columns[table] = (*self.groups, *sensitives, "count")
         return columns
 
     @property
     def tables_of_sensitive(self) -> dict[str, Texts]:
         """The columns of each table of sensitive values."""
-        apart = (*self.unlinked, *multivalued_columns(self.semantics, self.sensitives))
-        return parts_of_sensitive(self.sensitives, apart)
+        in_own_table = (*self.unlinked, *multivalued_columns(self.semantics, self.sensitives))
+        return parts_of_sensitive(self.sensitives, in_own_table)
 
     @classmethod
     def load(cls, path: str | Path, content: bytes | None = None, kinds: Kinds = OURS) -> Self:
@@ -307,8 +307,8 @@ def check_certificate(table: Any, name: str, kinds: Kinds = OURS) -> Certificate
         raise CertificateError("unknown-key", name, problem=f"has an unknown key 'release.{key}'")
     policy = checked(_Policy, certificate.policy, name)
     settings = [
-        _settings_of(required, kinds, f"{name}: policy.require[{place}]")
-        for place, required in enumerate(policy.require)
+        _settings_of(required, kinds, f"{name}: policy.require[{number}]")
+        for number, required in enumerate(policy.require)
     ]
     contradiction = _contradiction(certificate, policy, settings, kinds)
     if table.get("safe") is not all(finding["safe"] for finding in certificate.findings):
@@ -344,8 +344,8 @@ def parts_of(
 ) -> Texts:
     """Names of the tables of a release."""
     one_table = form == "generalized" and semantics == "single"
-    apart = (*unlinked, *multivalued_columns(semantics, sensitives))
-    return ("release",) if one_table else ("people", *parts_of_sensitive(sensitives, apart))
+    in_own_table = (*unlinked, *multivalued_columns(semantics, sensitives))
+    return ("release",) if one_table else ("people", *parts_of_sensitive(sensitives, in_own_table))
 
 
 def parts_of_sensitive(sensitives: Sequence[str], unlinked: Sequence[str]) -> dict[str, Texts]:
@@ -357,11 +357,12 @@ def parts_of_sensitive(sensitives: Sequence[str], unlinked: Sequence[str]) -> di
     linked = tuple(name for name in sensitives if name not in unlinked)
     blocks = [linked] * bool(linked) + [(name,) for name in sensitives if name in unlinked]
     return {
-        f"sensitive{place if place > 1 else ''}": columns for place, columns in enumerate(blocks, 1)
+        f"sensitive{number if number > 1 else ''}": columns
+        for number, columns in enumerate(blocks, 1)
     }
 
 
-def files_of(part: str, file_format: str, files: Collection[str]) -> list[str]:
+def files_of(table: str, file_format: str, files: Collection[str]) -> list[str]:
     """The files of a table: one file, or the parts in a folder of its name.
 
     >>> files_of("people", "csv", ["people.csv", "sensitive.csv"])
@@ -369,12 +370,12 @@ def files_of(part: str, file_format: str, files: Collection[str]) -> list[str]:
     >>> files_of("release", "parquet", ["release.parquet/a", "release.parquet/b"])
     ['release.parquet/part-00000.parquet', 'release.parquet/part-00001.parquet']
     """
-    name = f"{part}.{file_format}"
+    name = f"{table}.{file_format}"
     n_parts = sum(file.startswith(f"{name}/") for file in files)
-    parts = [
+    part_files = [
         f"{name}/part-{i:05}.parquet" for i in range(n_parts if file_format == "parquet" else 0)
     ]
-    return parts or [name]
+    return part_files or [name]
 
 
 def _contradiction(
@@ -394,11 +395,11 @@ def _contradictions(
     """Contradictions in a certificate. Only the first is sure: later parts rest on earlier ones."""
     yield from _contradictions_of_release(certificate, policy)
     with_kept_priors = set[int]()
-    for place, (required, settings_of) in enumerate(zip(policy.require, settings, strict=True)):
+    for number, (required, settings_of) in enumerate(zip(policy.require, settings, strict=True)):
         yield from _contradictions_of_requirement(certificate, policy, required, settings_of, kinds)
         for point in settings_of.get(_PRIORS, ()):
             if any(isinstance(table, _KeptTable) for table in point.tables):
-                with_kept_priors.add(place)
+                with_kept_priors.add(number)
     yield from _contradictions_of_files(certificate, policy)
     yield from _contradictions_of_people(certificate)
     for finding in certificate.findings:
@@ -476,8 +477,8 @@ def _contradictions_of_requirement(
 def _contradictions_of_files(certificate: Certificate, policy: _Policy) -> Iterator[str]:
     """Contradictions between the files of a release, their format and its policy."""
     schema, unlinked = policy.schema_, policy.publish.get("unlinked", [])
-    parts = parts_of(certificate.form, certificate.semantics, schema.sensitives, unlinked)
-    files = {*chain(*(files_of(part, certificate.format, certificate.files) for part in parts))}
+    tables = parts_of(certificate.form, certificate.semantics, schema.sensitives, unlinked)
+    files = {*chain(*(files_of(table, certificate.format, certificate.files) for table in tables))}
     if certificate.files and set(certificate.files) != files:
         yield f"the files of such a release are {', '.join(sorted(files))}, and no others"
     if otherwise := _published_otherwise(certificate, policy.publish):

@@ -45,9 +45,9 @@ def gauge_beta_likeness(groups: GroupBags, settings: BetaLikenessSettings) -> Me
     if beta <= 0:
         raise CertificateError("wrong-setting", "beta_likeness")
     share, of_all = _shares(groups)
-    times, cell = highest(share, of_all)
+    times, worst_cell = highest(share, of_all)
     # If no group has a larger share of a value than all people, the first group is as bad as any.
-    worst, group = (times - 1, int(groups.of_group[cell])) if times > 1 else (Fraction(0), 0)
+    worst, group = (times - 1, int(groups.of_group[worst_cell])) if times > 1 else (Fraction(0), 0)
     keeps = worst <= beta
     if settings.enhanced and keeps:
         keeps = all(
@@ -77,9 +77,9 @@ def gauge_delta_disclosure(groups: GroupBags, settings: DeltaDisclosureSettings)
     if lacks.any():
         return Measured(None, groups.group(int(np.argmax(lacks))), False)
     share, of_all = _shares(groups)
-    worst, cell = highest(np.maximum(share, of_all), np.minimum(share, of_all))
+    worst, worst_cell = highest(np.maximum(share, of_all), np.minimum(share, of_all))
     keeps = worst == 1 or not _exceeds(worst, delta)
-    return Measured(worst, groups.group(int(groups.of_group[cell])), keeps)
+    return Measured(worst, groups.group(int(groups.of_group[worst_cell])), keeps)
 
 
 def _shares(groups: GroupBags) -> tuple[Ints, Ints]:
@@ -149,11 +149,11 @@ def _order(values: Sequence[str], listed: Sequence[Any] | None) -> list[str]:
         if len(number_of) < len(values):
             raise CertificateError("spelt-twice", "t_closeness")
         return [number_of[number] for number in sorted(number_of)]
-    places = {str(value): place for place, value in enumerate(listed)}
-    if len(places) < len(listed):
+    position_of = {str(value): position for position, value in enumerate(listed)}
+    if len(position_of) < len(listed):
         raise CertificateError("wrong-setting", "the order of t_closeness")
-    _require_listed(values, places, "the order of t_closeness")
-    return sorted(values, key=lambda value: places[value])
+    _require_listed(values, position_of, "the order of t_closeness")
+    return sorted(values, key=lambda value: position_of[value])
 
 
 def _require_listed(values: Sequence[str], listed: Collection[str], where: str) -> None:

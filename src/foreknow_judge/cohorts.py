@@ -70,10 +70,10 @@ class Cohorts(Written):
 
     def groups_of(self, sensitive: str, known_columns: Sequence[str]) -> GroupBags:
         """The counts of one sensitive column, in the releases that show it."""
-        named = self.releases.items()
-        showing = {name: release for name, release in named if sensitive in _shown(release)}
-        shown = self.with_fields(releases=showing)
-        return Written.groups_of(shown, sensitive, known_columns)
+        all_releases = self.releases.items()
+        showing = {name: release for name, release in all_releases if sensitive in _shown(release)}
+        with_column = self.with_fields(releases=showing)
+        return Written.groups_of(with_column, sensitive, known_columns)
 
     def count_rows(self, table: str, columns: Sequence[str]) -> DistinctRows:
         """The distinct rows of each release, one release after the other, with their counts.
@@ -115,8 +115,8 @@ def _labels(rows: DistinctRows, column: str) -> Column:
 def _shown(release: Written) -> set[str]:
     """The columns of which a later release may show more."""
     rows = "release" in release.tables  # one for each person
-    shown = {*release.groups, *(release.parts or (release.sensitive,))}
-    return shown.union(release.beside if rows else ())
+    columns = {*release.groups, *(release.parts or (release.sensitive,))}
+    return columns.union(release.beside if rows else ())
 
 
 def _shape(release: Written, lacking: Collection[str]) -> tuple[object, ...]:
@@ -129,7 +129,7 @@ def _shape(release: Written, lacking: Collection[str]) -> tuple[object, ...]:
         {*release.rules.opaque} - absent,
         release.sensitive,
         release.semantics,
-        {name: part for name, part in (release.parts or {}).items() if name not in absent},
+        {name: table for name, table in (release.parts or {}).items() if name not in absent},
         [*release.exact],
         {*release.beside} - absent,
         {*release.shuffled},

@@ -31,9 +31,9 @@ class Counted(Written):
     def prepare(self, required: Sequence[RequireTable]) -> None:
         """Count nothing before it is needed."""
 
-    def count_rows(self, table: str, beside: Sequence[str]) -> DistinctRows:
-        """Rows of the group columns and of those `beside`, and their numbers."""
-        names = (*self.groups, *(name for name in beside if name not in self.groups))
+    def count_rows(self, table: str, columns_beside: Sequence[str]) -> DistinctRows:
+        """Rows of the group columns and of those `columns_beside`, and their numbers."""
+        names = (*self.groups, *(name for name in columns_beside if name not in self.groups))
         key = (table, *names)
         if key not in self.memory.counted:
             columns, times = self.rows(table, names)

@@ -61,8 +61,8 @@ class Column(NamedTuple):
         """A column of texts that may be in any order and may repeat."""
         order = sorted(text for text in dict.fromkeys(texts) if text is not None)
         distinct_texts = [*[None] * (None in texts), *order]
-        place = {text: i for i, text in enumerate(distinct_texts)}
-        return cls(distinct_texts, np.array([place[text] for text in texts], np.int32)[codes])
+        position_of = {text: i for i, text in enumerate(distinct_texts)}
+        return cls(distinct_texts, np.array([position_of[text] for text in texts], np.int32)[codes])
 
     @classmethod
     def stacked(cls, columns: Sequence[Column]) -> Column:
@@ -78,23 +78,24 @@ class Column(NamedTuple):
 class DistinctRows(NamedTuple):
     """Rows of some columns, and how many rows of the table each of them stands for."""
 
-    groups: Mapping[str, Column]
-    of_group: Ints
-    beside: Mapping[str, Column]
-    times: Ints
+    groups: Mapping[str, Column]  # the columns that make groups, with an entry for each group
+    of_group: Ints  # of each row, the number of its group
+    beside: Mapping[str, Column]  # the other columns, with an entry for each row
+    times: Ints  # how many rows of the table each row stands for
 
     @classmethod
     def of(
-        cls, groups: Mapping[str, Column], beside: Mapping[str, Column], times: Ints
+        cls, groups: Mapping[str, Column], columns_beside: Mapping[str, Column], times: Ints
     ) -> DistinctRows:
         """Sort the rows, and work out the groups; `groups`, too, have an entry for each row."""
         key, _ = _key([column.codes for column in groups.values()])
-        order = _order(*_key([key, *(column.codes for column in beside.values())]))
+        order = _order(*_key([key, *(column.codes for column in columns_beside.values())]))
         # sorted once, so that nothing later has to
-        beside, times = {name: column.take(order) for name, column in beside.items()}, times[order]
+        columns_beside = {name: column.take(order) for name, column in columns_beside.items()}
+        times = times[order]
         first, of_group = distinct(key[order])
         labels = {name: column.take(order[first]) for name, column in groups.items()}
-        return cls(labels, of_group.astype(np.int32), beside, times)
+        return cls(labels, of_group.astype(np.int32), columns_beside, times)
 
     def column(self, name: str) -> Column:
         """A column by its name."""
@@ -105,7 +106,10 @@ class DistinctRows(NamedTuple):
         return tuple(column.at(self.of_group[row]) for column in self.groups.values())
 
     def counts(self, known_columns: Sequence[str], values: Column, counts: Ints) -> GroupBags:
-        """How many people have each value, by group; the `known_columns` divide groups."""
+        """How many people have each of the `values` by group, if each row stands for `counts`.
+
+        Groups are divided by the `known_columns`.
+        """
         labels, of_group = list(self.groups.values()), self.of_group
         divided = [self.column(name) for name in known_columns]
         if known_columns:
@@ -117,6 +121,9 @@ class DistinctRows(NamedTuple):
 
 class GroupBags(Mapping[Group, tuple[int, Bag]]):
     """The people and the bag of values of each group, in an order independent of the engine.
+
+    A cell is a value that occurs in a group, with its count; `codes`, `counts` and `of_group` have
+    an entry for each cell, and `starts` says where the cells of a group begin.
 
     Groups are sorted by the texts of their columns, a missing text first, and so are the values
     of a group. It is also a mapping from each group to its people and bag, one group at a time.
@@ -150,12 +157,12 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
         return map(self.group, range(len(self)))
 
     def __getitem__(self, group: Group) -> tuple[int, Bag]:
-        place = self._places[group]
-        return int(self.people[place]), self.bag(place)
+        index = self._places[group]
+        return int(self.people[index]), self.bag(index)
 
     @cached_property
     def _places(self) -> dict[Group, int]:
-        return {group: place for place, group in enumerate(self)}
+        return {group: index for index, group in enumerate(self)}
 
     @cached_property
     def of_group(self) -> Ints:
@@ -198,29 +205,29 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
         first = self.starts[:-1]
         return np.asarray(sums[first + np.minimum(self.n_values, n_values)] - sums[first])
 
-    def count_at_rank(self, place: int) -> Ints:
-        """For each group, the count of its value of rank `place`, from 0; 0 if it has none."""
+    def count_at_rank(self, rank: int) -> Ints:
+        """For each group, the count of its value of rank `rank`, from 0; 0 if it has none."""
         if not len(self.sorted_counts):
             return np.zeros(len(self), np.int64)
-        cells = np.minimum(self.starts[:-1] + place, len(self.sorted_counts) - 1)
-        return np.where(place < self.n_values, self.sorted_counts[cells], 0)
+        cells = np.minimum(self.starts[:-1] + rank, len(self.sorted_counts) - 1)
+        return np.where(rank < self.n_values, self.sorted_counts[cells], 0)
 
-    def group(self, place: int) -> Group:
+    def group(self, index: int) -> Group:
         """The labels of a group."""
-        return tuple(column.at(place) for column in self.labels)
+        return tuple(column.at(index) for column in self.labels)
 
-    def bag(self, place: int) -> Bag:
+    def bag(self, index: int) -> Bag:
         """How many people of a group have each value."""
-        return {self.names[code]: count for code, count in self.cells(place)}
+        return {self.names[code]: count for code, count in self.cells(index)}
 
-    def cells(self, place: int) -> list[tuple[int, int]]:
+    def cells(self, index: int) -> list[tuple[int, int]]:
         """How many people of a group have each value, by the place of the value in `names`."""
-        span = slice(int(self.starts[place]), int(self.starts[place + 1]))
+        span = slice(int(self.starts[index]), int(self.starts[index + 1]))
         return list(zip(self.codes[span].tolist(), self.counts[span].tolist(), strict=True))
 
-    def shape(self, place: int) -> tuple[int, ...]:
+    def shape(self, index: int) -> tuple[int, ...]:
         """The counts of the values of a group, highest first."""
-        return tuple(self.sorted_counts[self.starts[place] : self.starts[place + 1]].tolist())
+        return tuple(self.sorted_counts[self.starts[index] : self.starts[index + 1]].tolist())
 
     @cached_property
     def totals(self) -> Ints:
@@ -241,10 +248,10 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
         return groups
 
 
-def sums_at(places: Ints, amounts: Ints, n_places: int) -> Ints:
-    """For each place, the sum of the amounts that belong there."""
-    sums = np.zeros(n_places, np.int64)
-    np.add.at(sums, places, amounts)
+def sums_at(positions: Ints, amounts: Ints, n_positions: int) -> Ints:
+    """For each of `n_positions` positions, the sum of the amounts whose position it is."""
+    sums = np.zeros(n_positions, np.int64)
+    np.add.at(sums, positions, amounts)
     return sums
 
 
@@ -265,17 +272,17 @@ def distinct(*columns: Ints) -> tuple[Ints, Ints]:
     if span > _room(key):
         order = _order(key, span)
         np.not_equal(key[order[1:]], key[order[:-1]], out=new[1:])
-        kinds: Ints = np.empty(len(key), np.int64)
-        kinds[order] = np.cumsum(new) - 1
-        return order[new], kinds
-    sort, n = _ranked(key, span)
-    first = np.empty(n, np.int64)
-    first[sort[::-1]] = np.arange(len(key) - 1, -1, -1)
-    return first, sort
+        kind_of_row: Ints = np.empty(len(key), np.int64)
+        kind_of_row[order] = np.cumsum(new) - 1
+        return order[new], kind_of_row
+    kind, n_kinds = _ranked(key, span)
+    first = np.empty(n_kinds, np.int64)
+    first[kind[::-1]] = np.arange(len(key) - 1, -1, -1)
+    return first, kind
 
 
 def _room(key: Ints) -> int:
-    """How many places a table may have."""
+    """How many entries a lookup table for these keys may have."""
     return _ROOM * len(key) + 1024
 
 

@@ -56,8 +56,8 @@ def digests_of(requirements: Sequence[Mapping[str, Any]]) -> list[tuple[int, str
     """The positions of requirements that compare groups with a population, and its digest."""
     compared = {key for key, gauge in GAUGES.items() if gauge.of_population}
     digests = []
-    for place, table in enumerate(requirements):
-        digests += [(place, str(table[key].get("digest"))) for key in compared & table.keys()]
+    for position, table in enumerate(requirements):
+        digests += [(position, str(table[key].get("digest"))) for key in compared & table.keys()]
     return digests
 
 

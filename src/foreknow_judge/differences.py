@@ -47,16 +47,16 @@ def differences(
         ]
         if not finding.safe or not differing:
             continue
-        key, place = differing[0], f"require[{judged['requirement']}]"
+        key, where = differing[0], f"require[{judged['requirement']}]"
         limit = "limit" if finding.required.relative else finding.required.key
         if {"exact", limit} & set(differing) and limit in claimed and limit in judged:
             yield (
-                f"{place}: the worst probability is {judged['exact']} and the limit "
+                f"{where}: the worst probability is {judged['exact']} and the limit "
                 f"{judged[limit]}; certified are {claimed['exact']} and {claimed[limit]}"
             )
         else:
             yield (
-                f"{place}: the {key} is {_shown(judged.get(key))}; certified is "
+                f"{where}: the {key} is {_shown(judged.get(key))}; certified is "
                 f"{_shown(claimed.get(key))}"
             )
     if len(findings) != len(certified):

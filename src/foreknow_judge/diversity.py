@@ -38,9 +38,9 @@ def gauge_l_diversity(groups: GroupBags, settings: LDiversitySettings) -> Measur
     # Floats find the groups that may be least diverse, since logarithms are not whole numbers: a
     # sum of n terms is off by at most n * 2^-50, which is 1e-9 for a million values in a group.
     # These groups are settled exactly; 2e-6 covers numbers that are equal in millionths.
-    near = np.flatnonzero(numbers <= numbers.min() * (1 + _NEAR) + 2e-6).tolist()
+    candidates = np.flatnonzero(numbers <= numbers.min() * (1 + _NEAR) + 2e-6).tolist()
     shapes: dict[tuple[int, ...], int] = {}
-    for group in near:
+    for group in candidates:
         shapes.setdefault(groups.shape(group), group)
     numbers_of_shapes = {shape: _effective(shape) for shape in shapes}
     worst = min(numbers_of_shapes.values())

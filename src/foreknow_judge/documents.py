@@ -51,7 +51,7 @@ def refuse_deep(bare: str) -> None:
 
 def refuse_texts(table: Any, longest: int = MOST_TEXT) -> None:
     """Refuse long texts and keys, large numbers, and lone surrogates."""
-    for value in _parts(table):
+    for value in _keys_and_values(table):
         if isinstance(value, str):
             if len(value) > longest:
                 raise ValueError(f"a text has more than {longest:,} characters")
@@ -63,18 +63,18 @@ def refuse_texts(table: Any, longest: int = MOST_TEXT) -> None:
             raise ValueError(f"a whole number has more than {MOST_DIGITS:,} digits")
 
 
-def _parts(table: Any) -> Iterator[Any]:
+def _keys_and_values(table: Any) -> Iterator[Any]:
     """Every key and value."""
     waiting = [table]
     while waiting:
-        part = waiting.pop()
-        if isinstance(part, dict):
-            yield from part
-            waiting.extend(part.values())
-        elif isinstance(part, list):
-            waiting.extend(part)
+        value = waiting.pop()
+        if isinstance(value, dict):
+            yield from value
+            waiting.extend(value.values())
+        elif isinstance(value, list):
+            waiting.extend(value)
         else:
-            yield part
+            yield value
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

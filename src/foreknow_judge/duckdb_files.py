@@ -56,12 +56,12 @@ def connect() -> Any:
     A process has one database, since starting one takes longer than counting a small table.
     """
     folder = scratch()
-    place = os.getpid(), folder
-    if place in databases:
+    process_and_folder = os.getpid(), folder
+    if process_and_folder in databases:
         with suppress(duckdb.FatalException):  # after a broken file, the database no longer works
-            return opened_database(databases[place])
-    databases[place] = new_database(folder)
-    return opened_database(databases[place])
+            return opened_database(databases[process_and_folder])
+    databases[process_and_folder] = new_database(folder)
+    return opened_database(databases[process_and_folder])
 
 
 def new_database(folder: Path) -> Any:
@@ -381,8 +381,8 @@ class CsvFile:
             around = np.frombuffer(before + block + after, np.uint8)
             previous, text = around[:-2], around[1:-1]
             if b"\0" in block:  # at which some readers cut a text off
-                place = line + _line_ends(text[: block.index(0)])
-                raise DataError("null-character", self.name, line=place)
+                where = line + _line_ends(text[: block.index(0)])
+                raise DataError("null-character", self.name, line=where)
             ends, follows_end = text == _NEWLINE, previous == _NEWLINE
             if b"\r" in before + block:  # of \r\n, the first ends a line
                 ends = (text == _RETURN) | (ends & (previous != _RETURN))
@@ -415,15 +415,16 @@ class CsvFile:
         may_be_beside[[ord(self.delimiter), _QUOTE, _NEWLINE, _RETURN]] = True
         text = around[1:-1]
         quotes = text == _QUOTE
-        places = np.flatnonzero(quotes)
-        opening, closing = places[quoted::2], places[1 - quoted :: 2]  # they alternate
+        positions = np.flatnonzero(quotes)
+        # they alternate
+        opening, closing = positions[quoted::2], positions[1 - quoted :: 2]
         stray = [
             *opening[~may_be_beside[around[opening]]],
             *closing[~may_be_beside[around[closing + 2]]],
         ]
         if stray:
-            place = line + _line_ends(text[: min(stray)])
-            raise DataError("stray-quote", self.name, line=place)
+            where = line + _line_ends(text[: min(stray)])
+            raise DataError("stray-quote", self.name, line=where)
         return np.logical_xor.accumulate(quotes) == quoted
 
     def blocks(self) -> Iterator[tuple[bytes, bytes, bytes]]:

@@ -128,7 +128,7 @@ def short_of_memory(error: BaseException) -> bool:
     if isinstance(error, ForeknowError):  # its message may quote data
         return False
     message = str(error).lower()
-    return any(words in message for words in _NO_MEMORY)
+    return any(phrase in message for phrase in _NO_MEMORY)
 
 
 @contextmanager
@@ -151,5 +151,5 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     ('Z21', None)
     """
     lower = {option.lower(): option for option in names}
-    near = difflib.get_close_matches(name.lower(), lower, n=1)
-    return lower[near[0]] if near else None
+    matches = difflib.get_close_matches(name.lower(), lower, n=1)
+    return lower[matches[0]] if matches else None

@@ -67,8 +67,8 @@ class ExchangeQuestion(NamedTuple):
         return self.name is not None
 
 
-class _Part(NamedTuple):
-    """Cases of one shape, side by side."""
+class _Batch(NamedTuple):
+    """Groups of equal shape, whose odds are computed side by side in arrays."""
 
     shape: Shape
     cases: Sequence[PriorGroup]
@@ -79,13 +79,13 @@ class _Part(NamedTuple):
     @classmethod
     def of(
         cls, shape: Shape, cases: Sequence[PriorGroup], question: ExchangeQuestion, number: Any
-    ) -> _Part:
+    ) -> _Batch:
         """Put cases side by side, with chances as `number` makes them of two whole numbers."""
-        places = {name: place for place, name in enumerate(question.names)}
+        position_of = {name: position for position, name in enumerate(question.names)}
         if question.united:
-            places = dict.fromkeys(question.wanted, 0)
+            position_of = dict.fromkeys(question.wanted, 0)
         nowhere = repeat(len(question.names))
-        secrets = [[*map(places.get, case.values, nowhere)] for case in cases]
+        secrets = [[*map(position_of.get, case.values, nowhere)] for case in cases]
         chances = [_ratios(case.rows, case.scales, number) for case in cases]
         return cls(shape, cases, question, np.array(secrets), np.array(chances))
 
@@ -102,35 +102,39 @@ class _Part(NamedTuple):
     @property
     def able(self) -> Any:
         """Whether people may have the secret, by case, signature and column of odds."""
-        able = self.asked[:, None] & (self.chances[:, :, : self.secrets.shape[1]] > 0)
-        return able.any(axis=2, keepdims=True) if self.question.united else able
+        possible = self.asked[:, None] & (self.chances[:, :, : self.secrets.shape[1]] > 0)
+        return possible.any(axis=2, keepdims=True) if self.question.united else possible
 
     def odds_of_all(self, ruled_out: int, n_known: int) -> Any:
         """The odds against everybody, by case, signature and column."""
         values, signatures = range(self.secrets.shape[1]), range(len(self.shape[0]))
-        return np.stack([self.odds(who, values, ruled_out, n_known) for who in signatures], axis=1)
+        return np.stack(
+            [self.odds(signature, values, ruled_out, n_known) for signature in signatures], axis=1
+        )
 
-    def odds(self, who: int, values: Any, ruled_out: int, n_known: int) -> Any:
+    def odds(self, signature: int, values: Any, ruled_out: int, n_known: int) -> Any:
         """The least odds against each of some values of a person, by case and value.
 
-        The person has the signature `who`; the adversary rules out values and knows other people.
+        The person has this `signature`; the adversary rules out values and knows other people.
         In a world the person has v; a partner who has w may swap with them. The swapped world is
         likelier by the ratio of the person's chances of w and v, times the ratio of the partner's
         chances of v and w. The odds add up these ratios over the partners where they are least.
         """
-        (people, counts), chances, asked = self.shape, self.chances, self.asked
+        (people, counts), chances, is_asked = self.shape, self.chances, self.asked
         ruled_out, n_known = min(ruled_out, len(counts)), min(n_known, sum(people))
         holders, swaps = np.array([counts]), ~np.eye(len(counts), dtype=bool)[None, values]
         if self.question.united:
-            swaps = ~asked[:, None]
+            swaps = ~is_asked[:, None]
         if self.question.binary and ruled_out:
             ruled_out = 0
             holders = np.array([[counts[0], case.left] for case in self.cases])
-        mine = chances[:, who]
+        chances_of_person = chances[:, signature]
         # Ratios of the person, by case, v and w; those of partners by their signature, too.
-        own_ratios = np.where(swaps, _over(mine[:, None], mine[:, values, None], 0), 0)
+        own_ratios = np.where(
+            swaps, _over(chances_of_person[:, None], chances_of_person[:, values, None], 0), 0
+        )
         ratios = _over(chances[:, :, values, None], chances[:, :, None], 0)
-        n_others = np.array(people) - (np.arange(len(people)) == who)
+        n_others = np.array(people) - (np.arange(len(people)) == signature)
         partners = np.broadcast_to((n_others[:, None] * (chances > 0))[:, :, None], ratios.shape)
         order = np.argsort(ratios, axis=1)  # partners with the least ratios first
         ratios, partners = (np.take_along_axis(array, order, 1) for array in (ratios, partners))
@@ -142,9 +146,9 @@ class _Part(NamedTuple):
             is_lacking = unknown > partners.sum(axis=1)
             weight = np.where(is_lacking, inf, own_ratios * (ratios * swapped).sum(axis=1))
             weights.append(np.where(own_ratios > 0, weight, 0))
-        able = asked[:, values] & (mine[:, values] > 0)
+        possible = is_asked[:, values] & (chances_of_person[:, values] > 0)
         in_favour = _over(np.array(counts)[values], _least(weights, ruled_out), inf)
-        in_favour = np.where(able, in_favour, 0)
+        in_favour = np.where(possible, in_favour, 0)
         if self.question.united:
             in_favour = in_favour.sum(axis=1, keepdims=True)
         return _over(1, in_favour, inf)
@@ -153,7 +157,7 @@ class _Part(NamedTuple):
 class _Person(NamedTuple):
     """People of one signature, and a secret about them."""
 
-    part: _Part
+    part: _Batch
     case: PriorGroup
     signature: int
     column: int
@@ -162,9 +166,9 @@ class _Person(NamedTuple):
     def odds(self, ruled_out: int, n_known: int) -> Any:
         """The odds as a fraction, or infinity."""
         question = self.part.question
-        part = _Part.of(self.part.shape, [self.case], question, Fraction)
-        values = np.flatnonzero(part.asked[0]) if question.united else [self.column]
-        ((odds,),) = part.odds(self.signature, values, ruled_out, n_known)
+        batch = _Batch.of(self.part.shape, [self.case], question, Fraction)
+        values = np.flatnonzero(batch.asked[0]) if question.united else [self.column]
+        ((odds,),) = batch.odds(self.signature, values, ruled_out, n_known)
         return odds if odds == inf else Fraction(odds)
 
 
@@ -174,13 +178,17 @@ def worst_exchanged(
     relative: bool,
     groups: Sequence[Group],
 ) -> Worst:
-    """The worst case; `groups` are those of the cases, by their places."""
+    """The case in which the adversary is surest, with the value, the group and the chance.
+
+    `groups[i]` is the group of the cases whose number (`place`) is i. If the limit is `relative`,
+    chances are compared after division by the person's prior.
+    """
     ruled_out, n_known, n_linked = question.amounts
     if n_known + n_linked > _MOST_PEOPLE:
         raise CertificateError(
             "too-large", "the number of people who are known or linked, with priors,"
         )
-    parts = list[_Part]()
+    batches = list[_Batch]()
     for shape, cases in shapes.items():
         n_numbers = sum(shape[0]) * len(shape[1]) ** 2
         if n_numbers > _MOST_NUMBERS:
@@ -189,20 +197,20 @@ def worst_exchanged(
             _require_worlds(*shape, case.rows)
         step = max(1, _AT_ONCE // n_numbers)
         for start in range(0, len(cases), step):
-            parts.append(_Part.of(shape, cases[start : start + step], question, _as_float))
+            batches.append(_Batch.of(shape, cases[start : start + step], question, _as_float))
     largest = max((sum(people) for people, _ in shapes), default=0)
-    factors = _none_linked(parts, question, min(n_linked, largest))
+    factors = _none_linked(batches, question, min(n_linked, largest))
     of_none = np.array([*(max(float(factor), _LEAST) for factor in factors), 1])
 
-    def score(part: _Part) -> Any:
+    def score(batch: _Batch) -> Any:
         """1 over chances; times priors, if the limit is relative to these."""
-        chance_of_none = of_none[part.of_column][:, None]
-        score = 1 + part.odds_of_all(ruled_out, n_known) * chance_of_none
-        priors = [_ratios(case.before, case.scales, _as_float) for case in part.cases]
+        chance_of_none = of_none[batch.of_column][:, None]
+        score = 1 + batch.odds_of_all(ruled_out, n_known) * chance_of_none
+        priors = [_ratios(case.before, case.scales, _as_float) for case in batch.cases]
         return score * np.maximum(priors, _LEAST) if relative else score
 
     worst_cases = []
-    for person in _nearly_lowest(parts, score):
+    for person in _nearly_lowest(batches, score):
         odds, case = person.odds(ruled_out, n_known), person.case
         chance = Fraction(0) if odds == inf else 1 / (1 + odds * factors[person.secret])
         before = case.before[person.signature][person.column]
@@ -213,15 +221,15 @@ def worst_exchanged(
 
 
 def _none_linked(
-    parts: Sequence[_Part], question: ExchangeQuestion, n_linked: int
+    batches: Sequence[_Batch], question: ExchangeQuestion, n_linked: int
 ) -> list[Fraction]:
     """Lower bounds of the chances that none of the linked people has a secret, in their order."""
     factors = [Fraction(1) for _ in question.names]
     # Of each linked person, one more is known than of the one before.
     for n_known in range(question.amounts[1] + 1, question.amounts[1] + n_linked + 1):
         lowest: dict[int, Any] = {}
-        score = partial(_Part.odds_of_all, ruled_out=0, n_known=n_known)
-        for person in _nearly_lowest(parts, score):
+        score = partial(_Batch.odds_of_all, ruled_out=0, n_known=n_known)
+        for person in _nearly_lowest(batches, score):
             odds = person.odds(0, n_known)
             lowest[person.secret] = min(odds, lowest.get(person.secret, odds))
         for secret, odds in lowest.items():
@@ -296,22 +304,22 @@ def _least(weights: Sequence[Any], most_ruled_out: int) -> Any:
     return lowest[amounts[-1]]
 
 
-def _nearly_lowest(parts: Sequence[_Part], score: Callable[[_Part], Any]) -> list[_Person]:
+def _nearly_lowest(batches: Sequence[_Batch], score: Callable[[_Batch], Any]) -> list[_Person]:
     """The people who may have the lowest score of all for their secret."""
-    extreme = any(((part.chances > 0) & (part.chances < _EXTREME)).any() for part in parts)
-    scores = [] if extreme else [*map(score, parts)]
-    lowest: Any = np.full(1 + max((int(part.secrets.max()) for part in parts), default=0), inf)
-    for part, of_part in zip(parts, scores, strict=False):
-        np.minimum.at(lowest, part.of_column, of_part.min(axis=1))
+    extreme = any(((batch.chances > 0) & (batch.chances < _EXTREME)).any() for batch in batches)
+    scores = [] if extreme else [*map(score, batches)]
+    lowest: Any = np.full(1 + max((int(batch.secrets.max()) for batch in batches), default=0), inf)
+    for batch, scores_of_batch in zip(batches, scores, strict=False):
+        np.minimum.at(lowest, batch.of_column, scores_of_batch.min(axis=1))
     people = []
-    for place, part in enumerate(parts):
-        near = part.able
+    for number, batch in enumerate(batches):
+        may_be_lowest = batch.able
         if not extreme:
-            limit = lowest[part.of_column][:, None] * (1 + _NEAR)
-            near = np.isfinite(scores[place]) & (scores[place] <= limit)
-        for case, signature, column in np.argwhere(near).tolist():
-            secret = int(part.of_column[case, column])
-            people.append(_Person(part, part.cases[case], signature, column, secret))
+            limit = lowest[batch.of_column][:, None] * (1 + _NEAR)
+            may_be_lowest = np.isfinite(scores[number]) & (scores[number] <= limit)
+        for case, signature, column in np.argwhere(may_be_lowest).tolist():
+            secret = int(batch.of_column[case, column])
+            people.append(_Person(batch, batch.cases[case], signature, column, secret))
     if len(people) > _MOST_TIES:
         raise CertificateError("too-large", "the number of people as bad as the worst")
     return people

@@ -20,12 +20,12 @@ from foreknow_judge.counting import Group, GroupBags, Ints, distinct
 from foreknow_judge.errors import CertificateError
 
 Ratio: TypeAlias = tuple[int, int]
-# The numbers that Theorem 2 needs of one group and one value: the people, the holders of the value
-# (never 0), and those of other values that its law takes. The odds are lower with fewer people, and
-# with more in all the other places.
-Cell: TypeAlias = Sequence[int]
-# A ratio of a cell, if so many of its group are known.
-Law: TypeAlias = Callable[[Cell, int], Ratio]
+# The numbers that Theorem 2 needs of a cell, which is one value of one group: the people of the
+# group, the holders of the value (never 0), and those of other values that its law takes. The odds
+# are lower with fewer people, and with more in all the other numbers.
+Profile: TypeAlias = Sequence[int]
+# From a profile, and how many people of its group the adversary knows, to odds or a chance.
+Law: TypeAlias = Callable[[Profile, int], Ratio]
 
 
 class Worst(NamedTuple):
@@ -54,9 +54,9 @@ def worst_facts(
     return worst_case(groups, DistinctProfiles.of(groups, secrets, semantics, l), law)
 
 
-def worst_case(groups: GroupBags, cells: DistinctProfiles, law: Theorem2) -> Worst:
-    """The worst case over all cells of some groups."""
-    worst = worst_of(cells, law)
+def worst_case(groups: GroupBags, profiles: DistinctProfiles, law: Theorem2) -> Worst:
+    """The worst case over all profiles of some groups, with the names of its value and group."""
+    worst = worst_of(profiles, law)
     if worst is None:
         return Worst()
     return Worst(groups.names[worst.value], groups.group(worst.group), worst.chance)
@@ -75,10 +75,10 @@ class LeastOdds(NamedTuple):
         return 1 / (1 + self.odds)
 
 
-def worst_of(cells: DistinctProfiles, law: Theorem2) -> LeastOdds | None:
-    """The lowest odds over all cells; None if there are no cells."""
+def worst_of(profiles: DistinctProfiles, law: Theorem2) -> LeastOdds | None:
+    """The lowest odds over all profiles, with their value and group; None without profiles."""
     worst: tuple[Ratio, int, Target] | None = None
-    for value, front in cells.front():
+    for value, front in profiles.front():
         odds, target = law.least(front)
         if worst is None or is_less(odds, worst[0]):
             worst = odds, value, target
@@ -87,37 +87,37 @@ def worst_of(cells: DistinctProfiles, law: Theorem2) -> LeastOdds | None:
     if worst is None:
         return None
     odds, value, target = worst
-    return LeastOdds(Fraction(*odds), value, cells.first(value, target))
+    return LeastOdds(Fraction(*odds), value, profiles.first(value, target))
 
 
 class Target(NamedTuple):
-    """A function from cells to odds against the target, and its lowest result."""
+    """A function from profiles to odds against the target, and its lowest result."""
 
-    odds: Callable[[Cell], Ratio]
+    odds: Callable[[Profile], Ratio]
     least: Ratio
 
 
 class DistinctProfiles(NamedTuple):
-    """The distinct cells of each value, each with the first group that has it."""
+    """The distinct profiles of each value, each with the first group that has it."""
 
-    value: Ints
-    group: Ints
-    rows: Ints  # a `Cell` each
+    value: Ints  # as its position in the names of the `GroupBags`
+    group: Ints  # as its number there
+    rows: Ints  # of each, a `Profile`
 
     @classmethod
     def of(
         cls, groups: GroupBags, secrets: Collection[str], semantics: str, l: int
     ) -> DistinctProfiles:
-        """The distinct cells of a release."""
+        """The distinct profiles of the cells of a release whose values are `secrets`."""
         asked_cells, columns = numbers_of_cells(groups, secrets, semantics, l)
         first = distinct(*columns)[0]
         value, *rows = (column[first] for column in columns)
         return cls(value, groups.of_group[asked_cells][first], np.stack(rows, 1))
 
-    def front(self) -> Iterator[tuple[int, list[Cell]]]:
-        """For each value, its cells but for those that cannot have the lowest odds.
+    def front(self) -> Iterator[tuple[int, list[Profile]]]:
+        """Yield each value with its profiles, but for those that cannot have the lowest odds.
 
-        A cell is left out if another one differs in two places only, and is as bad in both.
+        A profile is left out if another one differs in two numbers only, and is as bad in both.
         """
         worse = self.rows * np.array([-1] + [1] * (self.rows.shape[1] - 1))
         remaining = np.argsort(self.value, kind="stable")
@@ -127,13 +127,15 @@ class DistinctProfiles(NamedTuple):
             remaining = remaining[_unbeaten(first, second, equal)]
         pairs = zip(self.value[remaining].tolist(), self.rows[remaining].tolist(), strict=True)
         for value, pairs_of_value in groupby(pairs, itemgetter(0)):
-            yield value, [cell for _, cell in pairs_of_value]
+            yield value, [profile for _, profile in pairs_of_value]
 
     def first(self, value: int, target: Target) -> int:
         """The first group in which the odds are as low as `target.least`."""
-        places = np.flatnonzero(self.value == value)
-        places = places[np.argsort(self.group[places], kind="stable")]
-        rows = zip(self.group[places].tolist(), self.rows[places].tolist(), strict=True)
+        rows_of_value = np.flatnonzero(self.value == value)
+        rows_of_value = rows_of_value[np.argsort(self.group[rows_of_value], kind="stable")]
+        rows = zip(
+            self.group[rows_of_value].tolist(), self.rows[rows_of_value].tolist(), strict=True
+        )
         reach = (group for group, row in rows if not is_less(target.least, target.odds(row)))
         return int(next(reach))
 
@@ -159,7 +161,7 @@ def _unbeaten(first: Ints, second: Ints, equal: Sequence[Ints]) -> Ints:
 
 
 def secret_cells(groups: GroupBags, secrets: Collection[str]) -> Ints:
-    """The cells of the values that are asked about."""
+    """The positions of the cells (values of groups) whose value is one of `secrets`."""
     is_secret = np.array([name in secrets for name in groups.names], bool)
     return np.flatnonzero(is_secret[groups.codes])
 
@@ -167,16 +169,17 @@ def secret_cells(groups: GroupBags, secrets: Collection[str]) -> Ints:
 def numbers_of_cells(
     groups: GroupBags, secrets: Collection[str], semantics: str, l: int
 ) -> tuple[Ints, list[Ints]]:
-    """The cells that are asked about, and their columns: values, people, holders, other values.
+    """The cells whose value is a secret, and for these: values, people, holders, other values.
 
-    Of other values than its own, a cell has the counts of the l most frequent ones under "set", and
-    only their sum under "single" and "multiset".
+    The columns after the values are the numbers of the cells' profiles. Of other values than its
+    own, a cell has the counts of the l most frequent ones under "set", and only their sum under
+    "single" and "multiset".
     """
     asked_cells = secret_cells(groups, secrets)
     group, holders = groups.of_group, groups.counts
     l = min(l, int(groups.n_values.max(initial=0)))
     if semantics == "set":  # from the value's own rank on, the next rank counts
-        ranks = [groups.count_at_rank(place)[group] for place in range(l + 1)]
+        ranks = [groups.count_at_rank(rank)[group] for rank in range(l + 1)]
         other_counts = [
             np.where(holders >= rank_count, after, rank_count)
             for rank_count, after in pairwise(ranks)
@@ -205,9 +208,9 @@ class Theorem2(NamedTuple):
         """The law for one of the three semantics, with its odds or with others, `against`."""
         usual, none_linked = _LAWS[semantics]
         chance = cache(lambda people, holders, n_known: none_linked(people, holders, n_known, m))
-        return cls(against or usual, lambda cell, n: chance(cell[0], cell[1], n), k, m)
+        return cls(against or usual, lambda profile, n: chance(profile[0], profile[1], n), k, m)
 
-    def least(self, cells: Sequence[Cell]) -> tuple[Ratio, Target]:
+    def least(self, profiles: Sequence[Profile]) -> tuple[Ratio, Target]:
         """The lowest odds against one value, with k people known and m people linked.
 
         The linked people are all in the target's group or all in one other group; the known people
@@ -223,38 +226,40 @@ class Theorem2(NamedTuple):
         product is no higher.
         """
         k = self.k
-        with_known = self._target(cells, lambda cell: self.against(cell, k))
+        with_known = self._target(profiles, lambda profile: self.against(profile, k))
         if not self.m:
             return with_known.least, with_known
         with_both = self._target(
-            cells, lambda cell: times(self.against(cell, k), self.none_linked(cell, k + 1))
+            profiles,
+            lambda profile: times(self.against(profile, k), self.none_linked(profile, k + 1)),
         )
-        without_known = self._target(cells, lambda cell: self.against(cell, 0))
-        beside_known, alone = self.least_none_linked(cells, k), self.least_none_linked(cells, 0)
+        without_known = self._target(profiles, lambda profile: self.against(profile, 0))
+        known_elsewhere = self.least_none_linked(profiles, k)
+        all_unknown = self.least_none_linked(profiles, 0)
         options = [
             (with_both.least, with_both),
-            (times(without_known.least, beside_known), without_known),
-            (times(with_known.least, alone), with_known),
+            (times(without_known.least, known_elsewhere), without_known),
+            (times(with_known.least, all_unknown), with_known),
         ]
         lowest = least_of(odds for odds, _ in options)
         return next(option for option in options if option[0] == lowest)
 
-    def least_none_linked(self, cells: Sequence[Cell], n_known: int) -> Ratio:
+    def least_none_linked(self, profiles: Sequence[Profile], n_known: int) -> Ratio:
         """The lowest chance of any group that no linked person has the value."""
-        return least_of(self.none_linked(cell, n_known) for cell in cells)
+        return least_of(self.none_linked(profile, n_known) for profile in profiles)
 
-    def _target(self, cells: Sequence[Cell], odds: Callable[[Cell], Ratio]) -> Target:
-        return Target(odds, least_of(map(odds, cells)))
+    def _target(self, profiles: Sequence[Profile], odds: Callable[[Profile], Ratio]) -> Target:
+        return Target(odds, least_of(map(odds, profiles)))
 
 
-def _odds_single(cell: Cell, n_known: int) -> Ratio:
+def _odds_single(profile: Profile, n_known: int) -> Ratio:
     """Odds against the target having the value, where everybody has one."""
-    people, holders, n_others = cell
+    people, holders, n_others = profile
     return max(people - holders - n_others - n_known, 0), holders
 
 
-def _odds_set(cell: Cell, n_known: int) -> Ratio:
-    people, holders, *other_counts = cell
+def _odds_set(profile: Profile, n_known: int) -> Ratio:
+    people, holders, *other_counts = profile
     above, below = max(people - holders - n_known, 0), holders
     for count in other_counts:
         above *= people - count
@@ -262,8 +267,8 @@ def _odds_set(cell: Cell, n_known: int) -> Ratio:
     return above, below
 
 
-def _odds_multiset(cell: Cell, n_known: int) -> Ratio:
-    people, holders, n_others = cell
+def _odds_multiset(profile: Profile, n_known: int) -> Ratio:
+    people, holders, n_others = profile
     if people - n_known - 1 <= 0:
         return 0, 1
     missed = (people - n_known - 1) ** holders
@@ -326,11 +331,13 @@ def least_of(ratios: Iterable[Ratio]) -> Ratio:
 
 def worst_implications(groups: GroupBags, secrets: Collection[str], k: int) -> Worst:
     """The worst case of implications, with the target's group."""
-    cells, odds, which = odds_by_implications(groups, secrets, k)
+    cells, odds, odds_of_cell = odds_by_implications(groups, secrets, k)
     if not len(cells):
         return Worst()
     lowest = least_of(odds)
-    worst_cells = cells[np.array([not is_less(lowest, ratio) for ratio in odds], bool)[which]]
+    worst_cells = cells[
+        np.array([not is_less(lowest, ratio) for ratio in odds], bool)[odds_of_cell]
+    ]
     # Ties: the first value, then its first group, in the order of `groups`.
     columns = groups.codes[worst_cells].tolist(), groups.of_group[worst_cells].tolist()
     value, group = min(zip(*columns, strict=True))
@@ -340,23 +347,23 @@ def worst_implications(groups: GroupBags, secrets: Collection[str], k: int) -> W
 def odds_by_implications(
     groups: GroupBags, secrets: Collection[str], k: int
 ) -> tuple[Ints, list[Ratio], Ints]:
-    """The cells that are asked about, the distinct lowest odds, and which of these each has."""
+    """The cells whose value is a secret, the distinct lowest odds, and which odds each cell has."""
     asked_cells = secret_cells(groups, secrets)
     if not len(asked_cells):
         return asked_cells, [], asked_cells
     k = min(k, len(groups.names))
     # Groups with the same people and the same top counts are equivalent: keep one of each.
-    frequent = [groups.count_at_rank(place) for place in range(k + 2)]
+    frequent = [groups.count_at_rank(rank) for rank in range(k + 2)]
     first_groups, shape = distinct(groups.people, *frequent)
     counts = np.stack([groups.people, *frequent])[:, first_groups]
     if k > (highest := int(np.cbrt(2**24 / len(first_groups)))):
         raise CertificateError("too-large", f"k above {highest}")
     elsewhere = _chances_elsewhere(_Groups(counts), k)
     shape_of = shape[groups.of_group[asked_cells]]
-    cells, cell = distinct(shape_of, groups.counts[asked_cells])
-    holders = groups.counts[asked_cells][cells].astype(object)
-    odds = zip(*_Groups(counts[:, shape_of[cells]]).odds(holders, elsewhere), strict=True)
-    return asked_cells, [*odds], cell
+    first_cells, odds_of_cell = distinct(shape_of, groups.counts[asked_cells])
+    holders = groups.counts[asked_cells][first_cells].astype(object)
+    odds = zip(*_Groups(counts[:, shape_of[first_cells]]).odds(holders, elsewhere), strict=True)
+    return asked_cells, [*odds], odds_of_cell
 
 
 def _chances_elsewhere(buckets: _Groups, k: int) -> list[Fraction]:

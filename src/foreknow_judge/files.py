@@ -104,27 +104,30 @@ def holds_rows_alone(connection: Any, path: Path) -> bool:
 
 
 def count_rows(
-    connection: Any, relation: Any, sights: Sequence[Sequence[str]], has_few_texts: bool = False
+    connection: Any,
+    relation: Any,
+    column_sets: Sequence[Sequence[str]],
+    has_few_texts: bool = False,
 ) -> list[tuple[list[Column], Ints]]:
     """For each sight (set of columns), distinct rows as they print, with counts; in one scan.
 
     With `has_few_texts` they are taken without Arrow, since importing it takes longer than all
     the rest.
     """
-    kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
-    keys = [*dict.fromkeys(chain(*sights))]
+    types = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    keys = [*dict.fromkeys(chain(*column_sets))]
     converted, texts = list[str](), list[str]()
     for key in keys:
-        if not _PLAIN.fullmatch(kinds[key]):
-            raise DataError("ambiguous-type", kinds[key])
+        if not _PLAIN.fullmatch(types[key]):
+            raise DataError("ambiguous-type", types[key])
         as_text = f"CAST({key} AS VARCHAR)"
         # Floats are grouped as texts, so that 0.0 and -0.0 differ.
-        converted.append(f"{as_text} AS {key}" if kinds[key] in ("FLOAT", "DOUBLE") else key)
-        texts.append(key if _WHOLE.fullmatch(kinds[key]) else as_text)
+        converted.append(f"{as_text} AS {key}" if types[key] in ("FLOAT", "DOUBLE") else key)
+        texts.append(key if _WHOLE.fullmatch(types[key]) else as_text)
     which, by = "0", ", ".join(keys)
-    if len(sights) > 1:
+    if len(column_sets) > 1:
         which = f"GROUPING({by})"
-        grouping_sets = [f"({', '.join(sight)})" for sight in sights]
+        grouping_sets = [f"({', '.join(column_set)})" for column_set in column_sets]
         by = f"GROUPING SETS ({', '.join(grouping_sets)})"
     # A query of SQL would take three times as long for a small table: it makes a view first.
     counts = relation.project(", ".join(converted)).aggregate(
@@ -132,23 +135,25 @@ def count_rows(
     )
     rows_of_sights: Any = counts.fetchall() if has_few_texts else counts.to_arrow_table()
     counted = []
-    for sight in sights:
-        mask = sum((key not in sight) << bit for bit, key in enumerate(reversed(keys)))
-        places = [*map(keys.index, sight)]
+    for column_set in column_sets:
+        mask = sum((key not in column_set) << bit for bit, key in enumerate(reversed(keys)))
+        positions = [*map(keys.index, column_set)]
         if has_few_texts:
             rows = [row for row in rows_of_sights if row[-1] == mask]
             each_row = np.arange(len(rows))
             columns = []
-            for place in places:
-                columns.append(Column.of([row[place] for row in rows], each_row))
+            for position in positions:
+                columns.append(Column.of([row[position] for row in rows], each_row))
             counted.append((columns, np.array([row[-2] for row in rows], np.int64)))
             continue
         rows = rows_of_sights
-        if len(sights) > 1:
+        if len(column_sets) > 1:
             rows = rows.filter(rows["which"].to_numpy() == mask)
         columns = [
-            _as_printed(connection, column, kinds[key])
-            for key, column in zip(sight, _encoded([*map(rows.column, places)]), strict=True)
+            _as_printed(connection, column, types[key])
+            for key, column in zip(
+                column_set, _encoded([*map(rows.column, positions)]), strict=True
+            )
         ]
         counted.append((columns, rows["n"].to_numpy()))
     return counted

@@ -55,8 +55,8 @@ def uncertified(folder: Path, names_beside: Sequence[str]) -> Iterator[str]:
         path = folder / name
         inside = path.is_dir() and not path.is_symlink()
         files = [] if inside else [path]
-        for place, _, file_names in os.walk(path) if inside else ():
-            files += map(Path(place).joinpath, file_names)
+        for directory, _, file_names in os.walk(path) if inside else ():
+            files += map(Path(directory).joinpath, file_names)
         for file in files:
             if file.name == MEMBERS:
                 yield (
@@ -80,8 +80,8 @@ def changed_files(
     release: Path,
 ) -> Iterator[str]:
     """Messages about files whose digests are not the certified ones."""
-    for part, part_paths in paths.items():
-        names = files_of(part, certificate.format, certificate.files)
+    for table, part_paths in paths.items():
+        names = files_of(table, certificate.format, certificate.files)
         yield from strange_parts(part_paths[0].parent, names)
         for name, path in zip(names, part_paths, strict=True):
             if path.is_symlink() and path is not release:

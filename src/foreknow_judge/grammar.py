@@ -257,8 +257,11 @@ def _refuse_nested(key: str, labels: Iterable[Any]) -> None:
 
 
 def _semantics(semantics: Any) -> Any:
-    words = [*semantics.values()] if isinstance(semantics, dict) else [semantics]
-    if all(isinstance(word, str) and word in get_args(Semantics) for word in words):
+    given_semantics = [*semantics.values()] if isinstance(semantics, dict) else [semantics]
+    if all(
+        isinstance(semantics_of_column, str) and semantics_of_column in get_args(Semantics)
+        for semantics_of_column in given_semantics
+    ):
         return semantics
     raise ValueError(
         "it should be 'single', 'set' or 'multiset', or a table of these for each sensitive column"

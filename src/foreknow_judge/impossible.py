@@ -18,8 +18,8 @@ import numpy as np
 from foreknow_judge.counting import Group, GroupBags, Ints, Signature
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.facts import (
-    Cell,
     DistinctProfiles,
+    Profile,
     Ratio,
     Theorem2,
     Worst,
@@ -191,9 +191,9 @@ def people_by_rules(
     bags: Mapping[Group, Sequence[JointValue]],
 ) -> dict[Group, Counter[Cannot]]:
     """For each group, its people by the rules that apply to them; refuse a contradiction."""
-    for place, name in enumerate(columns):
+    for position, name in enumerate(columns):
         everybody = chain(*people.values())
-        present = {text for labels in everybody if (text := labels[place]) is not None}
+        present = {text for labels in everybody if (text := labels[position]) is not None}
         for text in rules.texts_of(name, positions):
             if not any(same_values(text, present)):  # which meets a condition
                 _refuse_other_spelling(text, present)
@@ -222,14 +222,14 @@ def _refuse(group: Group, bag: Sequence[JointValue], people: Counter[Cannot]) ->
         having[kind] += count
     for kind, count in having.items():
         if count > n_able(people.items(), NO_RULES, kind):
-            name = ", ".join(str(part) for part in group)
+            name = ", ".join(str(label) for label in group)
             raise CertificateError("impossible-group", name)
 
 
 def worst_with_rules(
     groups_with_bags: GroupBags,
     secrets: Collection[str],
-    able: ImpossibleCounts,
+    possible_holders: ImpossibleCounts,
     l: int,
     k: int,
     m: int,
@@ -240,14 +240,16 @@ def worst_with_rules(
     """
     is_secret = np.array([name in secrets for name in groups_with_bags.names], bool)
     first_groups: dict[tuple[int, tuple[int, ...]], int] = {}  # by value and numbers
-    for group, people in enumerate(able.people):
+    for group, people in enumerate(possible_holders.people):
         bag = groups_with_bags.cells(group)
-        for cell in numbers_of_group(bag, people, able.rules_of, is_secret, l):
-            first_groups.setdefault(cell, group)
+        for profile_of_value in numbers_of_group(
+            bag, people, possible_holders.rules_of, is_secret, l
+        ):
+            first_groups.setdefault(profile_of_value, group)
     listed = [(value, group, *numbers) for (value, numbers), group in first_groups.items()]
     value, group_of, *columns = np.array(listed, np.int64).reshape(-1, 8).T
-    cells = DistinctProfiles(value, group_of, np.stack(columns, 1))
-    return worst_case(groups_with_bags, cells, Theorem2.of("single", k, m, odds_with_rules))
+    profiles = DistinctProfiles(value, group_of, np.stack(columns, 1))
+    return worst_case(groups_with_bags, profiles, Theorem2.of("single", k, m, odds_with_rules))
 
 
 class Rest(NamedTuple):
@@ -293,25 +295,25 @@ def numbers_of_group(
                 continue
             other_counts = sorted((n for x, n in counts.items() if x != value), reverse=True)
             if kind == NO_RULES:
-                rest = Rest(having[kind] - holders - sum(other_counts[:l]), 0, 0, 0)
-                yield value, (having[kind], holders, *rest.signed())
+                others = Rest(having[kind] - holders - sum(other_counts[:l]), 0, 0, 0)
+                yield value, (having[kind], holders, *others.signed())
                 continue
             n_without = max(members - having[kind], 0)
             for inside in range(min(l, len(other_counts)) + 1):
                 kind_left = having[kind] - holders - sum(other_counts[:inside])
                 ruled_out = sum(free_counts[: l - inside])
-                rest = Rest(kind_left, n_without, ruled_out, having[NO_RULES])
-                yield value, (members, holders, *rest.signed())
+                others = Rest(kind_left, n_without, ruled_out, having[NO_RULES])
+                yield value, (members, holders, *others.signed())
 
 
-def odds_with_rules(cell: Cell, n_known: int) -> Ratio:
+def odds_with_rules(profile: Profile, n_known: int) -> Ratio:
     """Odds against a target who can have the value.
 
     Otherwise the target has another value of its kind, or one of the rest that is not ruled out.
     Known people have values of the kind, as far as there are enough.
     """
-    _, holders, *rest = cell
-    kind_left, n_without, out, n_free = Rest(*rest).signed()
+    _, holders, *others = profile
+    kind_left, n_without, out, n_free = Rest(*others).signed()
     of_kind = min(kind_left, n_known)
     n_without, n_free = n_without - (n_known - of_kind), n_free - (n_known - of_kind)
     if n_without <= 0 or n_free <= 0:

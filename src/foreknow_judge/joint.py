@@ -80,7 +80,10 @@ def surest(
 def _surest_with(
     chosen: Sequence[_Kind], free: _Kind, secret: Collection[Any], l: int, k: int
 ) -> Fraction:
-    """How sure somebody may become of a target who can have the chosen kinds, and no others."""
+    """How sure somebody may become that a target has a secret.
+
+    The target can have values of the `chosen` kinds and `free` ones, and no others.
+    """
     unshared, k_left = Fraction(1), k
     chances = defaultdict[Any, Fraction](Fraction)
     for kind in (*chosen, free):

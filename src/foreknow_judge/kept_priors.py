@@ -48,7 +48,7 @@ class KeptPriors:
 
     def digest(self, table: Table) -> str:
         """Keyed digest of one table, in hexadecimal."""
-        text = json.dumps([table[part] for part in PARTS])
+        text = json.dumps([table[key] for key in PARTS])
         return hashlib.blake2b(text.encode(), key=self.key, digest_size=32).hexdigest()
 
     def withheld_finding(self, finding: Table) -> dict[str, Any]:

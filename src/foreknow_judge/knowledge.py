@@ -79,8 +79,8 @@ def _judge_facts(question: Question, facts: FactsSettings) -> Worst:
     amounts = facts.l, facts.k, facts.m
     if question.beside and question.width is None and not facts.m:
         return _worst_beside(question, facts.l, facts.k)
-    if (able := possible_holders(question)) is not None:
-        return worst_with_rules(question.held, question.about, able, *amounts)
+    if (possible := possible_holders(question)) is not None:
+        return worst_with_rules(question.held, question.about, possible, *amounts)
     if question.width is not None:
         return Worst(*worst_near(question.held, question.width, *amounts))
     return worst_facts(question.held, question.about, question.written.semantics, *amounts)
@@ -96,13 +96,13 @@ def possible_holders(question: Question) -> ImpossibleCounts | None:
     if question.width is not None or release.semantics != "single":
         raise CertificateError("one-value-only", "impossible")
     bags, people = _joint_values(question)
-    of_value = {value: kind for value, kind, _ in chain(*bags.values())}
-    kinds = {of_value[name] for name in question.members if name in of_value}
-    if len(kinds) > 1:
+    rules_of_value = {value: kind for value, kind, _ in chain(*bags.values())}
+    rules_of_members = {rules_of_value[name] for name in question.members if name in rules_of_value}
+    if len(rules_of_members) > 1:
         raise CertificateError("impossible-in-part", next(iter(question.about)))
     if question.members:
-        of_value |= dict.fromkeys(question.about, NO_RULES.union(*kinds))
-    rules_of = [of_value.get(name, NO_RULES) for name in question.held.names]
+        rules_of_value |= dict.fromkeys(question.about, NO_RULES.union(*rules_of_members))
+    rules_of = [rules_of_value.get(name, NO_RULES) for name in question.held.names]
     return ImpossibleCounts([*people.values()], rules_of)
 
 

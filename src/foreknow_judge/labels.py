@@ -154,4 +154,4 @@ def in_quotes(label: str, joint: str) -> list[str] | None:
     """The parts of a label, without their quotes, if each part is in quotes; else None."""
     if not re.fullmatch(f"{_QUOTED}(?:{re.escape(joint)}{_QUOTED})*", label):
         return None
-    return [part[1:-1].replace('""', '"') for part in re.findall(_QUOTED, label)]
+    return [quoted[1:-1].replace('""', '"') for quoted in re.findall(_QUOTED, label)]

@@ -79,12 +79,12 @@ class Layout:
         told_apart = [name for name in first_columns if name in by_all]
         if not sights_on_values:
             return told_apart
-        sights = [
+        seen_columns = [
             {sight.secret, *sight.known}
             for sight in sights_on_values
             if sight.secret in self.linked
         ]
-        seen_by_all = set[str]().union(*sights).intersection(*sights)
+        seen_by_all = set[str]().union(*seen_columns).intersection(*seen_columns)
         common_columns = [name for name in self.linked if name in seen_by_all]
         return [*common_columns, *(name for name in told_apart if name not in self.linked)]
 

@@ -60,13 +60,13 @@ def shows_more(label: str | None, settings: LevelSettings, are_integers: bool = 
     """True if a label shows more than its table allows; `are_integers` is about its numbers."""
     level, hierarchy = settings.at_least, settings.hierarchy
     top, bottom = map(_limit, (settings.top, settings.bottom))
-    kinds = {end.dated for end in (top, bottom) if end is not None}
-    if len(kinds) > 1 or (not kinds and level is None):
+    are_dates = {end.dated for end in (top, bottom) if end is not None}
+    if len(are_dates) > 1 or (not are_dates and level is None):
         raise CertificateError("wrong-setting", "levels")
     if label is None:
         return False
     bare_label = label.removesuffix(OR_MISSING)
-    if kinds and label != MISSING and _shows_an_end(bare_label, top, bottom):
+    if are_dates and label != MISSING and _shows_an_end(bare_label, top, bottom):
         return True
     if level is None:
         return False
@@ -89,11 +89,14 @@ def _shows_an_end(label: str, top: Span | None, bottom: Span | None) -> bool:
     """True if a label tells values from the top on, or up to the bottom, apart."""
     if is_everything(label):
         return False
-    parts = label.split(AMONG)
-    if len(parts) > 1:
-        return any(part != MISSING and _shows_an_end(part, top, bottom) for part in parts)
-    kinds = {end.dated for end in (top, bottom) if end is not None}
-    for _, low, high in (span for span in spans_of(label) if span.dated in kinds):
+    listed_labels = label.split(AMONG)
+    if len(listed_labels) > 1:
+        return any(
+            listed_label != MISSING and _shows_an_end(listed_label, top, bottom)
+            for listed_label in listed_labels
+        )
+    are_dates = {end.dated for end in (top, bottom) if end is not None}
+    for _, low, high in (span for span in spans_of(label) if span.dated in are_dates):
         first, last = min(low, (high[0], high[1] - 1)), max((low[0], 1), high)  # "95 to 1" has 1
         if top is not None and last > top.low and (high < LAST or low > top.low):
             return True

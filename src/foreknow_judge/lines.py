@@ -144,28 +144,28 @@ def _finding(finding: Verdict) -> str:
     from foreknow_judge.grammar import SHOWN_ELSEWHERE
 
     ((kind, settings),) = finding.judged.items()
-    words = f"{kind} {_settings(settings)}"
+    line = f"{kind} {_settings(settings)}"
     if "sensitive" in finding.requirement:
-        words = f"{finding.requirement['sensitive']}: {words}"
+        line = f"{finding.requirement['sensitive']}: {line}"
     if finding.known:
-        words += f", knowing {', '.join(finding.known)}"
+        line += f", knowing {', '.join(finding.known)}"
     for key, about_what in _ABOUT.items():
         named_values = finding.requirement.get(key)
         if named_values not in (None, [SHOWN_ELSEWHERE], (SHOWN_ELSEWHERE,)):
             if not isinstance(named_values, (str, int)):
                 named_values = ", ".join(map(str, named_values))
-            words += f", {about_what} {named_values}"
+            line += f", {about_what} {named_values}"
     if finding.of_groups:
         gauge = GAUGES[kind]
         attained = "it holds" if gauge.of_labels else f"attained {finding.reached}"
         look_alikes = f"who has the same {', '.join(finding.alike)}, published exactly"
         limits = about(gauge, look_alikes if finding.alike else "groups")
-        return one_line(f"{words}: {attained}; {limits}")
+        return one_line(f"{line}: {attained}; {limits}")
     if finding.value is None:
-        return one_line(f"{words}: asks nothing, since nobody has a value")
+        return one_line(f"{line}: asks nothing, since nobody has a value")
     limit = "at most" if finding.required.inclusive else "below"
     reached = exact_text(finding.reached or Fraction(0))
-    return one_line(f"{words}: at most {reached} ({finding.value}), {limit} {finding.limit}")
+    return one_line(f"{line}: at most {reached} ({finding.value}), {limit} {finding.limit}")
 
 
 def _settings(settings: Any) -> str:

@@ -95,7 +95,7 @@ def _too_long(number: Any) -> bool:
     """
     if isinstance(number, str):
         # A sign, a point and an exponent take fewer than 20 characters.
-        if any(len(part) > MOST_DIGITS + 20 for part in number.split("/")):
+        if any(len(digits) > MOST_DIGITS + 20 for digits in number.split("/")):
             return True
         exponent = _EXPONENT.search(number)
         if exponent is not None and len(exponent[1]) > 6:
@@ -164,6 +164,6 @@ def exact_text(probability: Fraction) -> str:
     """
     if probability.denominator.bit_length() <= 1000:
         return str(probability)
-    places = 40
-    above = -(-probability.numerator * 10**places // probability.denominator)
-    return f"{above // 10**places}.{above % 10**places:0{places}}"
+    n_decimals = 40
+    above = -(-probability.numerator * 10**n_decimals // probability.denominator)
+    return f"{above // 10**n_decimals}.{above % 10**n_decimals:0{n_decimals}}"

@@ -75,28 +75,28 @@ def _groups_of(source: Any) -> Iterator[pa.Table]:
         yield file.read_row_group(number)
 
 
-def layout(parts: Iterable[pa.Table]) -> Iterator[bytes]:
+def layout(row_groups: Iterable[pa.Table]) -> Iterator[bytes]:
     """The bytes of a file, piece by piece: of an empty table, and of row groups."""
     yield _MAGIC
-    place, rows = len(_MAGIC), 0
+    offset, rows = len(_MAGIC), 0
     elements, groups = list[Content](), list[Content]()
-    for part in parts:
-        if rows % ROWS or len(part) > ROWS:
+    for row_group in row_groups:
+        if rows % ROWS or len(row_group) > ROWS:
             raise ValueError(f"row groups have {ROWS} rows, but for the last")
-        columns = dict(zip(part.column_names, map(_simpler, part.columns), strict=True))
+        columns = dict(zip(row_group.column_names, map(_simpler, row_group.columns), strict=True))
         if not elements:
             elements = [{3: 0, 4: b"schema", 5: len(columns)}]
             elements += [_element(name, column.type) for name, column in columns.items()]
-        if not len(part):
+        if not len(row_group):
             continue
-        start, chunks = place, []
+        start, chunks = offset, []
         for name, column in columns.items():
-            content, chunk = _chunk(name, column, place)
+            content, chunk = _chunk(name, column, offset)
             yield content
-            place += len(content)
+            offset += len(content)
             chunks.append(chunk)
-        groups.append({1: chunks, 2: _int64(place - start), 3: _int64(len(part))})
-        rows += len(part)
+        groups.append({1: chunks, 2: _int64(offset - start), 3: _int64(len(row_group))})
+        rows += len(row_group)
     _, content = _struct({1: 2, 2: elements, 3: _int64(rows), 4: groups, 6: _MAKER})
     yield content + len(content).to_bytes(4, "little") + _MAGIC
 
@@ -159,7 +159,7 @@ def _width(kind: pa.DataType) -> int:
     return int((10**kind.precision - 1).bit_length() // 8 + 1)
 
 
-def _chunk(name: str, column: pa.ChunkedArray, place: int) -> tuple[bytes, Content]:
+def _chunk(name: str, column: pa.ChunkedArray, offset: int) -> tuple[bytes, Content]:
     """The pages of a column that begin at a place, and what the footer says of them."""
     array = column.unify_dictionaries().combine_chunks()
     kind = _undone(array.type)
@@ -196,10 +196,10 @@ def _chunk(name: str, column: pa.ChunkedArray, place: int) -> tuple[bytes, Conte
         5: _int64(len(array)),
         6: _int64(len(content)),
         7: _int64(len(content)),
-        9: _int64(place + len(first)),
+        9: _int64(offset + len(first)),
     }
     if first:
-        metadata[11] = _int64(place)
+        metadata[11] = _int64(offset)
     return content, {2: _int64(0), 3: metadata}
 
 
@@ -220,8 +220,8 @@ def _coded(values: pa.Array) -> tuple[Codes, Places, pa.Array] | None:
     if not 0 < len(entries) <= ENTRIES:
         return None
     entries = entries.take(pc.sort_indices(entries))
-    places = pc.index_in(coded.dictionary, value_set=entries).fill_null(0)
-    codes = places.to_numpy().astype(np.uint16)[coded.indices.to_numpy()]
+    positions = pc.index_in(coded.dictionary, value_set=entries).fill_null(0)
+    codes = positions.to_numpy().astype(np.uint16)[coded.indices.to_numpy()]
     return codes, _starts(codes), entries
 
 

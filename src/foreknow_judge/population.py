@@ -55,7 +55,7 @@ class Population(NamedTuple):
         """A digest of its content, in whatever order it was read."""
         order = sorted(range(len(self.columns)), key=lambda i: self.columns[i])
         rows = [[*map(row.__getitem__, order), row[-1]] for row in self.people]
-        rows.sort(key=lambda row: [(cell is not None, str(cell)) for cell in row])
+        rows.sort(key=lambda row: [(value is not None, str(value)) for value in row])
         text = json.dumps([[self.columns[i] for i in order], rows])
         return hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
 
@@ -97,51 +97,58 @@ _ALL: _Groups = -1
 def count_matches(
     groups: GroupBags, settings: PopulationSettings, everybody: Population
 ) -> tuple[list[int], int, bool]:
-    """How many people fit each group, how many fit none, and whether anyone fits two.
+    """How many people of the population fit each group, how many none, and whether one fits two.
 
     A population that cannot include the people of the table is refused: it must have enough
     people for each group, together with all groups that lie within it.
     """
     columns = enumerate(everybody.columns)
-    covering = [_covering(groups, place, name, settings, everybody) for place, name in columns]
+    covering_groups = [
+        _covering(groups, number, name, settings, everybody) for number, name in columns
+    ]
     sizes = groups.people.tolist()
     people, around = [0] * len(sizes), [_ALL] * len(sizes)
     outside, overlap = 0, False
     for *row, n_people in everybody.people:
-        fitting: _Groups = reduce(and_, map(getitem, covering, row))
-        outside += 0 if fitting else n_people
-        overlap = overlap or fitting.bit_count() > 1
-        for place in _places(fitting):
-            people[place] += n_people
-            around[place] &= fitting  # what remains: groups that everybody fits who fits this one
+        fitting_groups: _Groups = reduce(and_, map(getitem, covering_groups, row))
+        outside += 0 if fitting_groups else n_people
+        overlap = overlap or fitting_groups.bit_count() > 1
+        for number in _members(fitting_groups):
+            people[number] += n_people
+            # what remains: groups that everybody fits who fits this one
+            around[number] &= fitting_groups
     covered = [0] * len(sizes)  # the people of a group and of all that lie within it
-    for place, size in enumerate(sizes):
-        for wider in _places(around[place]) if people[place] else ():
+    for number, size in enumerate(sizes):
+        for wider in _members(around[number]) if people[number] else ():
             covered[wider] += size
-    for place, n_fitting in enumerate(people):
-        if n_fitting < max(covered[place], sizes[place]):
-            raise CertificateError("other-population", ", ".join(map(str, groups.group(place))))
+    for number, n_fitting in enumerate(people):
+        if n_fitting < max(covered[number], sizes[number]):
+            raise CertificateError("other-population", ", ".join(map(str, groups.group(number))))
     return people, outside, overlap
 
 
 def _covering(
-    groups: GroupBags, place: int, column: str, settings: PopulationSettings, everybody: Population
+    groups: GroupBags,
+    column_number: int,
+    column: str,
+    settings: PopulationSettings,
+    everybody: Population,
 ) -> dict[Any, _Groups]:
     """For each value of a column of the population, the groups whose label covers it."""
     with_label: dict[str | None, _Groups] = {}
-    for number, label in enumerate(groups.labels[place].to_list()):
+    for number, label in enumerate(groups.labels[column_number].to_list()):
         with_label[label] = with_label.get(label, 0) | 1 << number
     readings = [(by or {}).get(column) for by in (settings.trees, settings.orders, settings.exact)]
-    values = _LabelReader({row[place] for row in everybody.people}, column, *readings)
+    values = _LabelReader({row[column_number] for row in everybody.people}, column, *readings)
     covering: dict[Any, _Groups] = dict.fromkeys(values.texts, 0)
-    for label, those in with_label.items():
+    for label, groups_with_label in with_label.items():
         for value in values.equal(label) if everybody.exact else values.in_label(label):
-            covering[value] |= those
+            covering[value] |= groups_with_label
     return covering
 
 
-def _places(groups: _Groups) -> Iterator[int]:
-    """The places of the groups of a set, from the first on."""
+def _members(groups: _Groups) -> Iterator[int]:
+    """Yield the numbers of the groups in a set, in order."""
     while groups:
         first = groups & -groups  # the lowest bit that is set, alone
         yield first.bit_length() - 1
@@ -156,18 +163,18 @@ class _LabelReader:
             raise CertificateError("malformed-tree")
         self.texts, self._column = texts, column
         self._rows = {str(row[0]): [*map(str, row)] for row in tree or ()}
-        self._order = {str(value): place for place, value in enumerate(order or ())}
+        self._order = {str(value): position for position, value in enumerate(order or ())}
         self._nodes: dict[tuple[int, str], set[Any]] = {}
         for text, row in self._rows.items():
-            for level, cell in enumerate(row):
-                self._nodes.setdefault((level, cell), set()).add(text)
+            for level, label in enumerate(row):
+                self._nodes.setdefault((level, label), set()).add(text)
         self._unlisted = sorted(texts - {None, *self._rows})
         self._known = {*self._rows, *self._order, *map(str, exact or ())}
-        placed = []
+        numbers_and_moments = []
         for text in texts - {None}:
             if (value := value_of(_ZONE.sub(r"\1", text))) is not None:
-                placed.append((value.dated, value.low, text))
-        self._line = sorted(placed)  # the numbers, then the moments
+                numbers_and_moments.append((value.dated, value.low, text))
+        self._line = sorted(numbers_and_moments)  # the numbers, then the moments
         self._keys = [key for *key, _ in self._line]
 
     def equal(self, value: str | None) -> set[Any]:
@@ -271,23 +278,27 @@ class _LabelReader:
             return
         if quoted is not None:
             yield {*quoted} & self.texts
-        parts = label.split(AMONG)
-        if len(parts) == 1:
+        listed = label.split(AMONG)
+        if len(listed) == 1:
             return
         longer = {t for t in self.texts if t and AMONG in t and t in label} - {label}
         if longer and quoted is None:
             self._one([{label}, longer], label)  # which is refused
         union: set[Any] = set()
-        for part in parts:
-            if part == MISSING:
+        for text in listed:
+            if text == MISSING:
                 union |= self._null(False)
             else:
-                union |= self._one([{part} & self.texts, self._number(part)], part)
+                union |= self._one([{text} & self.texts, self._number(text)], text)
         yield union
 
     def _between(self, low: str, high: str) -> Iterator[set[Any]]:
         if low in self._order and high in self._order:
-            places = self._order[low], self._order[high]
-            placed_texts = ((text, self._order.get(text, -1)) for text in self.texts)
-            yield {text for text, position in placed_texts if places[0] <= position <= places[1]}
+            first_and_last = self._order[low], self._order[high]
+            texts_with_positions = ((text, self._order.get(text, -1)) for text in self.texts)
+            yield {
+                text
+                for text, position in texts_with_positions
+                if first_and_last[0] <= position <= first_and_last[1]
+            }
         yield from map(self._within, between(low, high))

@@ -45,13 +45,13 @@ class Chances:
         try:
             self.attributes: list[str] = list(table["attributes"])
             self.values = {str(value): i for i, value in enumerate(table["values"])}
-            rows = {tuple(who): [*map(Fraction, row)] for who, row in table["rows"]}
+            rows = {tuple(signature): [*map(Fraction, row)] for signature, row in table["rows"]}
             if not self.attributes or len(rows) < len(table["rows"]):
                 raise ValueError("attributes, and each signature once")
             # By signature: the probabilities as whole numbers, and their common denominator.
             self.rows: dict[Signature, tuple[list[int], int]] = {}
-            for who, row in rows.items():
-                self.rows[who] = self._whole(row)
+            for signature, row in rows.items():
+                self.rows[signature] = self._whole(row)
         except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
             raise CertificateError("malformed-priors", error) from None
 
@@ -114,21 +114,25 @@ def worst_priors(
     united: _Set | None = None,
     amounts: Amounts = (0, 0, 0),
 ) -> Worst:
-    """The highest posterior of a wanted value (divided by its prior if `relative`), and its group.
+    """The highest posterior of a secret (divided by its prior if `relative`), and its group.
 
-    For values `united` (a name and its members), posteriors and priors are added up. `amounts`
-    are facts on top of priors: values that are ruled out, people who are known and linked.
+    `bags` has the people and values of each group, and `people` how many have each signature.
+    `reading` is the kind of priors, "joint" or "binary". For values `united` (a name and its
+    members), posteriors and priors are added up. `amounts` are facts on top of priors: how many
+    values are ruled out, and how many people are known and linked.
     """
     name, secrets = united or (None, secrets)
     question = ExchangeQuestion(frozenset(secrets), name, amounts, reading == "binary")
     first_groups: dict[Any, Group] = {}
     for group, (_, bag) in bags.items():
-        signed = sorted(people[group].items(), key=lambda item: (-item[1], str(item[0])))
+        people_by_signature = sorted(
+            people[group].items(), key=lambda item: (-item[1], str(item[0]))
+        )
         values = sorted(bag.items(), key=lambda item: (-item[1], item[0]))
-        first_groups.setdefault((tuple(signed), tuple(values)), group)
+        first_groups.setdefault((tuple(people_by_signature), tuple(values)), group)
     groups, shapes = list(first_groups.values()), dict[Shape, list[PriorGroup]]()
-    for place, (signed, bag) in enumerate(first_groups):
-        for shape, case in _cases(place, signed, bag, chances, question):
+    for number, (people_by_signature, bag) in enumerate(first_groups):
+        for shape, case in _cases(number, people_by_signature, bag, chances, question):
             shapes.setdefault(shape, []).append(case)
     if any(amounts[1:]):
         return worst_exchanged(shapes, question, relative, groups)
@@ -157,10 +161,11 @@ def worst_priors(
 
 
 def _cases(
-    place: int, signed: Any, bag: Any, chances: Chances, question: ExchangeQuestion
+    number: int, people_by_signature: Any, bag: Any, chances: Chances, question: ExchangeQuestion
 ) -> Iterator[tuple[Shape, PriorGroup]]:
     """A group as one case; with binary priors, a case for each value, which people have or not."""
-    signatures, amounts = [who for who, _ in signed], tuple(n for _, n in signed)
+    signatures = [who for who, _ in people_by_signature]
+    amounts = tuple(n for _, n in people_by_signature)
     values, counts = [value for value, _ in bag], tuple(n for _, n in bag)
     asked_values = [value for value in values if value in question.wanted]
     if not question.binary and asked_values:
@@ -172,7 +177,7 @@ def _cases(
                 [int(chances.any(who, question.wanted) * scale)]
                 for who, scale in zip(signatures, scales, strict=True)
             ]
-        yield (amounts, counts), PriorGroup(place, values, rows, before, scales)
+        yield (amounts, counts), PriorGroup(number, values, rows, before, scales)
     for value in asked_values if question.binary else ():
         table = [chances.whole(who, [value]) for who in signatures]
         before, scales = map(list, zip(*table, strict=True))
@@ -181,7 +186,7 @@ def _cases(
         other_counts = sorted(n for other_value, n in bag if other_value != value)
         others_left = sum(other_counts[: max(len(other_counts) - question.amounts[0], 0)])
         shape = amounts, (copies, sum(counts) - copies)
-        yield shape, PriorGroup(place, [value], pairs, before, scales, others_left)
+        yield shape, PriorGroup(number, [value], pairs, before, scales, others_left)
 
 
 def _judged(
@@ -192,17 +197,17 @@ def _judged(
     If values are ruled out, only the worlds that remain count; it is worst to rule out the values
     of the largest weight.
     """
-    ruled_out, as_one = question.amounts[0], question.name is not None
+    ruled_out, is_union = question.amounts[0], question.name is not None
     table = np.array([case.rows for case in cases], object)
     weights, total = _posteriors(shape, table)
     total = total[:, None, None] * np.array(shape[0], object)[None, :, None]
     is_asked = np.array([[*map(question.wanted.__contains__, case.values)] for case in cases])
     weight = weights[:, :, : is_asked.shape[1]] * is_asked[:, None, :]
-    if as_one:
+    if is_union:
         weight = weight.sum(axis=2, keepdims=True)
     total = total + 0 * weight
     if ruled_out and not question.binary:
-        is_united = is_asked[:, :, None] if as_one else np.eye(weights.shape[2], dtype=bool)[None]
+        is_united = is_asked[:, :, None] if is_union else np.eye(weights.shape[2], dtype=bool)[None]
         for x in range(weight.shape[2]):
             other_weights = np.sort(np.where(is_united[:, None, :, x], 0, weights), axis=2)
             weights_left = other_weights[:, :, : max(other_weights.shape[2] - ruled_out, 0)]
@@ -241,14 +246,14 @@ def _shares(items: Sequence[int], kinds: Sequence[int], table: Any) -> tuple[Any
     The former is the weight of the items before it, times its own, times that of those after it.
     """
     steps = _Steps.of(tuple(kinds))
-    sorts = np.repeat(np.arange(len(items)), items).tolist()
-    before, after = steps.ways(table, sorts), steps.ways(table, sorts[::-1])
-    total = before[-1][0] if len(sorts) == sum(kinds) else np.zeros(1)
+    sort_of_item = np.repeat(np.arange(len(items)), items).tolist()
+    before, after = steps.ways(table, sort_of_item), steps.ways(table, sort_of_item[::-1])
+    total = before[-1][0] if len(sort_of_item) == sum(kinds) else np.zeros(1)
     if not total.all():
         raise CertificateError("no-world")
     weights = 0 * table
     for sort, position in enumerate(np.cumsum(items) - items):
-        weights_after = after[len(sorts) - position - 1]
+        weights_after = after[len(sort_of_item) - position - 1]
         for kind, (used, next_states) in enumerate(steps.moves[position] if items[sort] else ()):
             ways = before[position][used] * weights_after[steps.others[position + 1][next_states]]
             weights[:, sort, kind] = table[:, sort, kind] * ways.sum(axis=0)
@@ -270,22 +275,24 @@ class _Steps(NamedTuple):
         steps = np.cumprod([1, *(kind + 1 for kind in kinds[:0:-1])])[::-1]
         level, n_states = digits.sum(axis=0), digits.shape[1]
         states = [np.flatnonzero(level == items) for items in range(sum(kinds) + 1)]
-        place = np.empty(n_states, np.int64)
+        index_in_level = np.empty(n_states, np.int64)
         for states_of_level in states:
-            place[states_of_level] = np.arange(len(states_of_level))
+            index_in_level[states_of_level] = np.arange(len(states_of_level))
         moves = []
         for states_of_level in states[:-1]:
             moves_of_kinds = []
             for digit, kind, step in zip(digits, kinds, steps, strict=True):
                 possible = np.flatnonzero(digit[states_of_level] < kind)
-                moves_of_kinds.append((possible, place[states_of_level[possible] + step]))
+                moves_of_kinds.append((possible, index_in_level[states_of_level[possible] + step]))
             moves.append(moves_of_kinds)
-        return cls(moves, [place[n_states - 1 - states_of_level] for states_of_level in states])
+        return cls(
+            moves, [index_in_level[n_states - 1 - states_of_level] for states_of_level in states]
+        )
 
-    def ways(self, table: Any, sorts: Sequence[int]) -> list[Any]:
+    def ways(self, table: Any, sort_of_item: Sequence[int]) -> list[Any]:
         """For the first 0, 1, ... items the weight of all ways to assign kinds, by state."""
         weights_by_state = [np.ones((1, len(table)), int).astype(object)]
-        for sort, moves, states in zip(sorts, self.moves, self.others[1:], strict=False):
+        for sort, moves, states in zip(sort_of_item, self.moves, self.others[1:], strict=False):
             weights = np.zeros((len(states), len(table)), int).astype(object)
             for kind, (used, next_states) in enumerate(moves):
                 weights[next_states] += weights_by_state[-1][used] * table[:, sort, kind]

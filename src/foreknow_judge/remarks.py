@@ -63,14 +63,14 @@ def remarks_of_files(
         looked_at.update(*_attributes(table))
         packages += [kinds.packages[key] for key in table.kinds if key in kinds.packages]
     layout = _layout_of(certificate)
-    sights = [
+    looks = [
         layout.seen(table.sensitive, table.known).with_priors(_attributes_of_all(table))
         for table in on_values
     ]
-    looked_at.update(layout.looked_at(sights, [table.known for table in on_people]))
+    looked_at.update(layout.looked_at(looks, [table.known for table in on_people]))
     unseen = [name for name in certificate.beside if name not in release.shuffled]
     linked = [name for name in certificate.sensitives if name in layout.linked]
-    if len(linked) > 1 and sights:
+    if len(linked) > 1 and looks:
         unseen += linked
     columns = {name: release.groups_of(name, ()) for name in certificate.sensitives}
     return Scope(
@@ -80,7 +80,7 @@ def remarks_of_files(
         beside=tuple(name for name in unseen if name not in looked_at),
         exact=certificate.exact,
         method=NOT_JUDGED,
-        assumed=layout.assumed(sights),
+        assumed=layout.assumed(looks),
         shuffled=tuple(release.shuffled),
         foreign=tuple(dict.fromkeys(packages)),
     )
@@ -92,8 +92,8 @@ def _layout_of(certificate: Certificate) -> Layout:
     columns = list(certificate.sensitives)
     if certificate.form == "generalized" and not several:
         columns += certificate.beside
-    apart = {*certificate.unlinked, *several}
-    linked = tuple(name for name in columns if name not in apart)
+    in_own_table = {*certificate.unlinked, *several}
+    linked = tuple(name for name in columns if name not in in_own_table)
     return Layout(certificate.sensitives[0], linked)
 
 
@@ -149,7 +149,9 @@ def remarks_on_values(
 def values_about(secret: Secret, values: Collection[str]) -> set[str]:
     """The values of a column that a secret is about, alone or among others."""
     if secret.sets:
-        return set[str]().union(*(values_named(named, values) for named in secret.sets.values()))
+        return set[str]().union(
+            *(values_named(members_named, values) for members_named in secret.sets.values())
+        )
     secrets = {*values} if secret.values is None else {*values_named(secret.values, values)}
     return secrets - exempt_values(secret.excluded, values)
 
@@ -188,36 +190,36 @@ def _single_values(groups: GroupBags, questions: Sequence[Question]) -> dict[str
 def _named_values(groups: GroupBags, questions: Iterable[Question]) -> dict[str, Any]:
     """Remarks on the values that requirements on a column name; see `Scope`."""
     present = sorted(groups.holders)
-    absent, idle, no_numbers = set[str](), set[str](), set[str]()
+    absent, without_holders, no_numbers = set[str](), set[str](), set[str]()
     begin_alike = set[tuple[str, str]]()
     for question in questions:
         secret = question.secret
         values = [*map(str, secret.values or ())]
         texts, members = [*values], set[str]()
-        for name, named in secret.sets.items():
-            if isinstance(named, Mapping):  # a range of numbers
+        for name, members_named in secret.sets.items():
+            if isinstance(members_named, Mapping):  # a range of numbers
                 no_numbers |= {value for value in present if not any(map(str.isnumeric, value))}
             else:
-                texts += map(str, named)
-            members_of_set = values_named(named, present)
+                texts += map(str, members_named)
+            members_of_set = values_named(members_named, present)
             members.update(members_of_set)
             if not members_of_set:
-                idle.add(name or " or ".join(named))
+                without_holders.add(name or " or ".join(members_named))
         if values:
             members = values_about(secret, present)
             if not members:
-                idle.add(" or ".join(values))
+                without_holders.add(" or ".join(values))
         absent |= _absent(question, (*texts, *map(str, secret.excluded)), present)
         stems = {text for text in texts if not text.endswith("*")}
         begin_alike |= _begin_alike(stems, [value for value in present if value not in members])
-    near = {
+    nearest_present = {
         text: nearest(text, present[:_COMPARED])
         for text in sorted(absent)[:_NAMED]
         if not text.endswith("*")
     }
     return {
-        "absent": [(text, near.get(text) or "") for text in absent],
-        "idle": idle,
+        "absent": [(text, nearest_present.get(text) or "") for text in absent],
+        "idle": without_holders,
         "begin_alike": sorted(begin_alike)[:_NAMED],
         "no_numbers": sorted(no_numbers)[:_NAMED],
     }

@@ -40,8 +40,8 @@ def check_roles(schema: SchemaTable) -> None:
     ):
         if is_said:
             raise CertificateError("one-value-only", key)
-    for place, rule in enumerate(schema.impossible):
-        _check_rule(f"impossible[{place}]", rule, schema)
+    for number, rule in enumerate(schema.impossible):
+        _check_rule(f"impossible[{number}]", rule, schema)
 
 
 def _check_rule(name: str, rule: ImpossibleTable, schema: SchemaTable) -> None:

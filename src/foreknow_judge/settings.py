@@ -65,14 +65,14 @@ def _first(error: ValidationError) -> Any:
 def explain(error: ValidationError) -> str:
     """Describe the first problem with the keys of the file."""
     first = _first(error)
-    place = "".join(
-        f"[{part}]" if isinstance(part, int) else f".{part}"
-        for part in first["loc"]
-        if part not in ("TableOfPriors", "_KeptTable")
+    where = "".join(
+        f"[{step}]" if isinstance(step, int) else f".{step}"
+        for step in first["loc"]
+        if step not in ("TableOfPriors", "_KeptTable")
     ).removeprefix(".")
     if first["type"] == "missing":
-        return f"lacks {place!r}"
+        return f"lacks {where!r}"
     if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-        return f"has an unknown key {place!r}"
+        return f"has an unknown key {where!r}"
     message = first["msg"].removeprefix("Value error, ")
-    return f"is malformed: {place}{place and ': '}{message[0].lower()}{message[1:]}"
+    return f"is malformed: {where}{where and ': '}{message[0].lower()}{message[1:]}"

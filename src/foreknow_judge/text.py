@@ -30,11 +30,11 @@ def some(amount: int, singular: str, several: str) -> str:
 def plain_spelling(text: str) -> str:
     """A text without differences of case, spaces, Unicode form and diacritics."""
     # A fixed version of the Unicode database, so that every version of Python agrees.
-    parts = ucd.normalize("NFKD", ucd.normalize("NFKD", text).casefold())
+    characters = ucd.normalize("NFKD", ucd.normalize("NFKD", text).casefold())
     # Marks above and below letters; in many scripts, other marks are vowels.
-    if not parts.isascii() or not parts.isprintable():
+    if not characters.isascii() or not characters.isprintable():
         unseen = ("Cc", "Cf")  # but spaces
-        seen = (c for c in parts if c.isspace() or ucd.category(c) not in unseen)
+        seen = (c for c in characters if c.isspace() or ucd.category(c) not in unseen)
         visible = (c for c in seen if not _UNSEEN.match(c))
-        parts = "".join(c for c in visible if ucd.combining(c) < _MARKS)
-    return " ".join(parts.split())
+        characters = "".join(c for c in visible if ucd.combining(c) < _MARKS)
+    return " ".join(characters.split())

@@ -179,9 +179,9 @@ class Figure:
         """The result in words: what is reached and the limit, or the figure of a criterion."""
         if self.of_groups:
             return str(self.found)
-        (reached, limit), most = self.said, "at most " * self.bounded
+        (reached, limit), prefix = self.said, "at most " * self.bounded
         return (
-            f"{self.judged} reaches {most}{reached} for {str(self.value)!r}, the limit is {limit}"
+            f"{self.judged} reaches {prefix}{reached} for {str(self.value)!r}, the limit is {limit}"
         )
 
     @property
@@ -234,9 +234,9 @@ class Verdict(Figure):
     def __repr__(self) -> str:
         if self.idle:
             return f"Verdict(asks nothing: {self.judged}, nobody has a value)"
-        word = "safe" if self.safe else "UNSAFE"
-        words = f"{self.judged}, {self.found}" if self.of_groups else self.words
-        return f"Verdict({word}: {words})"
+        outcome = "safe" if self.safe else "UNSAFE"
+        result = f"{self.judged}, {self.found}" if self.of_groups else self.words
+        return f"Verdict({outcome}: {result})"
 
     def _repr_html_(self) -> str:
         return f"<code>{escape(repr(self))}</code>"

@@ -50,11 +50,11 @@ def verdicts(
     judges, gauges = {**(judges or {}), **VERIFIERS}, {**(gauges or {}), **GAUGES}
     tables = read_requirements(requirements)
     release.prepare(tables)
-    for place, (table, required) in enumerate(zip(tables, requirements, strict=True), first):
+    for position, (table, required) in enumerate(zip(tables, requirements, strict=True), first):
         release_of_column = release.for_sensitive(table.sensitive or release.sensitive)
         criterion = next((key for key in table.kinds if key in gauges), None)
         if criterion is None:
-            results += _verdicts_on_knowledge(release_of_column, place, required, table, judges)
+            results += _verdicts_on_knowledge(release_of_column, position, required, table, judges)
         else:
             gauge = gauges[criterion]
             # A criterion on people counts all of them, also those without a value of the column.
@@ -62,17 +62,19 @@ def verdicts(
             if gauge.of_people and release.main_table == "release":
                 release_of_column = release
             results.append(
-                _verdict_on_criterion(release_of_column, place, required, table, criterion, gauge)
+                _verdict_on_criterion(
+                    release_of_column, position, required, table, criterion, gauge
+                )
             )
-        if not results or results[-1].place != place:
+        if not results or results[-1].place != position:
             problem = "it names no adversary and no criterion"
-            raise CertificateError("wrong-table", f"require[{place}]", problem=problem)
+            raise CertificateError("wrong-table", f"require[{position}]", problem=problem)
     return results
 
 
 def _verdict_on_criterion(
     release: Written,
-    place: int,
+    position: int,
     required: Table,
     table: RequireTable,
     key: str,
@@ -111,7 +113,9 @@ def _verdict_on_criterion(
     limits = limits_values(gauge, settings, groups, arguments)
     worst_case = WorstCase(None, group_name(group), attained, each=figures, limits_values=limits)
     judged = {key: table.kinds[key]}
-    figure = Figure(place, required, judged, Limit(), worst_case, table.known, alike=exact_columns)
+    figure = Figure(
+        position, required, judged, Limit(), worst_case, table.known, alike=exact_columns
+    )
     return decided(figure, holds)
 
 
@@ -129,7 +133,7 @@ def decided(figure: Figure, safe: bool) -> Verdict:
 def read_requirements(requirements: Sequence[Table]) -> list[RequireTable]:
     """Read ``[[require]]`` tables."""
     tables = enumerate(requirements)
-    return [checked(RequireTable, table, f"require[{place}]") for place, table in tables]
+    return [checked(RequireTable, table, f"require[{position}]") for position, table in tables]
 
 
 def _verdicts_on_knowledge(
@@ -141,7 +145,8 @@ def _verdicts_on_knowledge(
 ) -> Iterator[Verdict]:
     """The verdicts on a requirement about knowledge, one for each amount with its limit."""
     relative = table.at_most_times is not None
-    questions, sight = questions_of(release, table, relative), sensitive_and_known(release, table)
+    questions = questions_of(release, table, relative)
+    looked_at = sensitive_and_known(release, table)
     for kind, point, amount in table.points:
         if kind not in judges:
             raise UnsupportedError("unknown-kind", kind)
@@ -150,14 +155,14 @@ def _verdicts_on_knowledge(
             raise CertificateError("one-value-only", kind)
         if table.secret.width is not None and not judge.of_windows:
             raise CertificateError("no-windows", kind)
-        ruled = release.rules.positions_for(sight[0]) or release.ruled_beside(sight[1])
+        ruled = release.rules.positions_for(looked_at[0]) or release.ruled_beside(looked_at[1])
         if ruled and not judge.of_rules:
             raise CertificateError("no-rules", kind)
         if table.below is None and table.limits and not judge.relative:
             raise CertificateError("limit-of-priors", next(iter(table.limits)))
         cases = [Worst(*judge.judge(question, settings)) for question in questions]
         worst = Worst.among(cases, relative)
-        worst = release.worst_of_people(worst, kind, settings, questions, sight)
+        worst = release.worst_of_people(worst, kind, settings, questions, looked_at)
         value, group, chance, before = worst
         limit = Limit(amount, table.below is None and bool(table.limits), relative)
         prior = before if relative else None

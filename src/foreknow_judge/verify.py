@@ -175,7 +175,7 @@ class Verification(Plain):
         return {**head, **super().to_dict()}
 
 
-Places: TypeAlias = str | Path | Sequence[str | Path]
+PathOrPaths: TypeAlias = str | Path | Sequence[str | Path]
 _THIS = "this release"
 _SIGNATURE_BYTES = 64  # of Ed25519
 # Further checks of a release whose files are as certified; they yield what is wrong.
@@ -195,8 +195,8 @@ def verify(
     folder: str | Path,
     *,
     priors: str | Path | None = None,
-    population: Places | None = None,
-    after: Places | None = None,
+    population: PathOrPaths | None = None,
+    after: PathOrPaths | None = None,
 ) -> Verification:
     """Judge a written release afresh, from its files, and compare it with its certificate.
 
@@ -251,8 +251,8 @@ def judge(
     release: Path,
     own_policy: OwnPolicy | None = None,
     priors: str | Path | None = None,
-    population: Places | None = None,
-    after: Places | None = None,
+    population: PathOrPaths | None = None,
+    after: PathOrPaths | None = None,
     *,
     alone: bool = True,
     kinds: Kinds = OURS,
@@ -276,18 +276,18 @@ def judge(
             raise CertificateError("no-file", path)
     requirements = _RequirementsAtHand.of(certificate, folder, own_policy, priors, population)
     with opened_once(all_paths) as opened_paths:
-        place = _ReleaseFiles(release, folder, paths, unaccounted, opened_paths)
+        files = _ReleaseFiles(release, folder, paths, unaccounted, opened_paths)
         verification, problems = _judge_files(
-            certificate, place, own_policy, requirements, kinds, further
+            certificate, files, own_policy, requirements, kinds, further
         )
     if verification is not None and after is not None:
-        verification, further_problems = judge_after(certificate, place, verification, after, kinds)
+        verification, further_problems = judge_after(certificate, files, verification, after, kinds)
         problems += further_problems
     elif alone and verification is not None and verification.idle and not problems:
-        idle = NOTHING_JUDGED
+        message = NOTHING_JUDGED
         if certificate.after:
-            idle += "; name the releases before it, which may have one (after, --after)"
-        problems += Problem.each("nothing-judged", [idle])
+            message += "; name the releases before it, which may have one (after, --after)"
+        problems += Problem.each("nothing-judged", [message])
     return verification, problems
 
 
@@ -309,9 +309,9 @@ def _files_of(
 
 def judge_after(
     last_certificate: Certificate,
-    place: _ReleaseFiles,
+    files: _ReleaseFiles,
     verification: Verification,
-    after: Places,
+    after: PathOrPaths,
     kinds: Kinds,
 ) -> tuple[Verification, list[Problem]]:
     """Verify the earlier releases, and judge all as one by the requirements of the last."""
@@ -337,14 +337,14 @@ def judge_after(
         (name, certificate.people) for name, (certificate, _) in releases.items()
     )
     everybody = last_certificate.people + sum(people for _, people in people_of_releases)
-    releases[_THIS] = last_certificate, place.given
+    releases[_THIS] = last_certificate, files.given
     for name, (certificate, _) in releases.items():
         if any(entry["certificate"] not in people_by_digest for entry in certificate.after):
             raise CertificateError("unnamed-release", name)
     if any(has_kept_priors(table) for table in verification.requirements):
         raise CertificateError("not-together", "the priors that the owner keeps")
     paths = {name: certificate.paths(path) for name, (certificate, path) in releases.items()}
-    paths[_THIS] = place.paths
+    paths[_THIS] = files.paths
     all_paths = chain(*(chain(*paths_of_tables.values()) for paths_of_tables in paths.values()))
     with opened_once([*all_paths]) as opened_paths:
         written_releases = {}
@@ -391,7 +391,10 @@ def _opened_tables(
     paths: Mapping[str, list[Path]], opened_paths: Mapping[Path, Path]
 ) -> dict[str, list[Path]]:
     """The opened files of each table."""
-    return {part: [*map(opened_paths.__getitem__, files)] for part, files in paths.items()}
+    return {
+        table: [*map(opened_paths.__getitem__, paths_of_table)]
+        for table, paths_of_table in paths.items()
+    }
 
 
 class _RequirementsAtHand(NamedTuple):
@@ -409,11 +412,13 @@ class _RequirementsAtHand(NamedTuple):
         folder: Path,
         own_policy: OwnPolicy | None,
         priors: str | Path | None,
-        population: Places | None,
+        population: PathOrPaths | None,
     ) -> _RequirementsAtHand:
         """The requirements of a certificate or of the reader's policy, with the files at hand."""
         required = (certificate.policy if own_policy is None else own_policy.tables)["require"]
-        without_priors = [place for place, table in enumerate(required) if has_kept_priors(table)]
+        without_priors = [
+            position for position, table in enumerate(required) if has_kept_priors(table)
+        ]
         if priors is not None and not without_priors:
             raise CertificateError("not-asked-for", "--priors")
         if own_policy is not None:
@@ -424,9 +429,9 @@ class _RequirementsAtHand(NamedTuple):
             required, without_priors = kept_priors.filled(required), []
         populations = populations_of(certificate, population)
         unjudged = dict.fromkeys(without_priors, _LACKS_PRIORS)
-        for place, digest in digests_of(required):
+        for position, digest in digests_of(required):
             if digest not in populations:
-                unjudged[place] = _LACKS_POPULATION
+                unjudged[position] = _LACKS_POPULATION
         return cls(required, populations, kept_priors, unjudged)
 
     @property
@@ -434,9 +439,11 @@ class _RequirementsAtHand(NamedTuple):
         """The requirements that cannot be checked, and the files to name so that they can."""
         sentences = []
         for what in (_LACKS_PRIORS, _LACKS_POPULATION):
-            places = [place for place in sorted(self.unjudged) if self.unjudged[place] == what]
-            if places:
-                names = " and ".join(f"require[{place}]" for place in places)
+            positions = [
+                position for position in sorted(self.unjudged) if self.unjudged[position] == what
+            ]
+            if positions:
+                names = " and ".join(f"require[{position}]" for position in positions)
                 sentences.append(f"{names} cannot be checked without {what}")
         return "; ".join(sentences)
 
@@ -449,24 +456,24 @@ _LACKS_POPULATION = "the population, which is not published: name it by --popula
 
 def _judge_files(
     certificate: Certificate,
-    place: _ReleaseFiles,
+    files: _ReleaseFiles,
     own_policy: OwnPolicy | None,
     requirements: _RequirementsAtHand,
     kinds: Kinds,
     further: Further | None,
 ) -> tuple[Verification | None, list[Problem]]:
     """Judge the opened files of a release, whatever lies at their paths by now."""
-    stamp = Stamp([*place.opened.values()])  # what is digested is what is judged
-    problems = [*Problem.each("uncertified-file", uncertified(place.folder, place.others))]
-    changed = changed_files(certificate, place.paths, place.opened, place.given)
-    companions = wrong_companions(certificate, place.given, place.folder, place.others)
+    stamp = Stamp([*files.opened.values()])  # what is digested is what is judged
+    problems = [*Problem.each("uncertified-file", uncertified(files.folder, files.others))]
+    changed = changed_files(certificate, files.paths, files.opened, files.given)
+    companions = wrong_companions(certificate, files.given, files.folder, files.others)
     problems += Problem.each("digest-differs", chain(changed, companions))
-    unchanged = [REPORT] if certificate.report and REPORT in place.others else []
+    unchanged = [REPORT] if certificate.report and REPORT in files.others else []
     as_written = certificate
     if own_policy is not None:
         certificate = replace(certificate, policy=own_policy.tables)
     required = requirements.required
-    release = written_of(certificate, place.tables, requirements.populations)
+    release = written_of(certificate, files.tables, requirements.populations)
     try:
         if own_policy is not None:
             release.prepare([])
@@ -502,9 +509,11 @@ def _judge_files(
                     "other-remarks", scope_differences(certificate.scope, scope)
                 )
         if further is not None and not problems:
-            files = release if own_policy is None else written_of(as_written, place.tables, {})
-            book = None if place.given.is_file() else place.folder / CODE_BOOK
-            problems += Problem.each("other-figures", further(as_written, files, book))
+            certified_files = release
+            if own_policy is not None:
+                certified_files = written_of(as_written, files.tables, {})
+            book = None if files.given.is_file() else files.folder / CODE_BOOK
+            problems += Problem.each("other-figures", further(as_written, certified_files, book))
         stamp.check()
     except InputError as error:
         return None, [*problems, *Problem.each(error.code, [str(error)])]
@@ -515,7 +524,7 @@ def _judge_files(
     claims = {} if own_policy is not None else certificate.scope  # which files cannot show
     claims = {key: claims[key] for key in CLAIMED if claims.get(key, NOT_JUDGED) != NOT_JUDGED}
     verification = Verification(
-        files=(place.given.name,) if [*place.opened] == [place.given] else tuple(certificate.files),
+        files=(files.given.name,) if [*files.opened] == [files.given] else tuple(certificate.files),
         people=people,
         n_groups=n_groups,
         groups=tuple(certificate.groups),
@@ -525,8 +534,8 @@ def _judge_files(
         requirements=tuple(required),
         own_policy=own_policy is not None,
         unchanged=tuple(unchanged),
-        not_judged=tuple(name for name in place.others if name not in unchanged),
-        to_keep=tuple(name for name in place.others if name in FOR_THE_OWNER),
+        not_judged=tuple(name for name in files.others if name not in unchanged),
+        to_keep=tuple(name for name in files.others if name in FOR_THE_OWNER),
         claimed=tuple(certificate.notes) if own_policy is None else (),
         scope=scope,
         claimed_scope=checked(Scope, claims, "scope"),
@@ -548,15 +557,15 @@ def _kept_beside(folder: Path) -> Path | None:
     return None
 
 
-def populations_of(certificate: Certificate, places: Any) -> dict[str, Any]:
+def populations_of(certificate: Certificate, paths: Any) -> dict[str, Any]:
     """The given populations, by digest."""
-    if places is None:
+    if paths is None:
         return {}
     digests = {digest for _, digest in digests_of(certificate.policy["require"])}
     if not digests:
         raise CertificateError("not-asked-for", "--population")
     populations: dict[str, Any] = {}
-    for path in [places] if isinstance(places, (str, Path)) else places:
+    for path in [paths] if isinstance(paths, (str, Path)) else paths:
         path = Path(path)
         if not path.is_file():
             raise CertificateError("no-file", path)
@@ -573,9 +582,9 @@ def populations_of(certificate: Certificate, places: Any) -> dict[str, Any]:
 
 def written_of(certificate: Certificate, tables: Table, populations: Table) -> Written:
     """The tables of a release, or their files, as the `Written` release that is judged."""
-    parts = dict[str, str]()
-    for part, columns in certificate.tables_of_sensitive.items():
-        parts |= dict.fromkeys(columns, part)
+    table_of_column = dict[str, str]()
+    for table, columns in certificate.tables_of_sensitive.items():
+        table_of_column |= dict.fromkeys(columns, table)
     return Written(
         certificate.form,
         certificate.groups,
@@ -585,7 +594,7 @@ def written_of(certificate: Certificate, tables: Table, populations: Table) -> W
         certificate.semantics,
         certificate.columns,
         populations=populations,
-        parts=parts,
+        parts=table_of_column,
         exact=certificate.exact,
         shuffled=certificate.unlinked if certificate.parts == ("release",) else (),
         beside=certificate.beside,

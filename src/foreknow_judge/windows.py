@@ -50,8 +50,10 @@ def worst_near(
 ) -> tuple[str | None, Group | None, Fraction]:
     """The worst case: the window as text, the target's group and the adversary's probability.
 
-    A window holds the values from one number, or date, up to `width` above it. The adversary knows
-    the facts (l, k, m). First each group is bounded, then those that may be worst are worked out.
+    A window holds the values from one number, or date, up to `width` above it. The adversary rules
+    out `l` values of the target, and knows `k` other people and `m` people who are linked to the
+    target. First each group is bounded over all windows; then the windows of those groups that
+    may be worst are judged. Without a value, window and group are None.
     """
     line = _line(set(bags.names))
     values = [*set(line.at.values())]
@@ -74,44 +76,45 @@ def worst_near(
         return None, None, Fraction(0)
     groups = np.array([worst.group])
     for _ in range(2):  # by itself: the group of the lowest bound, then all that can be as bad
-        cells = np.isin(bags_on_line.of_group, groups)
+        in_groups = np.isin(bags_on_line.of_group, groups)
         columns = (
-            row[cells] for row in (bags_on_line.of_group, bags_on_line.codes, bags_on_line.counts)
+            row[in_groups]
+            for row in (bags_on_line.of_group, bags_on_line.codes, bags_on_line.counts)
         )
         worst_groups = GroupBags(bags.labels, bags.names, *columns)
         runs, _ = _runs(
             worst_groups, reach, l, worst_groups.of_group, worst_groups.codes, worst_groups.codes
         )
         worst = worst_of(runs, law) or worst
-        groups = bounds.group[_near(bounds.rows, law, worst.odds, by_itself=True)]
+        groups = bounds.group[_may_reach(bounds.rows, law, worst.odds, by_itself=True)]
     if m and worst.odds:  # linked people may be in a group without the first value of the window
         worst = min([worst, *_of_all(worst_groups, reach, l, law, worst.odds)])
     return (
-        _words(numbers[worst.value], end, line),
+        _window_text(numbers[worst.value], end, line),
         bags.group(worst.group),
         worst.chance,
     )
 
 
 def _reach(ends: Sequence[Fraction], numbers: Sequence[Fraction]) -> list[int]:
-    """The place of the last number up to each end; both are in order."""
-    places, place = list[int](), 0
+    """For each end, the position of the last number up to it; both are in order."""
+    last_positions, position = list[int](), 0
     for end in ends:
-        while place < len(numbers) and numbers[place] <= end:
-            place += 1
-        places.append(place - 1)
-    return places
+        while position < len(numbers) and numbers[position] <= end:
+            position += 1
+        last_positions.append(position - 1)
+    return last_positions
 
 
 def _bounds(placed: GroupBags, reach: Ints, l: int) -> DistinctProfiles:
-    """A cell for each group with at least the holders, and the others, of any window.
+    """A profile for each group with at least the holders, and the others, of any window.
 
     Windows that begin at one of the group's own values are enough: any other window holds no more
     of its values than one of these. At most its l most frequent values are outside of it.
     """
-    group, cells = placed.of_group, np.arange(len(placed.codes))
-    end = _places(placed, len(reach), group, reach[placed.codes], "right")
-    holders = placed.max_by_group(_sums(placed.counts, cells, end))
+    group, all_cells = placed.of_group, np.arange(len(placed.codes))
+    end = _cell_positions(placed, len(reach), group, reach[placed.codes], "right")
+    holders = placed.max_by_group(_sums(placed.counts, all_cells, end))
     groups = np.flatnonzero(holders)
     rows = np.stack([placed.people, holders, placed.top_sum(l)], 1)[groups]
     return DistinctProfiles(0 * groups, groups, rows)
@@ -121,15 +124,18 @@ def _of_all(
     groups: GroupBags, reach: Ints, l: int, law: Theorem2, limit: Fraction
 ) -> Iterator[LeastOdds]:
     """The worst cases of windows whose odds may be as low as `limit`, block by block."""
-    # The cell of a group changes where the window loses or gains one of its values.
+    # The profile of a group changes where the window loses or gains one of its values.
     enters, span = np.searchsorted(reach, groups.codes), len(reach) + 1
     keys = groups.of_group * span
     changes = np.unique(np.concatenate([keys + groups.codes + 1, keys + enters]))
     group, first, last = changes[:-1] // span, changes[:-1] % span, changes[1:] % span - 1
     same = group == changes[1:] // span
     runs, last = _runs(groups, reach, l, group[same], first[same], last[same])
-    near = _near(runs.rows, law, limit)
-    value, last, group, rows = runs.value[near], last[near], runs.group[near], runs.rows[near]
+    may_be_worst = _may_reach(runs.rows, law, limit)
+    value = runs.value[may_be_worst]
+    last = last[may_be_worst]
+    group = runs.group[may_be_worst]
+    rows = runs.rows[may_be_worst]
     covering = np.cumsum(np.bincount(value, minlength=span) - np.bincount(last + 1, None, span))
     block = np.cumsum(covering) // _AT_ONCE
     for low, high in pairwise([*np.unique(block, return_index=True)[1].tolist(), span]):
@@ -143,29 +149,38 @@ def _of_all(
         yield from [] if worst is None else [worst]
 
 
-def _near(rows: Ints, law: Theorem2, highest_odds: Fraction, by_itself: bool = False) -> Ints:
-    """Which cells reach such odds, with the best target or linked people of any, or `by_itself`."""
-    first, sort = distinct(*rows.T)
-    cells = rows[first].tolist()
+def _may_reach(rows: Ints, law: Theorem2, highest_odds: Fraction, by_itself: bool = False) -> Ints:
+    """Which profiles may have odds of at most `highest_odds`, as an array of bools.
+
+    A profile is combined with the best target, or the best linked people, of any other. With
+    `by_itself`, those count as well that reach the odds with target and linked people of their own.
+    """
+    first, profile_of_row = distinct(*rows.T)
+    profiles = rows[first].tolist()
     limit = highest_odds.numerator, highest_odds.denominator
-    near = np.array(
-        [by_itself and not is_less(limit, law.least([cell])[0]) for cell in cells], bool
+    reaches_odds = np.array(
+        [by_itself and not is_less(limit, law.least([profile])[0]) for profile in profiles], bool
     )
     if law.m:  # with all known people beside both
-        against = [law.against(cell, law.k) for cell in cells]
-        none = [law.none_linked(cell, law.k) for cell in cells]
-        for mine, partner_odds in ((against, none), (none, against)):
+        against = [law.against(profile, law.k) for profile in profiles]
+        none = [law.none_linked(profile, law.k) for profile in profiles]
+        for odds_of_profiles, partner_odds in ((against, none), (none, against)):
             best = least_of(partner_odds)
-            near |= np.array([not is_less(limit, times(odds, best)) for odds in mine])
-    return near[sort]
+            reaches_odds |= np.array(
+                [not is_less(limit, times(odds, best)) for odds in odds_of_profiles]
+            )
+    return reaches_odds[profile_of_row]
 
 
 def _runs(
     groups: GroupBags, reach: Ints, l: int, group: Ints, first: Ints, last: Ints
 ) -> tuple[DistinctProfiles, Ints]:
-    """The cell of each `group` in its windows from `first` to `last`, which are alike to it."""
-    begin = _places(groups, len(reach), group, first, "left")
-    end = _places(groups, len(reach), group, reach[first], "right")
+    """The profile of each `group` in windows that begin from `first` to `last`, and these ends.
+
+    All windows of such a run hold the same values of the group. Empty runs are left out.
+    """
+    begin = _cell_positions(groups, len(reach), group, first, "left")
+    end = _cell_positions(groups, len(reach), group, reach[first], "right")
     is_filled = begin < end
     group, first, last, begin, end = (row[is_filled] for row in (group, first, last, begin, end))
     holders, other_counts = _sums(groups.counts, begin, end), _outside(groups, group, begin, end, l)
@@ -173,9 +188,14 @@ def _runs(
     return DistinctProfiles(first, group, rows), last
 
 
-def _places(groups: GroupBags, n: int, group: Ints, value: Ints, side: Any) -> Ints:
-    """Among all cells, where those of a group's `value`, of `n`, begin or end."""
-    return np.searchsorted(groups.of_group * n + groups.codes, group * n + value, side)
+def _cell_positions(groups: GroupBags, n_values: int, group: Ints, value: Ints, side: Any) -> Ints:
+    """The position among all cells where those of a group up to a value begin or end (`side`).
+
+    Values are numbers below `n_values`.
+    """
+    return np.searchsorted(
+        groups.of_group * n_values + groups.codes, group * n_values + value, side
+    )
 
 
 def _sums(of_cell: Ints, begin: Ints, end: Ints) -> Ints:
@@ -189,11 +209,11 @@ def _outside(groups: GroupBags, group: Ints, begin: Ints, end: Ints, l: int) -> 
     frequent = np.lexsort((-groups.counts, groups.of_group))
     n_outside, n_left = np.zeros(len(group), np.int64), np.full(len(group), l)
     unfinished = np.arange(len(group) if l else 0)
-    for place in range(int(groups.n_values.max(initial=0))):
-        unfinished = unfinished[groups.n_values[group[unfinished]] > place]
+    for rank in range(int(groups.n_values.max(initial=0))):
+        unfinished = unfinished[groups.n_values[group[unfinished]] > rank]
         if not len(unfinished):
             break
-        cell = frequent[groups.starts[group[unfinished]] + place]
+        cell = frequent[groups.starts[group[unfinished]] + rank]
         outside = (cell < begin[unfinished]) | (cell >= end[unfinished])
         n_outside[unfinished] += np.where(outside, groups.counts[cell], 0)
         n_left[unfinished] -= outside
@@ -205,6 +225,7 @@ def _outside(groups: GroupBags, group: Ints, begin: Ints, end: Ints, l: int) -> 
 
 
 def _line(names: set[str]) -> _Line:
+    """The positions of values that are all numbers, or all dates; refused if they are mixed."""
     values = {name: value_of(name) for name in sorted(names)}
     spans = [value for value in values.values() if value is not None]
     dated = any(span.dated for span in spans)
@@ -235,7 +256,8 @@ def _end_of(width: Any, line: _Line) -> Callable[[Fraction], Fraction]:
     return lambda number: number + step
 
 
-def _words(number: Fraction, end: Callable[[Fraction], Fraction], line: _Line) -> str:
+def _window_text(number: Fraction, end: Callable[[Fraction], Fraction], line: _Line) -> str:
+    """The window that begins at a number or date in words: "between LOW and HIGH"."""
     if line.dates:
         last_moment = (datetime.max - datetime.min) // MOMENT
         units = [int(number), min(last_moment, int(end(number)))]
@@ -247,6 +269,7 @@ def _words(number: Fraction, end: Callable[[Fraction], Fraction], line: _Line) -
 
 
 def _decimal(millionths: int) -> str:
-    units, part = divmod(abs(millionths), 10**6)
-    digits = f"{units:,}.{part:06}".rstrip("0").rstrip(".")
+    """A number of millionths as a decimal number."""
+    units, fraction_digits = divmod(abs(millionths), 10**6)
+    digits = f"{units:,}.{fraction_digits:06}".rstrip("0").rstrip(".")
     return f"-{digits}" if millionths < 0 else digits

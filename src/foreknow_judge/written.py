@@ -106,14 +106,15 @@ class Written:
 
     def ruled_beside(self, known_columns: Collection[str]) -> list[str]:
         """The columns with rules that stand beside the secret, but for `known_columns` ones."""
-        parts, apart = self.parts or {}, {*known_columns, *self.shuffled, self.sensitive}
+        table_of_column = self.parts or {}
+        left_out = {*known_columns, *self.shuffled, self.sensitive}
         if self.sensitive in self.shuffled:
             return []
         return [
             name
-            for name, part in parts.items()
-            if part == parts.get(self.sensitive)
-            and name not in apart
+            for name, table in table_of_column.items()
+            if table == table_of_column.get(self.sensitive)
+            and name not in left_out
             and self.rules.positions_for(name)
         ]
 
@@ -173,24 +174,27 @@ class Written:
     def prepare(self, required: Sequence[RequireTable]) -> None:
         """If there is one row per person, count in one scan what the requirements need."""
         if "release" in self.tables:
-            sights = [(*self.groups, name) for name in self.parts or (self.sensitive,)]
+            column_sets = [(*self.groups, name) for name in self.parts or (self.sensitive,)]
             for requirement in required:
                 known_columns = requirement.known
-                sights.append(
+                column_sets.append(
                     (*self.groups, *known_columns, requirement.sensitive or self.sensitive)
                 )
-            count_sights(self, "release", sights)
+            count_column_sets(self, "release", column_sets)
 
     def worst_of_people(self, worst: Any, *details: Any) -> Any:
         """The worst case of a person; a release shows one row for each."""
         return worst
 
-    def count_rows(self, table: str, beside: Sequence[str]) -> DistinctRows:
-        """Rows of the group columns and of those `beside`, and their numbers; some may be equal."""
-        columns = (*self.groups, *beside)
+    def count_rows(self, table: str, columns_beside: Sequence[str]) -> DistinctRows:
+        """Rows of the group columns and of `columns_beside`, and how many table rows each is.
+
+        Some may be equal: if a wider set of columns was counted before, its rows are returned.
+        """
+        columns = (*self.groups, *columns_beside)
         wider = self.counted_superset(table, columns)
         if wider is None:
-            count_sights(self, table, [columns])
+            count_column_sets(self, table, [columns])
         return self.memory.counted[(table, *(wider or columns))]
 
     def counted_superset(self, table: str, columns: Sequence[str]) -> tuple[str, ...] | None:
@@ -240,7 +244,10 @@ def count_people(release: Written) -> tuple[int, int]:
 def people_with(
     release: Written, attributes: Sequence[str], groups: Sequence[str]
 ) -> dict[Group, dict[Signature, int]]:
-    """For each group, how many people have each combination of `attributes`."""
+    """For each group by the columns `groups`, how many people have each signature.
+
+    A signature is a person's labels in the columns `attributes`.
+    """
     names = (*groups, *attributes)
     columns_beside = dict.fromkeys(name for name in names if name not in release.groups)
     rows = release.count_rows(release.main_table, [*columns_beside])
@@ -271,15 +278,18 @@ def population_of(release: Written, settings: PopulationSettings) -> Population:
 def read_population(
     source: Any, columns: Sequence[str], naming_columns: Sequence[str] = ()
 ) -> Population:
-    """Read `columns` of a population; refuse one with somebody twice by `naming_columns`."""
+    """Read `columns` of a population from a file or an Arrow table.
+
+    `naming_columns` name a person; a population in which somebody is named twice is refused.
+    """
     file = files_of({"population": source}).get("population")
     with _reading("the population") as connection:
         header, relation = open_written(connection, source, file)
         for column in columns:
             if header.count(column) != 1:
                 raise CertificateError("not-one-column", "the population", column=column)
-        places = [f"c{header.index(column)}" for column in columns]
-        ((cells, times),) = count_rows(connection, relation, [places])
+        read_names = [f"c{header.index(column)}" for column in columns]
+        ((read_columns, times),) = count_rows(connection, relation, [read_names])
         names = [f"c{header.index(column)}" for column in naming_columns if column in header]
         if names:
             ((who, often),) = count_rows(connection, relation, [names])
@@ -291,9 +301,11 @@ def read_population(
         if file is not None:
             file.check(int(times.sum()))
         if isinstance(file, CsvFile):
-            cells = [merge_empties(column) for column in cells]
+            read_columns = [merge_empties(column) for column in read_columns]
     people = Counter[Signature]()
-    for *labels, n in zip(*(column.to_list() for column in cells), times.tolist(), strict=True):
+    for *labels, n in zip(
+        *(column.to_list() for column in read_columns), times.tolist(), strict=True
+    ):
         people[tuple(labels)] += n
     return Population(tuple(columns), [(*labels, n) for labels, n in people.items()])
 
@@ -314,11 +326,13 @@ def _with_people(release: Written, tally: GroupBags) -> GroupBags:
     people = release.count_rows("people", ())
     pairs = zip(tally.labels, people.groups.values(), strict=True)  # all groups of both tables
     columns = [*map(Column.stacked, pairs)]
-    first, places = distinct(*(column.codes for column in columns))
+    first, group_numbers = distinct(*(column.codes for column in columns))
     labels = [column.take(first) for column in columns]
-    place_held, place_counted = places[: len(tally)], places[len(tally) :]
-    groups = GroupBags(labels, tally.names, place_held[tally.of_group], tally.codes, tally.counts)
-    groups.people = sums_at(place_counted[people.of_group], people.times, len(groups))
+    number_in_tally, number_in_people = group_numbers[: len(tally)], group_numbers[len(tally) :]
+    groups = GroupBags(
+        labels, tally.names, number_in_tally[tally.of_group], tally.codes, tally.counts
+    )
+    groups.people = sums_at(number_in_people[people.of_group], people.times, len(groups))
     # Counts that are too large are capped, so that sums do not overflow.
     counts = np.minimum(groups.counts, len(groups.people) and int(groups.people.sum()) + 1)
     wrong = groups.people == 0
@@ -346,10 +360,12 @@ def _read_rows(release: Written, sensitive: str, known_columns: Sequence[str]) -
 
 def _read_tally(release: Written, sensitive: str, known_columns: Sequence[str]) -> GroupBags:
     """Read the table of (group, value, count), or of (group, values, count)."""
-    part = (release.parts or {}).get(sensitive, "sensitive")
-    columns_of_part = [name for name, table in (release.parts or {}).items() if table == part]
-    columns_beside = [name for name in columns_of_part if name not in (*known_columns, sensitive)]
-    rows = release.count_rows(part, [*known_columns, *columns_beside, sensitive, "count"])
+    table_name = (release.parts or {}).get(sensitive, "sensitive")
+    columns_of_table = [
+        name for name, table in (release.parts or {}).items() if table == table_name
+    ]
+    columns_beside = [name for name in columns_of_table if name not in (*known_columns, sensitive)]
+    rows = release.count_rows(table_name, [*known_columns, *columns_beside, sensitive, "count"])
     values, amounts = rows.column(sensitive), rows.column("count")
     numbers = [int(text) if text and _COUNT.fullmatch(text) else 0 for text in amounts.texts]
     amount = np.array(numbers, np.int64)  # 0 for a text that is no number
@@ -361,8 +377,10 @@ def _read_tally(release: Written, sensitive: str, known_columns: Sequence[str]) 
         row = int(np.argmax(wrong))
         group, value = group_name(rows.group(row)), values.at(row)
         raise CertificateError("no-count", group, value=value)
-    cells = [rows.column(name).codes for name in (*known_columns, *columns_beside, sensitive)]
-    first, _ = distinct(rows.of_group, *cells)
+    code_columns = [
+        rows.column(name).codes for name in (*known_columns, *columns_beside, sensitive)
+    ]
+    first, _ = distinct(rows.of_group, *code_columns)
     is_repeated = np.ones(len(counts), bool)
     is_repeated[first] = False
     is_repeated |= rows.times != 1
@@ -381,18 +399,18 @@ def _read_tally(release: Written, sensitive: str, known_columns: Sequence[str]) 
 
 def group_name(group: Sequence[str | None]) -> str:
     """The name of a group in messages and verdicts."""
-    return ", ".join("missing" if part is None else part for part in group)
+    return ", ".join("missing" if label is None else label for label in group)
 
 
-def count_sights(release: Written, table: str, sights: Sequence[tuple[str, ...]]) -> None:
+def count_column_sets(release: Written, table: str, column_sets: Sequence[tuple[str, ...]]) -> None:
     """Count equal rows of a table for several sights (sets of columns), in one scan."""
-    sets = {frozenset(sight): sight for sight in sights}
-    sights = []
-    for names, sight in sets.items():
+    sets = {frozenset(column_set): column_set for column_set in column_sets}
+    column_sets = []
+    for names, column_set in sets.items():
         is_covered = any(names < wider for wider in sets)
-        if not is_covered and release.counted_superset(table, sight) is None:
-            sights.append(sight)
-    if not sights:
+        if not is_covered and release.counted_superset(table, column_set) is None:
+            column_sets.append(column_set)
+    if not column_sets:
         return
     merged_columns = {*release.groups, release.sensitive, *(release.parts or ())}
     with _reading("the release") as connection:
@@ -407,28 +425,28 @@ def count_sights(release: Written, table: str, sights: Sequence[tuple[str, ...]]
             raise CertificateError("not-called-shuffled", name)
         header = [original_names.get(name, name) for name in header]
         _require_columns(header, len(relation.columns), release, table)
-        places = []
-        for sight in sights:
-            for name in sight:
+        positions = []
+        for column_set in column_sets:
+            for name in column_set:
                 if name not in header:
                     raise CertificateError("unknown-column", "the release", column=name)
-            places.append([f"c{header.index(name)}" for name in sight])
+            positions.append([f"c{header.index(name)}" for name in column_set])
         with _nothing_beside_rows(release, table):
-            counts = count_rows(connection, relation, places, has_few_texts(file))
+            counts = count_rows(connection, relation, positions, has_few_texts(file))
         if file is not None:
             file.check(int(counts[0][1].sum()))
         if isinstance(file, CsvFile) and release.columns is not None and file.shape.blank:
             raise DataError("empty-line", file.name)
-        for sight, (columns, times) in zip(sights, counts, strict=True):
+        for column_set, (columns, times) in zip(column_sets, counts, strict=True):
             plain = {}
-            for name, column in zip(sight, columns, strict=True):
+            for name, column in zip(column_set, columns, strict=True):
                 if isinstance(file, CsvFile) and name in merged_columns:
                     column = merge_empties(column)  # in other columns an empty text is a value
                 if release.escaped:  # other columns may hold numbers, which are not marked
                     column = unescape_formulas(column, name in merged_columns)
                 plain[name] = swap_commas_and_points(column) if name in release.commas else column
             groups = {name: plain.pop(name) for name in release.groups}
-            release.memory.counted[(table, *sight)] = DistinctRows.of(groups, plain, times)
+            release.memory.counted[(table, *column_set)] = DistinctRows.of(groups, plain, times)
 
 
 @contextmanager
@@ -444,8 +462,8 @@ def _reading(what: str) -> Iterator[Any]:
             "unreadable-file", what, problem=str(error).splitlines()[0]
         ) from None
     except DataError as error:
-        words = f"{what} cannot be read: {error}"
-        raise CertificateError(words, code=error.code, **error.fields) from None
+        message = f"{what} cannot be read: {error}"
+        raise CertificateError(message, code=error.code, **error.fields) from None
     finally:
         connection.close()
 

@@ -26,7 +26,7 @@ from foreknow_judge.documents import decode_utf8, from_json, read_bytes
 from foreknow_judge.errors import CertificateError, InputError
 from foreknow_judge.file_names import CERTIFICATE, CODE_BOOK
 from foreknow_judge.files import unescape_formula
-from foreknow_judge.written import Written, count_sights
+from foreknow_judge.written import Written, count_column_sets
 
 _SCHEMA = "https://datapackage.org/profiles/2.0/datapackage.json"
 _MOST_BYTES, _LONGEST_TITLE, _SHOWN = 64 << 20, 1000, 200
@@ -73,7 +73,7 @@ def _texts_of(written_release: Written, table: str) -> dict[str, pa.Array]:
     """The distinct texts of each column of a table of the release, by the header in its file."""
     groups = written_release.groups
     names = [*(written_release.columns or {}).get(table, ())]
-    count_sights(written_release, table, [(*groups, *({name} - {*groups})) for name in names])
+    count_column_sets(written_release, table, [(*groups, *({name} - {*groups})) for name in names])
     texts_by_header = {}
     for name in written_release.memory.headers[table]:
         bare = unescape_formula(name, False) if written_release.escaped else name
