@@ -136,10 +136,10 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     """
     options = list(names)
     lower = {option.lower(): option for option in options}
-    near = difflib.get_close_matches(name.lower(), lower, n=1)
-    near = near or [option for option in lower if name.lower() == _initials(option)]
-    if near:
-        return f"; did you mean {lower[near[0]]!r}?"
+    matches = difflib.get_close_matches(name.lower(), lower, n=1)
+    matches = matches or [option for option in lower if name.lower() == _initials(option)]
+    if matches:
+        return f"; did you mean {lower[matches[0]]!r}?"
     if not options:
         return ""
     listed = ", ".join(map(repr, options[:8]))
@@ -173,7 +173,7 @@ def refuse_other_type(
 
 
 def _initials(name: str) -> str:
-    return "".join(word[:1] for word in name.split("_") if "_" in name)
+    return "".join(part[:1] for part in name.split("_") if "_" in name)
 
 
 class BeyondReach(NoSafeRelease, UnsupportedError):

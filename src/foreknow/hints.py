@@ -29,8 +29,8 @@ def hinted(
     `keys`, the call takes these, too.
     """
     parameters = inspect.signature(call).parameters.values()
-    named = [parameter for parameter in parameters if parameter.kind not in (2, 4)]
-    parameter_names = [p.name for p in named if p.name not in ("self", "cls")]
+    named_parameters = [parameter for parameter in parameters if parameter.kind not in (2, 4)]
+    parameter_names = [p.name for p in named_parameters if p.name not in ("self", "cls")]
     keyword_names = [_keys_of(call, p) for p in parameters if p.kind is p.VAR_KEYWORD]
     all_keys = list(keys)
     for further_keys in keyword_names:
@@ -46,23 +46,25 @@ def hinted(
             renamed(arguments, parameter_names, len(args) - bound) if arguments else {}
         )
         unknown = [name for name in renamed_arguments if name not in parameter_names]
-        odd = unknown[0] if unknown else None
+        unknown_name = unknown[0] if unknown else None
         try:
-            if odd is not None and keyword_names and None not in keyword_names:
+            if unknown_name is not None and keyword_names and None not in keyword_names:
                 raise TypeError
             return call(*args, **renamed_arguments)
         except TypeError as error:
             trace = error.__traceback__
             if trace is None or trace.tb_next is not None:
                 raise  # in the call, not of it
-            if odd is None:
+            if unknown_name is None:
                 shape = ", ".join(f"{parameter_name}=..." for parameter_name in parameter_names)
                 message = f"{error}; write {call_name}({shape})".replace(
                     call.__qualname__, call_name
                 )
             else:
-                message = f"{call_name} takes no {odd!r}"
-                message += ELSEWHERE.get(odd) or did_you_mean(odd, parameter_names)
+                message = f"{call_name} takes no {unknown_name!r}"
+                message += ELSEWHERE.get(unknown_name) or did_you_mean(
+                    unknown_name, parameter_names
+                )
             raise CallError(message + advice) from None
 
     return checked

@@ -92,16 +92,16 @@ def _new_lattice(capacities: tuple[int, ...]) -> Lattice:
     levels = [
         slice(end - width, end) for end, width in zip(accumulate(widths), widths, strict=True)
     ]
-    place = np.empty(len(order), dtype=np.intp)
+    position = np.empty(len(order), dtype=np.intp)
     for states, width in zip(levels, widths, strict=True):
-        place[order[states]] = np.arange(width)
-    place = place.reshape(shape)
+        position[order[states]] = np.arange(width)
+    position = position.reshape(shape)
     after, before = np.full((2, *shape, len(shape)), -1, dtype=np.intp)
     for kind in range(len(shape)):
         other_kinds = (slice(None),) * kind
         first_states, last_states = (*other_kinds, slice(-1)), (*other_kinds, slice(1, None))
-        after[(*first_states, ..., kind)] = place[last_states]
-        before[(*last_states, ..., kind)] = place[first_states]
+        after[(*first_states, ..., kind)] = position[last_states]
+        before[(*last_states, ..., kind)] = position[first_states]
     after, before = (steps.reshape(-1, len(shape)).take(order, axis=0) for steps in (after, before))
     return Lattice(
         capacities,
@@ -139,20 +139,20 @@ def world_weights(
     forward[0][0] += 1
     for level, before in enumerate(shape.before):
         reached = forward[level + 1][:-1]
-        for part in _parts(len(before), kinds, problems):
-            come = forward[level].take(before[:, part], axis=0)
-            reached += sums(_BY_STATE, come, rows[level, part])
+        for block in _parts(len(before), kinds, problems):
+            come = forward[level].take(before[:, block], axis=0)
+            reached += sums(_BY_STATE, come, rows[level, block])
     backward = np.zeros_like(forward[-1])
     backward[0] += 1
     weights = np.zeros_like(rows)
     for level in range(items - 1, -1, -1):
         after, come = shape.after[level], forward.pop(level)[:-1]
         ahead = np.zeros((len(come) + 1, *axes_behind), dtype=rows.dtype)
-        for part in _parts(len(after), kinds, problems):
-            step = backward.take(after[:, part], axis=0)
+        for block in _parts(len(after), kinds, problems):
+            step = backward.take(after[:, block], axis=0)
             if is_wanted[level]:
-                weights[level, part] = sums(_BY_KIND, step, come) * rows[level, part]
-            ahead[:-1] += sums(_BY_STATE, step, rows[level, part])
+                weights[level, block] = sums(_BY_KIND, step, come) * rows[level, block]
+            ahead[:-1] += sums(_BY_STATE, step, rows[level, block])
         backward = ahead
     return weights.reshape(items, kinds, problems), backward[0].reshape(problems)
 
@@ -190,18 +190,18 @@ def components(nodes: Iterable[int], links: Callable[[int], Iterable[T]]) -> lis
     >>> components([1, 2, 3], {1: "ab", 2: "c", 3: "b"}.__getitem__)
     [[1, 3], [2]]
     """
-    parts: dict[int, list[int]] = {}
+    component_nodes: dict[int, list[int]] = {}
     home: dict[T, int] = {}  # the part of each link
     for node in nodes:
         links_of_node = tuple(links(node))
         joined = {home[link] for link in links_of_node if link in home}
-        part = joined.pop() if joined else node
-        parts.setdefault(part, []).append(node)
-        for other_part in joined:
-            if len(parts[other_part]) > len(parts[part]):
-                part, other_part = other_part, part
-            for moved in parts[other_part]:
-                home.update(dict.fromkeys(links(moved), part))
-            parts[part] += parts.pop(other_part)
-        home.update(dict.fromkeys(links_of_node, part))
-    return list(parts.values())
+        component = joined.pop() if joined else node
+        component_nodes.setdefault(component, []).append(node)
+        for other_component in joined:
+            if len(component_nodes[other_component]) > len(component_nodes[component]):
+                component, other_component = other_component, component
+            for moved in component_nodes[other_component]:
+                home.update(dict.fromkeys(links(moved), component))
+            component_nodes[component] += component_nodes.pop(other_component)
+        home.update(dict.fromkeys(links_of_node, component))
+    return list(component_nodes.values())

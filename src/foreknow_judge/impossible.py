@@ -295,15 +295,15 @@ def numbers_of_group(
                 continue
             other_counts = sorted((n for x, n in counts.items() if x != value), reverse=True)
             if kind == NO_RULES:
-                others = Rest(having[kind] - holders - sum(other_counts[:l]), 0, 0, 0)
-                yield value, (having[kind], holders, *others.signed())
+                remaining = Rest(having[kind] - holders - sum(other_counts[:l]), 0, 0, 0)
+                yield value, (having[kind], holders, *remaining.signed())
                 continue
             n_without = max(members - having[kind], 0)
             for inside in range(min(l, len(other_counts)) + 1):
                 kind_left = having[kind] - holders - sum(other_counts[:inside])
                 ruled_out = sum(free_counts[: l - inside])
-                others = Rest(kind_left, n_without, ruled_out, having[NO_RULES])
-                yield value, (members, holders, *others.signed())
+                remaining = Rest(kind_left, n_without, ruled_out, having[NO_RULES])
+                yield value, (members, holders, *remaining.signed())
 
 
 def odds_with_rules(profile: Profile, n_known: int) -> Ratio:
@@ -312,8 +312,8 @@ def odds_with_rules(profile: Profile, n_known: int) -> Ratio:
     Otherwise the target has another value of its kind, or one of the rest that is not ruled out.
     Known people have values of the kind, as far as there are enough.
     """
-    _, holders, *others = profile
-    kind_left, n_without, out, n_free = Rest(*others).signed()
+    _, holders, *remaining = profile
+    kind_left, n_without, out, n_free = Rest(*remaining).signed()
     of_kind = min(kind_left, n_known)
     n_without, n_free = n_without - (n_known - of_kind), n_free - (n_known - of_kind)
     if n_without <= 0 or n_free <= 0:

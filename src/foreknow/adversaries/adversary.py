@@ -187,7 +187,7 @@ class Kind(Protocol):
     """Its table in a policy file."""
 
     @classmethod
-    def from_settings(cls, read: Any, folder: Path) -> Adversary:
+    def from_settings(cls, settings: Any, folder: Path) -> Adversary:
         """Make one of a checked table; relative paths start at `folder`."""
 
 

@@ -77,15 +77,15 @@ class Chances:
         """
         bound = float(limit)
         is_reaching: BoolArray = self.lower[cells] > bound
-        near = np.flatnonzero(~is_reaching & (self.upper[cells] >= bound))
-        first, kind = self._kinds(cells[near])
+        undecided = np.flatnonzero(~is_reaching & (self.upper[cells] >= bound))
+        first, kind = self._kinds(cells[undecided])
         kind_reaches = np.empty(len(first), dtype=bool)
         for start in range(0, len(first), _AT_ONCE):
-            chances = self.exact(cells[near[first[start : start + _AT_ONCE]]])
+            chances = self.exact(cells[undecided[first[start : start + _AT_ONCE]]])
             for number, chance in enumerate(chances, start):
                 is_over = chance is None or chance > limit
                 kind_reaches[number] = is_over or (chance == limit and not inclusive)
-        is_reaching[near] = kind_reaches[kind]
+        is_reaching[undecided] = kind_reaches[kind]
         return is_reaching
 
     def fractions(self, cells: IntArray) -> list[Fraction | None]:
@@ -97,8 +97,8 @@ class Chances:
     def _kinds(self, cells: IntArray) -> tuple[IntArray, IntArray]:
         """One cell of each kind, and the kind of each cell."""
         if self.alike is None:
-            places = np.arange(len(cells))
-            return places, places
+            positions = np.arange(len(cells))
+            return positions, positions
         keys = self.alike[cells]
         kind, first = combine([keys], [int(keys.max(initial=-1)) + 1])
         return first, kind
@@ -109,10 +109,10 @@ class Chances:
         limits = [min(Fraction(1), times * prior) for prior in self.prior(cells)]
         is_gaining = np.zeros(len(cells), dtype=bool)
         distinct: dict[Fraction, list[int]] = {}
-        for place, limit in enumerate(limits):
-            distinct.setdefault(limit, []).append(place)
-        for limit, places in distinct.items():
-            is_gaining[places] = self.reaching(limit, cells[places], inclusive=True)
+        for position, limit in enumerate(limits):
+            distinct.setdefault(limit, []).append(position)
+        for limit, positions in distinct.items():
+            is_gaining[positions] = self.reaching(limit, cells[positions], inclusive=True)
         return is_gaining
 
     def sure(self, cells: IntArray) -> BoolArray:

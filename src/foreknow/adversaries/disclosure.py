@@ -150,10 +150,10 @@ def worst(disclosures: Iterable[Disclosure]) -> Disclosure:
     if not candidates:
         return Disclosure(None, 0.0, lambda: Fraction(0))
     top = max(d.probability for d in candidates)
-    near = [d for d in candidates if d.probability >= top - CLOSE]
-    if len(near) == 1:
-        return near[0]
-    return max(near, key=_rank)
+    nearly_worst = [d for d in candidates if d.probability >= top - CLOSE]
+    if len(nearly_worst) == 1:
+        return nearly_worst[0]
+    return max(nearly_worst, key=_rank)
 
 
 def _gain(disclosure: Disclosure) -> float:
@@ -171,10 +171,10 @@ def worst_by_prior(disclosures: Iterable[Disclosure]) -> Disclosure:
         return worst(candidates)
     threshold = max(gains) * (1 - CLOSE)
     pairs = zip(candidates, gains, strict=True)
-    near = [candidate for candidate, gain in pairs if gain >= threshold]
-    if len(near) == 1:
-        return near[0]
-    return max(near, key=lambda d: (_rank(d)[0], _rank(d)[1] / (d.prior or 1)))
+    nearly_worst = [candidate for candidate, gain in pairs if gain >= threshold]
+    if len(nearly_worst) == 1:
+        return nearly_worst[0]
+    return max(nearly_worst, key=lambda d: (_rank(d)[0], _rank(d)[1] / (d.prior or 1)))
 
 
 def _rank(disclosure: Disclosure) -> tuple[bool, Fraction]:

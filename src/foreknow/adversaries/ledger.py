@@ -314,8 +314,8 @@ class MinLedger:
             return
         self._minima = np.minimum(self._minima, self.least(cells))
         if self.measure.has_fractions:
-            near = self.measure.attaining(cells, self._minima)
-            self._cells = self.measure.attaining(_join_cells(self._cells, near), self._minima)
+            attaining = self.measure.attaining(cells, self._minima)
+            self._cells = self.measure.attaining(_join_cells(self._cells, attaining), self._minima)
         self._lowered[cells.key] = True
         if len(self._verdicts) > _SETTLED:
             self._verdicts.clear()
@@ -337,8 +337,8 @@ def _contents(counts: GroupCounts) -> Iterator[bytes]:
     """The bag of each group, as bytes."""
     for g in range(counts.n_groups):
         cells = slice(counts.offsets[g], counts.offsets[g + 1])
-        parts = (counts.sizes[g : g + 1], counts.codes[cells], counts.counts[cells])
-        yield b"".join(part.tobytes() for part in parts)
+        arrays = (counts.sizes[g : g + 1], counts.codes[cells], counts.counts[cells])
+        yield b"".join(array.tobytes() for array in arrays)
 
 
 def _starts(*columns: IntArray) -> IntArray:
@@ -440,14 +440,14 @@ class MinEvaluation:
         if ledger.falling and (ledger.count_unsafe() or np.any(chosen & ~self._possible)):
             return False
         _, key, owner, minima = self._pairs
-        mine = chosen[owner]
-        key, total = key[mine], ledger.standing(self._leaving(chosen))
+        is_of_chosen = chosen[owner]
+        key, total = key[is_of_chosen], ledger.standing(self._leaving(chosen))
         if ledger.falling and not len(key):
             return True
         if len(key):
             starts = _starts(key)
             keys = key[starts]
-            new_minima = np.minimum.reduceat(minima[:, mine], starts, axis=1)
+            new_minima = np.minimum.reduceat(minima[:, is_of_chosen], starts, axis=1)
             if ledger.falling:
                 total = np.minimum(total[:, keys], new_minima)
             else:
@@ -455,9 +455,9 @@ class MinEvaluation:
         safe, close = ledger.safe(total)
         if not np.all(safe | close):
             return False
-        for place in np.flatnonzero(close):
-            cells = (self._cells.key == keys[place]) & chosen[self.owner[self._cells.group]]
-            if not ledger.settles(int(keys[place]), self._cells.detail.take(cells)):
+        for position in np.flatnonzero(close):
+            cells = (self._cells.key == keys[position]) & chosen[self.owner[self._cells.group]]
+            if not ledger.settles(int(keys[position]), self._cells.detail.take(cells)):
                 return False
         return True
 
@@ -497,11 +497,11 @@ class MinEvaluation:
         if self.ledger.falling:
             self.ledger.fold(cells)
             return
-        mine = np.flatnonzero(chosen[self.owner])
-        place = np.full(self.added.n_groups, -1)
-        place[mine] = np.arange(len(mine))
-        moved = KeyedRatios(cells.key, place[cells.group], cells.ratios)
-        self.ledger.replace(self._leaving(chosen), moved, self.added.take(mine))
+        chosen_groups = np.flatnonzero(chosen[self.owner])
+        new_number = np.full(self.added.n_groups, -1)
+        new_number[chosen_groups] = np.arange(len(chosen_groups))
+        moved = KeyedRatios(cells.key, new_number[cells.group], cells.ratios)
+        self.ledger.replace(self._leaving(chosen), moved, self.added.take(chosen_groups))
 
     def _cells_of_chosen(self, chosen: BoolArray) -> KeyedRatios:
         cells = self._cells

@@ -13,18 +13,18 @@ from foreknow.needs import RULES, Need, Needs, called, refuse_rules, require, se
 from foreknow_judge.errors import InputError
 
 
-def asked_of(who: Any, release: HasCounts, needs: Needs = RULES) -> GroupCounts:
+def asked_of(adversary: Any, release: HasCounts, needs: Needs = RULES) -> GroupCounts:
     """The counts of a release that is asked about by itself, and not by a policy."""
     counts = counts_of(release)
-    refuse_rules(f"{called(who)} without a policy", counts, needs)
+    refuse_rules(f"{called(adversary)} without a policy", counts, needs)
     return counts
 
 
-def signatures_of(who: Any, release: HasCounts) -> Callable[[Sequence[str]], Any]:
+def signatures_of(adversary: Any, release: HasCounts) -> Callable[[Sequence[str]], Any]:
     """The function that gives everybody's columns; refused where a release lacks them."""
     counts, signatures = counts_of(release), getattr(release, "signatures", None)
     lacks = {**several_values(counts.semantics), Need.PEOPLE: signatures is None}
-    require(who, lacks, lacks.keys())
+    require(adversary, lacks, lacks.keys())
     assert signatures is not None
     return signatures  # type: ignore[no-any-return]
 

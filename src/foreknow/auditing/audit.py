@@ -206,10 +206,10 @@ class Audit(Result):
         (3, 1, 3)
         """
         exposed: list[Exposed] = []
-        for place, verdicts in groupby(self.verdicts, key=lambda verdict: verdict.place):
+        for position, verdicts in groupby(self.verdicts, key=lambda verdict: verdict.place):
             of_requirement = [*verdicts]
             limits = any(map(self.limits_people, of_requirement))
-            exposed += exposed_by(self.counted[place], of_requirement, limits)
+            exposed += exposed_by(self.counted[position], of_requirement, limits)
         return tuple(exposed)
 
     @property
@@ -304,12 +304,16 @@ class Audit(Result):
             return f"Audit({self.name}: nothing was judged, {n_requirements} {noun} about nobody)"
         if self.safe:
             far, beyond = self.provisos if self.limits_inference else ("", "")
-            word = f"safe{far}" if self.limits_inference else "holds, but nothing limits inference"
+            outcome = (
+                f"safe{far}" if self.limits_inference else "holds, but nothing limits inference"
+            )
             if self.limits_cases:
-                word = "holds of each case, but nothing limits inference of people"
+                outcome = "holds of each case, but nothing limits inference of people"
             asking = len({verdict.place for verdict in self.verdicts if not verdict.idle})
-            idle = f", {n_requirements - asking} about nobody" if asking < n_requirements else ""
-            return f"Audit({self.name}: {word}, {n_requirements} {noun}{idle}{beyond})"
+            about_nobody = (
+                f", {n_requirements - asking} about nobody" if asking < n_requirements else ""
+            )
+            return f"Audit({self.name}: {outcome}, {n_requirements} {noun}{about_nobody}{beyond})"
         failing = len({verdict.place for verdict in self.failures})
         return f"Audit({self.name}: UNSAFE in {failing} of {n_requirements} {noun})"
 

@@ -45,10 +45,10 @@ def part_of(result: Any, name: str, kind: type[Part]) -> Part | None:
     A frame may have a column of this name, which is an attribute of another kind.
     """
     try:
-        part = getattr(result, name, None)
+        value = getattr(result, name, None)
     except Exception:  # such as a relation whose table is gone, which fails when it is read
         return None
-    return part if isinstance(part, kind) else None
+    return value if isinstance(value, kind) else None
 
 
 def under_its_schema(release: Release, policy: Policy) -> Policy:
@@ -81,9 +81,9 @@ def _refuse_other_columns(release: Release, schema: Schema) -> None:
     lacking = {"sensitive": [n for n in schema.sensitives if n not in release.sensitives]}
     if release.schema is None:
         if release.by_values and not release.unlinked:
-            known = (*schema.quasi_identifiers, *schema.other)
+            columns_with_role = (*schema.quasi_identifiers, *schema.other)
             unseen = {*release.unseen(release.beside)}
-            lacking["known of people"] = [name for name in known if name in unseen]
+            lacking["known of people"] = [name for name in columns_with_role if name in unseen]
         if schema.group is not None and schema.group not in release.group_columns:
             lacking["the group"] = [schema.group]
     for role, names in lacking.items():
@@ -214,13 +214,13 @@ def _owned_by(policy: Policy) -> set[str]:
     return {*policy.owned_columns, *schema.case_persons, *schema.conditions}
 
 
-def has_owners_table(release: Release, policy: Policy, sight: Release | Sight) -> bool:
+def has_owners_table(release: Release, policy: Policy, visible: Release | Sight) -> bool:
     """True if the owner's table is at hand, with all columns that only the owner has.
 
     It was given with the sight, or is the raw table of the release.
     """
     owned_columns = _owned_by(policy)
-    if (owners := sight.owners) is not None:
+    if (owners := visible.owners) is not None:
         people, _ = owners
         same_rules = people.schema.impossible == policy.needed_schema.impossible
         return same_rules and owned_columns <= {*people.source.columns}
@@ -240,17 +240,17 @@ class Owned(NamedTuple):
     table: OwnersTable
 
 
-def owned_of_each(release: Release, policy: Policy, sight: Release | Sight) -> list[Owned | None]:
+def owned_of_each(release: Release, policy: Policy, visible: Release | Sight) -> list[Owned | None]:
     """The owner's counts for each requirement; None for one that the release itself shows.
 
     All are None if the owner's table is not at hand, or lacks a column.
     """
     column_of_requirement = dict[int, str | None]()  # people without a value in it do not count
-    for place, requirement in enumerate(policy.requirements):
+    for position, requirement in enumerate(policy.requirements):
         if policy.asks_owner(requirement):
-            column_of_requirement[place] = next(iter(requirement.columns), None)
+            column_of_requirement[position] = next(iter(requirement.columns), None)
     columns = dict.fromkeys(column_of_requirement.values())
-    tables = _owners_tables(release, policy, sight, columns)
+    tables = _owners_tables(release, policy, visible, columns)
     owned: list[Owned | None] = [None] * len(policy.requirements)
     if not tables:
         return owned
@@ -260,9 +260,9 @@ def owned_of_each(release: Release, policy: Policy, sight: Release | Sight) -> l
             _refuse_two_spellings_of_units(people, policy)
             combined = policy.combined(people, True)
             counts_of_tables[id(people)] = owners_counts(combined, groups, labels)
-    for place, column in column_of_requirement.items():
+    for position, column in column_of_requirement.items():
         table = tables[column]
-        owned[place] = Owned(*counts_of_tables[id(table[0])], table)
+        owned[position] = Owned(*counts_of_tables[id(table[0])], table)
     return owned
 
 
@@ -277,12 +277,12 @@ def _refuse_two_spellings_of_units(people: Microdata, policy: Policy) -> None:
 
 
 def _owners_tables(
-    release: Release, policy: Policy, sight: Release | Sight, columns: Collection[str | None]
+    release: Release, policy: Policy, visible: Release | Sight, columns: Collection[str | None]
 ) -> dict[str | None, OwnersTable]:
     """The owner's table for each column: people, the group of each, and the groups' labels."""
-    if not columns or not has_owners_table(release, policy, sight):
+    if not columns or not has_owners_table(release, policy, visible):
         return {}
-    if (owners := sight.owners) is not None:
+    if (owners := visible.owners) is not None:
         table = _checked_table(release, policy, *owners)
         return dict.fromkeys(columns, table)
     assert release.raw is not None
@@ -330,8 +330,8 @@ def _refuse_other_values_of_people(
     codes = np.array(codes_of_domain)[column.codes]
     is_same = bool(codes.min(initial=0) >= 0)
     if is_same:
-        counted = count_pairs(groups, codes, counts.n_groups, counts.n_values, people.times)
-        is_same = all(map(np.array_equal, counted, (counts.offsets, counts.codes, counts.counts)))
+        recounted = count_pairs(groups, codes, counts.n_groups, counts.n_values, people.times)
+        is_same = all(map(np.array_equal, recounted, (counts.offsets, counts.codes, counts.counts)))
     if not is_same:
         raise DataError(
             f"{people.name}: people have other values of {name!r} than in the release; give the "

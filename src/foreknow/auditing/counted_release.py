@@ -70,8 +70,8 @@ class CountedRelease:
         verdicts: list[Verdict] = []
         by_judge = by_judge or self.policy.owned
         counts_and_tables = zip(self.requirement_counts, self.tables, strict=True)
-        for place, (requirement_counts, table) in enumerate(counts_and_tables):
-            explanations = requirement_counts.explanations(findings, place)
+        for position, (requirement_counts, table) in enumerate(counts_and_tables):
+            explanations = requirement_counts.explanations(findings, position)
             if self.cases:
                 explanations = [*map(_of_cases, explanations)]
             if by_judge:
@@ -109,16 +109,18 @@ def _counting(release: Release, policy: Policy, people: Any) -> Iterator[Counted
     with _counted_at_once(release, shown_policy) as counts:
         _refuse_uncounted(policy, release, counts)
         _refuse_misread(release, counts, policy)
-        sight = _seen(release, policy, people)
+        visible = _as_adversary_sees(release, policy, people)
         if release.releases and policy.rules.shared:
-            _refuse_split_households(release, policy.rules, sight)
-        owned = owned_of_each(release, policy, sight)
-        word = policy.word if any(owned) else ()
-        if not word:
+            _refuse_split_households(release, policy.rules, visible)
+        owned = owned_of_each(release, policy, visible)
+        taken_on_trust = policy.word if any(owned) else ()
+        if not taken_on_trust:
             _refuse_unshown(policy)
-            policy, word = shown_policy, shown_policy.filed.word
+            policy, taken_on_trust = shown_policy, shown_policy.filed.word
         requirement_counts = _counts_of_requirements(release, policy, owned)
-        is_open = any(counts_of(counted.seen).able.is_open for counted in requirement_counts)
+        is_open = any(
+            counts_of(requirement.seen).able.is_open for requirement in requirement_counts
+        )
         yield CountedRelease(
             release,
             policy,
@@ -126,9 +128,9 @@ def _counting(release: Release, policy: Policy, people: Any) -> Iterator[Counted
             requirement_counts,
             tables=[by_owner and by_owner.table for by_owner in owned],
             shown_policy=shown_policy,
-            sight=sight,
+            sight=visible,
             name=release.name,
-            word=word,
+            word=taken_on_trust,
             open=tuple(policy.needed_schema.conditions) if is_open else (),
             has_earlier=release.has_earlier,
         )
@@ -154,13 +156,15 @@ def _counts_of_requirements(
 ) -> tuple[RequirementCounts, ...]:
     """The counts of each requirement: the owner's, if at hand, or those that the release shows."""
     possible = Possible(release, policy.rules) if policy.rules.impossible else None
-    found: list[RequirementCounts] = []
+    counted: list[RequirementCounts] = []
     for requirement, by_owner in zip(policy.requirements, owned, strict=True):
         if by_owner is None:
-            found.append(requirement.count(release, possible))
+            counted.append(requirement.count(release, possible))
         else:
-            found.append(RequirementCounts.of_counts(requirement, by_owner.counts, by_owner.cases))
-    return tuple(found)
+            counted.append(
+                RequirementCounts.of_counts(requirement, by_owner.counts, by_owner.cases)
+            )
+    return tuple(counted)
 
 
 def _refuse_uncounted(policy: Policy, release: Release, counts: GroupCounts) -> None:
@@ -185,21 +189,21 @@ def _of_cases(explanation: Explanation) -> Explanation:
     if not explanation.of_groups or explanation.requirement.of_people:
         return explanation
     remark = "counted are cases, and all of them may be of one person"
-    words = f"{explanation.found.words}; {remark}"
-    return replace(explanation, found=replace(explanation.found, words=words))
+    text = f"{explanation.found.words}; {remark}"
+    return replace(explanation, found=replace(explanation.found, words=text))
 
 
-def _refuse_split_households(release: Release, schema: Schema, sight: Release | Sight) -> None:
+def _refuse_split_households(release: Release, schema: Schema, visible: Release | Sight) -> None:
     """Refuse several releases if a household may be in two, so that both show its value."""
-    people, groups = sight.owners or (None, None)
+    people, groups = visible.owners or (None, None)
     may_be_split = True  # unless the owner's table shows that none is
     if isinstance(people, Microdata) and release.cohort:
         households, names = people.as_it_stands(cast("Shared", schema.shared).by)
-        place = release.group_columns.index(release.cohort)
+        cohort_position = release.group_columns.index(release.cohort)
         labels: Any = release.counts.groups
-        release_of_group = np.unique([str(label[place]) for label in labels], return_inverse=True)[
-            1
-        ]
+        release_of_group = np.unique(
+            [str(label[cohort_position]) for label in labels], return_inverse=True
+        )[1]
         is_named = households < len(names) - names.null_count
         pairs = np.stack([households[is_named], release_of_group[groups][is_named]])
         household_of_pair = np.unique(pairs, axis=1)[0]
@@ -273,7 +277,7 @@ def _refuse_misread(release: Release, counts: GroupCounts, policy: Policy) -> No
         refuse_misread(name, [*people_by_text], [*people_by_text.values()], labels=True)
 
 
-def _seen(release: Release, policy: Policy, people: Any) -> Release | Sight:
+def _as_adversary_sees(release: Release, policy: Policy, people: Any) -> Release | Sight:
     """The release, seen by an adversary who knows the columns of `people`."""
     if people is None or isinstance(people, Sight):
         return release if people is None else people

@@ -48,13 +48,13 @@ class _CountsReader:
         if table == "people":
             return self._labels(np.arange(counts.n_groups)), ones(counts.sizes, 0)
         pairs = np.stack([counts.cell_groups, self._code_of_text[counts.codes]])
-        cells, cell = np.unique(pairs, axis=1, return_inverse=True)
-        amounts = np.bincount(cell.reshape(-1), counts.counts).astype(np.int64)
-        amount, place = np.unique(amounts, return_inverse=True)
-        columns = dict(zip(self.groups, self._labels(cells[0]), strict=True))
-        columns[self.secret] = printed_column(cells[1], list(counts.values))
-        columns[COUNT] = printed_column(place, amount.tolist())
-        return [columns[name] for name in names], ones(None, cells.shape[1])
+        distinct_pairs, pair_of_row = np.unique(pairs, axis=1, return_inverse=True)
+        amounts = np.bincount(pair_of_row.reshape(-1), counts.counts).astype(np.int64)
+        amount, amount_of_row = np.unique(amounts, return_inverse=True)
+        columns = dict(zip(self.groups, self._labels(distinct_pairs[0]), strict=True))
+        columns[self.secret] = printed_column(distinct_pairs[1], list(counts.values))
+        columns[COUNT] = printed_column(amount_of_row, amount.tolist())
+        return [columns[name] for name in names], ones(None, distinct_pairs.shape[1])
 
     @property
     def _code_of_text(self) -> IntArray:

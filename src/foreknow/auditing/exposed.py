@@ -103,8 +103,8 @@ class Exposed:
         if over is None:
             return f"Exposed({self.requirement.name}: not counted)"
         sure = "" if certain is None else f", certain: {certain.people}"
-        who = f"people: {over.people}, groups: {over.groups}"
-        return f"Exposed({self.requirement.name}, {who}{sure})"
+        amounts = f"people: {over.people}, groups: {over.groups}"
+        return f"Exposed({self.requirement.name}, {amounts}{sure})"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -242,11 +242,11 @@ def _by_chance(chances: Chances, cells: IntArray, sure: BoolArray) -> tuple[int,
     steps = np.minimum(np.floor((chances.chance[cells] + CLOSE) * _TENTHS), _TENTHS - 1)
     steps = np.where(sure, _TENTHS, steps).astype(np.int64)
     # For people who cannot be told apart by their values, the value with the highest chance.
-    kinds, place = np.unique(chances.kind[cells], return_inverse=True)
+    kinds, kind_of_cell = np.unique(chances.kind[cells], return_inverse=True)
     highest = np.zeros(len(kinds), dtype=np.int64)
-    np.maximum.at(highest, place.reshape(-1), steps)
+    np.maximum.at(highest, kind_of_cell.reshape(-1), steps)
     people = np.zeros(len(kinds), dtype=np.int64)
-    people[place.reshape(-1)] = chances.people[cells] * _times(chances)[chances.case[cells]]
+    people[kind_of_cell.reshape(-1)] = chances.people[cells] * _times(chances)[chances.case[cells]]
     people_by_step = np.bincount(highest, weights=people, minlength=_TENTHS + 1)
     return tuple(people_by_step.astype(np.int64).tolist())
 
@@ -391,7 +391,7 @@ class _OfCells:
         groups, cell = groups[ranked], cell[ranked]
         people = self._by_case(self.over, certain=False)[0]
         certain = self._by_case(self.certain, certain=True)[0]
-        exact = self._near(np.unique(cell), limit)
+        exact = self._near_limit(np.unique(cell), limit)
         for group, worst_cell in zip(groups.tolist(), cell.tolist(), strict=True):
             case = int(chances.case[worst_cell])
             value = self.counts.values[int(chances.value[worst_cell])]
@@ -409,13 +409,15 @@ class _OfCells:
                 ),
             )
 
-    def _near(self, cells: IntArray, limit: Limit) -> dict[int, Fraction | None]:
+    def _near_limit(self, cells: IntArray, limit: Limit) -> dict[int, Fraction | None]:
         """Chances near the limit or certainty, as fractions."""
         chance = self.chances.chance[cells]
-        near = 1 - chance <= _NEAR
-        near |= limit.relative | (np.abs(chance - float(limit.at(None))) <= _NEAR)
-        return dict(zip(cells[near].tolist(), self.chances.fractions(cells[near]), strict=True))
+        is_near = 1 - chance <= _NEAR
+        is_near |= limit.relative | (np.abs(chance - float(limit.at(None))) <= _NEAR)
+        return dict(
+            zip(cells[is_near].tolist(), self.chances.fractions(cells[is_near]), strict=True)
+        )
 
 
-def _sums(places: IntArray, amounts: IntArray, n_places: int) -> IntArray:
-    return np.bincount(places, weights=amounts, minlength=n_places).astype(np.int64)
+def _sums(positions: IntArray, amounts: IntArray, n_positions: int) -> IntArray:
+    return np.bincount(positions, weights=amounts, minlength=n_positions).astype(np.int64)

@@ -98,7 +98,7 @@ def findings_of(
     release: Release,
     policy: Policy,
     requirement: Requirement,
-    place: int,
+    position: int,
     owners: OwnersTable | None = None,
     memo: dict[Any, Any] | None = None,
 ) -> list[Verdict]:
@@ -111,7 +111,7 @@ def findings_of(
     table = requirement.subject.asked(values, policy.schema, layout)
     joint = counted_rows.for_sensitive(counted_rows.sensitive).semantics == "single"
     table = {**table, "knowing": list(requirement.sight(layout).known) if joint else []}
-    return verdicts_on(counted_rows, table, registered_kinds(), place)
+    return verdicts_on(counted_rows, table, registered_kinds(), position)
 
 
 def with_witnesses(
@@ -126,19 +126,22 @@ def with_witnesses(
     )
     order = sorted(
         range(len(explanations)),
-        key=lambda place: kinds.index((explanations[place].place, explanations[place].judged.key)),
+        key=lambda position: kinds.index(
+            (explanations[position].place, explanations[position].judged.key)
+        ),
     )
     if len(order) != len(findings):
         raise InternalError(f"the judge has {len(findings)} findings, the audit {len(order)}")
     verdicts: dict[int, Verdict] = {}
-    for place, finding in zip(order, findings, strict=True):
-        verdict = explained(finding, explanations[place])
+    for position, finding in zip(order, findings, strict=True):
+        explanation = explanations[position]
+        verdict = explained(finding, explanation)
         if verdict is None:
             raise InternalError(
-                f"the judge and the audit disagree: {finding.to_dict()} and {explanations[place]}"
+                f"the judge and the audit disagree: {finding.to_dict()} and {explanation}"
             )
-        verdicts[place] = verdict
-    return [verdicts[place] for place in range(len(explanations))]
+        verdicts[position] = verdict
+    return [verdicts[position] for position in range(len(explanations))]
 
 
 def _refuse_values_written_alike(values: Sequence[Any]) -> None:
@@ -191,14 +194,14 @@ def _written(
             by=requirement.unit,
         )
         return by_owner, domains, layout
-    sight, layout = requirement.subject.rows(release), release.layout
+    visible, layout = requirement.subject.rows(release), release.layout
     if release.is_bare:
         secret = requirement.sensitive or "value"
-        by_counts = of_counts(sight.counts, secret, of_people=of_people)
-        return by_counts, sight.counts.values, layout
+        by_counts = of_counts(visible.counts, secret, of_people=of_people)
+        return by_counts, visible.counts.values, layout
     domains = {name: counts.values for name, counts in release.by_column().items()}
-    if sight.linked:
+    if visible.linked:
         exact = requirement.subject.exact(release)
-        return of_held(sight, exact), domains, layout
+        return of_held(visible, exact), domains, layout
     rules = {} if policy.schema is None else policy.to_dict()["schema"]
-    return of_release(release, sight, rules, of_people=of_people), domains, layout
+    return of_release(release, visible, rules, of_people=of_people), domains, layout

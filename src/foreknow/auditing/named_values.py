@@ -31,7 +31,7 @@ def refuse_misspelt(
     main = next(iter(columns))
     printed = {name: dict.fromkeys(sorted(map(str, values))) for name, values in columns.items()}
     spellings: dict[str, Spellings] = {}
-    named: dict[str, set[str]] = {name: set() for name in printed}
+    named_in_column: dict[str, set[str]] = {name: set() for name in printed}
     lists: list[tuple[Requirement, str, list[str], set[str]]] = []
     for required in requirements:
         column = required.sensitive if required.sensitive in printed else main
@@ -40,7 +40,7 @@ def refuse_misspelt(
             texts = [*map(str, values_named)]
             named_by_it.update(texts)
             lists.append((required, column, texts, named_by_it))
-        named[column] |= named_by_it
+        named_in_column[column] |= named_by_it
     for required, column, texts, named_by_it in lists:
         printed_values = printed[column]
         absent = [text for text in texts if not _is_there(text, printed_values)]
@@ -52,8 +52,8 @@ def refuse_misspelt(
             is_absent = text in required.absent and not is_idle_set
             if column not in spellings:
                 spellings[column] = Spellings(printed_values)
-            passed_over = named[column] if is_idle_set else texts
-            near = None if is_absent else spellings[column].near(text, but=passed_over)
+            passed_over = named_in_column[column] if is_idle_set else texts
+            similar = None if is_absent else spellings[column].near(text, but=passed_over)
             # a set would lack a value that the table writes otherwise, so `absent` excuses none
             otherwise = spellings[column].written_otherwise(text, but=named_by_it)
             if otherwise is not None:
@@ -69,11 +69,11 @@ def refuse_misspelt(
                     f"if {text!r} is meant, though nobody has it, add absent = [{quoted}] to the "
                     "requirement"
                 )
-            if near is not None or otherwise is not None:
+            if similar is not None or otherwise is not None:
                 raise PolicyError(
                     f"{required.name}: nobody has {text!r}, and somebody has "
-                    f"{otherwise or near!r}: write it as the table does, also in a map of codes; "
-                    f"{way_out}"
+                    f"{otherwise or similar!r}: write it as the table does, "
+                    f"also in a map of codes; {way_out}"
                 )
 
 
@@ -122,9 +122,9 @@ def near_values(counts: GroupCounts) -> NearestValues | None:
         return None
     if any(map(is_code, numeric_texts)):
         return None
-    place = np.full(counts.n_values, -1, dtype=np.int64)
-    place[codes[numbers]] = line.place
-    place_of_entry = place[counts.codes]
+    position = np.full(counts.n_values, -1, dtype=np.int64)
+    position[codes[numbers]] = line.place
+    place_of_entry = position[counts.codes]
     group_of_entry = np.repeat(np.arange(counts.n_groups), np.diff(counts.offsets))[
         place_of_entry >= 0
     ]
@@ -136,11 +136,9 @@ def near_values(counts: GroupCounts) -> NearestValues | None:
     varied_groups = np.flatnonzero(lowest < highest)
     if not len(varied_groups):
         return None
-    lowest, highest, sizes = (
-        lowest[varied_groups],
-        highest[varied_groups],
-        counts.sizes[varied_groups],
-    )
+    lowest = lowest[varied_groups]
+    highest = highest[varied_groups]
+    sizes = counts.sizes[varied_groups]
     numeric = line.kind == "number"
     is_narrow = line.reach(Width("10%" if numeric else "30 days"))[lowest] >= highest
     if not is_narrow.any() and len(line.units) <= _FEW_NUMBERS:
@@ -153,7 +151,7 @@ def near_values(counts: GroupCounts) -> NearestValues | None:
     shares = np.divide(spans, ends, out=np.full(len(spans), np.inf), where=ends > 0)
     nearest = np.lexsort((lowest, -sizes, spans, shares if numeric else spans))[0]
     texts_at: dict[int, list[str]] = {}
-    for text, position in zip(numeric_texts, line.place, strict=True):
-        texts_at.setdefault(int(position), []).append(text)
+    for text, position_of_text in zip(numeric_texts, line.place, strict=True):
+        texts_at.setdefault(int(position_of_text), []).append(text)
     first, last = (min(texts_at[int(end[nearest])]) for end in (lowest, highest))
     return NearestValues(first, last, int(sizes[nearest]), int(is_narrow.sum()))

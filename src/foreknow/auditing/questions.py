@@ -33,20 +33,22 @@ Rows: TypeAlias = "tuple[list[Column], IntArray]"
 
 
 def verdicts_on(
-    release: Counted, table: Mapping[str, Any], kinds: Kinds, place: int = 0
+    release: Counted, table: Mapping[str, Any], kinds: Kinds, position: int = 0
 ) -> list[Verdict]:
     """The judge's verdicts on one ``[[require]]`` table, which has this place in its policy."""
-    return verdicts(release, [encodable(table)], kinds.judges, kinds.gauges, place)
+    return verdicts(release, [encodable(table)], kinds.judges, kinds.gauges, position)
 
 
 def printed_column(codes: Any, labels: Sequence[Any]) -> Column:
     """A column of labels as they print."""
     texts = [None if label is None else str(label) for label in labels]
     try:
-        distinct, places = sorted_texts(texts)
+        distinct, position_of_text = sorted_texts(texts)
     except UnicodeEncodeError:
-        distinct, places = sorted_texts([None if t is None else encodable(t) for t in texts])
-    return Column(distinct, places[np.asarray(codes)])
+        distinct, position_of_text = sorted_texts(
+            [None if t is None else encodable(t) for t in texts]
+        )
+    return Column(distinct, position_of_text[np.asarray(codes)])
 
 
 def encodable(content: Any) -> Any:
@@ -68,23 +70,23 @@ def ones(times: IntArray | None, n_rows: int) -> IntArray:
 
 def of_release(
     release: ReleaseTables,
-    sight: ReleaseTables,
+    visible: ReleaseTables,
     rules: Mapping[str, Any],
     *,
     of_people: bool = False,
 ) -> Counted:
     """The release as the judge counts it: the table that holds each column, and a reader of rows.
 
-    `sight` is the release as an adversary sees it, with the secret; `rules` is a schema's table.
+    `visible` is the release as an adversary sees it, with the secret; `rules` is a schema's table.
     """
-    tables, secret = release.tables, sight.sensitive
+    tables, secret = release.tables, visible.sensitive
     if isinstance(tables, ValuesRows):  # one table with a row for each person
         anything = free_name(_ANYTHING, {*tables.table.columns})
         if of_people and tables.missing != "error":
             secret = anything  # so that people without a value count, too
         table_of_column = dict.fromkeys((*release.sensitives, secret), "release")
-        rows: Any = _TableReader(cast("ValuesRows", sight.tables), anything)
-        names, semantics, beside = ["release"], "single", release.other
+        rows: Any = _TableReader(cast("ValuesRows", visible.tables), anything)
+        names, semantics, other_columns = ["release"], "single", release.other
     else:  # a table of people, and tables of groups, values and counts
         name_of_table: dict[int, str] = {}
         table_of_column = {}
@@ -94,7 +96,7 @@ def of_release(
             table_of_column[column] = name_of_table.setdefault(table, next_name)
         rows = _TallyReader(release, {table: name for name, table in table_of_column.items()})
         names, semantics = ["people", *name_of_table.values()], release.semantics
-        beside = release.people_columns
+        other_columns = release.people_columns
     return Counted(
         "bucketized" if release.recognized and not release.by_values else "generalized",
         release.group_columns,
@@ -103,7 +105,7 @@ def of_release(
         semantics=semantics,
         parts=table_of_column,
         exact=tuple(release.recognized),
-        beside=beside,
+        beside=other_columns,
         rules=Rules.of(rules),
         shuffled=release.unlinked,
         cohort=release.cohort,
@@ -111,19 +113,19 @@ def of_release(
     )
 
 
-def of_held(sight: ReleaseTables, exact: Sequence[str] = ()) -> Counted:
+def of_held(visible: ReleaseTables, exact: Sequence[str] = ()) -> Counted:
     """A table of which people may have several values, for one sight of it.
 
     With `exact` columns, by which people who look alike are counted, whichever group they are in.
     """
-    rows = _HeldReader(cast("HeldRows", sight.tables))
+    rows = _HeldReader(cast("HeldRows", visible.tables))
     return Counted(
         "bucketized" if exact else "generalized",
-        [name for name in sight.group_columns if name not in exact],
-        sight.sensitive,
+        [name for name in visible.group_columns if name not in exact],
+        visible.sensitive,
         {"people": None, "sensitive": None},
-        semantics=sight.semantics,
-        parts={sight.sensitive: "sensitive"},
+        semantics=visible.semantics,
+        parts={visible.sensitive: "sensitive"},
         exact=exact,
         rows=rows,
     )
@@ -160,18 +162,20 @@ class _TableReader:
     @property
     def key(self) -> tuple[Any, ...]:
         """A key that is equal for sights that count equal rows alike."""
-        sight = self.sight
-        missing = None if sight.missing == "error" else (sight.sensitive, tuple(sight.or_else))
-        return id(sight.table), missing, self.anything
+        visible = self.sight
+        missing = (
+            None if visible.missing == "error" else (visible.sensitive, tuple(visible.or_else))
+        )
+        return id(visible.table), missing, self.anything
 
     def __call__(self, table: str, names: Sequence[str]) -> Rows:
         """The distinct rows of some columns, and how often each occurs.
 
         The column `anything` has one value. `table` is the only one.
         """
-        sight, anything = self.sight, self.anything
+        visible, anything = self.sight, self.anything
         counted_names = [name for name in names if name != anything]
-        rows, weights = sight.prepared(counted_names)
+        rows, weights = visible.prepared(counted_names)
         encoded = [codes_of(rows.column(name)) for name in counted_names]
         # Equal rows are counted here, since most tables have few different ones.
         codes = [of_row for of_row, _ in encoded]
@@ -197,21 +201,21 @@ class _HeldReader:
         return id(self.sight.table), self.sight.sensitive, *self.sight.groups
 
     def __call__(self, table: str, names: Sequence[str]) -> Rows:
-        sight, values = self.sight, self.sight.values_of_people()
+        visible, values = self.sight, self.sight.values_of_people()
         columns = {
             name: _column(name, *coded)
-            for name, coded in zip(sight.groups, values.groups, strict=True)
+            for name, coded in zip(visible.groups, values.groups, strict=True)
         }
         if table == "people":
-            if beside := [name for name in names if name not in columns]:
-                raise no_signatures(sight.table, beside)
+            if other_columns := [name for name in names if name not in columns]:
+                raise no_signatures(visible.table, other_columns)
             rows, amounts = _distinct(columns)
             return [rows[name] for name in names], amounts
         columns = {name: column.take(values.holders) for name, column in columns.items()}
-        columns[sight.sensitive] = _column(sight.sensitive, values.codes, values.distinct)
+        columns[visible.sensitive] = _column(visible.sensitive, values.codes, values.distinct)
         rows, amounts = _distinct(columns)
-        amount, place = np.unique(amounts, return_inverse=True)
-        rows[COUNT] = printed_column(place, amount.tolist())
+        amount, position = np.unique(amounts, return_inverse=True)
+        rows[COUNT] = printed_column(position, amount.tolist())
         return [rows[name] for name in names], ones(None, len(amounts))
 
 
@@ -276,7 +280,7 @@ class OwnersColumns(Protocol):
     def unchanged(self, name: str) -> tuple[Any, Sequence[Any]]:
         """A column that is no secret: the code of each row, and its values."""
 
-    def about_rule(self, place: int) -> tuple[Any, Sequence[Any]]:
+    def about_rule(self, position: int) -> tuple[Any, Sequence[Any]]:
         """Whether a rule is about each of several rows that were counted."""
 
 
@@ -341,14 +345,15 @@ def of_owner(
     )
 
 
-def _rule_name(place: int) -> str:
-    return f"rule {place}"
+def _rule_name(position: int) -> str:
+    return f"rule {position}"
 
 
 def _by_class(rules: Rules) -> list[dict[str, Any]]:
     """Rules of equal rows that were counted, of which it is kept which rules are about them."""
     return [
-        {**table, "where": {_rule_name(place): ["yes"]}} for place, table in enumerate(rules.tables)
+        {**table, "where": {_rule_name(position): ["yes"]}}
+        for position, table in enumerate(rules.tables)
     ]
 
 
@@ -385,7 +390,7 @@ class _OwnersReader:
             if column.name == name:
                 return printed_column(column.codes, column.domain)
         if people.times is not None:
-            for place in range(self.n_rules):
-                if name == _rule_name(place):
-                    return printed_column(*people.about_rule(place))
+            for position in range(self.n_rules):
+                if name == _rule_name(position):
+                    return printed_column(*people.about_rule(position))
         return printed_column(*people.unchanged(name))

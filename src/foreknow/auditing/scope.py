@@ -22,16 +22,16 @@ from foreknow_judge.scope import Scope
 
 def scope_of(release: Release, policy: Policy | None = None) -> Scope:
     """The scope of a release; without a policy, nothing is known about which values are judged."""
-    judged = JudgedRelease(release, policy)
-    columns = judged.columns
+    judged_release = JudgedRelease(release, policy)
+    columns = judged_release.columns
     questions: list[Question] = []
-    for name, requirements in judged.about.items():
+    for name, requirements in judged_release.about.items():
         questions += [_question_of(required, columns[name].values) for required in requirements]
     by_judge = remarks_on_values(
         {name: _bags_of(counts) for name, counts in columns.items()},
         None if policy is None else questions,
     )
-    return Scope(**by_judge, **counted_of(judged))
+    return Scope(**by_judge, **counted_of(judged_release))
 
 
 def _question_of(required: Requirement, values: Labels) -> Question:

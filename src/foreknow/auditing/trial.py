@@ -50,8 +50,10 @@ class Share(Plain):
     def of(cls, right: NDArray[Any], people: NDArray[Any]) -> Share:
         """Make it from the number of right guesses and of people in each group."""
         n, share = float(people.sum()), float(right.sum() / max(people.sum(), 1))
-        apart = float(((right - share * people) ** 2).sum()) / max(n, 1) ** 2
-        worth = min(share * (1 - share) / apart, n) if apart > 0 else float((people > 0).sum())
+        variance = float(((right - share * people) ** 2).sum()) / max(n, 1) ** 2
+        worth = (
+            min(share * (1 - share) / variance, n) if variance > 0 else float((people > 0).sum())
+        )
         middle = (share + _NORMAL**2 / (2 * worth)) / (1 + _NORMAL**2 / worth)
         half = sqrt(share * (1 - share) / worth + _NORMAL**2 / (4 * worth**2))
         half *= _NORMAL / (1 + _NORMAL**2 / worth)
@@ -208,9 +210,11 @@ class Trial(Result):
         return {**super().to_dict(), "at_least": self.measured}
 
     def __repr__(self) -> str:
-        what = "at least {} of guesses right" if self.measured else "{} of guesses claimed right"
+        template = (
+            "at least {} of guesses right" if self.measured else "{} of guesses claimed right"
+        )
         return (
-            f"Trial({self.name}, by {', '.join(self.by)}: {what.format(f'{self.right:.1%}')}, "
+            f"Trial({self.name}, by {', '.join(self.by)}: {template.format(f'{self.right:.1%}')}, "
             f"{self.baseline:.1%} by the groups alone)"
         )
 
@@ -218,22 +222,22 @@ class Trial(Result):
 # ---- beside an audit -----------------------------------------------------------------------------
 
 
-def trials_beside(sight: Release | Sight | None, policy: Policy) -> tuple[Trial, ...]:
+def trials_beside(visible: Release | Sight | None, policy: Policy) -> tuple[Trial, ...]:
     """The trials that the policy asks for; else one by the known columns of people."""
-    if sight is None or policy.schema is None:
+    if visible is None or policy.schema is None:
         return ()
     if policy.learning:
-        return _asked_trials(sight, policy, policy.schema.sensitives)
+        return _asked_trials(visible, policy, policy.schema.sensitives)
     if len(policy.schema.sensitives) > 1 or not is_installed("foreknow.trials"):
         return ()
-    return _trials_by_default(sight, policy, policy.schema.quasi_identifiers)
+    return _trials_by_default(visible, policy, policy.schema.quasi_identifiers)
 
 
 def _asked_trials(
-    sight: Release | Sight, policy: Policy, sensitives: Sequence[str]
+    visible: Release | Sight, policy: Policy, sensitives: Sequence[str]
 ) -> tuple[Trial, ...]:
     """The trials that the policy asks for, on each sensitive column."""
-    learned, cohort, trials = load("foreknow.trials.learned"), _cohort_of(sight), list[Trial]()
+    learned, cohort, trials = load("foreknow.trials.learned"), _cohort_of(visible), list[Trial]()
     subjects = [(column, width) for column in sensitives for width in policy.widths_of(column)]
     for attempt, (column, width) in product(policy.learning, subjects):
         if attempt.sensitive not in (None, column):
@@ -243,7 +247,7 @@ def _asked_trials(
         settings = {"limit": limit, "sensitive": column, "width": width, "effort": "policy"}
         with suppress(DataError, UnsupportedError):  # said as not run
             tried = [
-                learned.learned_trial(sight, by, **settings)
+                learned.learned_trial(visible, by, **settings)
                 for by in dict.fromkeys([(*columns,), (*columns, *cohort)])
             ]
             surest = max(tried, key=lambda trial: trial.surest)
@@ -254,26 +258,28 @@ def _asked_trials(
 
 
 def _trials_by_default(
-    sight: Release | Sight, policy: Policy, columns: Sequence[str]
+    visible: Release | Sight, policy: Policy, columns: Sequence[str]
 ) -> tuple[Trial, ...]:
     """Trials of attackers who learn from the release by some columns, one for each width.
 
     They are about values that the policy limits; if it limits none, about all.
     """
-    unprotected = set(unprotected_codes(sight.counts, policy.requirements).tolist())
+    unprotected = set(unprotected_codes(visible.counts, policy.requirements).tolist())
     limited_values = []
-    for code, value in enumerate(sight.counts.values):
+    for code, value in enumerate(visible.counts.values):
         if code not in unprotected:
             limited_values.append(value)
     learned_beside = load("foreknow.trials.learned:learned_beside")
     trials = [
-        learned_beside(sight, columns, limited_values or None, apart=_cohort_of(sight), width=width)
-        for width in policy.widths_of(sight.sensitive)
+        learned_beside(
+            visible, columns, limited_values or None, apart=_cohort_of(visible), width=width
+        )
+        for width in policy.widths_of(visible.sensitive)
     ]
     required = policy.least_limit()
     return tuple(replace(trial, required=required) for trial in trials if trial is not None)
 
 
-def _cohort_of(sight: Release | Sight) -> tuple[str, ...]:
+def _cohort_of(visible: Release | Sight) -> tuple[str, ...]:
     """The column by which it is known of everybody which of several releases shows them."""
-    return tuple(name for name in sight.attributes if name == sight.cohort)
+    return tuple(name for name in visible.attributes if name == visible.cohort)

@@ -132,10 +132,14 @@ def _between(
     factor, moved, is_present = float(times), swaps / counts.sizes, table_counts > 0
     share = np.zeros((counts.n_groups, counts.n_values))
     share[counts.cell_groups, counts.codes] = counts.counts / counts.sizes[counts.cell_groups]
-    low = np.maximum(share[:, is_present] - moved[:, None], 0)
-    high = np.minimum(share[:, is_present] + moved[:, None], 1)
+    lowest_share = np.maximum(share[:, is_present] - moved[:, None], 0)
+    highest_share = np.minimum(share[:, is_present] + moved[:, None], 1)
     of_table = table_counts[is_present] / table_counts.sum()
-    return of_table, low / (low + factor * (1 - low)), factor * high / (1 + (factor - 1) * high)
+    return (
+        of_table,
+        lowest_share / (lowest_share + factor * (1 - lowest_share)),
+        factor * highest_share / (1 + (factor - 1) * highest_share),
+    )
 
 
 def _shares(counts: GroupCounts, table_counts: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -226,8 +230,8 @@ class TCloseness(_OfTable):
         used = super()._extremes(counts)
         if self.distance != "ordered":
             return used
-        places = self._places(counts, counts.totals)[0][used]
-        return used[[int(places.argmin()), int(places.argmax())]]
+        positions = self._places(counts, counts.totals)[0][used]
+        return used[[int(positions.argmin()), int(positions.argmax())]]
 
     def may_fail(
         self, counts: GroupCounts, table_counts: Any, times: Fraction, swaps: int
@@ -269,16 +273,16 @@ class TCloseness(_OfTable):
             return np.add.reduceat(above, counts.offsets[:-1])
         if self.distance == "hierarchical":
             return self._distances_in_tree(counts, table_counts)
-        places, steps = self._places(counts, table_counts)
-        expected = np.bincount(places, table_counts, len(places)) / table_counts.sum()
+        positions, steps = self._places(counts, table_counts)
+        expected = np.bincount(positions, table_counts, len(positions)) / table_counts.sum()
         distances = np.zeros(counts.n_groups)
-        rows = max(1, _AT_ONCE // len(places))
+        rows = max(1, _AT_ONCE // len(positions))
         for first in range(0, counts.n_groups, rows):
             last = min(first + rows, counts.n_groups)
             cells = slice(int(counts.offsets[first]), int(counts.offsets[last]))
-            table = np.zeros((last - first, len(places)))
+            table = np.zeros((last - first, len(positions)))
             groups = counts.cell_groups[cells]
-            table[groups - first, places[counts.codes[cells]]] = counts.counts[cells]
+            table[groups - first, positions[counts.codes[cells]]] = counts.counts[cells]
             table /= counts.sizes[first:last, None]
             moved = np.abs(np.cumsum(table - expected, axis=1))
             distances[first:last] = moved.sum(axis=1) / steps
@@ -288,8 +292,8 @@ class TCloseness(_OfTable):
         """The distance of a group from the table, as a fraction."""
         people, everybody = int(counts.sizes[group]), int(table_counts.sum())
         if self.distance == "ordered":
-            places, steps = self._places(counts, table_counts)
-            levels = [places]
+            positions, steps = self._places(counts, table_counts)
+            levels = [positions]
         else:
             single_level = [np.arange(counts.n_values)]
             levels = single_level if self.distance == "equal" else self._levels(counts)
@@ -362,7 +366,7 @@ class TCloseness(_OfTable):
                 raise InputError("spelt-twice", "TCloseness")
             ranked = sorted(range(len(texts)), key=lambda i: numbers[i])
         else:
-            place_of = {text: place for place, text in enumerate(map(str, self.order))}
+            place_of = {text: position for position, text in enumerate(map(str, self.order))}
             for text in texts:
                 if text not in place_of:
                     hint = did_you_mean(text, place_of)
@@ -492,9 +496,11 @@ class DeltaDisclosure(_OfTable):
         self, counts: GroupCounts, table_counts: Any, times: Fraction, swaps: int
     ) -> BoolArray:
         """True for each group in which the least or largest share of a value may fail."""
-        table_share, low, high = _between(counts, table_counts, times, swaps)
+        table_share, lowest_share, highest_share = _between(counts, table_counts, times, swaps)
         factor = self._edge * (1 - CLOSE)
-        beyond: Any = (high >= table_share * factor) | (low * factor <= table_share)
+        beyond: Any = (highest_share >= table_share * factor) | (
+            lowest_share * factor <= table_share
+        )
         return np.asarray(beyond.any(axis=1))
 
     def _keeps(self, amount: Fraction | float) -> bool:

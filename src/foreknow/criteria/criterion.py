@@ -73,7 +73,7 @@ class Criterion(Protocol):
         """
 
     @classmethod
-    def from_settings(cls, read: Any, folder: Path) -> Criterion:
+    def from_settings(cls, settings: Any, folder: Path) -> Criterion:
         """Make one of what a policy file says."""
 
     def attained(self, release: HasCounts) -> Attained:

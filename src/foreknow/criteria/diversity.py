@@ -139,7 +139,7 @@ class LDiversity(_OfValues):
         even = (
             "a single value" if amount == 1 else f"{amount_text} values that are equally frequent"
         )
-        words = {
+        text = {
             "distinct": f"the least diverse group has {amount} {values}; "
             f"required: at least {self.l}",
             "entropy": f"the least diverse group is as diverse as {even}; "
@@ -149,7 +149,7 @@ class LDiversity(_OfValues):
             f"must be below {limit}",
         }[self.kind]
         holds = not self.failing(counts).any()
-        return Attained(amount, holds, words, counts.group_label(group))
+        return Attained(amount, holds, text, counts.group_label(group))
 
     def failing(self, counts: GroupCounts, table_counts: Any = None) -> BoolArray:
         """True for each group that fails."""
@@ -186,9 +186,9 @@ class LDiversity(_OfValues):
 
     def _entropy(self, counts: GroupCounts) -> tuple[Fraction, int]:
         entropies = _entropies(counts)
-        near = np.flatnonzero(entropies <= entropies.min() + CLOSE).tolist()
+        candidates = np.flatnonzero(entropies <= entropies.min() + CLOSE).tolist()
         group_of_bag: dict[tuple[int, ...], int] = {}
-        for g in near:
+        for g in candidates:
             group_of_bag.setdefault(tuple(sorted(_bag(counts, g))), g)
         return min((effective_number(bag), g) for bag, g in group_of_bag.items())
 
@@ -251,13 +251,13 @@ class AlphaK(_OfValues):
         tops, sizes, classes = counts.top_sums(1), counts.sizes, classes_of(release)
         share, group = highest(tops, sizes)
         share_text, limit = distinguished(share, self.alpha)
-        words = (
+        text = (
             f"the largest share of a value in a group is {share_text}, the most is {limit}; "
             f"{smallest(classes)} has {people_text(smallest_size := int(classes.sizes.min()))}, "
             f"required: at least {self.k}"
         )
         holds = share <= as_fraction(self.alpha) and smallest_size >= self.k
-        return Attained(share, holds, words, counts.group_label(group))
+        return Attained(share, holds, text, counts.group_label(group))
 
     @property
     def of_groups(self) -> AlphaK:
@@ -324,9 +324,9 @@ def is_recursively_diverse(release: HasCounts, c: Number, l: int) -> bool:
 def highest(above: IntArray, below: IntArray) -> tuple[Fraction, int]:
     """The highest ratio of whole numbers, and the first group that attains it."""
     ratios = above / below
-    near = np.flatnonzero(ratios >= ratios.max() * (1 - CLOSE)).tolist()
-    exact = [Fraction(int(above[g]), int(below[g])) for g in near]
-    return max(exact), near[exact.index(max(exact))]
+    candidates = np.flatnonzero(ratios >= ratios.max() * (1 - CLOSE)).tolist()
+    exact = [Fraction(int(above[g]), int(below[g])) for g in candidates]
+    return max(exact), candidates[exact.index(max(exact))]
 
 
 def _bag(counts: GroupCounts, group: int) -> list[int]:
@@ -341,14 +341,16 @@ def _entropies(counts: GroupCounts) -> FloatArray:
     return np.log(counts.sizes) - sums / counts.sizes
 
 
-def _ordinal(place: Any) -> str:
+def _ordinal(position: Any) -> str:
     """Write a place from 2 on.
 
     >>> _ordinal(2), _ordinal(3), _ordinal(11), _ordinal(22)
     ('2nd', '3rd', '11th', '22nd')
     """
-    last = "" if place % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "")
-    return f"{place}{last or 'th'}"
+    last = (
+        "" if position % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(position % 10, "")
+    )
+    return f"{position}{last or 'th'}"
 
 
 # ---- entropy, exactly ---------------------------------------------------------------------------

@@ -66,9 +66,9 @@ class OfGroups:
         return not self.of_people
 
     @classmethod
-    def from_settings(cls, read: Any, folder: Path) -> Self:
+    def from_settings(cls, settings: Any, folder: Path) -> Self:
         """Make it of its table in a policy file."""
-        return cls(**dict(read))
+        return cls(**dict(settings))
 
     def __call__(self, *arguments: Any, **settings: Any) -> Any:
         """Refuse to be called as a function, and say what asks it."""
@@ -185,9 +185,9 @@ def smallest(counts: GroupCounts) -> str:
 
 def failing_groups(fails: Callable[..., bool], *columns: NDArray[Any]) -> BoolArray:
     """True for each group that fails, by whole numbers of each; equal groups are asked once."""
-    rows, which = np.unique(np.stack(columns, 1), axis=0, return_inverse=True)
-    bad: BoolArray = np.array([fails(*row) for row in rows.tolist()], dtype=bool)
-    return bad[which.reshape(-1)]
+    rows, combination_of_group = np.unique(np.stack(columns, 1), axis=0, return_inverse=True)
+    combination_fails: BoolArray = np.array([fails(*row) for row in rows.tolist()], dtype=bool)
+    return combination_fails[combination_of_group.reshape(-1)]
 
 
 # ---- what their messages and settings share --------------------------------------------------

@@ -120,11 +120,11 @@ class Levels(OfGroups):
         return hash(str(self.limits))
 
     @classmethod
-    def from_settings(cls, read: Any, folder: Path) -> Levels:
+    def from_settings(cls, settings: Any, folder: Path) -> Levels:
         """Make it of its table in a policy file, or of what a certificate states."""
         limits: dict[str, Any] = {}
         hierarchies: dict[str, Any] = {}
-        for column, setting in read.items():
+        for column, setting in settings.items():
             limits[column] = _without_hierarchy(given_of(setting))
             if setting.hierarchy is not None:
                 hierarchies[column] = hierarchy_from(setting.hierarchy, column, folder)
@@ -145,8 +145,10 @@ class Levels(OfGroups):
                 raise PolicyError(f"levels: {column!r} is no quasi-identifier{hint}")
             if "at_least" in limit:
                 self._level_of(column, hierarchies.get(column), limit["at_least"])
-        mine = {name: hierarchies[name] for name in self.limits if name in hierarchies}
-        return replace(self, hierarchies=mine)
+        limited_hierarchies = {
+            name: hierarchies[name] for name in self.limits if name in hierarchies
+        }
+        return replace(self, hierarchies=limited_hierarchies)
 
     def _level_of(self, column: str, hierarchy: Any, at_least: int) -> None:
         """Refuse a level that a hierarchy does not have."""
@@ -176,12 +178,12 @@ class Levels(OfGroups):
         counts = classes_of(release)
         fails = self.fails(counts)
         n_people, group = int(counts.sizes[fails].sum()), int(np.argmax(fails))
-        words = f"no label shows {' or '.join(self._words)}; how many people share one is not asked"
+        text = f"no label shows {' or '.join(self._words)}; how many people share one is not asked"
         if n_people:
             verb = "has" if n_people == 1 else "have"
-            words = f"{people_text(n_people)} {verb} a label that shows {' or '.join(self._words)}"
-            words += f", such as {counts.group_label(group)}"
-        return Attained(n_people, not n_people, words, counts.group_label(group))
+            text = f"{people_text(n_people)} {verb} a label that shows {' or '.join(self._words)}"
+            text += f", such as {counts.group_label(group)}"
+        return Attained(n_people, not n_people, text, counts.group_label(group))
 
     @property
     def _words(self) -> Iterable[str]:
@@ -207,8 +209,8 @@ class Levels(OfGroups):
                     f"levels: {column!r} is none of the columns of groups"
                     f"{did_you_mean(column, groups.columns)}"
                 )
-            place = groups.columns.index(column)
-            labels = [None if label[place] is None else str(label[place]) for label in groups]
+            position = groups.columns.index(column)
+            labels = [None if label[position] is None else str(label[position]) for label in groups]
             are_whole = not any(_FRACTION.search(label or "") for label in labels)
             is_bad = dict[str | None, bool]()
             for label in labels:
@@ -290,18 +292,18 @@ def _tells_ends_apart(label: str, limit: Mapping[str, Any]) -> bool:
         members = {*chain.from_iterable(lists)} - {MISSING}
         return any(_tells_ends_apart(member, limit) for member in members)
     dated = any(isinstance(limit.get(key), date) for key in _ENDS)
-    kinds = (datetime,) if dated else (int, Decimal)
-    ranges = [way for way in ways if way.is_range_of(*kinds)]
+    types = (datetime,) if dated else (int, Decimal)
+    ranges = [way for way in ways if way.is_range_of(*types)]
     return not ranges or any(_shows_an_end(way, limit) for way in ranges)
 
 
 def _shows_an_end(way: Any, limit: Mapping[str, Any]) -> bool:
     """True if a range reaches a top or a bottom, but does not stand for all beyond it."""
-    low = None if way.lower is None else _exactly(way.lower)
+    lower = None if way.lower is None else _exactly(way.lower)
     high = None if way.upper is None else _exactly(way.upper)
     if "top" in limit:
         top = _exactly(limit["top"])
-        if low is not None and (low > top or (low == top and high is not None)):
+        if lower is not None and (lower > top or (lower == top and high is not None)):
             return True  # "95 to 1" shows 95
         if high is not None and (high > top or (high == top and not way.below)):
             return True
@@ -310,12 +312,12 @@ def _shows_an_end(way: Any, limit: Mapping[str, Any]) -> bool:
     bottom = _exactly(limit["bottom"])
     if isinstance(limit["bottom"], date):  # all of this day, up to where the next begins
         bottom += timedelta(days=1)
-        if low is None:
+        if lower is None:
             return bool(high < bottom)
-        return low < bottom or (high is not None and high <= bottom)  # "2024-04 to 2024-03"
-    if low is None:
+        return lower < bottom or (high is not None and high <= bottom)  # "2024-04 to 2024-03"
+    if lower is None:
         return bool(high < bottom or (high == bottom and way.below))
-    return bool(low <= bottom or (high is not None and high <= bottom))
+    return bool(lower <= bottom or (high is not None and high <= bottom))
 
 
 def _exactly(end: Any) -> Any:
@@ -390,8 +392,8 @@ def _is_coarse(label: str, hierarchy: Any, level: int, are_whole: bool) -> bool:
 
 def _is_masked(label: str, hierarchy: Mask, level: int) -> bool:
     """True if at least the last `level` characters of a code are masked."""
-    parts: Any = re.fullmatch(r"(.*?)(?: \(level (\d{1,3})\))?", label, re.DOTALL)
-    code, named_level = parts[1], parts[2]
+    name_and_level: Any = re.fullmatch(r"(.*?)(?: \(level (\d{1,3})\))?", label, re.DOTALL)
+    code, named_level = name_and_level[1], name_and_level[2]
     n_masked = len(code) - len(code.rstrip(hierarchy.character))
     if named_level is not None:  # further masked characters are part of the value
         n_masked = min(n_masked, int(named_level))
@@ -415,8 +417,10 @@ def _is_of_intervals(
 
 def _is_of_grid(way: Any, width: Fraction, origin: Fraction) -> bool:
     """True if the ends of a range are cuts of intervals of one width, and in order."""
-    places = [(cut - origin) / width for cut in _cuts(way)]
-    return places == sorted({*places}) and all(place.denominator == 1 for place in places)
+    positions = [(cut - origin) / width for cut in _cuts(way)]
+    return positions == sorted({*positions}) and all(
+        position.denominator == 1 for position in positions
+    )
 
 
 def _cuts(way: Any) -> Iterable[Fraction]:

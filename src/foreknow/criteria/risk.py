@@ -97,13 +97,13 @@ class Limits(OfGroups):
         """The first figure that fails, or else the first."""
         figures = list(figures)
         failing = [figure for figure in figures if not self.keeps(figure.amount, figure.limit)]
-        words = []
+        sentences = []
         for figure in figures:
             amount, limit = distinguished(figure.amount, figure.limit)
             must = f"must be below {limit}" if self.strict else f"the limit is {limit}"
-            words.append(f"{figure.words.format(amount)}, {must}")
+            sentences.append(f"{figure.words.format(amount)}, {must}")
         top = (failing or figures)[0]
-        return Attained(top.amount, not failing, "; ".join(words) + suffix, group)
+        return Attained(top.amount, not failing, "; ".join(sentences) + suffix, group)
 
     def _settings(self) -> dict[str, Any]:
         settings = super()._settings()
@@ -196,19 +196,17 @@ class Risk(Limits):
         smallest_size, limits = int(counts.sizes.min()), self.limits
         groups, people = counts.n_groups, counts.n_people
         if "prosecutor" in limits:
-            words = (
-                f"{smallest(counts)} has {people_text(smallest_size)}, a prosecutor risk of {{}}"
-            )
-            yield Figure(Fraction(1, smallest_size), limits["prosecutor"], words)
+            text = f"{smallest(counts)} has {people_text(smallest_size)}, a prosecutor risk of {{}}"
+            yield Figure(Fraction(1, smallest_size), limits["prosecutor"], text)
         if "average" in limits:
-            words = f"there are {groups:,} sets of people who look alike, of {people_text(people)}"
+            text = f"there are {groups:,} sets of people who look alike, of {people_text(people)}"
             yield Figure(
-                Fraction(groups, people), limits["average"], f"{words}: an average risk of {{}}"
+                Fraction(groups, people), limits["average"], f"{text}: an average risk of {{}}"
             )
         if "uniqueness" in limits:
             n_unique = int((counts.sizes == 1).sum())
-            words = f"{n_unique:,} of {people_text(people)} look like nobody else, a share of {{}}"
-            yield Figure(Fraction(n_unique, people), limits["uniqueness"], words)
+            text = f"{n_unique:,} of {people_text(people)} look like nobody else, a share of {{}}"
+            yield Figure(Fraction(n_unique, people), limits["uniqueness"], text)
 
     def fails(self, counts: GroupCounts) -> BoolArray:
         """True for each group that is too small, or of one person where too many are alone."""
@@ -253,11 +251,11 @@ class _RiskLedger(SumLedger):
         rule = self.rule
         groups, people, small, unique = sums.T.astype(object)  # products of any length
         holds: BoolArray = small == 0
-        for parts, key in ((groups, "average"), (unique, "uniqueness")):
+        for n_affected, key in ((groups, "average"), (unique, "uniqueness")):
             if (limit := rule.limits.get(key)) is not None:
-                part, allowed = parts * limit.denominator, people * limit.numerator
+                scaled, allowed = n_affected * limit.denominator, people * limit.numerator
                 holds = holds & (
-                    (part < allowed if rule.strict else part <= allowed) | (people == 0)
+                    (scaled < allowed if rule.strict else scaled <= allowed) | (people == 0)
                 )
         return holds.astype(bool)
 

@@ -112,9 +112,9 @@ class GroupSize(OfGroups):
         return size >= self.k
 
     @classmethod
-    def from_settings(cls, read: Any, folder: Path) -> GroupSize:
+    def from_settings(cls, settings: Any, folder: Path) -> GroupSize:
         """Make it of ``group_size = 5`` in a policy file, or of a table that says of what."""
-        return cls(read) if isinstance(read, int) else cls(read.k, read.of)
+        return cls(settings) if isinstance(settings, int) else cls(settings.k, settings.of)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.k}{'' if self.of is None else f', of={self.of!r}'})"
@@ -145,8 +145,8 @@ class GroupSize(OfGroups):
         size = int(sizes[group])
         people = "person" if size == 1 else "people"
         people = people if self.unit is None else f"different {self.unit}"
-        words = f"{smallest(counts)} has {size} {people}; required: at least {self.k}"
-        return Attained(size, size >= self.k, words, counts.group_label(group))
+        text = f"{smallest(counts)} has {size} {people}; required: at least {self.k}"
+        return Attained(size, size >= self.k, text, counts.group_label(group))
 
     def failing(self, counts: GroupCounts, table_counts: Any) -> BoolArray:
         """True for each group that is too small."""
@@ -272,11 +272,11 @@ class KAnonymity(GroupSize):
         n_people, group = int(fewest[worst]), int(np.argmin(sharing[worst]))
         shared = " and ".join(lists[worst]) or "columns"
         verb = "shares" if n_people == 1 else "share"
-        words = (
+        text = (
             f"{people_text(n_people)} {verb} what is published of their {shared}, the fewest who do"
         )
         return Attained(
-            *(n_people, n_people >= self.k, f"{words}; required: at least {self.k}"),
+            *(n_people, n_people >= self.k, f"{text}; required: at least {self.k}"),
             counts.group_label(group),
         )
 
@@ -308,12 +308,12 @@ class KAnonymity(GroupSize):
                     f"quasi-identifiers, or columns that are also in knowing{hint}"
                 )
         for columns in lists:
-            places = list(map(labels.columns.index, (*labels.cohorts, *columns)))
+            positions = list(map(labels.columns.index, (*labels.cohorts, *columns)))
             numbers: dict[Any, int] = {}  # of what groups show in these columns
             shown_number = np.empty(len(labels), dtype=np.int64)
             for group, label in enumerate(labels):
-                shown = tuple([label[place] for place in places])
-                shown_number[group] = numbers.setdefault(shown, len(numbers))
+                labels_shown = tuple([label[position] for position in positions])
+                shown_number[group] = numbers.setdefault(labels_shown, len(numbers))
             people = np.bincount(shown_number, counts.sizes).astype(np.int64)
             sharing.append(people[shown_number])
         return lists, np.stack(sharing)

@@ -158,9 +158,11 @@ class Facts:
         first, kind_of_cell = cells.alike()
         kinds = cells.take(first)
         codes, minima = fronts.minima
-        place = np.searchsorted(codes, kinds.value)
+        first_of_code = np.searchsorted(codes, kinds.value)
         terms = theorem2_terms(kinds, self.k, self.m)
-        terms = terms._replace(v_alone=minima.v_alone[place], v_known=minima.v_known[place])
+        terms = terms._replace(
+            v_alone=minima.v_alone[first_of_code], v_known=minima.v_known[first_of_code]
+        )
         ratio = terms.negated_ratio()[kind_of_cell]
         if cells.able_terms is not None:  # of several profiles of a cell the worst
             cells, kind_of_cell, ratio = cells.worst_each(ratio, kind_of_cell)
@@ -202,9 +204,9 @@ class Facts:
         return MinLedger(measure, limit, values, falling=self.monotone(semantics))
 
     @classmethod
-    def from_settings(cls, read: Any, folder: Path) -> Facts:
+    def from_settings(cls, settings: Any, folder: Path) -> Facts:
         """Make the facts of their table in a policy file."""
-        return cls(read.l, read.k, read.m)
+        return cls(settings.l, settings.k, settings.m)
 
     def to_dict(self) -> dict[str, Any]:
         """``{"facts": {"l": ..., "k": ..., "m": ...}}``, as in a policy file."""
@@ -220,11 +222,11 @@ class Facts:
 
     def _beside(self, counts: GroupCounts) -> Chances:
         """Bounds by the judge, where rules are about a column beside the secret."""
-        able: Any = counts.able
+        possible: Any = counts.able
         if self.m:
             raise UnsupportedError("impossible-linked", f"{self}")
         cells = list(zip(counts.cell_groups.tolist(), counts.codes.tolist(), strict=True))
-        bounds = able.surest(cells, (self.l, self.k))
+        bounds = possible.surest(cells, (self.l, self.k))
         odds = np.array([float(1 / bound - 1) for bound in bounds], dtype=np.float64)
 
         def exact(cells: IntArray) -> list[Fraction | None]:
@@ -402,17 +404,17 @@ def witness_of(
     spelled = formulas_of(counts).spelled(counts, code, amounts, minimum)
     if spelled is None:
         return None
-    ruled_out, known, n_linked = spelled
+    ruled_out, known_people, n_linked = spelled
     return FactsWitness(
         value=counts.values[code],
         target_group=counts.group_label(minimum.target),
         ruled_out=tuple(ruled_out),
-        known_group=counts.group_label(minimum.known_group) if known else None,
-        known=known,
+        known_group=counts.group_label(minimum.known_group) if known_people else None,
+        known=known_people,
         family_group=counts.group_label(minimum.family) if n_linked else None,
         family=n_linked,
         target_position=minimum.target,
-        known_position=minimum.known_group if known else None,
+        known_position=minimum.known_group if known_people else None,
         family_position=minimum.family if n_linked else None,
         semantics=counts.semantics,
     )

@@ -91,16 +91,16 @@ def _cells_of(counts: GroupCounts, codes: IntArray) -> tuple[IntArray, IntArray]
         return order, np.concatenate(([0], np.cumsum(n_cells)))
 
     order, starts = remembered(counts, key, by_value)
-    places, offsets = ranges(starts[codes], starts[codes + 1])
-    return order[places], offsets
+    positions, offsets = ranges(starts[codes], starts[codes + 1])
+    return order[positions], offsets
 
 
-def joined(parts: list[Profiles]) -> Profiles:
+def joined(profiles_to_join: list[Profiles]) -> Profiles:
     """Join profiles of one l, one block of values after the other; at least one block."""
-    if parts[0].kind is None:
-        return parts[0].join(*parts[1:])
+    if profiles_to_join[0].kind is None:
+        return profiles_to_join[0].join(*profiles_to_join[1:])
     shift, shifted = 0, []  # each block has numbered its kinds from 0
-    for part in parts:
-        shifted.append(replace(part, kind=part.identity + shift))
-        shift += int(part.identity.max(initial=-1)) + 1
+    for profiles in profiles_to_join:
+        shifted.append(replace(profiles, kind=profiles.identity + shift))
+        shift += int(profiles.identity.max(initial=-1)) + 1
     return shifted[0].join(*shifted[1:])

@@ -160,8 +160,8 @@ class FactsMeasure(Measure):
 
     def attaining(self, cells: KeyedRatios, minima: FloatArray) -> KeyedRatios:
         """The profiles that may attain a minimum."""
-        near = cells.take(_are_near(cells.ratios, minima[:, cells.key], self.m))
-        return near.take(near.detail.alike()[0])
+        nearly_lowest = cells.take(_are_near(cells.ratios, minima[:, cells.key], self.m))
+        return nearly_lowest.take(nearly_lowest.detail.alike()[0])
 
     def exact(self, detail: Any) -> Fraction:
         """The breach probability of one value."""
@@ -206,8 +206,8 @@ def exact_minimum(candidates: Profiles, k: int, m: int) -> ExactMinimum:
         (t_alone, v_known, "with family"),
         (t_known, v_alone, "with target"),
     ]
-    for ts, vs, place in splits:
+    for ts, vs, known_at in splits:
         target, family = first_least(ts), first_least(vs)
         ratio = ts[target] * vs[family]
-        options.append(ExactMinimum(ratio, groups[target], groups[family], place))
+        options.append(ExactMinimum(ratio, groups[target], groups[family], known_at))
     return min(options, key=lambda option: option.ratio)

@@ -196,15 +196,15 @@ class Profiles:
         """The same as fractions."""
         n, s = self.n.tolist(), self.s.tolist()
         if self.able_terms is not None:
-            cells = zip(s, self.slack.tolist(), self.able_terms.tolist(), strict=True)
-            return [t_able_exact(*cell, k) for cell in cells]
-        cells = zip(n, s, self.exact_slack(), strict=True)
-        return [self.formulas.t_exact(*cell, k) for cell in cells]
+            numbers_of_cells = zip(s, self.slack.tolist(), self.able_terms.tolist(), strict=True)
+            return [t_able_exact(*numbers, k) for numbers in numbers_of_cells]
+        numbers_of_cells = zip(n, s, self.exact_slack(), strict=True)
+        return [self.formulas.t_exact(*numbers, k) for numbers in numbers_of_cells]
 
     def v_exact(self, m: int, k: int) -> list[Fraction]:
         """V(m, k) of each profile as fractions."""
-        cells = zip(self.n.tolist(), self.s.tolist(), strict=True)
-        return [self.formulas.v_exact(*cell, m, k) for cell in cells]
+        numbers_of_cells = zip(self.n.tolist(), self.s.tolist(), strict=True)
+        return [self.formulas.v_exact(*numbers, m, k) for numbers in numbers_of_cells]
 
     def v(self, m: Amount, k: Amount) -> FloatArray:
         """V(m, k) of each profile."""
@@ -264,13 +264,16 @@ class Profiles:
         first, last = np.searchsorted(self.value, (code, code + 1))
         return self.take(slice(first, last))
 
-    def join(self, *further: Profiles) -> Profiles:
+    def join(self, *added: Profiles) -> Profiles:
         """These profiles and further ones, of the same counts (or under ``single``)."""
-        parts = [self, *further]
-        if any(part.able_terms is not None for part in parts):
-            parts = [part if part.able_terms is not None else part._of_all for part in parts]
+        to_join = [self, *added]
+        if any(profiles.able_terms is not None for profiles in to_join):
+            to_join = [
+                profiles if profiles.able_terms is not None else profiles._of_all
+                for profiles in to_join
+            ]
         joined: list[Any] = []
-        for columns in zip(*(part._columns for part in parts), strict=True):
+        for columns in zip(*(profiles._columns for profiles in to_join), strict=True):
             is_absent = columns[0] is None
             joined.append(None if is_absent else np.concatenate(columns))
         return self._of_columns(joined)
@@ -322,7 +325,7 @@ class Profiles:
     def undominated(self, effort: int | None = None) -> Profiles:
         """Drop profiles that another one of the same value is at least as bad as, surely."""
         alive = self
-        parts: list[Profiles] = []
+        blocks: list[Profiles] = []
         n_values = int(self.value.max(initial=-1)) + 1
         looked_at = 0
         while len(alive) and (effort is None or looked_at < effort * len(self)):
@@ -338,9 +341,9 @@ class Profiles:
             pivot = alive.take(chosen[alive.value])
             better = alive.better_than(pivot)
             better[pivots] = False
-            parts.append(alive.take(pivots))
+            blocks.append(alive.take(pivots))
             alive = alive.take(better)
-        return alive.join(*parts).by_value()
+        return alive.join(*blocks).by_value()
 
     @property
     def score(self) -> FloatArray:
@@ -461,9 +464,9 @@ class OneValue:
         group_kind = np.empty(len(counts.sizes), dtype=np.int64)
         ends = counts.offsets[1:].tolist()
         start = 0
-        for place, (size, end) in enumerate(zip(counts.sizes.tolist(), ends, strict=True)):
+        for position, (size, end) in enumerate(zip(counts.sizes.tolist(), ends, strict=True)):
             shape = size, ranked[start:end].tobytes()
-            group_kind[place] = numbers.setdefault(shape, len(numbers))
+            group_kind[position] = numbers.setdefault(shape, len(numbers))
             start = end
         group = group_kind[counts.cell_groups]
         pairs = np.stack((group, counts.counts))
@@ -556,7 +559,7 @@ class SetOfValues(SeveralValues):
         """The slack: the chance of none of the other values."""
         l = min(l, int(np.diff(counts.offsets).max(initial=0)))
         rank, top_cells = ranked_cells(counts)
-        present, place = np.unique(group, return_inverse=True)
+        present, position = np.unique(group, return_inverse=True)
         starts, ends = counts.offsets[present], counts.offsets[present + 1]
         tops = np.zeros((len(present), l + 1), dtype=np.int64)
         for i in range(l + 1):
@@ -565,7 +568,7 @@ class SetOfValues(SeveralValues):
         # All l+1 most frequent values but the target's own, or but the last.
         column = np.arange(l)
         other_counts = tops[
-            place[:, None], column + (column >= np.minimum(rank[cells], l)[:, None])
+            position[:, None], column + (column >= np.minimum(rank[cells], l)[:, None])
         ]
         n, chance = counts.sizes[group], np.ones(len(group))
         for occurrences in other_counts.T:
@@ -648,7 +651,7 @@ class SomeCannot(OneValue):
         several profiles where the facts are negations: n of them are about the target, and the
         others tell what other people lack, which says no more than what these have.
         """
-        able: Any = counts.able
+        possible: Any = counts.able
         partly_had, _ = _partly_had(counts)
         is_divided = np.asarray(partly_had.any(axis=1))
         if not is_divided.any():
@@ -665,16 +668,18 @@ class SomeCannot(OneValue):
             counts.counts[divided_cells],
             values=counts.values,
             semantics=counts.semantics,
-            able=able.take(groups),
+            able=possible.take(groups),
         )
-        places = np.searchsorted(divided_cells, wanted_cells[in_divided])
+        positions = np.searchsorted(divided_cells, wanted_cells[in_divided])
         l = min(l, counts.n_values)
-        parts = [super().profiles(counts, l, plain_cells)] if len(plain_cells) else []
-        for n_ruled_out in range(l + 1) if able.negated else [l]:
-            ruled_out = _profiles_of_divided(divided_counts, n_ruled_out, places)
-            part = ruled_out.told_of(l - n_ruled_out)
-            parts.append(replace(part, group=groups[part.group], counts=counts))
-        return parts[0].join(*parts[1:])
+        profiles_to_join = [super().profiles(counts, l, plain_cells)] if len(plain_cells) else []
+        for n_ruled_out in range(l + 1) if possible.negated else [l]:
+            ruled_out = _profiles_of_divided(divided_counts, n_ruled_out, positions)
+            rest_left = ruled_out.told_of(l - n_ruled_out)
+            profiles_to_join.append(
+                replace(rest_left, group=groups[rest_left.group], counts=counts)
+            )
+        return profiles_to_join[0].join(*profiles_to_join[1:])
 
     def kinds(self, counts: GroupCounts) -> IntArray:
         """A number for each cell: no two of them are taken to be alike."""
@@ -682,13 +687,13 @@ class SomeCannot(OneValue):
 
     def bounded(self, counts: GroupCounts) -> NDArray[np.bool_]:
         """True for values whose odds are only a bound: where a group has several kinds."""
-        able: Any = counts.able
+        possible: Any = counts.able
         values = np.zeros(counts.n_values, dtype=bool)
         partly, _ = _partly_had(counts)
         n_other_kinds = partly.sum(axis=1)[counts.cell_groups]
-        if not able.negated:  # of one kind alone, odds are exact
-            of_cell = counts.cell_groups, able.kind[counts.codes]
-            is_open = able.most > able.members
+        if not possible.negated:  # of one kind alone, odds are exact
+            of_cell = counts.cell_groups, possible.kind[counts.codes]
+            is_open = possible.most > possible.members
             n_other_kinds += is_open[of_cell] - partly[of_cell].astype(np.int64)
         values[counts.codes[n_other_kinds > 0]] = True
         return values
@@ -701,8 +706,8 @@ class SomeCannot(OneValue):
         Ruled out are values of the kind of the target's, as many as lower the odds most, and then
         others. None where it is known what people lack.
         """
-        able: Any = counts.able
-        if able.negated:
+        possible: Any = counts.able
+        if possible.negated:
             return None
         l, k, m = amounts
         of_kind, of_anybody = map(_by_frequency, _by_kind(counts, minimum.target, code))
@@ -735,13 +740,13 @@ def _by_kind(
     of other kinds that not everybody can have are in neither.
     """
     bag, codes = counts.bag(group), counts.values.codes
-    able: Any = counts.able
+    possible: Any = counts.able
     bag.pop(counts.values[code], None)
-    cannot, kind = able.members[group] < counts.sizes[group], able.kind[code]
+    cannot, kind = possible.members[group] < counts.sizes[group], possible.kind[code]
     of_kind: dict[Label, int] = {}
     of_anybody: dict[Label, int] = {}
     for value, times in bag.items():
-        kind_of_value = able.kind[codes[value]]
+        kind_of_value = possible.kind[codes[value]]
         if not cannot[kind_of_value]:
             of_anybody[value] = times
         elif kind_of_value == kind:
@@ -758,8 +763,8 @@ def formulas_of(counts: GroupCounts) -> OneValue:
 
 def negated(counts: GroupCounts) -> GroupCounts:
     """The counts for an adversary who knows that people lack values."""
-    able: Any = counts.able
-    return replace(counts, able=replace(able, negated=True)) if able.restricts else counts
+    possible: Any = counts.able
+    return replace(counts, able=replace(possible, negated=True)) if possible.restricts else counts
 
 
 def _bag_of_others(
@@ -793,12 +798,12 @@ def _partly_had(counts: GroupCounts) -> tuple[NDArray[np.bool_], IntArray]:
 
     Both of shape (groups, kinds).
     """
-    able: Any = counts.able
-    n_kinds = able.can.shape[1]
-    key = counts.cell_groups * n_kinds + able.kind[counts.codes]
+    possible: Any = counts.able
+    n_kinds = possible.can.shape[1]
+    key = counts.cell_groups * n_kinds + possible.kind[counts.codes]
     holders = np.bincount(key, counts.counts, counts.n_groups * n_kinds).astype(np.int64)
     holders = holders.reshape(-1, n_kinds)
-    return np.asarray((holders > 0) & (able.members < counts.sizes[:, None])), holders
+    return np.asarray((holders > 0) & (possible.members < counts.sizes[:, None])), holders
 
 
 def _profiles_of_divided(counts: GroupCounts, l: int, cells: Any) -> Profiles:
@@ -811,28 +816,28 @@ def _profiles_of_divided(counts: GroupCounts, l: int, cells: Any) -> Profiles:
     exact. With l values ruled out, some of them are of the kind, and the others of the rest: each
     way is a profile.
     """
-    able: Any = counts.able
-    of_cell, n_kinds = able.kind[counts.codes], able.can.shape[1]
-    key, members = counts.cell_groups * n_kinds + of_cell, able.members
+    possible: Any = counts.able
+    of_cell, n_kinds = possible.kind[counts.codes], possible.can.shape[1]
+    key, members = counts.cell_groups * n_kinds + of_cell, possible.members
     partly, holders = _partly_had(counts)
     taken_out = np.where(partly, holders, 0)
     # Each group, and each kind that not all of it can have, by itself.
-    part = np.where(partly.ravel()[key], key, counts.n_groups * n_kinds + counts.cell_groups)
-    order = np.argsort(part, kind="stable")
+    key_of_cell = np.where(partly.ravel()[key], key, counts.n_groups * n_kinds + counts.cell_groups)
+    order = np.argsort(key_of_cell, kind="stable")
     n_parts = counts.n_groups * (n_kinds + 1)
-    sizes = np.bincount(part, counts.counts, n_parts).astype(np.int64)
-    ends = np.cumsum(np.bincount(part, minlength=n_parts))
+    sizes = np.bincount(key_of_cell, counts.counts, n_parts).astype(np.int64)
+    ends = np.cumsum(np.bincount(key_of_cell, minlength=n_parts))
     offsets = np.concatenate(([0], ends))
-    parts = GroupCounts.counted(
+    divided_counts = GroupCounts.counted(
         *(sizes, offsets, counts.codes[order], counts.counts[order]),
         values=counts.values,
         semantics=counts.semantics,
     )
     group, value, s = counts.cell_groups[cells], counts.codes[cells], counts.counts[cells]
-    own_part, kind = part[cells], of_cell[cells]
+    own_part, kind = key_of_cell[cells], of_cell[cells]
     of_rest = own_part >= counts.n_groups * n_kinds
     # Ways to rule values out: i of the cell's own part, and the others of the rest of its group.
-    ways = np.where(of_rest, 1, np.minimum(l, np.diff(parts.offsets)[own_part] - 1) + 1)
+    ways = np.where(of_rest, 1, np.minimum(l, np.diff(divided_counts.offsets)[own_part] - 1) + 1)
     way, _ = ranges(np.zeros_like(ways), ways)
     repeated = np.repeat(np.arange(len(ways)), ways)
     group, value, s = group[repeated], value[repeated], s[repeated]
@@ -841,23 +846,25 @@ def _profiles_of_divided(counts: GroupCounts, l: int, cells: Any) -> Profiles:
     excluded, out = np.zeros_like(s), np.zeros_like(s)
     rest_part = counts.n_groups * n_kinds + group
     for n_ruled_out in range(l + 1):
-        places = np.flatnonzero(inside == n_ruled_out)
-        excluded[places] = np.minimum(
-            parts.top_sums(n_ruled_out + 1, own_part[places]),
-            parts.top_sums(n_ruled_out, own_part[places]) + s[places],
+        positions = np.flatnonzero(inside == n_ruled_out)
+        excluded[positions] = np.minimum(
+            divided_counts.top_sums(n_ruled_out + 1, own_part[positions]),
+            divided_counts.top_sums(n_ruled_out, own_part[positions]) + s[positions],
         )
-        places = places[~of_rest[places]]
-        out[places] = parts.top_sums(l - n_ruled_out, rest_part[places])
-    slack, n = parts.sizes[own_part] - excluded, parts.sizes[rest_part]
+        positions = positions[~of_rest[positions]]
+        out[positions] = divided_counts.top_sums(l - n_ruled_out, rest_part[positions])
+    slack, n = divided_counts.sizes[own_part] - excluded, divided_counts.sizes[rest_part]
     for kind_code in range(n_kinds):  # who can have a value, but for those who have others
-        places = np.flatnonzero(~of_rest & (kind == kind_code))
-        able_of_both = able.people @ (able.might & able.can[:, [kind_code]])
+        positions = np.flatnonzero(~of_rest & (kind == kind_code))
+        able_of_both = possible.people @ (possible.might & possible.can[:, [kind_code]])
         away = np.minimum(
             np.delete(taken_out, kind_code, 1), np.delete(able_of_both, kind_code, 1)
         ).sum(axis=1)
-        n[places] = (members[:, kind_code] - away)[group[places]]
-    free = np.where(of_rest, 0, np.maximum(n - parts.sizes[own_part], 0))
-    able_terms = np.stack([free, out, np.where(of_rest, 0, parts.sizes[rest_part])], axis=1)
+        n[positions] = (members[:, kind_code] - away)[group[positions]]
+    free = np.where(of_rest, 0, np.maximum(n - divided_counts.sizes[own_part], 0))
+    able_terms = np.stack(
+        [free, out, np.where(of_rest, 0, divided_counts.sizes[rest_part])], axis=1
+    )
     return Profiles(value, group, n, s, slack, None, counts, l, able_terms)
 
 

@@ -80,10 +80,10 @@ def every_window(counts: GroupCounts, last: IntArray, l: int) -> Pieces:
     return Pieces(*map(np.concatenate, zip(leaving, entered, strict=True)))
 
 
-def windows_at(counts: GroupCounts, last: IntArray, l: int, places: IntArray) -> Pieces:
+def windows_at(counts: GroupCounts, last: IntArray, l: int, positions: IntArray) -> Pieces:
     """The pieces of each group in some windows."""
-    group = np.repeat(np.arange(counts.n_groups), len(places))
-    window = np.tile(places, counts.n_groups)
+    group = np.repeat(np.arange(counts.n_groups), len(positions))
+    window = np.tile(positions, counts.n_groups)
     begins = np.searchsorted(_keys(counts), group * counts.n_values + window)
     return _pieces(counts, last, l, window, window, group, begins)
 
@@ -119,17 +119,17 @@ def _count_others(
     n_others = np.zeros(len(group), dtype=np.int64)
     n_left = np.full(len(group), min(l, counts.n_values))
     _, ranked = ranked_cells(counts)  # most frequent first
-    remaining, place = np.arange(len(group) if l else 0), 0
+    remaining, position = np.arange(len(group) if l else 0), 0
     while len(
         remaining := remaining[
-            counts.offsets[group[remaining]] + place < counts.offsets[group[remaining] + 1]
+            counts.offsets[group[remaining]] + position < counts.offsets[group[remaining] + 1]
         ]
     ):
-        cell = ranked[counts.offsets[group[remaining]] + place]
+        cell = ranked[counts.offsets[group[remaining]] + position]
         outside = (cell < begins[remaining]) | (cell >= ends[remaining])
         n_others[remaining] += np.where(outside, counts.counts[cell], 0)
         n_left[remaining] -= outside
-        remaining, place = remaining[n_left[remaining] > 0], place + 1
+        remaining, position = remaining[n_left[remaining] > 0], position + 1
     return n_others
 
 
@@ -154,14 +154,14 @@ class Triples(NamedTuple):
 
 
 def _distinct(
-    n: IntArray, s: IntArray, slack: IntArray, place: IntArray
+    n: IntArray, s: IntArray, slack: IntArray, position: IntArray
 ) -> tuple[Triples, IntArray]:
     """The distinct triples, and the number of each piece's triple."""
     sizes = [int(column.max(initial=0)) + 1 for column in (n, s, slack)]
     pairs, pair_rows = combine([n, s], sizes[:2])
     codes, rows = combine([pairs, slack], [len(pair_rows), sizes[2]])
     earliest = np.full(len(rows), np.iinfo(np.int64).max)
-    np.minimum.at(earliest, codes, place)
+    np.minimum.at(earliest, codes, position)
     return Triples(n[rows], s[rows], slack[rows], earliest), codes
 
 
@@ -178,28 +178,28 @@ def worst_window(windows: Windows, amounts: tuple[int, int, int]) -> tuple[Windo
             codes.append(code.astype(np.int32))
             spans.append((pieces.first.astype(np.int32), pieces.last.astype(np.int32)))
     triples, code = _distinct(*map(np.concatenate, zip(*several, strict=True)))
-    odds, place = _least_odds_together(triples, k, m)
+    odds, position = _least_odds_together(triples, k, m)
     if m:
-        shifts = np.cumsum([0, *(len(part.n) for part in several)])
+        shifts = np.cumsum([0, *(len(triples_of_window.n) for triples_of_window in several)])
         block_codes = [code[shift + c] for shift, c in zip(shifts, codes, strict=False)]
         first, last = map(np.concatenate, zip(*spans, strict=True))
-        apart = _least_odds_apart(
+        in_two_groups = _least_odds_apart(
             triples, np.concatenate(block_codes), first, last, windows.counts.n_values, k, m
         )
-        odds, place = min((odds, place), apart)
-    return windows.window(place), 1 / (1 + odds)
+        odds, position = min((odds, position), in_two_groups)
+    return windows.window(position), 1 / (1 + odds)
 
 
 def _least_odds_together(triples: Triples, k: int, m: int) -> tuple[Fraction, int]:
     """Least odds with everybody in one group, and the first window at which they are."""
     n, s, slack, _ = triples
     ratio = safe_product(t_ratio(n, s, slack, k), v_ratio(n, s, m, k + 1))
-    near = np.flatnonzero(ratio <= ratio.min() * (1 + CLOSE))
+    nearly_lowest = np.flatnonzero(ratio <= ratio.min() * (1 + CLOSE))
     candidates: list[tuple[Fraction, int]] = []
-    rows = zip(*(column[near].tolist() for column in triples), strict=True)
-    for n, s, slack, place in rows:
+    rows = zip(*(column[nearly_lowest].tolist() for column in triples), strict=True)
+    for n, s, slack, position in rows:
         odds = t_exact(n, s, Fraction(slack), k) * v_exact(n, s, m, k + 1)
-        candidates.append((odds, place))
+        candidates.append((odds, position))
     return min(candidates)
 
 
@@ -221,19 +221,19 @@ def _least_odds_apart(
         ranked["v", n_known] = _Ranked.of(triples, v, _v_of(triples, m, n_known), m)
     ranks = [ranking.rank[code] for ranking in ranked.values()]
     lowest = dict(zip(ranked, _least_over(first, last, ranks, n_windows), strict=True))
-    places = np.flatnonzero(lowest["t", 0] < _NOWHERE)  # a value may be had by nobody
+    positions = np.flatnonzero(lowest["t", 0] < _NOWHERE)  # a value may be had by nobody
     best: tuple[Fraction, int] | None = None
     for target, family in ((("t", 0), ("v", k)), (("t", k), ("v", 0))):
         of_target, of_family = ranked[target], ranked[family]
-        target_ratio = of_target.ratio[lowest[target][places]]
-        odds = safe_product(target_ratio, of_family.ratio[lowest[family][places]])
-        near = places[odds <= odds.min() * (1 + CLOSE)]
-        pairs = np.stack((lowest[target][near], lowest[family][near]))
+        target_ratio = of_target.ratio[lowest[target][positions]]
+        odds = safe_product(target_ratio, of_family.ratio[lowest[family][positions]])
+        nearly_lowest = positions[odds <= odds.min() * (1 + CLOSE)]
+        pairs = np.stack((lowest[target][nearly_lowest], lowest[family][nearly_lowest]))
         _, rows = np.unique(pairs, axis=1, return_index=True)
         for row in rows.tolist():
             target_place, family_place = map(int, pairs[:, row])
             product = of_target.exact(target_place) * of_family.exact(family_place)
-            candidate = product, int(near[row])
+            candidate = product, int(nearly_lowest[row])
             best = candidate if best is None else min(best, candidate)
     assert best is not None
     return best
@@ -280,7 +280,7 @@ class _Ranked:
                 order[run] = sorted(order[run].tolist(), key=exact)
         rank = np.empty(len(order), dtype=np.int32)
         rank[order] = np.arange(len(order))
-        return cls(rank, ratio[order], lambda place: exact(int(order[place])))
+        return cls(rank, ratio[order], lambda position: exact(int(order[position])))
 
 
 def _least_over(
@@ -291,14 +291,14 @@ def _least_over(
     best = [np.full(n_windows, _NOWHERE, dtype=np.int32) for _ in ranks]
     for power in range(int(level.max(initial=0)), -1, -1):
         half = 1 << power
-        mine = np.flatnonzero(level == power)
-        low, high = first[mine], last[mine] - (half - 1)
+        of_level = np.flatnonzero(level == power)
+        left, right = first[of_level], last[of_level] - (half - 1)
         for lowest, rank in zip(best, ranks, strict=True):
             # What is least from a place on, so far up to twice as far.
             lowest[half:] = np.minimum(lowest[half:], lowest[:-half])
-            rank_values = rank[mine]
-            np.minimum.at(lowest, low, rank_values)
-            np.minimum.at(lowest, high, rank_values)
+            rank_values = rank[of_level]
+            np.minimum.at(lowest, left, rank_values)
+            np.minimum.at(lowest, right, rank_values)
     return best
 
 
@@ -337,8 +337,8 @@ class WindowsMeasure(FactsMeasure):
             if self.m:
                 several.append(windows_at(block, self.last, self.l, ends))
             for pieces in several:
-                part = np.searchsorted(ends, pieces.first)
-                arrays = part, start + pieces.group, pieces.n, pieces.s, pieces.slack
+                piece = np.searchsorted(ends, pieces.first)
+                arrays = piece, start + pieces.group, pieces.n, pieces.s, pieces.slack
                 for column, array in zip(columns, arrays, strict=True):
                     column.append(array)
         nothing = np.zeros(0, dtype=np.int64)

@@ -135,8 +135,8 @@ class Implications:
         ratios = ratio(lowest, atoms[:, None]) if counts.n_values else np.empty(0)
 
         def targets_of(code: int) -> tuple[Targets, Any]:
-            mine = np.flatnonzero(cells.code == code)
-            return cells.take(mine), odds[:, mine]
+            of_value = np.flatnonzero(cells.code == code)
+            return cells.take(of_value), odds[:, of_value]
 
         disclosures: dict[Label, Disclosure] = {}
         for code, value in enumerate(counts.values):
@@ -156,7 +156,7 @@ class Implications:
             cells.code,
             cells.holders,
             ratios,
-            lambda places: attained.chances(k, cells.take(places)),
+            lambda positions: attained.chances(k, cells.take(positions)),
         )
 
     def monotone(self, semantics: Semantics = "single") -> bool:
@@ -184,9 +184,9 @@ class Implications:
         return MinLedger(ImplicationsMeasure(self.k, values), as_threshold(threshold), values)
 
     @classmethod
-    def from_settings(cls, read: Any, folder: Path) -> Implications:
+    def from_settings(cls, settings: Any, folder: Path) -> Implications:
         """Make them of their table in a policy file."""
-        return cls(read.k)
+        return cls(settings.k)
 
     def to_dict(self) -> dict[str, Any]:
         """``{"implications": {"k": ...}}``, as in a policy file."""
@@ -229,17 +229,17 @@ class Implications:
         k = self._most(counts)
         least_elsewhere = spread(attained.least[: k + 1])
         odds_against = ratio(odds[: k + 1], least_elsewhere[:, None])
-        least = odds_against.min()
-        near = np.flatnonzero(odds_against <= least * (1 + CLOSE))
-        code = int(cells.code[near[0]])
-        if least > 0 and np.any(cells.code[near] != code):
+        lowest_odds = odds_against.min()
+        nearly_lowest = np.flatnonzero(odds_against <= lowest_odds * (1 + CLOSE))
+        code = int(cells.code[nearly_lowest[0]])
+        if lowest_odds > 0 and np.any(cells.code[nearly_lowest] != code):
             exact_best = attained.plan(k, cells, odds)
             code = code if exact_best is None else exact_best.code
-        chance = float(1 / (1 + least))
+        chance = float(1 / (1 + lowest_odds))
 
         def cells_of_value() -> tuple[Targets, Any]:
-            places = np.flatnonzero(cells.code == code)
-            return cells.take(places), odds[:, places]
+            positions = np.flatnonzero(cells.code == code)
+            return cells.take(positions), odds[:, positions]
 
         return self._disclosure(counts, counts.values[code], chance, cells_of_value)
 
@@ -336,9 +336,9 @@ class Negations:
         return Facts(l=self.k).ledger(threshold, values, negated=True)
 
     @classmethod
-    def from_settings(cls, read: Any, folder: Path) -> Negations:
+    def from_settings(cls, settings: Any, folder: Path) -> Negations:
         """Make them of their table in a policy file."""
-        return cls(read.k)
+        return cls(settings.k)
 
     def to_dict(self) -> dict[str, Any]:
         """``{"negations": {"k": ...}}``, as in a policy file."""

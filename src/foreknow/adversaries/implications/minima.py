@@ -241,9 +241,9 @@ def atoms_and_odds(counts: GroupCounts, k: int, targets: Targets) -> tuple[Float
     atoms = np.ones((k + 1, counts.n_groups))
     odds = np.ones((k + 1, len(targets.group)))
     for start in range(0, counts.n_groups, _CHUNK):
-        part = slice(start, start + _CHUNK)
-        buckets = Buckets(counts.sizes[part], tops[:, part])
-        atoms[:, part] = buckets.atoms()
+        chunk = slice(start, start + _CHUNK)
+        buckets = Buckets(counts.sizes[chunk], tops[:, chunk])
+        atoms[:, chunk] = buckets.atoms()
         target_part = slice(*np.searchsorted(targets.group, (start, start + _CHUNK)))
         odds[:, target_part] = buckets.target_value(
             targets.group[target_part] - start, targets.holders[target_part]
@@ -261,8 +261,8 @@ def _tops(counts: GroupCounts, k: int) -> IntArray:
 def _near_minimum(ratios: FloatArray) -> IntArray:
     """The places where a minimum may be attained; at 0, where floats are exact, one is enough."""
     minimum = ratios.min(initial=np.inf)
-    near = np.flatnonzero(ratios <= minimum * (1 + CLOSE))
-    return near[:1] if minimum == 0 else near
+    candidates = np.flatnonzero(ratios <= minimum * (1 + CLOSE))
+    return candidates[:1] if minimum == 0 else candidates
 
 
 def spread(atoms: FloatArray) -> FloatArray:
@@ -366,16 +366,16 @@ class Attained:
         """The best way to spend k atoms on a target; None without a cell."""
         if not len(cells.group):
             return None
-        products, parts = self._products(k)
+        products, factors = self._products(k)
         best: Plan | None = None
         for x in range(k + 1):
-            near = _near_minimum(odds[x])
-            first, _ = self._kinds(cells.group[near], cells.holders[near])
-            for cell in near[np.sort(first)].tolist():
+            candidates = _near_minimum(odds[x])
+            first, _ = self._kinds(cells.group[candidates], cells.holders[candidates])
+            for cell in candidates[np.sort(first)].tolist():
                 group, holders = int(cells.group[cell]), int(cells.holders[cell])
                 total_odds = exact_target(*self._bucket(group), holders, x)[0] * products[k - x]
                 if best is None or total_odds < best.ratio:
-                    best = Plan(total_odds, group, int(cells.code[cell]), x, tuple(parts[k - x]))
+                    best = Plan(total_odds, group, int(cells.code[cell]), x, tuple(factors[k - x]))
         return best if best is None else _gather_atoms(best)
 
     def chances(self, k: int, cells: Targets) -> list[Fraction | None]:
@@ -394,12 +394,12 @@ class Attained:
     def _products(self, k: int) -> tuple[list[Fraction], list[list[tuple[int, int]]]]:
         """Least products of 0 to k atoms in groups other than the target's, and their parts."""
         lowest = self.least_chances()
-        products, parts = [Fraction(1)], [list[tuple[int, int]]()]
+        products, factors = [Fraction(1)], [list[tuple[int, int]]()]
         for total in range(1, k + 1):
             h = min(range(1, total + 1), key=lambda h: lowest[h][0] * products[total - h])
             products.append(lowest[h][0] * products[total - h])
-            parts.append([(lowest[h][1], h), *parts[total - h]])
-        return products, parts
+            factors.append([(lowest[h][1], h), *factors[total - h]])
+        return products, factors
 
     def _bucket(self, group: int) -> tuple[int, list[int]]:
         """How many people a group has, and how often its values occur, the most frequent first."""

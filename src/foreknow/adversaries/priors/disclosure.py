@@ -96,9 +96,9 @@ def judged(
             f"{table.name}: {sensitive!r} is the sensitive column of the release; attributes are "
             "what an adversary knows of people before"
         )
-    beside: Sequence[str] = getattr(release, "beside", ())
-    for name in table.attributes if sensitive in beside else ():
-        if name in beside and name not in getattr(release, "knows", ()):
+    other_columns: Sequence[str] = getattr(release, "beside", ())
+    for name in table.attributes if sensitive in other_columns else ():
+        if name in other_columns and name not in getattr(release, "knows", ()):
             raise UnsupportedError("priors-beside", name)
     key = ("priors", table, mode)
     plain = remembered(
@@ -136,8 +136,8 @@ def _judge(
 
 
 def _float_above(chance: Fraction) -> float:
-    near = float(chance)
-    return near if near >= chance else math.nextafter(near, 1.0)
+    nearest_float = float(chance)
+    return nearest_float if nearest_float >= chance else math.nextafter(nearest_float, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,18 +265,20 @@ class ReleasePosteriors:
             return Disclosure(secret.name, 0.0, lambda: Fraction(0))
         top = int(np.argmax(upper))
         # Floats cannot tell these from the highest; bounds are among them.
-        near = secret.cells[upper >= lower.max()]
+        candidates = secret.cells[upper >= lower.max()]
 
         @cache
         def decided() -> tuple[Fraction | None, int]:
-            return self._highest(secret, near, int(secret.cells[top]))
+            return self._highest(secret, candidates, int(secret.cells[top]))
 
         bounded = bool(secret.bounded[upper >= lower.max()].any())
         return Disclosure(
             secret.name,
             float(upper[top]),
             lambda: None if bounded else decided()[0],
-            lambda: self._witness(secret, int(near[0]) if len(near) == 1 else decided()[1]),
+            lambda: self._witness(
+                secret, int(candidates[0]) if len(candidates) == 1 else decided()[1]
+            ),
             bounded=bounded,
             _bound=lambda: decided()[0],
         )
@@ -314,23 +316,28 @@ class ReleasePosteriors:
         if not upper_gain.any():
             return Disclosure(secret.name, 0.0, lambda: Fraction(0))
         top = int(np.argmax(upper_gain))
-        near = np.flatnonzero((upper_gain >= lower_gain.max()) & (upper_gain > 0)).tolist()
-        place, decided = top, len(near) == 1 and upper_gain[top] <= lower_gain[top] * (1 + CLOSE)
-        probability = float(secret.upper[place])
-        if not decided and len(near) <= _MOST_GAINS and self._settles(secret.bounded[near]):
+        candidates = np.flatnonzero((upper_gain >= lower_gain.max()) & (upper_gain > 0)).tolist()
+        position = top
+        decided = len(candidates) == 1 and upper_gain[top] <= lower_gain[top] * (1 + CLOSE)
+        probability = float(secret.upper[position])
+        if (
+            not decided
+            and len(candidates) <= _MOST_GAINS
+            and self._settles(secret.bounded[candidates])
+        ):
             exact: dict[int, Fraction] = {}
             gains: dict[int, Fraction] = {}
-            for cell_place in near:
-                cell = int(cells[cell_place])
+            for cell_position in candidates:
+                cell = int(cells[cell_position])
                 posterior = self._fraction(secret, cell)
                 if posterior is not None:
-                    exact[cell_place] = posterior
-                    gains[cell_place] = posterior / self._prior(secret, cell)
-            if len(gains) == len(near):
-                place, decided = max(gains, key=gains.__getitem__), True
-                probability = _float_above(exact[place])
-        cell = int(cells[place])
-        bounded = not decided or bool(secret.bounded[place])
+                    exact[cell_position] = posterior
+                    gains[cell_position] = posterior / self._prior(secret, cell)
+            if len(gains) == len(candidates):
+                position, decided = max(gains, key=gains.__getitem__), True
+                probability = _float_above(exact[position])
+        cell = int(cells[position])
+        bounded = not decided or bool(secret.bounded[position])
         return Disclosure(
             secret.name,
             probability,
@@ -361,10 +368,12 @@ class ReleasePosteriors:
         """The posterior of a set of values for people of a cell; None where it is out of reach."""
         case, cases = int(self._cells.case[cell]), self.posteriors.cases
         signatures, bag = cases.people_of(case), cases.bag_of(case)
-        place = (cell - int(self.posteriors.offsets[case])) // len(bag)
+        signature = (cell - int(self.posteriors.offsets[case])) // len(bag)
         if self._bounds.bounded[cell]:
             return (
-                None if self._facts_on_top is None else self._facts_on_top.bound(codes, case, place)
+                None
+                if self._facts_on_top is None
+                else self._facts_on_top.bound(codes, case, signature)
             )
         columns = [column for column, (code, _) in enumerate(bag) if code in codes]
         if len(signatures) == 1:  # all are alike: nobody is likelier than another
@@ -374,7 +383,7 @@ class ReleasePosteriors:
             posteriors = self._exact_table(case)
             if posteriors is None:
                 return None
-            row = posteriors[place]
+            row = posteriors[signature]
         known_chances = [chance for chance in row if chance is not None]
         if len(known_chances) < len(row):
             return None

@@ -29,9 +29,9 @@ def _merge_equal(
     numbers: dict[Hashable, int] = {}
     total: list[int] = []
     firsts: list[int] = []
-    for place, (key, amount) in enumerate(zip(keys, amounts, strict=True)):
+    for position, (key, amount) in enumerate(zip(keys, amounts, strict=True)):
         if numbers.setdefault(key, len(firsts)) == len(firsts):
-            firsts.append(place)
+            firsts.append(position)
             total.append(0)
         total[numbers[key]] += amount
     return total, firsts, [numbers[key] for key in keys]

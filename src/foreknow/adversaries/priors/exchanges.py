@@ -145,9 +145,9 @@ def least_odds(
         ratio = np.where(long > 0, one_each[:, rows] / long, np.inf)
         wide = f[:, rows]
         factor = np.where(wide > 0, f.swapaxes(0, 1)[:, :, None] / wide, 0.0)
-    apart = values[:, None] != values[rows]
+    is_other_value = values[:, None] != values[rows]
     both_secret = secret.T[:, :, None] & secret[None, :, rows]
-    factor *= (apart[:, None] & ~both_secret)[..., None]
+    factor *= (is_other_value[:, None] & ~both_secret)[..., None]
     ratio.sort(axis=-1)
     until = np.cumsum(ratio, axis=-1)
     sums = []

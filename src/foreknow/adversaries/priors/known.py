@@ -115,19 +115,19 @@ class Known:
             bound = np.minimum(_share(highest, least_left) * (1 + spare), 1.0)
             # A share of next to nothing may round to much: it is 0 if nobody can have the value.
             is_doubtful = (highest < _NOTHING) & (bound > _NOTHING)
-            for case, place, column in np.argwhere(is_doubtful).tolist():
+            for case, position, column in np.argwhere(is_doubtful).tolist():
                 possible_codes = codes or shape.values[case, [column]].tolist()
-                if not self._may_have(possible_codes, int(shape.cases[case]), place):
-                    bound[case, place, column] = 0.0
+                if not self._may_have(possible_codes, int(shape.cases[case]), position):
+                    bound[case, position, column] = 0.0
             high[shape.cells] = bound
             low[shape.cells] = _share(lowest, most_left) * (1 - spare)
         return Bounds(high, low, np.zeros(len(upper), dtype=bool))
 
-    def _may_have(self, codes: Sequence[int], case: int, place: int) -> bool:
+    def _may_have(self, codes: Sequence[int], case: int, position: int) -> bool:
         """True if people of one signature have a value of a set in some world of a case."""
         people, counts, rows, secret = self._part(codes, case)
         can_have = possible(np.array(rows, dtype=object) > 0, people, counts)
-        return can_have is not None and bool(can_have[place, secret].any())
+        return can_have is not None and bool(can_have[position, secret].any())
 
     def conditioned(
         self, row: Sequence[Fraction], columns: Sequence[int], counts: Sequence[int]
@@ -151,8 +151,8 @@ class Known:
         odds, linked = self._odds(codes, cases)
         factors = _chance_without(linked).prod(axis=0)
         factor = factors[0] if codes else factors[self.posteriors.cells()[2]]
-        able = np.isfinite(odds)
-        chance = able / (1 + np.where(able, odds, 0.0) * factor)
+        is_possible = np.isfinite(odds)
+        chance = is_possible / (1 + np.where(is_possible, odds, 0.0) * factor)
         error = self._error * (len(linked) + 2)
         lower = chance * (0.0 if self._extreme else 1 - error)
         return Bounds(np.minimum(chance * (1 + error), 1.0), lower, np.ones(len(odds), dtype=bool))
@@ -233,12 +233,12 @@ class Known:
         _, linked = least_odds(people, of_linked, pairs, none, (0, n_known, n_linked), first)
         return odds.reshape(chances.shape), linked.reshape(n_linked, *chances.shape)
 
-    def bound(self, codes: Sequence[int], case: int, place: int) -> Fraction | None:
+    def bound(self, codes: Sequence[int], case: int, position: int) -> Fraction | None:
         """The bound of some values for people of one signature of a case, as a fraction.
 
         None where too many linked people would have to be compared.
         """
-        odds = self._exact(codes, case, place, self.amounts[:2], 0)[0]
+        odds = self._exact(codes, case, position, self.amounts[:2], 0)[0]
         if odds in (0, inf):
             return Fraction(odds == 0)
         odds_of_linked = self._exact_linked(tuple(codes))
@@ -266,15 +266,17 @@ class Known:
             least_odds = [Fraction(0)]  # as soon as one of them is certain
         elif len(linked):
             ceiling = (linked * (1 + 4 * self._error))[:, :, None] if not self._extreme else inf
-            near = []
+            nearly_lowest = []
             for shape in self._shapes(cases):
                 of_linked = self._odds_of(shape, codes, len(linked))[1][..., 0]
                 tied = ((of_linked <= ceiling) & np.isfinite(of_linked)).any(axis=0)
-                near += [(int(shape.cases[case]), place) for case, place in np.argwhere(tied)]
-            if len(near) <= _MOST_TIES:
+                nearly_lowest += [
+                    (int(shape.cases[case]), position) for case, position in np.argwhere(tied)
+                ]
+            if len(nearly_lowest) <= _MOST_TIES:
                 amounts = 0, self.amounts[1]
-                for case, place in near:
-                    odds = self._exact(codes, case, int(place), amounts, len(linked))[1:]
+                for case, position in nearly_lowest:
+                    odds = self._exact(codes, case, int(position), amounts, len(linked))[1:]
                     odds_of_ties = list(map(min, odds_of_ties, odds))
                 least_odds = odds_of_ties
             else:
@@ -283,7 +285,7 @@ class Known:
         return least_odds
 
     def _exact(
-        self, codes: Sequence[int], case: int, place: int, amounts: tuple[int, int], links: int
+        self, codes: Sequence[int], case: int, position: int, amounts: tuple[int, int], links: int
     ) -> list[Fraction | float]:
         """Odds against some values for people of one signature; then of those who are linked."""
         people, counts, rows, secret = self._part(codes, case)
@@ -293,7 +295,7 @@ class Known:
             (column,) = np.flatnonzero(np.isin(values, codes)).tolist()
             counts, l = [counts[0], _exactly_left(bag, column, l)], 0
         k, m = min(k, n_people), min(links, max(n_people - k, 0))
-        odds = exact_odds(people, counts, rows, place, secret, (min(l, len(counts)), k, m))
+        odds = exact_odds(people, counts, rows, position, secret, (min(l, len(counts)), k, m))
         return [*odds, *([inf if odds[0] == inf else Fraction(0)] * (links - m))]
 
     def _part(
@@ -410,13 +412,13 @@ def least_left(groups: SignatureGroups, l: int) -> IntArray:
     remaining, lengths = np.empty(len(groups.counts), np.int64), groups.n_values
     for length in np.unique(lengths).tolist():
         same_length = np.flatnonzero(lengths == length)
-        places = groups.value_offsets[same_length][:, None] + np.arange(length)
-        counts = groups.counts[places]
-        remaining[places] = _count_left(counts, groups.sizes[same_length][:, None] - counts, l)
+        positions = groups.value_offsets[same_length][:, None] + np.arange(length)
+        counts = groups.counts[positions]
+        remaining[positions] = _count_left(counts, groups.sizes[same_length][:, None] - counts, l)
     return remaining
 
 
 def _exactly_left(counts: Sequence[int], column: int, l: int) -> int:
     """How many people of one group have neither one value nor the l most frequent others."""
-    other_counts = sorted(count for place, count in enumerate(counts) if place != column)
+    other_counts = sorted(count for position, count in enumerate(counts) if position != column)
     return sum(other_counts[: max(len(other_counts) - l, 0)])

@@ -112,10 +112,10 @@ def _binary(cases: SignatureGroups, priors: PriorMatrix, reach: int) -> _Found:
     offsets = cell_offsets(cases)
     # Signature i of the case, in the problem of each of its values: its first cell is {x}.
     case = np.repeat(np.arange(cases.n_groups), np.diff(offsets))
-    place = np.arange(int(offsets[-1])) - offsets[case]
+    position = np.arange(int(offsets[-1])) - offsets[case]
     n_values = cases.n_values[case]
-    problem = problem_of[cases.value_offsets[case] + place % n_values]
-    cells = of_pairs.offsets[problem] + place // n_values * pairs.n_values[problem]
+    problem = problem_of[cases.value_offsets[case] + position % n_values]
+    cells = of_pairs.offsets[problem] + position // n_values * pairs.n_values[problem]
     errors = np.zeros(cases.n_groups)
     np.maximum.at(errors, owner, of_pairs.errors[problem_of])
     return _Found(offsets, of_pairs.probabilities[cells], of_pairs.bounded[cells], errors)
@@ -144,11 +144,11 @@ def cell_places(cases: SignatureGroups, offsets: IntArray) -> tuple[IntArray, In
     """The case of each cell, and where its signature and its value stand among those of all."""
     case = np.repeat(np.arange(cases.n_groups), cases.n_signatures * cases.n_values)
     n_values = cases.n_values[case]
-    place = np.arange(len(case)) - offsets[case]
+    position = np.arange(len(case)) - offsets[case]
     return (
         case,
-        cases.offsets[case] + place // n_values,
-        cases.value_offsets[case] + place % n_values,
+        cases.offsets[case] + position // n_values,
+        cases.value_offsets[case] + position % n_values,
     )
 
 
@@ -220,16 +220,16 @@ class Batch:
         is_read = np.zeros(len(rows), dtype=bool)
         is_read[self.level] = True
         weights, totals = world_weights(rows, self.shape, is_read)
-        good = totals >= LEAST_TOTAL
+        is_accurate = totals >= LEAST_TOTAL
         weights_of_items = weights[self.level, :, self.case]
         with np.errstate(divide="ignore", invalid="ignore"):
             shares = weights_of_items / weights_of_items.sum(axis=1, keepdims=True)
         if self.factors is not None:
             shares *= self.factors
-        is_good, cells = good[self.case], self.cells[self.level, :, self.case]
-        posteriors[cells[is_good]] = np.minimum(shares[is_good], 1.0)
+        case_is_accurate, cells = is_accurate[self.case], self.cells[self.level, :, self.case]
+        posteriors[cells[case_is_accurate]] = np.minimum(shares[case_is_accurate], 1.0)
         with np.errstate(divide="ignore"):
-            return good, np.log(totals) + shift
+            return is_accurate, np.log(totals) + shift
 
     @property
     def error(self) -> float:
@@ -254,8 +254,8 @@ def batches(
         rows = slice(start, start + size)
         kinds, items = both_sides[0].part(rows), both_sides[1].part(rows)
         # Which item there is at each level; an item is weighed at the last of its levels.
-        part = np.tile(np.arange(items.amounts.shape[1]), len(chunk))
-        item = np.repeat(part, items.amounts.ravel()).reshape(len(chunk), len(level))
+        signature_of_row = np.tile(np.arange(items.amounts.shape[1]), len(chunk))
+        item = np.repeat(signature_of_row, items.amounts.ravel()).reshape(len(chunk), len(level))
         n_values = cases.n_values[chunk, None, None]
         rows_of_chunk = np.arange(len(chunk))[:, None]
         item_place = items.places[rows_of_chunk, item][:, :, None]
@@ -288,12 +288,12 @@ def side(cases: SignatureGroups, batch: IntArray, signatures: bool) -> Side:
     offsets = cases.offsets if signatures else cases.value_offsets
     amounts = cases.people if signatures else cases.counts
     lengths = (cases.n_signatures if signatures else cases.n_values)[batch]
-    place = np.arange(int(lengths.max()))
-    is_filled = place < lengths[:, None]
-    cells = np.where(is_filled, offsets[batch][:, None] + place, 0)
+    position = np.arange(int(lengths.max()))
+    is_filled = position < lengths[:, None]
+    cells = np.where(is_filled, offsets[batch][:, None] + position, 0)
     sorted_amounts = np.where(is_filled, amounts[cells], 0)
-    places = np.argsort(-sorted_amounts, axis=1, kind="stable")
-    return Side(places, sorted_amounts[np.arange(len(batch))[:, None], places])
+    order = np.argsort(-sorted_amounts, axis=1, kind="stable")
+    return Side(order, sorted_amounts[np.arange(len(batch))[:, None], order])
 
 
 def shapes(cases: SignatureGroups, chosen: IntArray, turned: bool) -> Iterator[IntArray]:

@@ -124,10 +124,10 @@ class Priors:
             raise InputError("Priors: give at least one table of probabilities")
         set_fields(self, tables=tuple(map(_table, sources)))
         sets = [frozenset(table.attributes) for table in self.tables]
-        for place, table in enumerate(self.tables):
+        for position, table in enumerate(self.tables):
             if table.estimated:
                 set_fields(self, needs=self.needs | {Need.TRIAL})
-            if sets[place] in sets[:place]:
+            if sets[position] in sets[:position]:
                 columns = ", ".join(table.attributes)
                 raise DataError(f"{table.name}: there are two tables for {columns}")
 
@@ -304,14 +304,14 @@ class Priors:
     def least(self, release: HasCounts, sets: Iterable[Sequence[str]]) -> Fraction | None:
         """The least prior above 0 of anybody in a release, over sets of values."""
         signatures = signatures_of("Priors", release)
-        least: Fraction | None = None
+        lowest_prior: Fraction | None = None
         for table, values in product(self.tables, sets):
             matrix = table.matrix(signatures(table.attributes).labels, values)
             for chances in matrix.fractions:
                 prior = min(sum(chances, Fraction(0)), Fraction(1))
-                if prior and (least is None or prior < least):
-                    least = prior
-        return least
+                if prior and (lowest_prior is None or prior < lowest_prior):
+                    lowest_prior = prior
+        return lowest_prior
 
     def chances(self, release: HasCounts) -> Chances | None:
         """How sure the adversary can be of each person; None for several attribute sets.

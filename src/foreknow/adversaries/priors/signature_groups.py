@@ -52,9 +52,9 @@ class SignatureGroups:
 
     def checked(self, counts: GroupCounts) -> SignatureGroups:
         """These groups; an error if one has another number of people than its counts say."""
-        odd = np.flatnonzero(self.sizes != counts.sizes)
-        if len(odd):
-            g = int(odd[0])
+        differing = np.flatnonzero(self.sizes != counts.sizes)
+        if len(differing):
+            g = int(differing[0])
             raise DataError(
                 f"group {counts.group_label(g)!r} has {int(self.sizes[g])} people by signature but "
                 f"{int(counts.sizes[g])} values; everyone has exactly one"

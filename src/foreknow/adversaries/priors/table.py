@@ -69,10 +69,10 @@ class PriorTable:
     estimated: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
-        for what, labels in (("attribute", self.attributes), ("value", self.values)):
+        for noun, labels in (("attribute", self.attributes), ("value", self.values)):
             twice = [label for i, label in enumerate(labels) if label in labels[:i]]
             if twice:
-                raise DataError(f"{self.name}: the {what} {twice[0]!r} is given twice")
+                raise DataError(f"{self.name}: the {noun} {twice[0]!r} is given twice")
         for signature, row in self.chances.items():
             if len(signature) != len(self.attributes) or len(row) != len(self.values):
                 raise DataError(

@@ -46,9 +46,9 @@ _METHOD = {
 }
 
 
-def _count_foreign(judged: JudgedRelease) -> tuple[str, ...]:
+def _count_foreign(release: JudgedRelease) -> tuple[str, ...]:
     # by class, since a class of another package may have one of Foreknow's keys
-    return foreign(map(type, chain(*(required.judged for required in judged.requirements))))
+    return foreign(map(type, chain(*(required.judged for required in release.requirements))))
 
 
 FOREIGN = Remark(
@@ -58,9 +58,9 @@ FOREIGN = Remark(
 )
 
 
-def _count_cases(judged: JudgedRelease) -> bool:
-    by_schema = judged.schema is not None and judged.schema.unit == "row"
-    return by_schema or bool(getattr(judged.table, "cases", False))
+def _count_cases(release: JudgedRelease) -> bool:
+    by_schema = release.schema is not None and release.schema.unit == "row"
+    return by_schema or bool(getattr(release.table, "cases", False))
 
 
 CASES = Remark(

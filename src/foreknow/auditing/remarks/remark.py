@@ -131,18 +131,18 @@ def always(sentence: str) -> Say:
     return lambda _, reader: [sentence]
 
 
-def on_each(sentence: str, word: Callable[[str], str] = visible) -> Say:
+def on_each(sentence: str, quote: Callable[[str], str] = visible) -> Say:
     """The sentence on each of several names."""
-    return lambda names, reader: [sentence.format(word(name)) for name in names]
+    return lambda names, reader: [sentence.format(quote(name)) for name in names]
 
 
 def on_all(sentence: str) -> Say:
     """A sentence on columns: {few} of them, or {every} one, and {are} and {them} as many take."""
 
     def say(names: Sequence[str], reader: Reader) -> list[str]:
-        are, them = ("are", "them") if names[1:] else ("is", "it")
-        words = few(map(visible, names))
-        return [sentence.format(few=words, every=listed(names), are=are, them=them)]
+        are, pronoun = ("are", "them") if names[1:] else ("is", "it")
+        quoted_names = few(map(visible, names))
+        return [sentence.format(few=quoted_names, every=listed(names), are=are, them=pronoun)]
 
     return say
 
@@ -157,6 +157,6 @@ def marked(value: str) -> str:
     return f"'{visible(value)}'"
 
 
-def listed(names: Sequence[str], word: str = "and") -> str:
+def listed(names: Sequence[str], conjunction: str = "and") -> str:
     """All names, however many."""
-    return listing([*map(visible, names)], word, n_shown=len(names))
+    return listing([*map(visible, names)], conjunction, n_shown=len(names))

@@ -61,13 +61,13 @@ REMARKS = (
 )
 
 
-def counted_of(judged: JudgedRelease) -> dict[str, Any]:
+def counted_of(release: JudgedRelease) -> dict[str, Any]:
     """The fields of a scope that are counted here, and not by the judge."""
     fields: dict[str, Any] = {}
     for remark in REMARKS:
-        count = remark.of_counts if judged.table is None else remark.of_table or remark.of_counts
+        count = remark.of_counts if release.table is None else remark.of_table or remark.of_counts
         if count is not None:
-            fields[remark.field] = count(judged)
+            fields[remark.field] = count(release)
     return fields
 
 

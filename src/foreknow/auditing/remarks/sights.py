@@ -15,15 +15,15 @@ from foreknow_judge.printed import visible
 from foreknow_judge.text import number, some
 
 
-def _count_if_known(judged: JudgedRelease) -> dict[str, tuple[int, int]]:
+def _count_if_known(release: JudgedRelease) -> dict[str, tuple[int, int]]:
     """People at a limit on each sensitive column, and all people, if assumed columns were known."""
     reached: dict[str, tuple[int, int]] = {}
-    for required in judged.requirements:
+    for required in release.requirements:
         # A remark: where the stricter requirement cannot be judged, there is none.
         with suppress(InputError):
-            if (all_known := required.knowing_all(judged.table.layout)) is None:
+            if (all_known := required.knowing_all(release.table.layout)) is None:
                 continue
-            requirement_counts = all_known.count(judged.table)
+            requirement_counts = all_known.count(release.table)
             exposed_people = exposed_by(
                 requirement_counts, requirement_counts.explanations(), limits=True
             )
@@ -39,9 +39,9 @@ def _say_if_known(reached_by: Mapping[str, tuple[int, int]], reader: Reader) -> 
     for sensitive, (reached, people) in reached_by.items():
         columns = listed(reader.scope.assumed.get(sensitive, ()))
         are = "is" if reached == 1 else "are"
-        who = f"{number(reached)} of {some(people, 'person', 'people')} {are}"
+        how_many = f"{number(reached)} of {some(people, 'person', 'people')} {are}"
         yield (
-            f"{who if reached else 'Nobody is'} at or over a limit on {visible(sensitive)} if "
+            f"{how_many if reached else 'Nobody is'} at or over a limit on {visible(sensitive)} if "
             f"somebody knows the {columns} of everybody."
         )
 
@@ -53,9 +53,9 @@ UNREQUIRED = Remark(
 )
 
 
-def _count_identifiers(judged: JudgedRelease) -> tuple[str, ...]:
-    names = () if judged.schema is None else judged.schema.identifiers
-    return tuple(name for name in judged.unseen if name in names)
+def _count_identifiers(release: JudgedRelease) -> tuple[str, ...]:
+    names = () if release.schema is None else release.schema.identifiers
+    return tuple(name for name in release.unseen if name in names)
 
 
 IDENTIFIERS = Remark(
@@ -82,39 +82,39 @@ KNOWN = Remark(
 )
 
 
-def _count_assumed(judged: JudgedRelease) -> dict[str, tuple[str, ...]]:
-    assumed: dict[str, tuple[str, ...]] = judged.table.layout.assumed(judged.sights)
+def _count_assumed(release: JudgedRelease) -> dict[str, tuple[str, ...]]:
+    assumed: dict[str, tuple[str, ...]] = release.table.layout.assumed(release.sights)
     return assumed
 
 
 def _say_assumed(assumed: Mapping[str, Sequence[str]], reader: Reader) -> Iterator[str]:
     for sensitive, columns in assumed.items():
-        counted = not reader.owner or sensitive in reader.scope.if_known
+        is_known = not reader.owner or sensitive in reader.scope.if_known
         yield (
             f"A requirement on {visible(sensitive)} assumes that nobody knows the "
             f"{listed(columns, 'or')} of anybody"
-            f"{'.' if counted else '; how many would be over a limit otherwise was not counted.'}"
+            f"{'.' if is_known else '; how many would be over a limit otherwise was not counted.'}"
         )
 
 
 ASSUMED = Remark("assumed", _say_assumed, of_table=_count_assumed)
 
 
-def _count_beside(judged: JudgedRelease) -> tuple[str, ...]:
+def _count_beside(release: JudgedRelease) -> tuple[str, ...]:
     """Columns that no requirement looks at, several sensitive ones beside each other too."""
-    stand = [name for name in judged.columns if name in judged.table.beside]
-    unlooked = [name for name in stand if name not in judged.looked_at]
-    return (*judged.unseen, *(unlooked if stand[1:] and judged.sights else ()))
+    stand = [name for name in release.columns if name in release.table.beside]
+    unlooked = [name for name in stand if name not in release.looked_at]
+    return (*release.unseen, *(unlooked if stand[1:] and release.sights else ()))
 
 
 def _say_beside(columns: Iterable[str], reader: Reader) -> Iterator[str]:
     """Columns that nothing else is said of."""
     named_columns = set(reader.scope.identifiers).union(*reader.scope.assumed.values())
     if unjudged := [visible(name) for name in columns if name not in named_columns]:
-        them = "them" if len(unjudged) > 1 else "it"
+        pronoun = "them" if len(unjudged) > 1 else "it"
         yield (
-            f"Not judged: {few(unjudged)}. An adversary who knows {them} of a person may find out "
-            f"more from a release that has {them}."
+            f"Not judged: {few(unjudged)}. An adversary who knows {pronoun} of a person may find "
+            f"out more from a release that has {pronoun}."
         )
 
 

@@ -11,8 +11,8 @@ from foreknow_judge.said import rows_left_out, smallest_group
 from foreknow_judge.text import some
 
 
-def _count_lacking(judged: JudgedRelease) -> dict[str, int]:
-    rows = judged.table.rows_left_out if len(judged.columns) > 1 else ()
+def _count_lacking(release: JudgedRelease) -> dict[str, int]:
+    rows = release.table.rows_left_out if len(release.columns) > 1 else ()
     return {left_out.column: left_out.number for left_out in rows}
 
 

@@ -35,11 +35,11 @@ def _say_unprotected(free: Mapping[str, int], reader: Reader) -> Iterator[str]:
         ]
         if not required.criteria or not values:
             continue
-        what = f"single values{of_column(column if several else '')}"
-        what = f"{few(map(quoted, values))} alone" if required.some_alone else what
+        subject = f"single values{of_column(column if several else '')}"
+        subject = f"{few(map(quoted, values))} alone" if required.some_alone else subject
         verb = "is" if len(required.criteria) == 1 else "are"
         yield (
-            f"No limit is about {what}: {listing(required.criteria)} {verb} about all of them "
+            f"No limit is about {subject}: {listing(required.criteria)} {verb} about all of them "
             "together, and how sure somebody can be of one was not judged."
         )
         free_values = {
@@ -49,8 +49,10 @@ def _say_unprotected(free: Mapping[str, int], reader: Reader) -> Iterator[str]:
         values = [
             f"{quoted(value)} ({some(n, *reader.holders)})" for value, n in free_values.items()
         ]
-        them = "them" if len(values) > 1 else "it"
-        yield f"No requirement is about: {few(values)}. The release may disclose {them} outright."
+        pronoun = "them" if len(values) > 1 else "it"
+        yield (
+            f"No requirement is about: {few(values)}. The release may disclose {pronoun} outright."
+        )
 
 
 UNPROTECTED = Remark("unprotected", _say_unprotected)
@@ -78,11 +80,11 @@ VALUES_AND_PEOPLE = Remark(
 )
 
 
-def _count_several_answers(judged: JudgedRelease) -> tuple[tuple[str, str], ...]:
+def _count_several_answers(release: JudgedRelease) -> tuple[tuple[str, str], ...]:
     """Columns whose values hold several answers and are judged as a whole, with the separators."""
     separators = [
         (column, separator_of([*map(str, counts.values)], counts.totals.tolist()))
-        for column, counts, required in judged.limits
+        for column, counts, required in release.limits
         if required and counts.semantics == "single"
     ]
     return tuple((column, separator) for column, separator in separators if separator)
@@ -101,10 +103,10 @@ def _say_several_answers(columns: Sequence[tuple[str, str]], reader: Reader) -> 
 SEVERAL_ANSWERS = Remark("several_answers", _say_several_answers, of_counts=_count_several_answers)
 
 
-def _count_amounts(judged: JudgedRelease) -> tuple[str, ...]:
+def _count_amounts(release: JudgedRelease) -> tuple[str, ...]:
     """Columns whose values are amounts as text, whose nearness was not judged."""
     amounts = list[str]()
-    for column, counts, required in judged.limits:
+    for column, counts, required in release.limits:
         if required and not any(requirement.of_windows for requirement in required):
             texts = [*map(str, held_by(counts))]
             if amount_marks(texts) or has_decimal_commas(texts):
@@ -149,9 +151,11 @@ IDLE = Remark("idle", _say_idle)
 
 def _say_absent(absent: Sequence[tuple[str, str]], reader: Reader) -> Iterator[str]:
     """Names of values that nobody has, with values that they may mean."""
-    lacking = [(text, near) for text, near in absent if near or text not in reader.scope.idle]
+    lacking = [
+        (text, similar) for text, similar in absent if similar or text not in reader.scope.idle
+    ]
     if lacking:
-        hints = [f"{marked(near)} for {marked(text)}" for text, near in lacking if near]
+        hints = [f"{marked(similar)} for {marked(text)}" for text, similar in lacking if similar]
         mean = f" Did you mean {listing(hints, n_shown=MOST)}?" if hints else ""
         names = few(marked(text) for text, _ in lacking)
         yield f"Requirements name what nobody in the table has: {names}.{mean}"
@@ -193,35 +197,35 @@ def _say_extremes(ends: Iterable[tuple[str, str, str, int, int]], reader: Reader
 EXTREMES = Remark("extremes", _say_extremes)
 
 
-def _columns_of_near_values(judged: JudgedRelease) -> tuple[tuple[str, str, str, int, int], ...]:
+def _columns_of_near_values(release: JudgedRelease) -> tuple[tuple[str, str, str, int, int], ...]:
     """Columns of numbers that are judged one by one, though some group has only near ones.
 
     With each column, of its narrowest group: the lowest and the highest value, and how many people
     it has; and how many groups are as narrow as a requirement would usually hide.
     """
-    types = {} if judged.schema is None else judged.schema.types
+    types = {} if release.schema is None else release.schema.types
     columns = list[tuple[str, str, str, int, int]]()
-    for name, counts in judged.columns.items():
-        requirements = judged.about[name]
+    for name, counts in release.columns.items():
+        requirements = release.about[name]
         one_by_one = any(required.target.singly for required in requirements)
         hides_windows = any(required.of_windows for required in requirements)
         holds_codes = types.get(name) == "text"
         if not one_by_one or hides_windows or holds_codes:
             continue
         if (narrowest := near_values(counts)) is not None:
-            columns.append((judged.called(name), *narrowest))
+            columns.append((release.called(name), *narrowest))
     return tuple(sorted(columns))
 
 
 def _say_near(nearest: Iterable[tuple[str, str, str, int, int]], reader: Reader) -> Iterator[str]:
-    for column, low, high, people, groups in nearest:
-        width = "30 days" if read_number(low) is None else "10%"
+    for column, lowest, highest, people, groups in nearest:
+        width = "30 days" if read_number(lowest) is None else "10%"
         narrow = f"; in {some(groups, 'group', 'groups')} all are within {width} of each other"
         yield (
             f"Near values{of_column(column)} are judged as different ones"
             f"{narrow if groups else ''}. In the narrowest, of "
-            f"{some(people, 'person', 'people')}, they lie within {visible(low)} "
-            f'to {visible(high)}: require within = "{width}".'
+            f"{some(people, 'person', 'people')}, they lie within {visible(lowest)} "
+            f'to {visible(highest)}: require within = "{width}".'
         )
 
 
