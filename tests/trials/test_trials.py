@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -237,3 +239,50 @@ def test_excluded_values_are_stated(judged):
         by = "EM, exact values, smoothing 4, by age and sex."
         assert f"The surest of those that were tried {are} up to 41% sure: {by}" in sure
         assert f"{by} That is above a limit of the policy, 35%. The limit is " in sure
+
+
+# ---- what a trial costs, and prints -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(("size", "share"), [(4, 0.6), (25, 0.6), (60, 0.9)])
+def test_brief_and_full_trials_agree(size, share):
+    """A policy's trial counts fewer groups exactly, and finds what the full one finds."""
+    table = planted(share=share, people=1800)
+    full, brief = (
+        learned_trial(sight(table, size), ["code"], effort=effort) for effort in ("full", "policy")
+    )
+    assert brief.right == pytest.approx(full.right, abs=0.02)
+    assert brief.surest == pytest.approx(full.surest, abs=0.05)
+    assert {tried.attacker for tried in brief.tried} < {tried.attacker for tried in full.tried}
+
+
+def test_trials_use_chosen_columns():
+    """What is tried is by the columns that are asked for, one try after another."""
+    tries = [Try(fk.Learned(["age"])), Try(fk.Learned(["code", "age"]))]
+    asked = policy(tries=False)
+    rules = fk.Policy(asked.requirements, asked.schema, asked.options, tries)
+    by = [trial.by for trial in publish(planted(), rules).audit.trials]
+    assert by == [("age",), ("code", "age")]
+
+
+def test_libraries_print_no_warnings(written, tmp_path):
+    """Columns of one value, gaps and values that one person has: nothing but our own lines."""
+    table = planted(people=300).append_column("same", pa.array(["x"] * 300))
+    gaps = pa.array([None if row % 3 else row for row in range(300)])
+    pc.write_csv(table.append_column("gaps", gaps), tmp_path / "table.csv")
+    rules = RULES.replace('"age"]\ns', '"age", "same", "gaps"]\ns').replace("STOP", "0.9999")
+    (tmp_path / "policy.toml").write_text(rules.replace('by = ["code"]', 'by = ["same", "gaps"]'))
+    paths = ["table.csv", "--policy", "policy.toml"]
+    for command in (
+        ["publish", *paths, "--out", "out", *ANATOMY, "--quiet"],
+        ["learned", "out", *paths, "--by", "code,same,gaps"],
+        ["utility", "out", *paths],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-W", "always", "-m", "foreknow", *command],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, "")

@@ -32,8 +32,9 @@ from foreknow.data.arrays import FloatArray, IntArray, ranges
 REACH = 1 << 13
 _STEP, _STATE = 6e-5, 1.5e-8
 # Seconds that all may take, about: those whose people cost most are beyond reach. While learning,
-# which takes a hundred times as many rounds; in its last steps; and to judge what was learned.
-LEARNING, ENDING, JUDGING = (0.004, 1e-6), (0.04, 2e-7), (0.25, 2e-5)
+# which takes a hundred times as many rounds; to judge what was learned; and to do so beside a
+# publication.
+LEARNING, JUDGING, SOON = (0.004, 1e-6), (0.25, 2e-5), (0.05, 4e-6)
 # Balancing ends where no margin is farther off than this, or after so many rounds.
 _BALANCED, _ROUNDS = 1e-7, 200
 

@@ -187,14 +187,14 @@ def fits(
     kinds: Kinds,
     n_values: int,
     smoothings: Sequence[float] = SMOOTHINGS,
-    *,
-    brief: bool = False,
+    seconds: tuple[float, float] = JUDGING,
 ) -> Iterator[Fit]:
     """Yield the statistics that are learned with each smoothing, from the groups' own shares on.
 
-    If `brief`, as few groups are worked out exactly for judging as for learning.
+    So many groups are worked out exactly for judging as `seconds` allow; see `CaseLayout`.
     """
-    layout_for_judging = layout if brief else replace(layout, seconds=JUDGING)
+    judges_as_it_learns = seconds == layout.seconds
+    layout_for_judging = layout if judges_as_it_learns else replace(layout, seconds=seconds)
     for smoothing in smoothings:
         climb = _Climb(layout, kinds, n_values, smoothing)
         climbed = climb.climb()

@@ -29,9 +29,9 @@ from foreknow.data.release import Release
 from foreknow.data.sights import Sight
 from foreknow.data.windows import Line, Width
 from foreknow.needs import Need, Needs
-from foreknow.trials.expectation import JUDGING, LEARNING, CaseLayout, Expected
+from foreknow.trials.expectation import JUDGING, LEARNING, SOON, CaseLayout, Expected
 from foreknow.trials.fit import SMOOTHINGS, Kinds, fits, numbers_among
-from foreknow.trials.trees import Forest, features_of
+from foreknow.trials.trees import TREES, Forest, features_of
 from foreknow_judge.errors import DataError, InputError, UnsupportedError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.settings import Settings
@@ -52,10 +52,17 @@ _SMOOTHINGS: Mapping[Effort, Sequence[float]] = {
     "policy": (1.0, 16.0, 64.0, 256.0, 4096.0),
     "full": SMOOTHINGS,
 }
+# How long each effort may judge what was learned; see `CaseLayout`.
+_SECONDS: Mapping[Effort, tuple[float, float]] = {
+    "look": LEARNING,
+    "beside": LEARNING,
+    "policy": SOON,
+    "full": JUDGING,
+}
 # Groups are dealt out into so many parts; people of one are guessed by what trees learn of others.
 _FOLDS = 3
-# How often bags are spread again by what trees learned.
-_ROUNDS = 2
+# How many trees are grown in each round; in between, bags are spread again by what they learned.
+_TREES = 10, 10, TREES
 # Values that fewer people have are one to trees; more kinds times values they do not learn.
 _RARE, _MOST_CELLS = 5, 1 << 24
 # So much of what everybody has is mixed into what trees say: nothing is impossible.
@@ -346,7 +353,8 @@ def _seen_by(release: Any, by: Sequence[str], sensitive: str | None = None) -> A
 def learnings(release: HasCounts, by: Sequence[str], effort: Effort = "full") -> list[Learning]:
     """The posteriors of each attacker by some columns; cached with the counts.
 
-    `full` tries every smoothing, and trees; `policy` fewer smoothings. `beside` leaves trees out,
+    `full` tries every smoothing, and trees; `policy` fewer smoothings, and it counts fewer large
+    groups exactly. `beside` leaves trees out,
     and exact values that hardly anybody shares. `look` takes bins of numbers only, where there are
     numbers.
 
@@ -358,12 +366,12 @@ def learnings(release: HasCounts, by: Sequence[str], effort: Effort = "full") ->
     counts = counts_of(release)
     key = "learned", tuple(by), getattr(release, "sight", None)
     ways = remembered(counts, key, lambda: _ways_to_tell_apart(release, counts, by))
-    smoothings = _SMOOTHINGS[effort]
+    smoothings, seconds = _SMOOTHINGS[effort], _SECONDS[effort]
     if effort in ("policy", "full"):
 
         def in_full() -> list[Learning]:
-            learned = [*chain(*(way.learned(smoothings) for way in ways))]
-            return [*learned, *_learned_by_trees(ways[0])]
+            learned = [*chain(*(way.learned(smoothings, seconds) for way in ways))]
+            return [*learned, *_learned_by_trees(ways[0], seconds)]
 
         return remembered(counts, (*key, effort), in_full)
     teaching = [way for way in ways if way.teaches] if effort == "beside" else []
@@ -415,13 +423,13 @@ class _Distinction:
     def brief(self, smoothing: float) -> Learning:
         """The posteriors after a brief fit."""
         if smoothing not in self._brief:
-            (self._brief[smoothing],) = self.learned([smoothing], brief=True)
+            (self._brief[smoothing],) = self.learned([smoothing], LEARNING)
         return self._brief[smoothing]
 
-    def learned(self, smoothings: Sequence[float], brief: bool = False) -> list[Learning]:
+    def learned(self, smoothings: Sequence[float], seconds: tuple[float, float]) -> list[Learning]:
         """The posteriors of an attacker with each smoothing."""
         counts, kinds, n_fits = self.counts, self.kinds, len(smoothings)
-        fitted = [*fits(self.layout, kinds, counts.n_values, smoothings, brief=brief)]
+        fitted = [*fits(self.layout, kinds, counts.n_values, smoothings, seconds)]
         layout = fitted[0].layout
         copies = layout if n_fits == 1 else layout.times_over(n_fits)
         chances = np.concatenate([fit.of_cells for fit in fitted])
@@ -440,12 +448,12 @@ class _Distinction:
 # ---- trees ----------------------------------------------------------------------------------
 
 
-def _learned_by_trees(way: _Distinction) -> list[Learning]:
+def _learned_by_trees(way: _Distinction, seconds: tuple[float, float]) -> list[Learning]:
     """The posteriors of trees, where trees can be trained."""
     chances = _trees(way.layout, way.kinds, way.counts.n_values)
     if chances is None:
         return []
-    layout = replace(way.layout, seconds=JUDGING)
+    layout = replace(way.layout, seconds=seconds)
     return [Learning("trees", way.counts, way.kinds, layout, layout.expected(chances))]
 
 
@@ -471,7 +479,7 @@ def _trees(layout: CaseLayout, kinds: Kinds, n_values: int) -> FloatArray | None
     ]
     folds = [np.flatnonzero(fold_of_cell == fold) for fold in range(_FOLDS)]
     chances = layout.alone
-    for _ in range(1 + _ROUNDS):
+    for n_trees in _TREES:
         weighted = weight * layout.expected(chances, weighed=False).posteriors
         by_fold = [
             np.bincount(kind_and_class[cells], weighted[cells], shape[0] * shape[1])
@@ -485,7 +493,9 @@ def _trees(layout: CaseLayout, kinds: Kinds, n_values: int) -> FloatArray | None
             if not len(cells) or not other_folds.any():
                 return None
             overall = other_folds.sum(axis=0) / other_folds.sum()
-            table = _MIXED * overall + (1 - _MIXED) * Forest.of(features, other_folds).shares()
+            table = _MIXED * overall + (1 - _MIXED) * Forest.of(features, other_folds).shares(
+                n_trees
+            )
             chances[cells] = (
                 table.ravel()[kind_and_class[cells]] * share_in_class[layout.value[cells]]
             )
