@@ -58,27 +58,27 @@ def rounds_of(counts: IntArray, l: int) -> IntArray:
     level = int(heights[l - 1])
     high = int(np.count_nonzero(heights > level))
     gone = 0  # how many had their turn at this level already
-    now = 0
-    while now < n_rounds:
+    turn = 0
+    while turn < n_rounds:
         rate = l - high
         # Turns at this level and at those below it, and where each level's turns end.
         turns_at = reaching[level:0:-1] - high
         turns_at[0] -= gone
         ends = np.cumsum(turns_at)
-        end = _joins(int(heights[high - 1]) - now, level, rate, ends) + now if high else n_rounds
+        end = _joins(int(heights[high - 1]) - turn, level, rate, ends) + turn if high else n_rounds
         end = min(end, n_rounds)
         for first in starts[:high].tolist():
-            rounds[first + now : first + end] = np.arange(now, end)
-        n_turns, done = rate * (end - now), 0
+            rounds[first + turn : first + end] = np.arange(turn, end)
+        n_turns, done = rate * (end - turn), 0
         for buckets, turn_level in _turns(high, level, gone, reaching, ends, n_turns):
-            place = starts[buckets] + (heights[buckets] - turn_level)
-            rounds[place] = now + np.arange(done, done + len(buckets)) // rate
+            position = starts[buckets] + (heights[buckets] - turn_level)
+            rounds[position] = turn + np.arange(done, done + len(buckets)) // rate
             done += len(buckets)
-        now = end
+        turn = end
         below = int(np.searchsorted(ends, n_turns, "right"))
         gone = n_turns - int(ends[below - 1]) if below else gone + n_turns
         level -= below
-        while high and heights[high - 1] - now == level:
+        while high and heights[high - 1] - turn == level:
             # It joins behind those who had their turn: nobody gets two turns in one round.
             high -= 1
             for by_bucket in (heights, starts):
@@ -237,6 +237,8 @@ def _codes(microdata: Microdata) -> tuple[Codes, IntArray]:
 
 def _draw_other(taken_groups: IntArray, n_groups: int, random: np.random.Generator) -> int:
     """Draw one of the groups that are not taken; `taken_groups` is in increasing order."""
-    place = int(random.integers(n_groups - len(taken_groups)))
+    position = int(random.integers(n_groups - len(taken_groups)))
     # So many groups that are not taken come before each one that is.
-    return place + int(np.searchsorted(taken_groups - np.arange(len(taken_groups)), place, "right"))
+    return position + int(
+        np.searchsorted(taken_groups - np.arange(len(taken_groups)), position, "right")
+    )

@@ -350,11 +350,11 @@ def settings_of(method: Any) -> dict[str, Any]:
         return settings
     if not is_dataclass(method):
         return {}
-    plain = (str, int, float, bool, dict, type(None))
-    named: dict[str, Any] = {}
+    plain_types = (str, int, float, bool, dict, type(None))
+    by_name: dict[str, Any] = {}
     for name, value in vars(method).items():
-        named[name] = value if isinstance(value, plain) else _name_of(value)
-    return named
+        by_name[name] = value if isinstance(value, plain_types) else _name_of(value)
+    return by_name
 
 
 def _name_of(value: Any) -> str:

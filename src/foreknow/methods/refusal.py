@@ -44,23 +44,23 @@ class Refusal:
         refuses: Refuses,
     ) -> Refusal:
         """Make it from the part, the group and the value of each person; parts count from 0."""
-        places, group_places = np.unique(group, return_inverse=True)
-        parts = int(child.max()) + 1
-        pairs = np.unique(group_places.reshape(-1) * parts + child) // parts
-        moves = (np.bincount(pairs, minlength=len(places)) > 1)[group_places.reshape(-1)]
-        fixed = np.zeros((parts, len(labels)), dtype=np.int64)
+        group_codes, group_places = np.unique(group, return_inverse=True)
+        n_children = int(child.max()) + 1
+        pairs = np.unique(group_places.reshape(-1) * n_children + child) // n_children
+        moves = (np.bincount(pairs, minlength=len(group_codes)) > 1)[group_places.reshape(-1)]
+        fixed = np.zeros((n_children, len(labels)), dtype=np.int64)
         np.add.at(fixed, (child[~moves], codes[~moves]), 1)
         return cls(people[moves], child[moves], fixed, labels, refuses)
 
     def holds(self, tables: IntArray) -> NDArray[np.bool_]:
         """True for each world in which the cut is refused; shape (worlds, parts, values)."""
-        worlds, (parts, values) = len(tables), self.fixed.shape
-        step, is_refused = max(1, _AT_ONCE // parts), np.zeros(worlds, dtype=bool)
+        worlds, (n_children, values) = len(tables), self.fixed.shape
+        step, is_refused = max(1, _AT_ONCE // n_children), np.zeros(worlds, dtype=bool)
         for start in range(0, worlds, step):
-            part = slice(start, min(start + step, worlds))
-            dense = (tables[part] + self.fixed).reshape(-1, values)
-            owner = np.repeat(np.arange(len(dense) // parts), parts)
-            is_refused[part] = self._refuses(self._counts(dense), owner)
+            block = slice(start, min(start + step, worlds))
+            dense = (tables[block] + self.fixed).reshape(-1, values)
+            owner = np.repeat(np.arange(len(dense) // n_children), n_children)
+            is_refused[block] = self._refuses(self._counts(dense), owner)
         return is_refused
 
     def alone(self, child: int, bags: IntArray) -> NDArray[np.bool_]:

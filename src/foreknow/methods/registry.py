@@ -46,11 +46,11 @@ def key_of(name: str) -> str:
     >>> key_of("Full_Domain")
     'fulldomain'
     """
-    plain, keys = re.sub(r"[-_ ]", "", name).lower(), [key for key, _ in METHODS]
+    plain_name, keys = re.sub(r"[-_ ]", "", name).lower(), [key for key, _ in METHODS]
     for key in keys:
-        if key in (plain, name):
+        if key in (plain_name, name):
             return key
-    like = ELSEWHERE.get(plain)
+    like = ELSEWHERE.get(plain_name)
     hint = f"; most like it is {like!r}" if like else did_you_mean(name, keys)
     raise PolicyError(f"there is no method {name!r}{hint}")
 
@@ -62,10 +62,10 @@ def key_of_table(name: str) -> str:
     try:
         return key_of(name)
     except PolicyError:
-        near = difflib.get_close_matches(name, PublishTable.model_fields, 1, 0.7)
-        if not near:
+        matches = difflib.get_close_matches(name, PublishTable.model_fields, 1, 0.7)
+        if not matches:
             raise
-        raise PolicyError(f"there is no {name!r}; did you mean {near[0]!r}?") from None
+        raise PolicyError(f"there is no {name!r}; did you mean {matches[0]!r}?") from None
 
 
 def kind_of(key: str) -> type[Kind]:
@@ -120,7 +120,7 @@ def policy_schema() -> dict[str, Any]:
     """
     from foreknow.policy.file import policy_settings
 
-    installed = [key for key, place in METHODS if is_installed(leaf_of(place) or "foreknow")]
+    installed = [key for key, module in METHODS if is_installed(leaf_of(module) or "foreknow")]
     settings = {key: kind_of(key).settings for key in installed}
     tables = policy_settings(settings)
     json_schema = tables.model_json_schema(by_alias=True)

@@ -188,7 +188,7 @@ class ART(Grouper):
         """
         attributes = microdata.attributes
         values = [str(value) for value in microdata.values]
-        places, steps = _places(attributes)
+        positions, steps = _places(attributes)
         people = np.bincount(microdata.sensitive_codes, minlength=len(values))
         for label in () if self.values is None else map(str, self.values):
             if not matching(label, values):  # of a policy, this stands beside its verdict
@@ -202,7 +202,7 @@ class ART(Grouper):
             [table.codes for table in tables],
             [table.matrix for table in tables],
             microdata.sensitive_codes,
-            places,
+            positions,
             steps,
             limits=[table.limits for table in tables],
             reading=[table.reading for table in tables],
@@ -303,7 +303,7 @@ def _places(attributes: list[Attribute]) -> tuple[Any, Any]:
         columns.append(scaled[attribute.codes])
         nominal = attribute.order == "nominal" and not attribute.ancestors
         steps.append(1 / max(len(attribute.domain) - 1, 1) if nominal else 0.0)
-    places = np.stack(columns, axis=1)
-    if not math.isfinite(float(places.sum())):
+    positions = np.stack(columns, axis=1)
+    if not math.isfinite(float(positions.sum())):
         raise InputError("ART: quasi-identifiers must be finite numbers")
-    return places, np.array(steps)
+    return positions, np.array(steps)

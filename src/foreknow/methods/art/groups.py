@@ -34,7 +34,7 @@ def uniform_groups(
     blocks = sorted(_blocks(problem, people), key=len)
     lengths = np.array([len(block) for block in blocks])
     cells = np.cumsum(np.maximum(lengths, problem.n_values))
-    near = int(np.searchsorted(lengths, _NEAREST, side="right"))
+    n_exactly = int(np.searchsorted(lengths, _NEAREST, side="right"))
     groups: list[IntArray] = []
     first = 0
     while first < len(blocks):
@@ -45,7 +45,7 @@ def uniform_groups(
             np.searchsorted(lengths, 2 * lengths[first], side="right"),
         )
         end = max(int(min(ends)), first + 1)
-        end = min(end, near) if first < near else end
+        end = min(end, n_exactly) if first < n_exactly else end
         groups += _portions(problem, blocks[first:end], random)
         first = end
     return groups
@@ -70,15 +70,15 @@ def _halves(problem: ArtProblem, people: IntArray) -> list[IntArray] | None:
     n = len(people)
     if n <= _FEW * problem.least:
         return None
-    places, values = problem.places[people], problem.values[people]
+    positions, values = problem.places[people], problem.values[people]
     profile = problem.profiles[people[:1]]
-    spans = places.max(axis=0) - places.min(axis=0)
+    spans = positions.max(axis=0) - positions.min(axis=0)
     counts = np.bincount(values, minlength=problem.n_values)
     for a in np.argsort(-spans, kind="stable").tolist():
         if not spans[a] > 0:
             break
-        order = np.argsort(places[:, a], kind="stable")
-        sorted_places = places[order, a]
+        order = np.argsort(positions[:, a], kind="stable")
+        sorted_places = positions[order, a]
         cuts = np.flatnonzero(sorted_places[1:] != sorted_places[:-1]) + 1
         cut = int(cuts[np.argmin(np.abs(2 * cuts - n))])
         below = np.bincount(values[order[:cut]], minlength=problem.n_values)
@@ -97,7 +97,7 @@ class _Bounds(NamedTuple):
 
     def take(self, blocks: IntArray) -> _Bounds:
         """The bounds of some blocks."""
-        return _Bounds(*(part[blocks] for part in self))
+        return _Bounds(*(array[blocks] for array in self))
 
 
 def _portions(
@@ -161,17 +161,18 @@ def _smallest(
     while len(waiting):
         sizes = first[:, None] + np.arange(tried)
         sizes, available = sizes[:, :, None], counts[waiting][:, None]
-        which, remaining_people = profiles[waiting][:, None], total[waiting][:, None, None] - sizes
-        high = np.minimum(problem.most(which, sizes), available)
-        low = np.maximum(available - problem.most(which, remaining_people), 0)
+        waiting_profiles = profiles[waiting][:, None]
+        remaining_people = total[waiting][:, None, None] - sizes
+        high = np.minimum(problem.most(waiting_profiles, sizes), available)
+        low = np.maximum(available - problem.most(waiting_profiles, remaining_people), 0)
         fits = (low <= high).all(axis=2) & (remaining_people[:, :, 0] > 0)
         fits &= (low.sum(axis=2) <= sizes[:, :, 0]) & (sizes[:, :, 0] <= high.sum(axis=2))
-        first_fit, good = np.argmax(fits, axis=1), fits.any(axis=1)
-        places = np.flatnonzero(good)
-        for part, available in zip(portions, (sizes[:, :, 0], low, high), strict=True):
-            part[waiting[places]] = available[places, first_fit[places]]
+        first_fit, has_fit = np.argmax(fits, axis=1), fits.any(axis=1)
+        positions = np.flatnonzero(has_fit)
+        for portion, available in zip(portions, (sizes[:, :, 0], low, high), strict=True):
+            portion[waiting[positions]] = available[positions, first_fit[positions]]
         first = first + tried
-        unfinished = np.flatnonzero(~good & (first < total[waiting]))
+        unfinished = np.flatnonzero(~has_fit & (first < total[waiting]))
         waiting, first = waiting[unfinished], first[unfinished]
         tried = min(2 * tried, max(_AT_ONCE // max(counts[waiting].size, 1), 1))
     return portions
@@ -187,40 +188,40 @@ class _Nearest:
         inside: NDArray[np.bool_],
         random: np.random.Generator,
     ) -> None:
-        places = problem.places.T[:, people]
-        means = (places * inside).sum(axis=2) / inside.sum(axis=1)
-        self._edge = np.abs(places - means[:, :, None]).sum(axis=0)
+        positions = problem.places.T[:, people]
+        means = (positions * inside).sum(axis=2) / inside.sum(axis=1)
+        self._edge = np.abs(positions - means[:, :, None]).sum(axis=0)
         self._edge[inside] += 1e-9 * random.random(int(inside.sum()))
         nominal = problem.steps > 0
-        self._ranged, self._named = places[~nominal], places[nominal]
+        self._ranged, self._named = positions[~nominal], positions[nominal]
         self._worth = problem.steps[nominal]
         self._values, self._unique = problem.values[people], problem.unique
 
-    def take(self, rows: IntArray, bounds: _Bounds, free: NDArray[np.bool_]) -> IntArray:
+    def take(self, rows: IntArray, bounds: _Bounds, is_free: NDArray[np.bool_]) -> IntArray:
         """One portion of each block, all of one size, by the position of its people."""
         block, size = np.arange(len(rows)), int(bounds.size[0])
         ranged, nominal = self._ranged[:, rows], self._named[:, rows]
         values, edge = self._values[rows], self._edge[rows]
         low, high = bounds.low.copy(), bounds.high.copy()
         must = low.sum(axis=1)
-        able = free[rows] & np.take_along_axis(high > 0, values, axis=1)
+        is_eligible = is_free[rows] & np.take_along_axis(high > 0, values, axis=1)
         forced = (must >= size) | ((must > 0) & self._unique)
         chosen = np.empty((len(rows), size), dtype=np.int64)
         cost, new_name = -edge, np.full(edge.shape, np.inf)
         lowest, highest = (np.full((len(ranged), len(rows)), end) for end in (np.inf, -np.inf))
         for step in range(size):
-            allowed = able
+            allowed = is_eligible
             if forced.any():
                 due = np.take_along_axis(low > 0, values, axis=1)
-                allowed = able & (due | ~forced[:, None])
+                allowed = is_eligible & (due | ~forced[:, None])
             nearest = np.where(allowed, cost, np.inf).argmin(axis=1)
             chosen[:, step] = nearest
-            able[block, nearest] = False
+            is_eligible[block, nearest] = False
             value = values[block, nearest]
             must -= low[block, value] > 0
             low[block, value] = np.maximum(low[block, value] - 1, 0)
             high[block, value] -= 1
-            able &= (high[block, value] > 0)[:, None] | (values != value[:, None])
+            is_eligible &= (high[block, value] > 0)[:, None] | (values != value[:, None])
             forced = must >= size - step - 1
             if step == size - 1:
                 break
@@ -246,13 +247,15 @@ class _Queues:
             block_values = row_values[is_member]
             order = np.argsort(block_values, kind="stable")
             ends = np.searchsorted(block_values[order], np.arange(1, n_values))
-            self._people.append([part.tolist() for part in np.split(order, ends)])
+            self._people.append(
+                [people_of_cell.tolist() for people_of_cell in np.split(order, ends)]
+            )
         self._at = [[0] * n_values for _ in values]
 
     def take(self, rows: IntArray, bounds: _Bounds, _: NDArray[np.bool_]) -> IntArray:
         """One portion of each block, all of one size, by the position of its people."""
-        parts = zip(rows.tolist(), *bounds, strict=True)
-        return np.array([self._next(*part) for part in parts])
+        bounds_of_rows = zip(rows.tolist(), *bounds, strict=True)
+        return np.array([self._next(*row_and_bounds) for row_and_bounds in bounds_of_rows])
 
     def _next(self, row: int, size: int, lows: IntArray, highs: IntArray) -> list[int]:
         """Take the next people along the curve: first those that bounds require, then others."""
@@ -313,11 +316,14 @@ class _Evenly:
         return np.split(self._people[by_part], np.cumsum(np.bincount(part))[:-1])
 
 
-def _hopeful(problem: ArtProblem, parts: list[IntArray]) -> bool:
+def _hopeful(problem: ArtProblem, people_of_parts: list[IntArray]) -> bool:
     """True if no guess is far above a limit, and the worst parts by guesses are safe."""
-    guesses = guess_of_groups(problem, parts)  # (parts,)
+    guesses = guess_of_groups(problem, people_of_parts)  # (parts,)
     worst = np.argsort(-guesses, kind="stable")[:_SAMPLE].tolist()
-    return bool(guesses.max() < FAR and safe_lists(problem, [parts[part] for part in worst]).all())
+    return bool(
+        guesses.max() < FAR
+        and safe_lists(problem, [people_of_parts[number] for number in worst]).all()
+    )
 
 
 def like_parts(problem: ArtProblem, people: IntArray) -> list[IntArray] | None:
@@ -334,8 +340,8 @@ def like_parts(problem: ArtProblem, people: IntArray) -> list[IntArray] | None:
     # Between that and the last that were not, the most of which some are hopeful, nearly.
     while high - low > 1 + low // _COARSE:
         middle = (low + high) // 2
-        fine = _hopeful(problem, divided(middle)[:_SAMPLE])
-        low, high = (middle, high) if fine else (low, middle)
+        may_work = _hopeful(problem, divided(middle)[:_SAMPLE])
+        low, high = (middle, high) if may_work else (low, middle)
     # From there downwards, the first number of parts that are all safe.
     while low >= fewest:
         parts = divided(low)

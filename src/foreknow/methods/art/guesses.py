@@ -82,9 +82,9 @@ class Tally:
         """Add a code to each of some bags."""
         is_same = (self._codes[:, bags] == codes) & (self._counts[:, bags] > 0)
         is_known = is_same.any(axis=0)
-        place = np.where(is_known, is_same.argmax(axis=0), self._n_codes[bags])
-        self._codes[place, bags] = codes
-        self._counts[place, bags] += 1
+        bag_position = np.where(is_known, is_same.argmax(axis=0), self._n_codes[bags])
+        self._codes[bag_position, bags] = codes
+        self._counts[bag_position, bags] += 1
         self._n_codes[bags] += ~is_known
 
     def with_one(

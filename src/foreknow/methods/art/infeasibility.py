@@ -118,12 +118,12 @@ def _too_frequent(problem: ArtProblem, names: ArtNames, prior_table: Known) -> l
     capacity = people @ (np.minimum(limits.floats[present], 1.0) * positive)  # (values,)
     reasons = []
     for x in np.flatnonzero((counts > 0) & (capacity <= counts * (1 + _NEAR))).tolist():
-        able = np.flatnonzero(positive[:, x])
-        shares = [limits.share(s, x) for s in present[able].tolist()]
-        total, short = _short(shares, people[able].tolist(), int(counts[x]))
+        possible_profiles = np.flatnonzero(positive[:, x])
+        shares = [limits.share(s, x) for s in present[possible_profiles].tolist()]
+        total, short = _short(shares, people[possible_profiles].tolist(), int(counts[x]))
         if not short:
             continue
-        name, n_able = names.value(x), int(people[able].sum())
+        name, n_able = names.value(x), int(people[possible_profiles].sum())
         begin = f"{counts[x]} of {problem.n_people} people have it"
         if not n_able:
             reasons.append(

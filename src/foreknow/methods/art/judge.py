@@ -95,12 +95,12 @@ def _robust(groups: SignatureGroups, prior_table: Known) -> NDArray[np.bool_]:
     upper = posterior.upper() if on_top is None else on_top.of_values.upper
     starts = posterior.offsets[:-1]
     missing = np.isnan(upper)
-    good = ~np.logical_or.reduceat(missing, starts)
-    good &= np.logical_and.reduceat(missing | (upper < limit + _NEAR), starts)
-    near = np.logical_or.reduceat(upper > limit - _NEAR, starts)
-    for case in np.flatnonzero(good & near).tolist():
-        good[case] = _exactly_safe(posterior.cases, case, prior_table, on_top)
-    safe[undecided] = good[posterior.case_of]
+    is_robust = ~np.logical_or.reduceat(missing, starts)
+    is_robust &= np.logical_and.reduceat(missing | (upper < limit + _NEAR), starts)
+    is_undecided = np.logical_or.reduceat(upper > limit - _NEAR, starts)
+    for case in np.flatnonzero(is_robust & is_undecided).tolist():
+        is_robust[case] = _exactly_safe(posterior.cases, case, prior_table, on_top)
+    safe[undecided] = is_robust[posterior.case_of]
     return safe
 
 
@@ -115,17 +115,17 @@ def _alike(
     single = groups.n_signatures == 1
     cells = np.flatnonzero(np.repeat(single, groups.n_values))
     owner = np.repeat(np.arange(groups.n_groups), groups.n_values)[cells]
-    cell = groups.signatures[groups.offsets[owner]], groups.values[cells]
+    signature_and_value = groups.signatures[groups.offsets[owner]], groups.values[cells]
     counts, sizes = groups.counts[cells], groups.sizes[owner]
-    fits = prior_table.priors.chances[cell] > 0
+    fits = prior_table.priors.chances[signature_and_value] > 0
     if prior_table.reading == "binary":
-        fits &= (prior_table.priors.complements[cell] > 0) | (counts == sizes)
+        fits &= (prior_table.priors.complements[signature_and_value] > 0) | (counts == sizes)
     limits = prior_table.asked
     l, k, _ = prior_table.amounts
     # Whoever is left with l values ruled out and k people known.
     remaining_people = least_left(groups, l)[cells] - k if l or k else sizes - counts
-    over = limits.den[cell] * counts + limits.strict[cell]
-    over -= limits.num[cell] * (counts + np.maximum(remaining_people, 0))
+    over = limits.den[signature_and_value] * counts + limits.strict[signature_and_value]
+    over -= limits.num[signature_and_value] * (counts + np.maximum(remaining_people, 0))
     safe = single.copy()
     np.logical_and.at(safe, owner, fits & np.asarray(over <= 0, dtype=bool))
     return single, safe
@@ -158,11 +158,11 @@ def _exact_posteriors(
     if on_top is None:
         return exact_group(cases, case, prior_table.priors, prior_table.reading)
 
-    def bounds(place: int) -> list[Fraction | None]:
-        return [on_top.bound([value], case, place) for value, _ in bag]
+    def bounds(position: int) -> list[Fraction | None]:
+        return [on_top.bound([value], case, position) for value, _ in bag]
 
     if any(prior_table.amounts[1:]):
-        return [bounds(place) for place in range(len(cases.people_of(case)))]
+        return [bounds(position) for position in range(len(cases.people_of(case)))]
     by_priors: Any = exact_group(cases, case, prior_table.priors, prior_table.reading)
     if None in chain(*by_priors):
         return list(by_priors)

@@ -95,14 +95,14 @@ class Limit:
             raise InputError("ART: give values or excluded, and at least one value")
 
     def __repr__(self) -> str:
-        parts = [repr(self.priors)]
+        arguments = [repr(self.priors)]
         limits = {"at_most": self.at_most, "below": self.below, "times": self.times}
-        parts += [f"{name}={limit}" for name, limit in limits.items() if limit is not None]
+        arguments += [f"{name}={limit}" for name, limit in limits.items() if limit is not None]
         if self.values is not None:
-            parts.append(f"values={list(self.values)}")
+            arguments.append(f"values={list(self.values)}")
         if self.excluded:
-            parts.append(f"excluded={list(self.excluded)}")
-        return f"Limit({', '.join(parts)})"
+            arguments.append(f"excluded={list(self.excluded)}")
+        return f"Limit({', '.join(arguments)})"
 
     def about(self, labels: Sequence[str]) -> NDArray[np.bool_]:
         """True for each sensitive value that the limit is about."""
@@ -132,7 +132,7 @@ class Limit:
         nobody = np.zeros(len(labels), dtype=bool)
         return limit_tables or [replace(self, sets=None).table(priors, nobody)]
 
-    def table(self, priors: PriorMatrix, about: NDArray[np.bool_]) -> LimitTable:
+    def table(self, priors: PriorMatrix, is_asked: NDArray[np.bool_]) -> LimitTable:
         """The limits for each signature and value."""
         shares = []
         if self.at_most is not None:
@@ -141,13 +141,13 @@ class Limit:
             shares.append((as_fraction(self.below), True))
         share = min(shares, key=tightness, default=NO_LIMIT)
         shape = priors.chances.shape
-        if self.times is None and about.all():
+        if self.times is None and is_asked.all():
             return LimitTable.same(shape, *share)
         times = None if self.times is None else as_fraction(self.times)
         rows = []
         for s in range(shape[0]):
             row = [NO_LIMIT] * shape[1]
-            for x in np.flatnonzero(about).tolist():
+            for x in np.flatnonzero(is_asked).tolist():
                 row[x] = share
                 if times is not None:
                     row[x] = min(share, (times * priors.exact(s, x), False), key=tightness)
@@ -179,10 +179,13 @@ class LimitTable:
         shape = len(rows), len(rows[0]) if rows else 0
         num, den = np.empty(shape, dtype=object), np.empty(shape, dtype=object)
         strict = np.empty(shape, dtype=bool)
-        for place, row in enumerate(rows):
+        for row_number, row in enumerate(rows):
             for column, share in enumerate(row):
-                limit, strict[place, column] = min(share, NO_LIMIT, key=tightness)
-                num[place, column], den[place, column] = limit.numerator, limit.denominator
+                limit, strict[row_number, column] = min(share, NO_LIMIT, key=tightness)
+                num[row_number, column], den[row_number, column] = (
+                    limit.numerator,
+                    limit.denominator,
+                )
         if max(num.max(initial=0), den.max(initial=0)) <= _WHOLE:
             num, den = num.astype(np.int64), den.astype(np.int64)
         return cls(num, den, strict)
@@ -191,12 +194,14 @@ class LimitTable:
     def same(cls, shape: tuple[int, ...], limit: Fraction, strict: bool = False) -> LimitTable:
         """One limit for everybody and every value."""
         cell = cls.of_shares([[(limit, strict)]])
-        return cls(*(np.broadcast_to(part, shape) for part in (cell.num, cell.den, cell.strict)))
+        return cls(*(np.broadcast_to(array, shape) for array in (cell.num, cell.den, cell.strict)))
 
     def tightest(self, second: LimitTable) -> LimitTable:
         """Both limits at once."""
-        mine, theirs = self.num * second.den, second.num * self.den
-        is_tighter = (mine < theirs) | ((mine == theirs) & self.strict)
+        cross_product, other_cross_product = self.num * second.den, second.num * self.den
+        is_tighter = (cross_product < other_cross_product) | (
+            (cross_product == other_cross_product) & self.strict
+        )
         return LimitTable(
             np.where(is_tighter, self.num, second.num),
             np.where(is_tighter, self.den, second.den),
@@ -282,9 +287,9 @@ def _fraction_below(limit: Fraction, max_denominator: int) -> Fraction:
     >>> _fraction_below(Fraction(667, 1000), 10), _fraction_below(Fraction(666, 1000), 10)
     (Fraction(2, 3), Fraction(5, 8))
     """
-    near = limit.limit_denominator(max_denominator)
-    if near < limit:
-        return near
-    a, b = near.numerator, near.denominator
+    approximation = limit.limit_denominator(max_denominator)
+    if approximation < limit:
+        return approximation
+    a, b = approximation.numerator, approximation.denominator
     q = max_denominator - (max_denominator - pow(a, -1, b)) % b
     return Fraction((a * q - 1) // b, q)

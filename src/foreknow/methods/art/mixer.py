@@ -75,9 +75,9 @@ class Mixer:
 
     def again(self) -> Mixer:
         """A copy of the current state, to continue in another way."""
-        fresh = copy(self)
-        fresh.table, fresh.free = self.table.copy(), self.free.copy()
-        return fresh
+        mixer = copy(self)
+        mixer.table, mixer.free = self.table.copy(), self.free.copy()
+        return mixer
 
     def excess(self, rows: IntArray, profiles: IntArray) -> FloatArray:
         """The excess of each row: 0 if and only if the profile can be grouped by itself."""
@@ -129,13 +129,17 @@ class Mixer:
         """The profiles with the most excess for their size, each with its worst open value."""
         excess = self.all_excess()
         order = np.argsort(-excess / np.maximum(self.table.sum(axis=1), 1), kind="stable")
-        bad = order[excess[order] > 0]
-        rows = self.table[bad]
-        odd = self._odd[bad] & (rows > 0)
-        hot = odd | (self.wanted.deficit(rows, bad) > 0)
+        in_excess = order[excess[order] > 0]
+        rows = self.table[in_excess]
+        is_disallowed = self._odd[in_excess] & (rows > 0)
+        in_the_way = is_disallowed | (self.wanted.deficit(rows, in_excess) > 0)
         targets: list[Pair] = []
-        for row, profile in enumerate(bad.tolist()):
-            values = [x for x in np.lexsort((-rows[row], ~odd[row])).tolist() if hot[row, x]]
+        for row, profile in enumerate(in_excess.tolist()):
+            values = [
+                x
+                for x in np.lexsort((-rows[row], ~is_disallowed[row])).tolist()
+                if in_the_way[row, x]
+            ]
             open_pairs = [(profile, x) for x in values if (profile, x) not in failed]
             targets += open_pairs[:1]
         return targets[:_TARGETS]
@@ -143,11 +147,11 @@ class Mixer:
     def times(self, recipe: Recipe) -> int:
         """The best number of times to carry out a recipe; the excess is convex in it."""
         profiles = sorted({profile for profile, _ in recipe})
-        place = {profile: i for i, profile in enumerate(profiles)}
+        position_of = {profile: i for i, profile in enumerate(profiles)}
         rows = self.table[profiles]
         needed = np.zeros_like(rows)
         for (profile, value), count in recipe.items():
-            needed[place[profile], value] = count
+            needed[position_of[profile], value] = count
         before = self.excess(rows, np.array(profiles))
 
         def worse(times: IntArray) -> FloatArray:
@@ -215,18 +219,22 @@ class Mixer:
         chosen = [cells.take((s, x), int(joining[s, x])) for s, x in np.argwhere(joining).tolist()]
         return like_parts(self.problem, np.concatenate(chosen)) or []
 
-    def _joining(self, profile: int, hot: NDArray[np.bool_], close: float) -> IntArray | None:
+    def _joining(
+        self, profile: int, in_the_way: NDArray[np.bool_], close: float
+    ) -> IntArray | None:
         """The people of other profiles to add, so that posteriors are within `close` of limits."""
         excess = self.all_excess()
-        near = self.neighbours(profile)[0].tolist()
-        spare = {j: self._slack(j, hot) for j in near if excess[j] <= 0 and j != profile}
-        donors = [j for j, slack in spare.items() if slack.any()]
+        neighbours = self.neighbours(profile)[0].tolist()
+        spare_people = {
+            j: self._slack(j, in_the_way) for j in neighbours if excess[j] <= 0 and j != profile
+        }
+        donors = [j for j, slack in spare_people.items() if slack.any()]
         for chosen in [[j] for j in donors[:_SINGLE]] + [donors[:n] for n in _TOGETHER]:
 
             def blend(share: float, chosen: list[int] = chosen) -> IntArray:
                 joining = np.zeros_like(self.table)
                 for j in chosen:
-                    joining[j] = np.floor(share * spare[j])
+                    joining[j] = np.floor(share * spare_people[j])
                 return joining
 
             def highest(table: IntArray) -> float:
@@ -242,17 +250,17 @@ class Mixer:
             return blend(high)
         return None
 
-    def _slack(self, profile: int, hot: NDArray[np.bool_]) -> IntArray:
+    def _slack(self, profile: int, in_the_way: NDArray[np.bool_]) -> IntArray:
         """The most people of a profile, by value, who can leave it and keep it groupable."""
         rows = self.table[profile]
-        spare = np.where(hot, 0, rows)
+        spare_people = np.where(in_the_way, 0, rows)
         low, high = 0.0, 1.0
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            after = rows - np.floor(middle * spare).astype(np.int64)
-            fine = not self.wanted.deficit(after[None], np.array([profile])).any()
-            low, high = (middle, high) if fine else (low, middle)
-        slack: IntArray = np.floor(low * spare).astype(np.int64)
+            after = rows - np.floor(middle * spare_people).astype(np.int64)
+            can_spare = not self.wanted.deficit(after[None], np.array([profile])).any()
+            low, high = (middle, high) if can_spare else (low, middle)
+        slack: IntArray = np.floor(low * spare_people).astype(np.int64)
         return slack
 
 
@@ -262,21 +270,22 @@ class _Growth:
     def __init__(self, mixer: Mixer, targets: Sequence[Pair], way: Way) -> None:
         problem = mixer.problem
         self._mixer, self._targets, self._way = mixer, targets, way
-        frequent = np.argsort(-mixer.table, axis=1, kind="stable")[
-            :, :_VALUES
-        ]  # (profiles, values)
+        # (profiles, values)
+        frequent = np.argsort(-mixer.table, axis=1, kind="stable")[:, :_VALUES]
         changes = mixer.changes(mixer.table, np.arange(len(frequent)), frequent)
         counts = np.take_along_axis(mixer.table, frequent, axis=1)
-        able = np.where(counts > 0, changes, np.inf).min(axis=1) <= 0  # to spare somebody
+        can_spare = np.where(counts > 0, changes, np.inf).min(axis=1) <= 0  # to spare somebody
         self._profiles = np.full((len(targets), min(problem.n_profiles, _LOOKED)), -1)
         self._cost = np.zeros(self._profiles.shape)
         for target, (home, _) in enumerate(targets):
             order, distance = mixer.neighbours(home)
-            sparing = order[1:][able[order[1:]]]
-            near = np.append(home, sparing)[: self._profiles.shape[1]]
-            self._profiles[target, : len(near)] = near
-            place = problem.place_distances(home)[near]
-            self._cost[target, : len(near)] = _DISTANCE * distance[near] + _PLACE * place
+            sparing = order[1:][can_spare[order[1:]]]
+            candidates = np.append(home, sparing)[: self._profiles.shape[1]]
+            self._profiles[target, : len(candidates)] = candidates
+            distances = problem.place_distances(home)[candidates]
+            self._cost[target, : len(candidates)] = (
+                _DISTANCE * distance[candidates] + _PLACE * distances
+            )
         self._there = self._profiles >= 0
         self._values = frequent[self._profiles]  # (targets, profiles, values)
         self._needed = np.array(
@@ -285,7 +294,7 @@ class _Growth:
         self._rows, self._changes = mixer.table[self._profiles], changes[self._profiles]
         everywhere = np.arange(len(targets))[:, None], np.arange(self._profiles.shape[1])
         self._spare, self._pressure = self._spared(*everywhere)
-        self._begun = tuple(part.copy() for part in self._state)
+        self._begun = tuple(array.copy() for array in self._state)
         # How many of the target's profile there may be, in turn.
         self._shares = [_shares(needed, way.thrift) for needed in self._needed.tolist()]
         self._own = np.array([shares.pop() for shares in self._shares])
@@ -317,27 +326,27 @@ class _Growth:
             options, cost = self._options(growing)
             best = cost.argmin(axis=1)
             position = np.arange(len(growing))
-            worst, able = options[position, best], np.isfinite(cost[position, best])
-            self._add(growing[able], *np.divmod(best[able], self._values.shape[2]))
+            worst, has_option = options[position, best], np.isfinite(cost[position, best])
+            self._add(growing[has_option], *np.divmod(best[has_option], self._values.shape[2]))
             sizes = np.array([len(self._members[target]) for target in growing.tolist()])
             full = sizes >= self._largest[growing]
-            likely = np.flatnonzero(able & (worst < hopeful) & (sizes >= problem.least))
+            likely = np.flatnonzero(has_option & (worst < hopeful) & (sizes >= problem.least))
             safe = safe_bags(problem, list(map(self._keys_of_bag, growing[likely].tolist())))
             done = np.zeros(len(growing), dtype=bool)
-            for place, fine in zip(likely.tolist(), safe, strict=True):
-                target = growing[place]
+            for number, is_safe in zip(likely.tolist(), safe, strict=True):
+                target = growing[number]
                 recipe = Counter(sorted(self._members[target]))
-                if fine and self._mixer.times(recipe):
-                    recipes[target], done[place] = recipe, True
-                elif fine:
-                    able[place] = False
-            for place in np.flatnonzero(~done & (~able | full)).tolist():
-                target = growing[place]
+                if is_safe and self._mixer.times(recipe):
+                    recipes[target], done[number] = recipe, True
+                elif is_safe:
+                    has_option[number] = False
+            for number in np.flatnonzero(~done & (~has_option | full)).tolist():
+                target = growing[number]
                 if self._shares[target]:
                     self._own[target] = self._shares[target].pop()
-                    self._restart(growing[[place]])
+                    self._restart(growing[[number]])
                 else:
-                    done[place] = True
+                    done[number] = True
             growing = growing[~done]
         return recipes
 
@@ -355,13 +364,13 @@ class _Growth:
         self._n_own[targets] = 1
         self._held[targets] = False
         self._held[targets, target_values] = True
-        for part, begun in zip(self._state, self._begun, strict=True):
-            part[targets] = begun[targets]
+        for array, begun in zip(self._state, self._begun, strict=True):
+            array[targets] = begun[targets]
         self._leave(targets, np.zeros(len(targets), dtype=np.int64), target_values)
 
-    def _add(self, targets: IntArray, slots: IntArray, places: IntArray) -> None:
+    def _add(self, targets: IntArray, slots: IntArray, positions: IntArray) -> None:
         """Add a person to the bag of each of some targets."""
-        values, profiles = self._values[targets, slots, places], self._profiles[targets, slots]
+        values, profiles = self._values[targets, slots, positions], self._profiles[targets, slots]
         pairs = zip(profiles.tolist(), values.tolist(), strict=True)
         for target, pair in zip(targets.tolist(), pairs, strict=True):
             self._members[target].append(pair)
@@ -383,10 +392,12 @@ class _Growth:
         changes, values = self._changes[targets, slots], self._values[targets, slots]
         counts = np.take_along_axis(self._rows[targets, slots], values, axis=-1)
         is_home = (slots == 0)[..., None]
-        spare = self._there[targets, slots][..., None] & (counts > 0) & (is_home | (changes <= 0))
-        least = self._mixer.problem.least
-        weight = _PRESSURE * self._needed[targets][..., None] / least
-        return spare, weight * np.clip(changes, -least, least)
+        is_spared = (
+            self._there[targets, slots][..., None] & (counts > 0) & (is_home | (changes <= 0))
+        )
+        smallest_size = self._mixer.problem.least
+        weight = _PRESSURE * self._needed[targets][..., None] / smallest_size
+        return is_spared, weight * np.clip(changes, -smallest_size, smallest_size)
 
     def _options(self, targets: IntArray) -> tuple[FloatArray, FloatArray]:
         """The worst posterior and the cost after adding a person, by target and person."""
@@ -398,15 +409,15 @@ class _Growth:
         # Of those who can spare somebody, the nearest.
         has_option = options.any(axis=2)
         options &= (np.cumsum(has_option, axis=1) <= self._way.neighbours)[:, :, None]
-        target, slot, place = np.nonzero(options)
+        target, slot, candidate = np.nonzero(options)
         worst, cost = (np.full(options.shape, np.inf) for _ in range(2))
         if len(target):
             cells = targets[target], slot
             guesses = self._bags.guess_of_more(
-                targets, target, self._profiles[cells], self._values[(*cells, place)]
+                targets, target, self._profiles[cells], self._values[(*cells, candidate)]
             )
             worst[options] = guesses
-            cost[options] = guesses + self._cost[cells] + self._pressure[(*cells, place)]
+            cost[options] = guesses + self._cost[cells] + self._pressure[(*cells, candidate)]
         return worst.reshape(n, -1), cost.reshape(n, -1)
 
 

@@ -72,7 +72,7 @@ class ArtProblem:
         signatures: Sequence[NDArray[Any]],
         priors: Sequence[PriorMatrix],
         values: NDArray[Any],
-        places: FloatArray | None = None,
+        positions: FloatArray | None = None,
         steps: FloatArray | None = None,
         *,
         r: Fraction | int | str | None = None,
@@ -96,7 +96,7 @@ class ArtProblem:
             _shares_of(counts, amounts_on_top) if any(amounts_on_top) else ()
             for amounts_on_top in on_top
         ]
-        spread = np.zeros((len(values), 0)) if places is None else places
+        spread = np.zeros((len(values), 0)) if positions is None else positions
         problem = cls(
             profiles.astype(np.int64),
             tuple(map(Known, owners, priors, limits, readings, on_top, shares)),
@@ -170,7 +170,9 @@ class ArtProblem:
         shares = []
         for prior_table in self.known:
             table = prior_table.likely.rows(prior_table.signature_of)
-            if not all((part == part[0, 0]).all() for part in (table.num, table.den, table.strict)):
+            if not all(
+                (array == array[0, 0]).all() for array in (table.num, table.den, table.strict)
+            ):
                 return None
             shares.append(table.share(0, 0))
         tightest = min(shares, key=tightness)
@@ -221,11 +223,11 @@ class ArtProblem:
     def _shares(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
         """The largest share of each value in a group of one profile; one cell if all are alike."""
         if self.unique:
-            one = np.ones((1, 1), dtype=np.int64)
-            return one, one * self.least, np.zeros((1, 1), dtype=bool)
+            single = np.ones((1, 1), dtype=np.int64)
+            return single, single * self.least, np.zeros((1, 1), dtype=bool)
         shares = self.limits.num, self.limits.den, self.limits.strict
-        if self.limits.num.size and all((part == part[0, 0]).all() for part in shares):
-            num, den, strict = (part[:1, :1] for part in shares)
+        if self.limits.num.size and all((array == array[0, 0]).all() for array in shares):
+            num, den, strict = (array[:1, :1] for array in shares)
             return num, den, strict
         return shares
 

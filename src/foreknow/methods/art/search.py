@@ -107,11 +107,15 @@ def _united(problem: ArtProblem, groups: list[IntArray]) -> list[IntArray]:
     for number, group in enumerate(groups):
         of_profile.setdefault(int(problem.profiles[group[0]]), []).append(number)
     for members in of_profile.values():
-        good = [groups[number] for number in members if safe[number]]
-        bad = [groups[number] for number in members if not safe[number]]
-        while bad and not safe_lists(problem, [np.concatenate(bad)])[0] and good:
-            bad.append(good.pop())
-        united += good + ([np.concatenate(bad)] if bad else [])
+        safe_groups = [groups[number] for number in members if safe[number]]
+        unsafe_groups = [groups[number] for number in members if not safe[number]]
+        while (
+            unsafe_groups
+            and not safe_lists(problem, [np.concatenate(unsafe_groups)])[0]
+            and safe_groups
+        ):
+            unsafe_groups.append(safe_groups.pop())
+        united += safe_groups + ([np.concatenate(unsafe_groups)] if unsafe_groups else [])
     return united
 
 
@@ -159,9 +163,9 @@ def _first_groups(
             groups += mixer.small_groups(Way(problem, 1.0, *_FAR_WAY))
         mixer.wanted = goal
         groups += [] if hard is None else mixer.large_groups()
-    bad = mixer.all_excess() > 0
-    groupable = mixer.free & ~bad[problem.profiles]
-    for profile in np.flatnonzero(bad).tolist():
+    unsafe_groups = mixer.all_excess() > 0
+    groupable = mixer.free & ~unsafe_groups[problem.profiles]
+    for profile in np.flatnonzero(unsafe_groups).tolist():
         members = np.flatnonzero(mixer.free & (problem.profiles == profile))
         groupable[_most_of(goal, members[problem.allowed[profile][problem.values[members]]])] = True
     uniform = uniform_groups(goal, np.flatnonzero(groupable), random)
@@ -229,10 +233,10 @@ def best_grouping(problem: ArtProblem, people: IntArray) -> list[IntArray] | Non
     return groups
 
 
-def _loss(places: np.ndarray) -> float:
-    if not places.shape[1]:
-        return float(len(places)) ** 2
-    return float((places.max(axis=0) - places.min(axis=0)).sum()) * len(places)
+def _loss(positions: np.ndarray) -> float:
+    if not positions.shape[1]:
+        return float(len(positions)) ** 2
+    return float((positions.max(axis=0) - positions.min(axis=0)).sum()) * len(positions)
 
 
 def _joined(problem: ArtProblem, groups: list[IntArray], people: IntArray) -> IntArray:
@@ -244,12 +248,12 @@ def _joined(problem: ArtProblem, groups: list[IntArray], people: IntArray) -> In
         distance = problem.distances(int(problem.profiles[person]))[problem.profiles[first]]
         if problem.places.shape[1]:
             distance += np.abs(problem.places[first] - problem.places[person]).mean(axis=1)
-        near = np.argsort(distance, kind="stable")[:_LOOKED].tolist()
+        nearest_groups = np.argsort(distance, kind="stable")[:_LOOKED].tolist()
         key = int(problem.keys[person])
-        for candidates in (near[:_NEAREST], near[_NEAREST:]):
-            good = safe_bags(problem, [tuple(sorted([*keys[g], key])) for g in candidates])
-            if any(good):
-                g = candidates[good.index(True)]
+        for candidates in (nearest_groups[:_NEAREST], nearest_groups[_NEAREST:]):
+            safe_groups = safe_bags(problem, [tuple(sorted([*keys[g], key])) for g in candidates])
+            if any(safe_groups):
+                g = candidates[safe_groups.index(True)]
                 groups[g] = np.append(groups[g], person)
                 keys[g].append(key)
                 break
@@ -269,11 +273,11 @@ def _pooled(
     if problem.unique or problem.one_profile:
         return None
     needed = problem.sizes_of_values
-    able = [int(needed[problem.values[group]].max()) <= LARGEST // 2 for group in groups]
-    turn = np.cumsum(able) - 1
+    may_pool = [int(needed[problem.values[group]].max()) <= LARGEST // 2 for group in groups]
+    turn = np.cumsum(may_pool) - 1
     before = -1
     for one_in in _ONE_IN:
-        chosen = np.array(able, dtype=bool) & (turn % one_in == 0)
+        chosen = np.array(may_pool, dtype=bool) & (turn % one_in == 0)
         if chosen.sum() == before:
             continue
         before = int(chosen.sum())

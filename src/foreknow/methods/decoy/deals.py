@@ -90,9 +90,8 @@ def bags_of_deals(bags: IntArray, n_groups: IntArray) -> tuple[NDArray[Any], Int
     """
     starts = value_ranks(bags)[1]
     seat_ends = np.column_stack([starts, bags.sum(axis=1)])
-    n_checked = np.minimum(
-        n_groups, seat_ends.shape[1]
-    )  # all groups, where they are no more than ends
+    # all groups, where they are no more than ends
+    n_checked = np.minimum(n_groups, seat_ends.shape[1])
     owner = np.repeat(np.arange(len(bags)), n_checked)
     group = np.arange(len(owner)) - np.repeat(np.cumsum(n_checked) - n_checked, n_checked)
     group = np.where(
@@ -106,8 +105,8 @@ def _hold(bags: IntArray, n_groups: IntArray, safe: Safe) -> BoolArray:
     holds = np.zeros(len(bags), dtype=bool)
     step = max(_CELLS // bags.shape[1] ** 2, 1)
     for start in range(0, len(bags), step):
-        part = slice(start, start + step)
-        holds[part] = safe(*bags_of_deals(bags[part], n_groups[part]))
+        block = slice(start, start + step)
+        holds[block] = safe(*bags_of_deals(bags[block], n_groups[block]))
     return holds
 
 
@@ -172,8 +171,13 @@ class Deal:
 
     def of_groups(self, chosen: BoolArray) -> Deal:
         """The deals of some groups."""
-        mine = chosen[self.group]
-        return Deal(self.people[mine], self.group[mine], self.value[mine], self.seat[mine])
+        is_chosen = chosen[self.group]
+        return Deal(
+            self.people[is_chosen],
+            self.group[is_chosen],
+            self.value[is_chosen],
+            self.seat[is_chosen],
+        )
 
     def shuffled(
         self, part_of_person: IntArray, n_parts: int, n_values: int, random: np.random.Generator

@@ -27,10 +27,12 @@ def deal_bags(
     """
     part_bags = np.empty((len(part_sizes), bags.shape[1]), dtype=np.int64)
     is_small = bags.sum(axis=1) <= _FEW * bags.shape[1]
-    parts = is_small[bag_of_part]
-    part_bags[parts] = _deal_people(bags[is_small], part_sizes[parts], random)
+    small_parts = is_small[bag_of_part]
+    part_bags[small_parts] = _deal_people(bags[is_small], part_sizes[small_parts], random)
     n_parts = np.bincount(bag_of_part, minlength=len(bags))[~is_small]
-    part_bags[~parts] = _deal_counts(bags[~is_small], part_sizes[~parts], n_parts, random)
+    part_bags[~small_parts] = _deal_counts(
+        bags[~is_small], part_sizes[~small_parts], n_parts, random
+    )
     return part_bags
 
 
@@ -46,10 +48,10 @@ def values_from_rarest(bags: NDArray[Any]) -> tuple[IntArray, IntArray]:
 def value_ranks(bags: NDArray[Any]) -> tuple[IntArray, IntArray]:
     """The rank of each value of each bag, 0 for the most frequent, and the people before it."""
     order, less = values_from_rarest(-bags)
-    place, starts = np.empty((2, *bags.shape), dtype=np.int64)
-    np.put_along_axis(place, order, np.arange(bags.shape[1])[None], axis=1)
+    position, starts = np.empty((2, *bags.shape), dtype=np.int64)
+    np.put_along_axis(position, order, np.arange(bags.shape[1])[None], axis=1)
     np.put_along_axis(starts, order, less - np.cumsum(less, axis=1), axis=1)
-    return place, starts
+    return position, starts
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,11 +82,11 @@ class UnlikeParts:
         p (1 - p) / (people - 1), as where a part is drawn without replacement.
         """
         people = bags.sum(axis=1)
-        place, n_before = value_ranks(bags)
+        position, n_before = value_ranks(bags)
         share = np.empty(bags.shape)
-        np.put_along_axis(share, place, (n_before + bags) / people[:, None], axis=1)
+        np.put_along_axis(share, position, (n_before + bags) / people[:, None], axis=1)
         spread = np.sqrt(share * (1 - share) / np.maximum(people - 1, 1)[:, None])
-        return cls(people, place, share.astype(np.float32), spread.astype(np.float32))
+        return cls(people, position, share.astype(np.float32), spread.astype(np.float32))
 
     def bags(self, group: IntArray, size: IntArray, far: NDArray[np.float64]) -> NDArray[Any]:
         """A bag for a part of each group, with too many people of the most frequent values.
@@ -117,8 +119,8 @@ def shuffled_runs(codes: IntArray, lengths: IntArray, random: np.random.Generato
     shuffled = np.empty_like(codes)
     size = np.frexp(lengths)[1]
     for exponent in np.unique(size).tolist():  # those of about the same length side by side
-        mine = size == exponent
-        inside, run_lengths = np.repeat(mine, lengths), lengths[mine]
+        of_size = size == exponent
+        inside, run_lengths = np.repeat(of_size, lengths), lengths[of_size]
         is_filled = np.arange(run_lengths.max(initial=0)) < run_lengths[:, None]
         rows = np.full(is_filled.shape, -1, dtype=np.int64)
         rows[is_filled] = codes[inside]

@@ -54,10 +54,11 @@ class Guard:
         By number of decoys, the ledger with the lowered limit for groups that a refusal leaves.
     speaks : KnowledgeReach
         How far the adversary's knowledge reaches: people, groups.
-    wanted : bool array
-        The values that the limit is about.
-    near : callable, optional
-        Given a number of exchanges, the ledger that judges decoys as if these had been made.
+    is_asked : bool array
+        For each value, whether the limit is about it.
+    judge_of_decoys : callable, optional
+        Given a number of exchanges, the ledger that judges decoys as if these had been made. None
+        for limits that judge the worst result of the exchanges itself; see `exchanged`.
     windows : Windows, optional
         The windows of the whole table, if the secret is that a number lies in a window.
     """
@@ -67,8 +68,8 @@ class Guard:
     rough: Ledger
     refused: dict[int, Ledger]
     speaks: KnowledgeReach
-    wanted: BoolArray
-    near: Callable[[int], Ledger] | None = None
+    is_asked: BoolArray
+    judge_of_decoys: Callable[[int], Ledger] | None = None
     windows: Windows | None = None
 
     @cached_property
@@ -84,14 +85,44 @@ class Guard:
     def exchanged(self, groups: GroupCounts, swaps: int) -> tuple[GroupCounts, IntArray]:
         """The worst that groups can become by `swaps` exchanges of values with other groups.
 
-        In place of rare values, so many more people have a value that matters. The second array
-        has the group that each result comes from.
+        In a result, `swaps` more people of a group have a value that the limit is about, in place
+        of the rarest values. A group has a result for each value that may be worst. The array says
+        which group each result comes from.
         """
         counts = self.counted(groups)
         n_values = int(counts.codes.max(initial=0)) + 1 if self.alike else counts.n_values
         bags = np.zeros((counts.n_groups, n_values), dtype=np.int64)
         bags[counts.cell_groups, counts.codes] = counts.counts
-        matters = self.wanted[:n_values]  # all of them, where values are alike
+        group_of, first, last = self._values_raised(counts, bags)
+        codes_range = np.arange(n_values)
+        is_kept = (codes_range >= first[:, None]) & (codes_range <= last[:, None])
+        most_frequent = bags.argmax(axis=1)[group_of]
+        bags = _move_value(bags[group_of], first, np.full(len(group_of), swaps), is_kept)
+        if self.speaks.joined:  # so many more people have the most frequent value, too
+            n_moved = np.where(most_frequent == first, 0, swaps)
+            is_kept |= codes_range == most_frequent[:, None]
+            bags = _move_value(bags, most_frequent, n_moved, is_kept)
+        group, codes = np.nonzero(bags)
+        offsets = np.searchsorted(group, np.arange(len(group_of) + 1))
+        exchanged = GroupCounts.counted(
+            counts.sizes[group_of],
+            *(offsets, codes, bags[group, codes]),
+            values=counts.values,
+            semantics=counts.semantics,
+        )
+        return exchanged, group_of
+
+    def _values_raised(
+        self, counts: GroupCounts, bags: IntArray
+    ) -> tuple[IntArray, IntArray, IntArray]:
+        """Pairs of a group and a value that exchanges may make worst: the group, and the value.
+
+        The value is a range from a first to a last one, which differ if secrets are windows.
+        ``bags[g, v]`` is how many people of group g have value v.
+        """
+        if self.windows is not None:  # each window that begins at a value of the group
+            return counts.cell_groups, counts.codes, self.windows.last[counts.codes]
+        matters = self.is_asked[: bags.shape[1]]  # all of them, where values are alike
         group_of, most_frequent = np.arange(counts.n_groups), bags.argmax(axis=1)
         value = most_frequent
         if self.speaks.groups:  # each that matters, also if nobody of the group has it
@@ -103,26 +134,7 @@ class Guard:
         if self.speaks.joined:  # the most frequent value, too, whichever matters
             extra = np.flatnonzero(~matters[most_frequent])
             group_of, value = np.append(group_of, extra), np.append(value, most_frequent[extra])
-        last = value
-        if self.windows is not None:  # each that begins at a value of the group
-            group_of, value = counts.cell_groups, counts.codes
-            last = self.windows.last[value]
-        codes_range = np.arange(n_values)
-        is_kept = (codes_range >= value[:, None]) & (codes_range <= last[:, None])
-        bags = _move_value(bags[group_of], value, np.full(len(group_of), swaps), is_kept)
-        if self.speaks.joined:
-            first = most_frequent[group_of]
-            n_moved = np.where(first == value, 0, swaps)
-            bags = _move_value(bags, first, n_moved, is_kept | (codes_range == first[:, None]))
-        group, codes = np.nonzero(bags)
-        offsets = np.searchsorted(group, np.arange(len(group_of) + 1))
-        exchanged = GroupCounts.counted(
-            counts.sizes[group_of],
-            *(offsets, codes, bags[group, codes]),
-            values=counts.values,
-            semantics=counts.semantics,
-        )
-        return exchanged, group_of
+        return group_of, value, value
 
 
 def _are_alike(secret: RequirementCounts, speaks: KnowledgeReach) -> bool:
@@ -142,13 +154,13 @@ def _are_alike(secret: RequirementCounts, speaks: KnowledgeReach) -> bool:
 
 def _rank_values(counts: GroupCounts) -> GroupCounts:
     """Rename the values of each group by rank: the most frequent is the first."""
-    place = np.arange(len(counts.codes)) - counts.offsets[:-1][counts.cell_groups]
-    rising = (place[1:] > 0) & (counts.counts[1:] > counts.counts[:-1])
+    rank = np.arange(len(counts.codes)) - counts.offsets[:-1][counts.cell_groups]
+    rising = (rank[1:] > 0) & (counts.counts[1:] > counts.counts[:-1])
     descending = counts.counts
     if rising.any():
         descending = descending[np.lexsort((-descending, counts.cell_groups))]
     return GroupCounts.counted(
-        *(counts.sizes, counts.offsets, place, descending.copy()),
+        *(counts.sizes, counts.offsets, rank, descending.copy()),
         values=counts.values,
         semantics=counts.semantics,
     )
@@ -192,53 +204,15 @@ class Guards:
         decoys : int, optional
             With it, all limits are lowered to those that hold after a refusal beside so many.
         """
-        guards = []
+        guards = list[Guard]()
         for requirement in policy.requirements:
-            reaches, how = speaks_of(requirement), policy.semantics_of(requirement)
+            reaches, semantics = speaks_of(requirement), policy.semantics_of(requirement)
             for secret in requirement.count(everyone).secrets:
                 if requirement.criterion is not None:
-                    rule: Any = requirement.criterion
-                    table_counts = counts_of(secret.counts).totals
-                    of_amount = {n: _of_rule(rule, how, table_counts, n) for n in AMOUNTS}
-                    plain = _of_rule(rule, how, table_counts, decoys)
-                    matters = np.ones(len(secret.labels), dtype=bool)
-                    near = _judge_of_decoys(rule, table_counts, decoys)
-                    guards.append(
-                        Guard(secret, plain, plain, of_amount, reaches[0], matters, near=near)
-                    )
+                    guards.append(_guard_of_criterion(secret, reaches[0], semantics, decoys))
                     continue
-                about, windows = secret.asked, None
-                if isinstance(about, Windows):
-                    windows, matters = about, np.ones(about.counts.n_values, dtype=bool)
-                else:
-                    matters = about
-                for point, speaks in zip(requirement.points, reaches, strict=True):
-                    codes = about
-                    if _are_alike(secret, speaks):  # then the most frequent value is worst
-                        codes = np.arange(len(matters)) < 1
-
-                    def of_point(
-                        amount: int | None,
-                        times: Fraction = Fraction(1),
-                        point: Any = point,
-                        about: Any = codes,
-                        power: int = 1 + speaks.groups,
-                        how: Any = how,
-                    ) -> Ledger:
-                        """The ledger of a limit, lowered for `amount` decoys."""
-                        odds = 1 / Fraction(point.below) - 1
-                        below = times / (1 + odds / _kept_factor(amount, power))
-                        ledger: Ledger = point.adversary.ledger(below, about, how)
-                        return ledger
-
-                    of_amount = {n: of_point(n, _STRICTER) for n in AMOUNTS}
-                    plain, rough = of_point(decoys), of_point(decoys, _STRICTER)
-                    guards.append(
-                        Guard(
-                            *(secret, plain, rough, of_amount, speaks, matters),
-                            windows=windows,
-                        )
-                    )
+                for point, reach in zip(requirement.points, reaches, strict=True):
+                    guards.append(_guard_of_point(secret, point, reach, semantics, decoys))
         result = cls(guards)
         result.commit(everyone)
         return result
@@ -295,19 +269,22 @@ class Guards:
         )
 
     def exchanged(self, groups: GroupCounts, owner: IntArray) -> PolicyEvaluation:
-        """Measure decoys as bad as `swaps` exchanges can make them."""
-        parts, n_proposals = [], int(owner.max(initial=-1)) + 1
+        """Measure decoys as bad as `swaps` exchanges of values can make them.
+
+        Group g of the decoys belongs to proposal ``owner[g]``.
+        """
+        evaluations = list[Evaluation]()
+        n_proposals = int(owner.max(initial=-1)) + 1
         for guard in self.each:
-            if guard.near is not None:
-                counts = guard.counted(groups)
-                parts.append(
-                    _Padded(guard.near(self.swaps).evaluate(None, counts, owner), n_proposals)
-                )
-                continue
-            exchanged, group = guard.exchanged(groups, self.swaps)
-            ledger = guard.ledger if self.groups_interact else guard.rough
-            parts.append(_Padded(ledger.evaluate(None, exchanged, owner[group]), n_proposals))
-        return PolicyEvaluation(parts)
+            if guard.judge_of_decoys is not None:
+                ledger = guard.judge_of_decoys(self.swaps)
+                evaluation = ledger.evaluate(None, guard.counted(groups), owner)
+            else:
+                ledger = guard.ledger if self.groups_interact else guard.rough
+                exchanged, group = guard.exchanged(groups, self.swaps)
+                evaluation = ledger.evaluate(None, exchanged, owner[group])
+            evaluations.append(_Padded(evaluation, n_proposals))
+        return PolicyEvaluation(evaluations)
 
     def evaluate_refused(
         self, groups: GroupCounts, owner: IntArray, decoys: int
@@ -325,6 +302,45 @@ class Guards:
         """Note groups, where these bear on one another."""
         for guard in self.each:
             guard.ledger.commit(None, guard.counted(groups))
+
+
+def _guard_of_criterion(
+    secret: RequirementCounts, reach: KnowledgeReach, semantics: Any, decoys: int | None
+) -> Guard:
+    """The guard of a requirement's criterion; see `Guards.of` for `decoys`."""
+    criterion: Any = secret.requirement.criterion
+    table_counts = counts_of(secret.counts).totals
+    ledger = _of_rule(criterion, semantics, table_counts, decoys)
+    refused = {n: _of_rule(criterion, semantics, table_counts, n) for n in AMOUNTS}
+    is_asked = np.ones(len(secret.labels), dtype=bool)
+    judge = _judge_of_decoys(criterion, table_counts, decoys)
+    return Guard(secret, ledger, ledger, refused, reach, is_asked, judge)
+
+
+def _guard_of_point(
+    secret: RequirementCounts,
+    point: Any,
+    reach: KnowledgeReach,
+    semantics: Any,
+    decoys: int | None,
+) -> Guard:
+    """The guard of an adversary's knowledge with its limit, `point`; see `Guards.of`."""
+    asked: Any = secret.asked
+    windows = asked if isinstance(asked, Windows) else None
+    is_asked = asked if windows is None else np.ones(windows.counts.n_values, dtype=bool)
+    if _are_alike(secret, reach):  # then the most frequent value is worst, which comes first
+        asked = np.arange(len(is_asked)) < 1
+
+    def ledger_for(n_decoys: int | None, times: Fraction = Fraction(1)) -> Ledger:
+        """The ledger with the limit times `times`, lowered to what holds after a refusal."""
+        odds = 1 / Fraction(point.below) - 1
+        limit = times / (1 + odds / _kept_factor(n_decoys, 1 + reach.groups))
+        ledger: Ledger = point.adversary.ledger(limit, asked, semantics)
+        return ledger
+
+    ledger, rough = ledger_for(decoys), ledger_for(decoys, _STRICTER)
+    refused = {n: ledger_for(n, _STRICTER) for n in AMOUNTS}
+    return Guard(secret, ledger, rough, refused, reach, is_asked, windows=windows)
 
 
 @dataclass(frozen=True, eq=False)

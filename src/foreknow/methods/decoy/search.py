@@ -229,10 +229,10 @@ class Search:
         if self.guards.groups_interact:
             step = max(_CELLS // len(self.labels) ** 2, 1)
             for start in range(0, len(bags), step):
-                part = slice(start, start + step)
-                dealt_bags, owner = bags_of_deals(bags[part], n_parts[part])
+                block = slice(start, start + step)
+                dealt_bags, owner = bags_of_deals(bags[block], n_parts[block])
                 is_safe = self.guards.evaluate(self.counts(dealt_bags), owner).accept_greedily()
-                n_parts[part] = np.where(is_safe, n_parts[part], 1)
+                n_parts[block] = np.where(is_safe, n_parts[block], 1)
         self.dealt[open_groups], self.open[:] = n_parts, 0
         return open_groups
 
@@ -391,9 +391,8 @@ class Search:
                 break
             parts_by_turn = []
             for asked_groups, candidate in zip(is_asked.T, cut.T, strict=True):
-                points = points[
-                    asked_groups[self.node[points]]
-                ]  # who is asked was asked before, too
+                # who is asked was asked before, too
+                points = points[asked_groups[self.node[points]]]
                 parts_by_turn.append(self._parts(points, candidates, candidate))
             chance = self._chances(parts_by_turn, unlike_parts, kind, decoys)
             is_promising = is_asked & (chance >= min_chance[:, None])
@@ -503,11 +502,11 @@ class Search:
                     lambda groups, owners: judge(groups, owners, amount), bags, owner
                 )
 
-            asked = np.flatnonzero(n_groups < _ENOUGH * most_possible)
-            asked = asked[is_refusal_safe(bags[asked], np.arange(len(asked)))]
-            n_decoys[asked] = amount
-            n_groups[asked] = most_groups(
-                bags[asked], is_refusal_safe, is_small[asked], most_possible[asked]
+            undecided = np.flatnonzero(n_groups < _ENOUGH * most_possible)
+            undecided = undecided[is_refusal_safe(bags[undecided], np.arange(len(undecided)))]
+            n_decoys[undecided] = amount
+            n_groups[undecided] = most_groups(
+                bags[undecided], is_refusal_safe, is_small[undecided], most_possible[undecided]
             )
         return amounts
 
@@ -556,9 +555,9 @@ class Search:
 
     def commit(self, cuts: TriedCuts, accepted: BoolArray) -> None:
         """Note the parts of accepted cuts, where groups bear on one another."""
-        mine = accepted[cuts.owner]
-        if mine.any() and self.guards.groups_interact:
-            self.guards.commit(self.counts(cuts.bags[mine]))
+        is_accepted = accepted[cuts.owner]
+        if is_accepted.any() and self.guards.groups_interact:
+            self.guards.commit(self.counts(cuts.bags[is_accepted]))
 
     def _descend(self, cuts: TriedCuts, accepted: BoolArray) -> None:
         """Make groups that were not divided final, and go on with the others."""

@@ -126,19 +126,19 @@ class Lattice:
         heights: IntArray = np.asarray(self.sums(list(map(np.arange, self.shape))))
         return heights
 
-    def sums(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    def sums(self, by_attribute: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """Add up, for every node, what the level of each quasi-identifier contributes."""
-        total: NDArray[Any] = np.zeros(1, dtype=parts[0].dtype)
-        for part in parts:
-            total = (total[:, None] + part).reshape(-1)
+        total: NDArray[Any] = np.zeros(1, dtype=by_attribute[0].dtype)
+        for of_levels in by_attribute:
+            total = (total[:, None] + of_levels).reshape(-1)
         return total
 
-    def least(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    def least(self, by_attribute: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """For each node the least part of a quasi-identifier that is below its highest level."""
-        least: NDArray[Any] = np.full(1, np.inf)
-        for part in parts:
-            least = np.minimum(least[:, None], np.append(part[:-1], np.inf)).reshape(-1)
-        return np.where(np.isinf(least), 0.0, least)
+        lowest: NDArray[Any] = np.full(1, np.inf)
+        for of_levels in by_attribute:
+            lowest = np.minimum(lowest[:, None], np.append(of_levels[:-1], np.inf)).reshape(-1)
+        return np.where(np.isinf(lowest), 0.0, lowest)
 
     def children(self, number: int) -> Iterator[int]:
         """The nodes directly below."""
@@ -154,14 +154,14 @@ class Lattice:
 
     def below(self, marks: NDArray[Any], number: int) -> NDArray[Any]:
         """The part of an array over all nodes that belongs to a node and all below; a view."""
-        part = tuple(slice(None, level + 1) for level in self.node(number))
-        part_below: NDArray[Any] = marks.reshape(self.shape)[part]
+        box = tuple(slice(None, level + 1) for level in self.node(number))
+        part_below: NDArray[Any] = marks.reshape(self.shape)[box]
         return part_below
 
     def above(self, marks: NDArray[Any], number: int) -> NDArray[Any]:
         """The part of an array over all nodes that belongs to a node and all above; a view."""
-        part = tuple(slice(level, None) for level in self.node(number))
-        part_above: NDArray[Any] = marks.reshape(self.shape)[part]
+        box = tuple(slice(level, None) for level in self.node(number))
+        part_above: NDArray[Any] = marks.reshape(self.shape)[box]
         return part_above
 
     def count_below(self, marks: NDArray[np.bool_]) -> NDArray[np.int32]:
@@ -292,14 +292,14 @@ class LatticeResult(Result):
     def in_words(self, node: Node) -> dict[str, str]:
         """The level of each quasi-identifier at a node, in words."""
         self._number(node)
-        words = (names[level] for names, level in zip(self.names, node, strict=True))
-        return dict(zip(self.attributes, words, strict=True))
+        level_names = (names[level] for names, level in zip(self.names, node, strict=True))
+        return dict(zip(self.attributes, level_names, strict=True))
 
     def nodes(self, status: str | None = None) -> list[Node]:
         """The nodes, or those that are "safe", "unsafe" or "unknown"; of those `listed`, if any."""
-        places = range(len(self.status))
+        positions = range(len(self.status))
         if status is None:
-            return list(map(self._node, places))
+            return list(map(self._node, positions))
         if status not in _WORDS:
             raise InputError(f"a node is safe, unsafe or unknown, not {status!r}")
         matching = np.flatnonzero(self.status == _WORDS.index(status))
@@ -307,13 +307,13 @@ class LatticeResult(Result):
 
     def status_of(self, node: Node) -> str:
         """The status of a node: "safe", "unsafe", or "unknown"."""
-        place = self._number(node)
-        return _WORDS[UNKNOWN if place is None else self.status[place]]
+        position = self._number(node)
+        return _WORDS[UNKNOWN if position is None else self.status[position]]
 
     def was_judged(self, node: Node) -> bool:
         """True if a node was judged itself; its status may follow from others."""
-        place = self._number(node)
-        return place is not None and bool(self.checked[place])
+        position = self._number(node)
+        return position is not None and bool(self.checked[position])
 
     @cached_property
     def minimal_set(self) -> frozenset[Node]:
@@ -322,8 +322,12 @@ class LatticeResult(Result):
 
     def loss_of(self, node: Node) -> float | None:
         """The loss of a safe node; None where it is not known."""
-        place = self._number(node)
-        return None if place is None or np.isnan(self.losses[place]) else float(self.losses[place])
+        position = self._number(node)
+        return (
+            None
+            if position is None or np.isnan(self.losses[position])
+            else float(self.losses[position])
+        )
 
     @cached_property
     def _lattice(self) -> Lattice:
@@ -331,10 +335,10 @@ class LatticeResult(Result):
 
     @cached_property
     def _places(self) -> dict[Node, int]:
-        return {node: place for place, node in enumerate(self.listed or ())}
+        return {node: position for position, node in enumerate(self.listed or ())}
 
-    def _node(self, place: int) -> Node:
-        return self._lattice.node(place) if self.listed is None else self.listed[place]
+    def _node(self, position: int) -> Node:
+        return self._lattice.node(position) if self.listed is None else self.listed[position]
 
     def _number(self, node: Node) -> int | None:
         """The position of a node in the arrays; None if they do not have it."""

@@ -76,13 +76,15 @@ class LocalSuppression:
 
     def _divided(self, hidden: tuple[int, ...], classes: IntArray) -> IntArray:
         """The group of each of some classes, if these columns are hidden."""
-        shown = [self._codes[classes, a] for a in self._columns if a not in hidden]
-        return combine(shown, [int(codes.max()) + 1 for codes in shown])[0].astype(np.int64)
+        shown_columns = [self._codes[classes, a] for a in self._columns if a not in hidden]
+        return combine(shown_columns, [int(codes.max()) + 1 for codes in shown_columns])[0].astype(
+            np.int64
+        )
 
     def _saved(self, hidden: tuple[int, ...], classes: IntArray) -> FloatArray:
         """The loss that classes are spared if they hide these columns and not all."""
-        shown = [a for a in self._columns if a not in hidden]
-        return np.asarray(self._costs[classes][:, shown].sum(axis=1))
+        shown_columns = [a for a in self._columns if a not in hidden]
+        return np.asarray(self._costs[classes][:, shown_columns].sum(axis=1))
 
     def _keep_most(self, choices: list[tuple[int, ...]]) -> bool:
         """Make the groups of the choice of columns that keeps most.
@@ -168,9 +170,11 @@ class LocalSuppression:
         added = self._counts.take(members).merge(np.zeros(len(members), dtype=np.int64))
         removed = None
         if groups and (self._ledger.looks_back or not self._ledger.monotone):
-            parts = [group.members for group in groups]
-            group_of_class = np.repeat(np.arange(len(parts)), list(map(len, parts)))
-            removed = self._counts.take(np.concatenate(parts)).merge(group_of_class)
+            members_of_groups = [group.members for group in groups]
+            group_of_class = np.repeat(
+                np.arange(len(members_of_groups)), list(map(len, members_of_groups))
+            )
+            removed = self._counts.take(np.concatenate(members_of_groups)).merge(group_of_class)
         if not self._ledger.admits(removed, added):
             return False
         self._ledger.commit(removed, added)

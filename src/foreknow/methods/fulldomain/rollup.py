@@ -92,10 +92,10 @@ class ViewCache:
     def smallest_finer(self, node: Node) -> View:
         """The view with the fewest cells at or below a node."""
         finer = np.flatnonzero((self._levels <= node).all(axis=1))
-        place = int(finer[self._sizes[finer].argmin()])
+        smallest = int(finer[self._sizes[finer].argmin()])
         self._clock += 1
-        self._used[place] = self._clock
-        return self._views[place]
+        self._used[smallest] = self._clock
+        return self._views[smallest]
 
     def add(self, view: View) -> None:
         """Keep the counts of a view for coarser nodes."""
@@ -177,18 +177,16 @@ class Rollup:
             finer_counts.n_values,
             finer_counts.counts,
         )
-        offsets, *cells = count_pairs(*finer_cells)
+        offsets, *pairs = count_pairs(*finer_cells)
         if first_rows is None:
             rows_with_people = np.flatnonzero(people > 0)
-            offsets, people = (
-                np.append(offsets[rows_with_people], offsets[-1]),
-                people[rows_with_people],
-            )
+            offsets = np.append(offsets[rows_with_people], offsets[-1])
+            people = people[rows_with_people]
             keys = list(np.unravel_index(rows_with_people, spans))
         else:
             keys = [column[first_rows] for column in keys]
         values, semantics = finer_counts.values, finer_counts.semantics
-        counts = GroupCounts.counted(people, offsets, *cells, values=values, semantics=semantics)
+        counts = GroupCounts.counted(people, offsets, *pairs, values=values, semantics=semantics)
         return View(node, keys, sizes, counts)
 
     def labelled(self, view: View) -> GroupCounts:

@@ -163,9 +163,9 @@ class _Bounds(NamedTuple):
     @classmethod
     def of(cls, bounds: NDArray[np.float64]) -> _Bounds:
         nodes = np.argsort(bounds, kind="stable")
-        places = np.empty(len(nodes), dtype=np.int64)
-        places[nodes] = np.arange(len(nodes))
-        return cls(nodes, places)
+        positions = np.empty(len(nodes), dtype=np.int64)
+        positions[nodes] = np.arange(len(nodes))
+        return cls(nodes, positions)
 
 
 # How far sums of losses, which lie between 0 and 1, may be off.

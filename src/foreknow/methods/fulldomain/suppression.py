@@ -108,15 +108,15 @@ class Judge:
         fewest_leaving = [self._least(view.counts) for view in views]
         unsafe = [of_view > 0 for of_view in fewest_leaving]
         n_leaving = [of_view.sum() for of_view in fewest_leaving]
-        undecided = [place for place, number in enumerate(n_leaving) if number <= self.most]
+        undecided = [position for position, number in enumerate(n_leaving) if number <= self.most]
         # Where nobody may leave, whoever is unsafe alone may be safe in a release, on average.
         if undecided and self.most:
-            counts = [views[place].counts for place in undecided]
+            counts = [views[position].counts for position in undecided]
             ends = np.cumsum([of_view.n_groups for of_view in counts])[:-1]
             unsafe_alone = np.split(~self._alone(joined(counts)), ends)
-            for place, of_view in zip(undecided, unsafe_alone, strict=True):
-                unsafe[place] = of_view
-                fewest_leaving[place] = np.maximum(fewest_leaving[place], of_view)
+            for position, of_view in zip(undecided, unsafe_alone, strict=True):
+                unsafe[position] = of_view
+                fewest_leaving[position] = np.maximum(fewest_leaving[position], of_view)
         return [*zip(unsafe, fewest_leaving, strict=True)]
 
     def _least(self, counts: GroupCounts) -> IntArray:
@@ -187,10 +187,10 @@ class Judge:
         hidden = LocalSuppression(codes[members], costs, counts, columns, ledger).hidden()
         if hidden is None:
             return None
-        cells = np.zeros(codes.shape, dtype=bool)
-        cells[members] = hidden
-        group_number = numbered(codes, outliers, cells)[0]
-        return cells if self._safe(view.counts.merge(group_number)) else None
+        suppressed_cells = np.zeros(codes.shape, dtype=bool)
+        suppressed_cells[members] = hidden
+        group_number = numbered(codes, outliers, suppressed_cells)[0]
+        return suppressed_cells if self._safe(view.counts.merge(group_number)) else None
 
     def _fewest(self, counts: GroupCounts, unsafe: BoolArray, candidates: IntArray) -> int | None:
         """How many candidates, in order, must join the unsafe groups; None if even all do not help.
@@ -227,15 +227,15 @@ class Judge:
 
 
 def numbered(
-    codes: IntArray, outliers: BoolArray | None, cells: BoolArray | None
+    codes: IntArray, outliers: BoolArray | None, suppressed_cells: BoolArray | None
 ) -> tuple[IntArray, int | None]:
     """The published group of each group of a node, and the group of those who hide everything."""
     if outliers is None:
         return np.arange(len(codes)), None
-    hides_all = outliers if cells is None else cells.all(axis=1)
-    if cells is None:
+    hides_all = outliers if suppressed_cells is None else suppressed_cells.all(axis=1)
+    if suppressed_cells is None:
         last_group = int(np.count_nonzero(~hides_all))
         return np.where(hides_all, last_group, np.cumsum(~hides_all) - 1), last_group
-    rows = np.column_stack((hides_all, np.where(cells, -1, codes)))
+    rows = np.column_stack((hides_all, np.where(suppressed_cells, -1, codes)))
     group_number = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
     return group_number, int(group_number.max()) if hides_all.any() else None

@@ -104,9 +104,9 @@ class BlockTree:
     def _homes(self, j: int) -> dict[int, tuple[int, Block, int]]:
         """The place of the block of each person at a level, the block, and the group in it."""
         homes: dict[int, tuple[int, Block, int]] = {}
-        for place, placed in enumerate(self.level(j)):
+        for position, placed in enumerate(self.level(j)):
             for group, people in enumerate(placed.groups):
-                homes |= dict.fromkeys(people, (place, placed.block, group))
+                homes |= dict.fromkeys(people, (position, placed.block, group))
         return homes
 
     def shape(
@@ -151,10 +151,10 @@ def _blocks_below(homes: Sequence[tuple[int, Block, int]]) -> tuple[Below, ...]:
     `homes` has, for each cell, the place of its lower block, that block, and its group there. The
     group of a cell that lies elsewhere is -1.
     """
-    block_at = {place: block for place, block, _ in homes}
+    block_at = {position: block for position, block, _ in homes}
     blocks_below = []
-    for place, block in block_at.items():
-        groups = [group if home == place else -1 for home, _, group in homes]
+    for position, block in block_at.items():
+        groups = [group if home == position else -1 for home, _, group in homes]
         blocks_below.append(Below(block, tuple(groups)))
     return tuple(blocks_below)
 
@@ -180,8 +180,8 @@ def _join_parts(partitions: Sequence[Sequence[int]]) -> tuple[int, ...]:
 def _members(numbers: Sequence[int]) -> tuple[tuple[int, ...], ...]:
     """The places of each number from 0."""
     members: list[list[int]] = [[] for _ in range(max(numbers) + 1)]
-    for place, number in enumerate(numbers):
-        members[number].append(place)
+    for position, number in enumerate(numbers):
+        members[number].append(position)
     return tuple(map(tuple, members))
 
 

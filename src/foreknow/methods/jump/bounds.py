@@ -163,9 +163,9 @@ class _Room:
             *(range(min(n, counts[group], limits[k]) + 1) for n, group, k in self.cells)
         ):
             remaining, n_in_group = list(counts), [0] * len(limits)
-            for number, (_, group, place) in zip(numbers, self.cells, strict=True):
+            for number, (_, group, position) in zip(numbers, self.cells, strict=True):
                 remaining[group] -= number
-                n_in_group[place] += number
+                n_in_group[position] += number
             for n_rest, (n, rest_group) in zip(remaining, self.rest, strict=True):
                 if rest_group is not None:
                     n_in_group[rest_group] += n_rest

@@ -21,16 +21,29 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, product
 from operator import add
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from foreknow.errors import BeyondReach
 from foreknow.methods.jump.blocks import Below, Block, BlockTree
 from foreknow.methods.jump.bounds import surely_safe
 from foreknow.methods.jump.properties import Property
 
-Column: TypeAlias = tuple[int, tuple[int, ...]]  # a value: (colour, how often in each group)
-Part: TypeAlias = tuple[Block, tuple[Column, ...]]  # a block and its values
-Seen: TypeAlias = tuple[Any, ...]  # what each lower level sees
+Seen: TypeAlias = tuple[Any, ...]  # what each lower level sees; see `BlockTables`
+
+
+class Column(NamedTuple):
+    """A value of a block, up to its name."""
+
+    colour: int  # which values the property treats alike: a number in the palette
+    counts: tuple[int, ...]  # how often it occurs in each group of the block
+
+
+class Part(NamedTuple):
+    """A block of people, and the values that they have."""
+
+    block: Block
+    columns: tuple[Column, ...]
+
 
 FIRST_STEPS = 20_000
 BEYOND = "exact counting takes more than {:,} steps"
@@ -145,8 +158,8 @@ class Exact:
         parts: list[Part] = []
         for placed in self.layout.level(i):
             rows = rows_of(placed.groups, codes)
-            columns = sorted((colours[value], row) for value, row in rows.items())
-            parts.append((placed.block, tuple(columns)))
+            columns = sorted(Column(colours[value], counts) for value, counts in rows.items())
+            parts.append(Part(placed.block, tuple(columns)))
         return parts
 
     def limit(self, size: int, colour: int) -> int:
@@ -157,7 +170,10 @@ class Exact:
         return self._limits[key]
 
     def allows(self, row: Sequence[tuple[int, int]], total: int, size: int) -> bool:
-        """True if someone in a group of that size may have such values in so many tables."""
+        """True if the property allows that a person of a group has such values.
+
+        The person has a value of a colour in so many of `total` tables: ``(colour, count)``.
+        """
         values = [(self.palette[colour], count) for colour, count in row if count]
         return self.strategy.property.allows(values, total, size)
 
@@ -165,7 +181,7 @@ class Exact:
         """True if the permutation set has the property: every group's average person does."""
         for block, columns in parts:
             for group, size in enumerate(block.group_sizes):
-                row = [(colour, counts[group]) for colour, counts in columns]
+                row = [(column.colour, column.counts[group]) for column in columns]
                 if not self.allows(row, size, size):
                     return False
         return True
@@ -208,13 +224,15 @@ class Exact:
         """False only if a block's values cannot fill the groups of level j within their limits."""
         key = (block.number, columns, j)
         if key not in self._fits:
-            values = [(colour, sum(counts)) for colour, counts in columns]
-            room_for_values, fits = [0] * len(values), True
+            totals = [sum(column.counts) for column in columns]
+            room_for_values, fits = [0] * len(columns), True
             for size in chain.from_iterable(below.block.group_sizes for below in block.below[j]):
-                room = [min(total, max(self.limit(size, colour), 0)) for colour, total in values]
+                room = []  # for each value, how many people of this group may have it
+                for column, total in zip(columns, totals, strict=True):
+                    room.append(min(total, max(self.limit(size, column.colour), 0)))
                 fits = fits and sum(room) >= size
                 room_for_values = list(map(add, room_for_values, room))
-            for room_for_value, (_, total) in zip(room_for_values, values, strict=True):
+            for room_for_value, total in zip(room_for_values, totals, strict=True):
                 fits = fits and room_for_value >= total
             self._fits[key] = fits
         return self._fits[key]
@@ -222,7 +240,8 @@ class Exact:
     def count(self, i: int, parts: Sequence[Part]) -> TableCounts:
         """The number of tables in the disclosure set of function i, and of each value in each cell.
 
-        They are all tables of the generalization, less those that stop before function i.
+        `parts` is the generalization under function i: each block with its values. The set has all
+        tables of the generalization, less those that stop before function i.
         """
         needs = self.needs(i, parts)
         unneeded = [need is EarlierNeed.NOTHING for need in needs]
@@ -243,23 +262,27 @@ class Exact:
 
         stopped, weights = _count_stopped(blocks, needs, self.budget, stops)
         counted_blocks: dict[Part, CountedBlock] = {}
-        for (block, columns), tables, cell_of, weight_of in zip(
-            parts, blocks, cells, weights, strict=True
-        ):
-            if (block, columns) not in counted_blocks:
-                rows: dict[Column, tuple[int, ...]] = {}
-                for column, row in zip(tables.classes, tables.sums(weight_of), strict=True):
-                    numbers = []
-                    for group, cell in zip(block.group_of, cell_of, strict=True):
-                        all_tables = total * column[1][group] // block.group_sizes[group]
-                        numbers.append(all_tables - row[cell])
-                    rows[column] = tuple(numbers)
-                counted_blocks[block, columns] = CountedBlock(block, columns, rows)
+        for part, tables, cell_of, weight_of in zip(parts, blocks, cells, weights, strict=True):
+            if part in counted_blocks:
+                continue
+            block = part.block
+            rows: dict[Column, tuple[int, ...]] = {}
+            for column, n_stopped in zip(tables.classes, tables.sums(weight_of), strict=True):
+                numbers = []  # of tables in which one person of the cell has the value
+                for group, cell in zip(block.group_of, cell_of, strict=True):
+                    all_tables = total * column.counts[group] // block.group_sizes[group]
+                    numbers.append(all_tables - n_stopped[cell])
+                rows[column] = tuple(numbers)
+            counted_blocks[part] = CountedBlock(block, part.columns, rows)
         return TableCounts(total - stopped, total, tuple([counted_blocks[part] for part in parts]))
 
     def _verdict(self, j: int, key: Any) -> bool:
+        """True if the disclosure set of function j has the property; `key` is its generalization.
+
+        The key is as `key_of` makes it.
+        """
         if (j, key) not in self._verdicts:
-            parts = [(self.layout.blocks[number], columns) for number, columns in key]
+            parts = [Part(self.layout.blocks[number], columns) for number, columns in key]
             self._verdicts[j, key] = self._judged(self.count(j, parts))
         return self._verdicts[j, key]
 
@@ -267,10 +290,15 @@ class Exact:
         """True if the values of everybody have the property; False if there are no tables."""
         if not counts.size:
             return False
-        for part in {id(part): part for part in counts.parts}.values():
-            for cell, group in enumerate(part.block.group_of):
-                row = [(column[0], part.tables[column][cell]) for column in part.columns]
-                if not self.allows(row, counts.size, part.block.group_sizes[group]):
+        for counted_block in {
+            id(counted_block): counted_block for counted_block in counts.parts
+        }.values():
+            for cell, group in enumerate(counted_block.block.group_of):
+                row = [
+                    (column.colour, counted_block.tables[column][cell])
+                    for column in counted_block.columns
+                ]
+                if not self.allows(row, counts.size, counted_block.block.group_sizes[group]):
                     return False
         return True
 
@@ -320,28 +348,24 @@ def _count_stopped(
     n_stopped = sum(ways * ways_to_stop[views] for views, ways in ways_to_reach[-1].items())
     weights: list[dict[Seen, int]] = [{} for _ in blocks]
     for position in range(len(blocks) - 1, -1, -1):
-        weight_of, ways_to_stop_before = (
-            weights[position],
-            dict.fromkeys(ways_to_reach[position], 0),
-        )
+        weight_of = weights[position]
+        ways_to_stop_before = dict.fromkeys(ways_to_reach[position], 0)
         for (views_before, view_of_block), views_after in steps[position].items():
-            if ways_to_stop[views_after]:
-                weight_of[view_of_block] = (
-                    weight_of.get(view_of_block, 0)
-                    + ways_to_reach[position][views_before] * ways_to_stop[views_after]
-                )
-                ways_to_stop_before[views_before] += (
-                    blocks[position].ends[view_of_block] * ways_to_stop[views_after]
-                )
+            n_stopping = ways_to_stop[views_after]
+            if n_stopping:
+                weight = ways_to_reach[position][views_before] * n_stopping
+                weight_of[view_of_block] = weight_of.get(view_of_block, 0) + weight
+                ways = blocks[position].ends[view_of_block]
+                ways_to_stop_before[views_before] += ways * n_stopping
         ways_to_stop = ways_to_stop_before
     return n_stopped, weights
 
 
-def _joint_view(view: Any, other: Any) -> Any:
+def _joint_view(first_view: Any, second_view: Any) -> Any:
     """The view of a level in two blocks together; None if it is not safe in one."""
-    if view is None or other is None:
+    if first_view is None or second_view is None:
         return None
-    return view is True or tuple(sorted((*view, *other)))
+    return first_view is True or tuple(sorted((*first_view, *second_view)))
 
 
 def _lost(views: Seen) -> bool:
@@ -375,9 +399,9 @@ class BlockTables:
         self.block, self._exact = block, exact
         self._levels = list(zip(block.below, needs, strict=True))
         n_copies = Counter(columns)
-        self.classes = sorted(n_copies, key=lambda column: (-sum(column[1]), column))
+        self.classes = sorted(n_copies, key=lambda column: (-sum(column.counts), column))
         self.copies = [n_copies[column] for column in self.classes]
-        counts_of_values = chain.from_iterable(counts for _, counts in columns)
+        counts_of_values = chain.from_iterable(column.counts for column in columns)
         self.total = math.prod(map(math.factorial, block.group_sizes))
         self.total //= math.prod(map(math.factorial, counts_of_values))
         self.ends: dict[Seen, int] = {}
@@ -390,14 +414,16 @@ class BlockTables:
         if self._keep_all or not _lost(start):
             states[0, block.sizes, start] = 1
         self._weights: list[list[int]] = [list(states.values())]
-        for which, (colour, counts) in enumerate(self.classes if states else ()):
+        for class_number, (colour, counts) in enumerate(self.classes if states else ()):
             options = spreads(counts, block.cells_of, block.sizes, exact.budget)
-            states = {(self.copies[which], *state[1:]): n for state, n in states.items()}
+            states = {(self.copies[class_number], *state[1:]): n for state, n in states.items()}
             for r, cells in enumerate(options):
                 of_value = tuple(
                     [self._view_of_value(*level, colour, cells) for level in self._levels]
                 )
-                states = self._layer(states, which, cells, of_value, last=r == len(options) - 1)
+                states = self._layer(
+                    states, class_number, cells, of_value, is_last=r == len(options) - 1
+                )
         self._done: list[Seen] = []
         for (_, _, views), weight in states.items():
             levels = zip(self._levels, views, strict=True)
@@ -413,7 +439,7 @@ class BlockTables:
         cells: tuple[int, ...],
         of_value: Seen,
         *,
-        last: bool,
+        is_last: bool,
     ) -> dict[Any, int]:
         """The states after values of a class are placed in cells, one after another.
 
@@ -428,7 +454,7 @@ class BlockTables:
             How many people of each cell one such value has.
         of_value : Seen
             What each level sees of one such value.
-        last : bool
+        is_last : bool
             Whether all values of the class that are left must be placed here.
         """
         state_numbers: dict[Any, int] = {}
@@ -438,7 +464,7 @@ class BlockTables:
         for source, ((remaining, room, views), weight) in enumerate(states.items()):
             ways, n_placed = 1, 0
             while True:
-                if n_placed == remaining or not last:
+                if n_placed == remaining or not is_last:
                     state_number = state_numbers.setdefault(
                         (remaining - n_placed, room, views), len(weights)
                     )
@@ -470,22 +496,23 @@ class BlockTables:
         Tables were counted layer by layer in `_layer`; here they are weighed in the other
         direction.
         """
-        values = [weight_of.get(end, 0) for end in self._done]  # of each state after the layer
+        # of each state after the layer
+        value_of_state = [weight_of.get(end, 0) for end in self._done]
         totals = [[0] * len(self.block.sizes) for _ in self.classes]
         for layer in range(len(self._layers) - 1, -1, -1):
             value_class, cells, edges = self._layers[layer]
             sources, placed_weight = self._weights[layer], 0
-            values_before = [0] * len(sources)
+            value_of_source = [0] * len(sources)
             # An edge gives these cells to k values of a class, in `factor` ways.
             for source, target, factor, n_placed in edges:
-                if values[target]:
-                    value = values[target] * factor
-                    values_before[source] += value
+                if value_of_state[target]:
+                    value = value_of_state[target] * factor
+                    value_of_source[source] += value
                     placed_weight += n_placed * value * sources[source]
             if placed_weight:
                 for cell, n_people in enumerate(cells):
                     totals[value_class][cell] += n_people * placed_weight
-            values = values_before
+            value_of_state = value_of_source
         sums: list[list[int]] = []
         for row, copies in zip(totals, self.copies, strict=True):
             pairs = zip(row, self.block.sizes, strict=True)
@@ -526,7 +553,7 @@ class BlockTables:
             if need is EarlierNeed.PERMUTATION:
                 parts += [(colour, n) if n else None for n in sums]
             else:
-                parts.append((colour, tuple(sums)) if any(sums) else None)
+                parts.append(Column(colour, tuple(sums)) if any(sums) else None)
         return True if need is EarlierNeed.PERMUTATION and self._exact.complete else tuple(parts)
 
     def _view_of_all(self, blocks: tuple[Below, ...], need: EarlierNeed, view: Any) -> Any:
@@ -539,7 +566,7 @@ class BlockTables:
         if need is EarlierNeed.PERMUTATION:
             sizes = [*chain.from_iterable(below.block.group_sizes for below in blocks)]
             return True if all(map(self._exact.allows, view, sizes, sizes)) else None
-        parts = [(below.block, columns) for below, columns in zip(blocks, view, strict=True)]
+        parts = [Part(below.block, columns) for below, columns in zip(blocks, view, strict=True)]
         is_unsure = need is EarlierNeed.GATED and not self._exact.complete
         return None if is_unsure and not self._exact.permutation_safe(parts) else key_of(parts)
 
@@ -583,6 +610,9 @@ def spreads(
     counts: Sequence[int], cells_of: Sequence[Sequence[int]], sizes: Sequence[int], budget: Budget
 ) -> list[tuple[int, ...]]:
     """All ways to give one value's occurrences in each group to the group's cells.
+
+    Each is a list of how many people of each cell have the value. ``cells_of[g]`` are the cells of
+    group g, and ``sizes[c]`` the people of cell c.
 
     >>> spreads((1, 1), ((0, 2), (1,)), (1, 1, 1), Budget(2))
     [(0, 1, 1), (1, 1, 0)]

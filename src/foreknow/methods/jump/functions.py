@@ -146,13 +146,13 @@ def read_functions(source: Any) -> tuple[Function, ...]:
     return tuple(map(Function.of, source))
 
 
-def _read_groups(parts: Sequence[Any], source: Any) -> tuple[tuple[Person, ...], ...]:
+def _read_groups(group_sources: Sequence[Any], source: Any) -> tuple[tuple[Person, ...], ...]:
     """Groups of people, each person once; other input is refused."""
     groups: list[list[Person]] = []
-    for part in parts:
-        if not isinstance(part, (str, list, tuple, set, frozenset)):
-            raise InputError(f"{part!r} is no group of people: a list of names is one")
-        groups.append(list(part))
+    for group_source in group_sources:
+        if not isinstance(group_source, (str, list, tuple, set, frozenset)):
+            raise InputError(f"{group_source!r} is no group of people: a list of names is one")
+        groups.append(list(group_source))
     named_people: set[Person] = set()
     for person in chain.from_iterable(groups):
         try:
@@ -172,8 +172,8 @@ def _read_groups(parts: Sequence[Any], source: Any) -> tuple[tuple[Person, ...],
 def _read_levels(text: str) -> tuple[tuple[str, Level], ...]:
     """The level of each column, read from a text such as "age=1, zip=*"."""
     levels: dict[str, Level] = {}
-    for part in text.split(","):
-        column, equals, level = map(str.strip, part.rpartition("="))
+    for level_text in text.split(","):
+        column, equals, level = map(str.strip, level_text.rpartition("="))
         is_number = level.isascii() and level.isdigit()
         if not equals or not column or not (is_number or level == SUPPRESSED):
             raise InputError(
@@ -284,11 +284,11 @@ def _refuse_separated(group: IntArray, microdata: Microdata) -> None:
 
 def _text(attributes: Sequence[Attribute], person: int) -> str:
     """The quasi-identifiers of a person, in words."""
-    parts = []
+    group_texts = []
     for attribute in attributes:
         value = attribute.domain[int(attribute.codes[person])]
-        parts.append(f"{attribute.name} {shown(value)}")
-    return ", ".join(parts)
+        group_texts.append(f"{attribute.name} {shown(value)}")
+    return ", ".join(group_texts)
 
 
 # ---- functions that are tried by default ---------------------------------------------------------

@@ -36,18 +36,18 @@ def property_of(policy: Policy) -> Property:
     >>> property_of(Policy([Requirement(Facts(l=2), below="1/2")]))
     Recursive('1', 4)
     """
-    parts: list[Property] = []
+    properties: list[Property] = []
     for requirement in policy.requirements:
         _refuse_sets(requirement)
-        parts += [_part(requirement, point) for point in requirement.points]
+        properties += [_part(requirement, point) for point in requirement.points]
         if isinstance(requirement.criterion, Property):
-            parts.append(as_property(requirement.criterion))
+            properties.append(as_property(requirement.criterion))
         elif requirement.criterion is not None:
             raise PolicyError(
                 f"{requirement.name}: {requirement.criterion} is not decided by each person's "
                 "probabilities; choose another method than jump, safe or naive"
             )
-    distinct = list(dict.fromkeys(parts))
+    distinct = list(dict.fromkeys(properties))
     return distinct[0] if len(distinct) == 1 else All(*distinct)
 
 

@@ -81,8 +81,8 @@ class _OfSomeValues:
 
     def colour(self, value: Hashable) -> Hashable:
         text = str(value)
-        wanted = self.values is None or text in map(str, self.values)
-        return 0 if wanted and text not in map(str, self.excluded) else 1
+        is_asked = self.values is None or text in map(str, self.values)
+        return 0 if is_asked and text not in map(str, self.excluded) else 1
 
 
 @dataclass(frozen=True)
@@ -134,19 +134,19 @@ class MaxRatio(_OfSomeValues):
         """The largest whole number within the ratio."""
         if colour:
             return size
-        most = self.most.numerator * size
-        return (most - 1 if self.strict else most) // self.most.denominator
+        highest = self.most.numerator * size
+        return (highest - 1 if self.strict else highest) // self.most.denominator
 
     def allows(self, row: Row, total: int, size: int) -> bool:
         """Compare in whole numbers."""
-        most = self.most.numerator * total - (1 if self.strict else 0)
+        highest = self.most.numerator * total - (1 if self.strict else 0)
         by = self.most.denominator
-        return all(count * by <= most for colour, count in row if not colour)
+        return all(count * by <= highest for colour, count in row if not colour)
 
 
-def _last(most: int, fits: Callable[[int], bool]) -> int:
-    """The largest number up to `most` that fits, by bisection; 0 fits always."""
-    return bisect_left(range(1, most + 1), True, key=lambda n: not fits(n))
+def _last(highest: int, fits: Callable[[int], bool]) -> int:
+    """The largest number up to `highest` that fits, by bisection; 0 fits always."""
+    return bisect_left(range(1, highest + 1), True, key=lambda n: not fits(n))
 
 
 class _Symmetric:
@@ -245,8 +245,8 @@ class Recursive(_Symmetric):
     def allows(self, row: Row, total: int, size: int) -> bool:
         """Sort and add, in whole numbers."""
         counts = sorted((count for _, count in row), reverse=True)
-        rest = sum(counts[self.l - 1 :])
-        return counts[0] * self.c.denominator < self.c.numerator * rest
+        n_after = sum(counts[self.l - 1 :])
+        return counts[0] * self.c.denominator < self.c.numerator * n_after
 
 
 @dataclass(frozen=True)
@@ -348,8 +348,10 @@ class Each:
 
     def allows(self, row: Row, total: int, size: int) -> bool:
         """Ask the callable."""
-        named = enumerate(count for _, count in row) if self.symmetric else row
-        return bool(self.holds({value: Fraction(count, total) for value, count in named if count}))
+        numbered_counts = enumerate(count for _, count in row) if self.symmetric else row
+        return bool(
+            self.holds({value: Fraction(count, total) for value, count in numbered_counts if count})
+        )
 
 
 @dataclass(frozen=True, init=False)
@@ -395,8 +397,8 @@ class All:
 
     def allows(self, row: Row, total: int, size: int) -> bool:
         """True if all do."""
-        for place, part in enumerate(self.parts):
-            if not part.allows(_row_of_part(row, place), total, size):
+        for position, part in enumerate(self.parts):
+            if not part.allows(_row_of_part(row, position), total, size):
                 return False
         return True
 
@@ -405,37 +407,47 @@ def _colours_of_parts(colour: Hashable) -> tuple[Hashable, ...]:
     return colour if isinstance(colour, tuple) else ()
 
 
-def as_property(given: Any) -> Property:
+def as_property(source: Any) -> Property:
     """Return a property as it is; make one of a callable.
 
     A class that inherits from one of these and judges otherwise would have its limits and traits.
     """
-    own = (MaxRatio, Distinct, Entropy, Recursive, GroupSize, KAnonymity, RuledOut, Each, All)
-    if isinstance(given, own) and type(given) not in own:
+    property_classes = (
+        MaxRatio,
+        Distinct,
+        Entropy,
+        Recursive,
+        GroupSize,
+        KAnonymity,
+        RuledOut,
+        Each,
+        All,
+    )
+    if isinstance(source, property_classes) and type(source) not in property_classes:
         raise InputError(
-            f"{type(given).__name__} inherits what may not be true of it: write a property that "
+            f"{type(source).__name__} inherits what may not be true of it: write a property that "
             "declares convex and complete itself, or take Each(function)"
         )
-    if not isinstance(given, type) and isinstance(given, Property):
-        return given
-    if not isinstance(given, (type, OfGroups)) and callable(given):
-        return Each(given)
-    raise InputError(f"property must be such as MaxRatio('1/2'), not {given!r}")
+    if not isinstance(source, type) and isinstance(source, Property):
+        return source
+    if not isinstance(source, (type, OfGroups)) and callable(source):
+        return Each(source)
+    raise InputError(f"property must be such as MaxRatio('1/2'), not {source!r}")
 
 
-def _row_of_part(row: Row, place: int) -> Row:
+def _row_of_part(row: Row, position: int) -> Row:
     """A row in the colours of one of several properties."""
-    return [(_colours_of_parts(colour)[place], count) for colour, count in row]
+    return [(_colours_of_parts(colour)[position], count) for colour, count in row]
 
 
-def survives(given: Property, row: Row, total: int, size: int, loss: Fraction) -> bool:
+def survives(required: Property, row: Row, total: int, size: int, loss: Fraction) -> bool:
     """True if a person surely keeps a property when a share of the tables, at most `loss`, goes.
 
     A probability a becomes a / (1 - loss) at most, and (a - loss) / (1 - loss) at least.
 
     Parameters
     ----------
-    given : Property
+    required : Property
     row : sequence of (class of the value, count)
         In how many of the tables the person has each value.
     total : int
@@ -452,25 +464,27 @@ def survives(given: Property, row: Row, total: int, size: int, loss: Fraction) -
     if loss >= 1:
         return False
     if not loss:
-        return given.allows(row, total, size)
+        return required.allows(row, total, size)
     ranked = sorted((Fraction(count, total) / (1 - loss) for _, count in row), reverse=True)
-    match given:
+    match required:
         case All():
-            for place, part in enumerate(given.parts):
-                if not survives(part, _row_of_part(row, place), total, size, loss):
+            for position, part in enumerate(required.parts):
+                if not survives(part, _row_of_part(row, position), total, size, loss):
                     return False
             return True
         case GroupSize():
-            return size >= given.k
+            return size >= required.k
         case MaxRatio() | RuledOut():
-            most = max((Fraction(n, total) for c, n in row if not c), default=Fraction(0))
-            most /= 1 - loss
-            if isinstance(given, MaxRatio):
-                return most < given.most or (most == given.most and not given.strict)
-            ruled_out_share = given.below * sum(ranked[: given.l], Fraction(0))
-            return not most or most + ruled_out_share < given.below
+            highest_share = max((Fraction(n, total) for c, n in row if not c), default=Fraction(0))
+            highest_share /= 1 - loss
+            if isinstance(required, MaxRatio):
+                return highest_share < required.most or (
+                    highest_share == required.most and not required.strict
+                )
+            ruled_out_share = required.below * sum(ranked[: required.l], Fraction(0))
+            return not highest_share or highest_share + ruled_out_share < required.below
         case Distinct():
-            return sum(Fraction(count, total) > loss for _, count in row) >= given.l
+            return sum(Fraction(count, total) > loss for _, count in row) >= required.l
         case Recursive():
-            return ranked[0] < given.c * (1 - sum(ranked[: given.l - 1], Fraction(0)))
+            return ranked[0] < required.c * (1 - sum(ranked[: required.l - 1], Fraction(0)))
     return False

@@ -14,7 +14,14 @@ import numpy as np
 from foreknow.data.labels import is_label, is_missing
 from foreknow.errors import BeyondReach
 from foreknow.methods.jump.blocks import BlockTree
-from foreknow.methods.jump.disclosure_set import Budget, Exact, Part, Strategy, rows_of
+from foreknow.methods.jump.disclosure_set import (
+    Budget,
+    Column,
+    Exact,
+    Part,
+    Strategy,
+    rows_of,
+)
 from foreknow.methods.jump.functions import Function, Person, Value
 from foreknow_judge.errors import InputError
 
@@ -139,8 +146,8 @@ class Run:
         }
 
     def __repr__(self) -> str:
-        what = "nothing" if self.released is None else f"function {self.released}"
-        return f"<Run: {what} released after {len(self.path)} verdicts>"
+        outcome = "nothing" if self.released is None else f"function {self.released}"
+        return f"<Run: {outcome} released after {len(self.path)} verdicts>"
 
 
 # ---- one table under one algorithm ---------------------------------------------------------------
@@ -204,7 +211,7 @@ class TableRun:
         for placed, part in zip(self.exact.layout.level(i), counts.parts, strict=True):
             tables: dict[Value, tuple[int, ...]] = {}
             for code, row in sorted(rows_of(placed.groups, self.codes).items()):
-                tables[self.values[code]] = part.tables[self.colours[code], row]
+                tables[self.values[code]] = part.tables[Column(self.colours[code], row)]
             for cell, people in enumerate(placed.cells if counts.size else ()):
                 shares: dict[Value, Fraction] = {}
                 for value, numbers in tables.items():

@@ -234,17 +234,19 @@ def _thresholds(attribute: Attribute, cells: _Cells, n_nearest: int | None) -> _
         # The further from the value that the middle person has, the less even.
         half = cells.running[cells.offsets[:-1]] + (cells.total + 1) // 2
         middle = np.searchsorted(cells.running, half) - 1
-        near = middle[:, None] + np.arange(-n_nearest, n_nearest)
-        inside = (near >= cells.offsets[:-1, None]) & (near < cells.offsets[1:, None] - 1)
-        after = near[inside]
+        candidates = middle[:, None] + np.arange(-n_nearest, n_nearest)
+        inside = (candidates >= cells.offsets[:-1, None]) & (
+            candidates < cells.offsets[1:, None] - 1
+        )
+        after = candidates[inside]
     g = cells.group[after]
     left_people = cells.running[after + 1] - cells.running[cells.offsets[g]]
     total = cells.total[g]
     if attribute.order == "ordered":
-        place, ends = attribute.positions, attribute.ends
-        low, high = place[cells.low][g], ends[cells.high][g]
+        position, ends = attribute.positions, attribute.ends
+        low, high = position[cells.low][g], ends[cells.high][g]
         wide, wide_left = high - low, ends[cells.values[after]] - low
-        wide_right, scale = high - place[cells.values[after + 1]], attribute.span
+        wide_right, scale = high - position[cells.values[after + 1]], attribute.span
     else:  # a set of values is as wide as it has members, less one
         wide = cells.kinds[g] - 1.0
         wide_left = (after - cells.offsets[g]).astype(np.float64)
@@ -321,10 +323,8 @@ def _level_cuts(attribute: Attribute, cells: _Cells, n_candidates: int) -> Cuts:
         is_level = children > 0
         gains[is_level, 0] = np.bincount(halves.group, weights=saved, minlength=n_groups)[is_level]
         several = children[halves.group] > 2  # of two children, one apart is all apart
-        group, unevenness = (
-            halves.group[several],
-            np.abs(2 * halves.people_left - halves.total)[several],
-        )
+        group = halves.group[several]
+        unevenness = np.abs(2 * halves.people_left - halves.total)[several]
         single = _Candidates(group, unevenness, saved[several], halves.cut_code[several])
         chosen, rank = single.first(n_candidates)
         gains[group[chosen], 1 + rank] = single.gain[chosen]
@@ -362,9 +362,9 @@ class PartedCounts:
         else:
             table = self.table[start:stop]
             occurs = table > 0
-            places, n_cells = np.flatnonzero(occurs), np.count_nonzero(occurs, axis=1)
-            codes = places - np.repeat(np.arange(len(table)) * table.shape[1], n_cells)
-            counts = table.reshape(-1)[places]
+            positions, n_cells = np.flatnonzero(occurs), np.count_nonzero(occurs, axis=1)
+            codes = positions - np.repeat(np.arange(len(table)) * table.shape[1], n_cells)
+            counts = table.reshape(-1)[positions]
             offsets = np.concatenate(([0], np.cumsum(n_cells)))
         sizes = row_sums(counts, offsets) if self.people is None else self.people[start:stop]
         return GroupCounts(sizes, offsets, codes, counts, self.labels, None, self.semantics)

@@ -43,8 +43,8 @@ class PointColumns(Sequence[NDArray[Any]]):
     def __init__(self, columns: Sequence[NDArray[Any]], points: IntArray) -> None:
         self._columns, self._points = columns, points
 
-    def __getitem__(self, place: Any) -> Any:
-        return self._columns[place][self._points]
+    def __getitem__(self, index: Any) -> Any:
+        return self._columns[index][self._points]
 
     def __len__(self) -> int:
         return len(self._columns)
@@ -97,11 +97,11 @@ class Rows:
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
         """Rows put one after another."""
-        codes = zip(*(part.codes for part in parts), strict=True)
+        codes = zip(*(rows.codes for rows in parts), strict=True)
         columns: dict[str, Any] = {}
         for name in vars(parts[0]):
             if name != "codes":
-                columns[name] = np.concatenate([getattr(part, name) for part in parts])
+                columns[name] = np.concatenate([getattr(rows, name) for rows in parts])
         return cls(codes=[np.concatenate(column) for column in codes], **columns)
 
 
@@ -244,9 +244,9 @@ class Level:
                 n_asked += self._look_ahead(ledger, ranking, turn, waiting, refused)
             for run in self._runs(waiting[~refused[waiting, turn]]):
                 children = self.children(ranking, turn, run)
-                accepted, further = self._settle(ledger, children)
+                accepted, divided_again = self._settle(ledger, children)
                 divided[run[accepted]] = True
-                divisible.append(further[accepted[children.owner]])
+                divisible.append(divided_again[accepted[children.owner]])
                 points, child_sizes = _of_accepted(children, accepted)
                 next_rows.append(children.rows.take(points))
                 sizes.append(child_sizes)
@@ -297,8 +297,8 @@ class Level:
         for turn in range(ranking.turns):
             for run in self._runs(np.flatnonzero(ranking.has(turn))):
                 weighed = self._weighed(ledger, self.children(ranking, turn, run))
-                parts = [(w.safe_each(), w.risk_ratio()) for w, _ in weighed]
-                safe, reach = (np.concatenate(column) for column in zip(*parts, strict=True))
+                checks = [(w.safe_each(), w.risk_ratio()) for w, _ in weighed]
+                safe, reach = (np.concatenate(column) for column in zip(*checks, strict=True))
                 nearest = int(np.lexsort((reach, ~safe))[0])
                 candidate = (not safe[nearest], float(reach[nearest]), turn, int(run[nearest]))
                 best = candidate if best is None else min(best, candidate)
@@ -320,7 +320,7 @@ class Level:
         Gains are weighted by column, and multiplied by random factors if the choice has noise.
         """
         cuts, weights, random, noise = self.choice
-        parts = []
+        rankings = []
         for run in self._runs(groups):
             rows, group = self._rows_of(run)
             people = rows.multiplicity
@@ -334,20 +334,22 @@ class Level:
                 for column, candidate in enumerate(candidates):
                     factors = np.exp(noise * random.normal(size=candidate.gain.shape))
                     candidates[column] = candidate.times(factors)
-            parts.append(Ranking.of(candidates))
-        return Ranking.joined(parts, groups, self.n_groups)
+            rankings.append(Ranking.of(candidates))
+        return Ranking.joined(rankings, groups, self.n_groups)
 
     def children(self, ranking: Ranking, turn: int | IntArray, groups: IntArray) -> Children:
         """Divide some groups, each by its candidate of this rank; perhaps each several times."""
         rows, group = self._rows_of(groups)
-        which, cut_code = ranking.choice(turn, groups)
+        ranking_of_cut, cut_code = ranking.choice(turn, groups)
         n_points, side = np.diff(self.starts)[groups], np.empty(len(group), dtype=np.int64)
         starts_here = np.concatenate(([0], np.cumsum(n_points)))
-        for position in np.unique(which).tolist():
-            mine = np.flatnonzero(which == position)
-            codes = self.rows.codes[position][_run(self.starts, groups[mine])]
-            cut_of_points = np.repeat(cut_code[mine], n_points[mine])
-            side[_run(starts_here, mine)] = sides(self.attributes[position], codes, cut_of_points)
+        for position in np.unique(ranking_of_cut).tolist():
+            of_ranking = np.flatnonzero(ranking_of_cut == position)
+            codes = self.rows.codes[position][_run(self.starts, groups[of_ranking])]
+            cut_of_points = np.repeat(cut_code[of_ranking], n_points[of_ranking])
+            side[_run(starts_here, of_ranking)] = sides(
+                self.attributes[position], codes, cut_of_points
+            )
         widest = int(side.max(initial=0)) + 1
         side += group * widest
         if widest == 2:
@@ -361,8 +363,10 @@ class Level:
         accepted, divisible = [], []
         for weighing, counts in weighed:
             accepted.append(weighing.accept_greedily())
-            some = accepted[-1].any()
-            divisible.append(ledger.divisible(counts) if some else np.zeros(counts.n_groups, bool))
+            any_accepted = accepted[-1].any()
+            divisible.append(
+                ledger.divisible(counts) if any_accepted else np.zeros(counts.n_groups, bool)
+            )
         return np.concatenate(accepted), np.concatenate(divisible)
 
     def _weighed(
@@ -371,10 +375,14 @@ class Level:
         """Weigh the proposals, some at a time; perhaps as groups that replace nothing."""
         tally, owner = self.tally(children), children.owner
         for start, stop in whole_proposals(owner, tally.offsets, _CELLS):
-            part, part_owner = tally.part(start, stop), owner[start:stop] - owner[start]
+            tally_of_part, owner_in_part = tally.part(start, stop), owner[start:stop] - owner[start]
             # What a proposal replaces is what its children have together.
-            replaced = None if replace_nothing or not ledger.looks_back else part.merge(part_owner)
-            yield ledger.evaluate(replaced, part, part_owner), part
+            replaced = (
+                None
+                if replace_nothing or not ledger.looks_back
+                else tally_of_part.merge(owner_in_part)
+            )
+            yield ledger.evaluate(replaced, tally_of_part, owner_in_part), tally_of_part
 
     def tally(self, children: Children) -> PartedCounts:
         """Count the sensitive values of each child."""
@@ -386,12 +394,12 @@ class Level:
         if n_children * n_values > max(2 * len(of_value), 1 << 16):
             cells = count_pairs(of_value, rows.values, n_children, n_values, times)
             return PartedCounts(self.labels, self.semantics, people, *cells)
-        place = of_value * n_values + rows.values
+        cell_number = of_value * n_values + rows.values
         if times is None:
-            table = np.bincount(place, minlength=n_children * n_values)
+            table = np.bincount(cell_number, minlength=n_children * n_values)
         else:
             table = np.zeros(n_children * n_values, dtype=np.int64)
-            np.add.at(table, place, times)
+            np.add.at(table, cell_number, times)
         dense = table.reshape(n_children, n_values)
         return PartedCounts.of_table(self.labels, self.semantics, people, dense)
 
@@ -431,9 +439,9 @@ def _of_accepted(children: Children, accepted: NDArray[np.bool_]) -> tuple[IntAr
     if accepted.all():
         return order_of(children.child), np.bincount(children.child, minlength=len(children.owner))
     is_taken = accepted[children.owner]
-    mine = np.flatnonzero(is_taken[children.child])
-    child = (np.cumsum(is_taken) - 1)[children.child[mine]]
-    return mine[order_of(child)], np.bincount(child, minlength=np.count_nonzero(is_taken))
+    is_accepted = np.flatnonzero(is_taken[children.child])
+    child = (np.cumsum(is_taken) - 1)[children.child[is_accepted]]
+    return is_accepted[order_of(child)], np.bincount(child, minlength=np.count_nonzero(is_taken))
 
 
 class Ranking(NamedTuple):
@@ -458,15 +466,15 @@ class Ranking(NamedTuple):
         )
 
     @classmethod
-    def joined(cls, parts: list[Ranking], groups: IntArray, n_groups: int) -> Ranking:
+    def joined(cls, rankings: list[Ranking], groups: IntArray, n_groups: int) -> Ranking:
         """The rankings of some groups, in parts, as one of all; other groups have no candidates."""
-        turns = max((part.turns for part in parts), default=0)
+        turns = max((one_ranking.turns for one_ranking in rankings), default=0)
         ranking = cls(
             np.full((n_groups, turns), -np.inf),
             np.zeros((n_groups, turns), dtype=np.int16),
             np.zeros((n_groups, turns), dtype=np.int64),
         )
-        for column, columns in zip(ranking, zip(*parts, strict=True), strict=False):
+        for column, columns in zip(ranking, zip(*rankings, strict=True), strict=False):
             column[groups] = np.concatenate(columns)
         return ranking
 

@@ -103,10 +103,10 @@ class LocalSuppression:
         n_groups, codes, loss = int(groups.max()) + 1, [], 0.0
         people = np.bincount(groups, self._points.weights, n_groups).astype(np.int64)
         weights = self._choice.weights
-        for place, attribute in enumerate(self._attributes):
+        for number, attribute in enumerate(self._attributes):
             style = style_of(attribute, self._options.labels.get(attribute.name))
             column = coarsened(attribute, groups, n_groups, style, floors[attribute.name])
-            loss += (1.0 if weights is None else weights[place]) * column.ncp(people)
+            loss += (1.0 if weights is None else weights[number]) * column.ncp(people)
             place_of = {label: i for i, label in enumerate(dict.fromkeys(column.labels))}
             codes.append(np.array([place_of[label] for label in column.labels]))
         rank, _ = combine(codes, [int(of_column.max()) + 1 for of_column in codes])

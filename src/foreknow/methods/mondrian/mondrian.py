@@ -195,9 +195,9 @@ class Mondrian(Grouper):
             local = LocalSuppression(
                 points, microdata, choice, policy.options, most_suppressed, start
             )
-            whole = local.whole(suppression.groups, suppression.out)
-            division = local.better(groups, whole, before)
-            if division is not whole:
+            whole_groups = local.whole(suppression.groups, suppression.out)
+            division = local.better(groups, whole_groups, before)
+            if division is not whole_groups:
                 hides_all = np.all([floor > 0 for floor in division.floors.values()], axis=0)
                 n_hidden = int(points.weights[hides_all[division.groups]].sum())
                 group_of_row = microdata.rows_of(points.spread(division.groups))
@@ -318,9 +318,9 @@ def refined(
         )
         less = np.bincount(region_of, new_losses, n_regions) - np.bincount(region, loss, n_regions)
         better = (fewer >= 0) & (less <= 1e-9) & ((fewer > 0) | (less < -1e-9))
-        mine = better[region[groups]]
+        of_better = better[region[groups]]
         _, numbered = np.unique(
-            np.where(mine, len(loss) + level.final, groups), return_inverse=True
+            np.where(of_better, len(loss) + level.final, groups), return_inverse=True
         )
         groups, rounds = numbered.reshape(-1).astype(np.int64), rounds + 1
         loss = _losses(everybody, choice, groups)

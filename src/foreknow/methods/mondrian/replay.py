@@ -122,13 +122,16 @@ class Replay:
         refusals: list[Refusal] = []
         if not len(cut):
             return refusals
-        for places in np.split(np.arange(len(cut)), np.flatnonzero(np.diff(cut)) + 1):
-            cut_people, (_, part) = people[places], np.unique(child[places], return_inverse=True)
-            turn, proposal_place = self._cuts[cut[places[0]]]
+        for positions in np.split(np.arange(len(cut)), np.flatnonzero(np.diff(cut)) + 1):
+            cut_people, (_, part_of_person) = (
+                people[positions],
+                np.unique(child[positions], return_inverse=True),
+            )
+            turn, proposal_place = self._cuts[cut[positions[0]]]
             refuses = partial(turn.refuses, proposal=proposal_place)
             parts = (
                 cut_people,
-                part.reshape(-1),
+                part_of_person.reshape(-1),
                 self.groups[cut_people],
                 self._codes[cut_people],
                 self._labels,

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Microdata
-from foreknow.methods.mondrian.cuts import outlying_cuts, widths
+from foreknow.methods.mondrian.cuts import Cuts, outlying_cuts, widths
 from foreknow.methods.mondrian.levels import Choice, Level, Ranking
 from foreknow.methods.points import Points
 from foreknow.policy.ledger import PolicyLedger
@@ -37,7 +37,10 @@ _TRIES = 100
 class Suppression:
     """Groups of points, of which up to `limit` people are suppressed, each perhaps with a plan.
 
-    What a suppressed person loses is taken to be this share of everything, `lost`.
+    What a suppressed person loses is taken to be this share of everything, `lost`. A plan is a cut
+    of the group of which some sides are suppressed. `_merit` is what it gains for each suppressed
+    person (-inf without a plan), `_people` how many it suppresses, and `_side` the side that each
+    point goes to, -1 if it is suppressed. `out` is True for points that are suppressed already.
     """
 
     def __init__(
@@ -50,7 +53,7 @@ class Suppression:
         lost: float = 1.0,
     ) -> None:
         """Begin with groups of which nobody is suppressed; at most `limit` people may be."""
-        self._points, self._microdata, self._choice, self._most = points, microdata, choice, limit
+        self._points, self._microdata, self._choice, self._limit = points, microdata, choice, limit
         self._all = Level(points, microdata, choice)
         attributes, weights = microdata.attributes, choice.weights
         self._weights = np.ones(len(attributes)) if weights is None else weights
@@ -80,7 +83,7 @@ class Suppression:
         # A group that covers every column is published as suppressed people are, and a reader
         # would take both for one. So it is cut first, or it is that of suppressed people.
         covers_all = self._whole()
-        if covers_all.any() and int(self._points.weights[covers_all].sum()) <= self._most:
+        if covers_all.any() and int(self._points.weights[covers_all].sum()) <= self._limit:
             self.out = covers_all
         elif covers_all.any():
             self._go_on(covers_all, ledger)
@@ -91,15 +94,16 @@ class Suppression:
         self._go_on(~self.out, ledger)
         _log.info("%d people are suppressed", self.n_people)
 
-    def _go_on(self, fresh: NDArray[np.bool_], ledger: PolicyLedger) -> None:
-        while self.n_people < self._most:
-            if fresh.any():
-                self._plan(fresh, ledger)
+    def _go_on(self, changed: NDArray[np.bool_], ledger: PolicyLedger) -> None:
+        """Plan for groups of `changed` points, carry the best plans out, and so on."""
+        while self.n_people < self._limit:
+            if changed.any():
+                self._plan(changed, ledger)
             chosen = self._chosen()
             if not len(chosen):
                 return
-            fresh = self._carry_out(chosen, ledger)
-            self._divide(fresh, ledger)
+            changed = self._carry_out(chosen, ledger)
+            self._divide(changed, ledger)
 
     def divided(self, ledger: PolicyLedger) -> IntArray:
         """The group of each point, if suppressed people are divided as far as the policy allows."""
@@ -114,14 +118,14 @@ class Suppression:
         """The groups of some points, and no others."""
         return Level(self._points, self._microdata, self._choice, self._groups).only(is_included)
 
-    def _divide(self, fresh: NDArray[np.bool_], ledger: PolicyLedger) -> None:
+    def _divide(self, changed: NDArray[np.bool_], ledger: PolicyLedger) -> None:
         """Divide groups as far as the policy allows."""
-        if not fresh.any():
+        if not changed.any():
             return
-        level = self._level(fresh)
+        level = self._level(changed)
         while level.n_groups:
             level.divide(ledger)
-        self._groups[fresh] = self._added(level.n_final) + level.final[fresh]
+        self._groups[changed] = self._added(level.n_final) + level.final[changed]
 
     def _added(self, n_groups: int) -> int:
         """Make room for the plans of more groups; the number of the first."""
@@ -152,28 +156,31 @@ class Suppression:
         covers_all[level.rows.number] = group_covers_all[level.group]
         return covers_all
 
-    def _plan(self, fresh: NDArray[np.bool_], ledger: PolicyLedger) -> None:
-        """Find, for each group of some points, the cut that gains most for each suppressed person.
+    def _plan(self, changed: NDArray[np.bool_], ledger: PolicyLedger) -> None:
+        """Plan, for each group of the `changed` points, the cut that gains most.
 
-        One side of such a cut is suppressed. Cuts that gain more than the one planned so far
-        replace it.
+        A cut gains by how much it lowers the loss of the group's people, for each person whom it
+        suppresses: those of the sides (children) that are not safe by themselves. It replaces the
+        plan that the group has if it gains more. A plan is the gain, how many people it suppresses,
+        and for each point of the group the side that it goes to, -1 if it is suppressed.
         """
-        level, room = self._level(fresh), self._most - self.n_people
+        level, may_leave = self._level(changed), self._limit - self.n_people
         people = _sums(level.group, level.rows.people, level.n_groups)
         width = self._widths(level.rows.codes, level.group, level.n_groups)[0]
         group_number = np.zeros(level.n_groups, dtype=np.int64)
         group_number[level.group] = self._groups[level.rows.number]
-        columns = zip(level.attributes, level.rows.codes, self._weights, strict=True)
         loss, most_cuts = self._columns - width, self._choice.cuts
         self._loss[group_number] = loss
-        ranking = Ranking.of(
-            [
-                outlying_cuts(
-                    a, c, level.group, level.rows.people, loss / w, most_cuts, room
-                ).times(w)
-                for a, c, w in columns
-            ]
-        )
+        cuts_of_columns = list[Cuts]()
+        for attribute, codes, weight in zip(
+            level.attributes, level.rows.codes, self._weights, strict=True
+        ):
+            cuts = outlying_cuts(
+                *(attribute, codes, level.group, level.rows.people),
+                *(loss / weight, most_cuts, may_leave),
+            )
+            cuts_of_columns.append(cuts.times(weight))
+        ranking = Ranking.of(cuts_of_columns)
         for turn in range(min(ranking.turns, most_cuts)):
             cut_groups = np.flatnonzero(ranking.has(turn))
             if not len(cut_groups):
@@ -185,28 +192,24 @@ class Suppression:
             kept_of_child[covers_all | ~level.safe_alone(ledger, children)] = 0
             kept_people = _sums(owner, kept_of_child, len(cut_groups))
             n_suppressed = people[cut_groups] - kept_people
-            gain = people[cut_groups] * width[cut_groups] - _sums(
-                owner, kept_of_child * child_width, len(cut_groups)
-            )
-            gain -= n_suppressed * self._columns
-            merit = np.where(
-                (kept_people > 0) & (n_suppressed <= room) & (gain > 0),
-                gain / np.maximum(n_suppressed, 0.5),
-                -np.inf,
-            )
+            lost_before = people[cut_groups] * width[cut_groups]
+            lost_by_kept = _sums(owner, kept_of_child * child_width, len(cut_groups))
+            gain = lost_before - lost_by_kept - n_suppressed * self._columns
+            is_possible = (kept_people > 0) & (n_suppressed <= may_leave) & (gain > 0)
+            merit = np.where(is_possible, gain / np.maximum(n_suppressed, 0.5), -np.inf)
             better = merit > self._merit[group_number[cut_groups]]
             self._merit[group_number[cut_groups[better]]] = merit[better]
             self._people[group_number[cut_groups[better]]] = n_suppressed[better]
+            # The sides that the points of these groups would go to.
             inside = better[owner[child]]
             children_inside = child[inside]
             child_number = children_inside - np.searchsorted(owner, owner[children_inside])
-            self._side[rows.number[inside]] = np.where(
-                kept_of_child[children_inside] > 0, child_number, -1
-            )
+            is_kept = kept_of_child[children_inside] > 0
+            self._side[rows.number[inside]] = np.where(is_kept, child_number, -1)
 
     def _chosen(self) -> IntArray:
         """The groups with the best plans, for at most half of the people who may still leave."""
-        room = self._most - self.n_people
+        room = self._limit - self.n_people
         most_people = (room + 1) // 2 if self.out.any() else room
         self._merit[self._people > room] = -np.inf
         order = np.argsort(-self._merit, kind="stable")[: np.count_nonzero(self._merit > -np.inf)]
@@ -216,7 +219,11 @@ class Suppression:
     # ---- carrying out ---------------------------------------------------------------------
 
     def _carry_out(self, chosen: IntArray, ledger: PolicyLedger) -> NDArray[np.bool_]:
-        """Carry out the plans that the ledger accepts; a mask of points in new groups."""
+        """Carry out the plans of the `chosen` groups that the ledger accepts.
+
+        Other groups may join the suppressed people, so that these are safe. Returned is a mask of
+        the points that are in new groups now, which may be divided further.
+        """
         joining = self._joining(chosen)
         side = np.where(np.isin(self._groups, joining), -1, self._side)
         groups = np.append(chosen, joining)
@@ -241,19 +248,19 @@ class Suppression:
         moved = np.isin(self._groups, groups[accepted]) & ~self.out
         self._merit[groups[accepted]] = -np.inf
         self.out |= moved & (side < 0)
-        fresh = moved & (side >= 0)
-        if fresh.any():
-            keys = np.stack((self._groups[fresh], self._side[fresh]))
+        changed = moved & (side >= 0)
+        if changed.any():
+            keys = np.stack((self._groups[changed], self._side[changed]))
             _, numbered = np.unique(keys, axis=1, return_inverse=True)
             new = numbered.reshape(-1)
-            self._groups[fresh] = self._added(int(new.max()) + 1) + new
-        return fresh
+            self._groups[changed] = self._added(int(new.max()) + 1) + new
+        return changed
 
     def _joining(self, chosen: IntArray) -> IntArray:
         """Groups that might join suppressed people to make them safe; the least loss first."""
         planned = chosen[self._people[chosen] > 0]
         gain = float((self._merit[planned] * self._people[planned]).sum())
-        room = self._most - self.n_people - int(self._people[planned].sum())
+        room = self._limit - self.n_people - int(self._people[planned].sum())
         is_kept = ~self.out & ~np.isin(self._groups, chosen)
         size = _sums(self._groups[is_kept], self._points.weights[is_kept], len(self._merit))
         order = np.argsort(self._loss, kind="stable")
@@ -294,9 +301,9 @@ class _PlannedMoves:
 
     def accepted(self, plans: IntArray, ledger: PolicyLedger) -> bool:
         """Carry some plans out if the ledger accepts them together; True if so."""
-        mine = np.isin(self._owner, plans)
-        leaving = mine & self._out
-        used = np.flatnonzero(mine | (self._suppressed & leaving.any()))
+        of_plans = np.isin(self._owner, plans)
+        leaving = of_plans & self._out
+        used = np.flatnonzero(of_plans | (self._suppressed & leaving.any()))
         away = (self._suppressed | leaving)[used]
         into = np.where(away, np.count_nonzero(~away), np.cumsum(~away) - 1)
         parts = self._counts.take(used)

@@ -122,9 +122,9 @@ def _make_groups(runs: Runs, n_colours: int, l: int) -> tuple[Runs, IntArray]:
             has_next = run + 1 < end_of[colour]
             first_rank[colour] = rank_of[run + 1] if has_next else _FARTHEST
             n_present -= not has_next
-    places = np.frombuffer(all_runs_taken, dtype=np.int64).reshape(-1, l)
+    positions = np.frombuffer(all_runs_taken, dtype=np.int64).reshape(-1, l)
     sizes_made = np.array(sizes, dtype=np.int64)
-    return Runs(runs.colours[places], runs.ranks[places], sizes_made), unused
+    return Runs(runs.colours[positions], runs.ranks[positions], sizes_made), unused
 
 
 def nearest(ranks: IntArray, leader: int, n_colours: int) -> list[int]:

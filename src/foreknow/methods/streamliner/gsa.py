@@ -105,9 +105,10 @@ class _Shape:
         """True if a block is to be divided: if that can fail for nothing, or there is room."""
         if cells >> self.failures:
             return False
-        now = self.group(cells, people, most_frequent) if cells > 1 else self.least
+        size_now = self.group(cells, people, most_frequent) if cells > 1 else self.least
         return (
-            self.room(people, most_frequent) or self.group(2 * cells, people, most_frequent) == now
+            self.room(people, most_frequent)
+            or self.group(2 * cells, people, most_frequent) == size_now
         )
 
     def room(self, people: int, most_frequent: int) -> bool:
@@ -307,33 +308,33 @@ def transversals(
 
 def _seat_people(cell: NDArray[Any], values: NDArray[Any], n_groups: int) -> NDArray[Any]:
     """The group of each person, in the given order; people are halved while they are many."""
-    part: NDArray[Any] = np.zeros(len(cell), dtype=np.int32)
+    part_of_person: NDArray[Any] = np.zeros(len(cell), dtype=np.int32)
     n_parts = 1
-    while n_groups % (2 * n_parts) == 0 and len(part) > _FEW * n_parts:
-        part = 2 * part + _half(part, cell, values)
+    while n_groups % (2 * n_parts) == 0 and len(part_of_person) > _FEW * n_parts:
+        part_of_person = 2 * part_of_person + _half(part_of_person, cell, values)
         n_parts *= 2
     if n_parts == n_groups:
-        return part
+        return part_of_person
     in_part = n_groups // n_parts
-    group = np.empty(len(part), dtype=np.int32)
-    for number, people in enumerate(np.argsort(part, kind="stable").reshape(n_parts, -1)):
+    group = np.empty(len(part_of_person), dtype=np.int32)
+    for number, people in enumerate(np.argsort(part_of_person, kind="stable").reshape(n_parts, -1)):
         ends = _vertices(cell[people], in_part), _vertices(values[people], in_part)
         group[people] = np.array(colour_edges(*ends, in_part)) + number * in_part
     return group
 
 
-def _half(part: NDArray[Any], cell: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
+def _half(part_of_person: NDArray[Any], cell: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
     """True for half of the people of each part: equal in each cell, and per value as can be."""
-    value_order = np.lexsort((values, part))
-    starts = np.union1d(starts_of(values[value_order]), starts_of(part[value_order]))
-    sizes = np.diff(starts, append=len(part))
+    value_order = np.lexsort((values, part_of_person))
+    starts = np.union1d(starts_of(values[value_order]), starts_of(part_of_person[value_order]))
+    sizes = np.diff(starts, append=len(part_of_person))
     last_of_odd = (starts + sizes - 1)[sizes % 2 == 1]
     # Of a value with an odd number of people in a part, the last one is paired with another such.
     value_order = np.concatenate([np.delete(value_order, last_of_odd), value_order[last_of_odd]])
     # Who is paired by value with the pair by cell, and so on around a ring: its least number.
-    partner_by_cell = _pairs(np.lexsort((cell, part)))
+    partner_by_cell = _pairs(np.lexsort((cell, part_of_person)))
     partner = _pairs(value_order)[partner_by_cell]
-    ring: NDArray[Any] = np.minimum(np.arange(len(part), dtype=partner.dtype), partner)
+    ring: NDArray[Any] = np.minimum(np.arange(len(part_of_person), dtype=partner.dtype), partner)
     follower = partner
     while (ring[follower] != ring).any():
         partner = partner[partner]
@@ -376,9 +377,8 @@ def colour_edges(left_ends: list[int], right_ends: list[int], n_colours: int) ->
     """
     ends = (left_ends, right_ends)
     all_colours = (1 << n_colours) - 1
-    free_colours = [
-        [all_colours] * (max(side, default=-1) + 1) for side in ends
-    ]  # colours, as bits
+    # colours, as bits
+    free_colours = [[all_colours] * (max(side, default=-1) + 1) for side in ends]
     edge_of: tuple[list[dict[int, int]], ...] = (  # by side and vertex: colour -> edge
         [{} for _ in free_colours[0]],
         [{} for _ in free_colours[1]],

@@ -92,16 +92,18 @@ class _Drawing:
                 self.first += 1
 
     def _enough(self) -> bool:
-        place = self.first + self.l - 1
-        return place < len(self.less) and bool(self.less[place])
+        position = self.first + self.l - 1
+        return position < len(self.less) and bool(self.less[position])
 
     def _singles(self) -> None:
         """Plan the rest at once: every colour has one person left."""
         groups = int(np.count_nonzero(self.less[self.first :])) // self.l
-        drawn = slice(self.first, self.first + groups * self.l)
-        self.slots[self.done : self.done + groups] = self.order[drawn].reshape(groups, self.l)
+        positions_drawn = slice(self.first, self.first + groups * self.l)
+        self.slots[self.done : self.done + groups] = self.order[positions_drawn].reshape(
+            groups, self.l
+        )
         self.done += groups
-        self.first = drawn.stop
+        self.first = positions_drawn.stop
 
     def _draw(self) -> None:
         """Fill as many groups as can be filled in the same way, from the largest colours."""
@@ -118,9 +120,9 @@ class _Drawing:
         groups = min((high - low) // turn, -int(self.less[self.first]))
         if low > self.first + 1:
             groups = min(groups, -int(self.less[low - 1]) - size)
-        drawn = slice(high - groups * turn, high)
-        self._fill(1, low, self.order[drawn].reshape(groups, turn))
-        self.less[drawn] += 1
+        positions_drawn = slice(high - groups * turn, high)
+        self._fill(1, low, self.order[positions_drawn].reshape(groups, turn))
+        self.less[positions_drawn] += 1
 
     def _between(self, max_size: int, min_size: int) -> tuple[int, int, int]:
         """The places of the other colours of some sizes, and how many of them each group takes."""

@@ -98,11 +98,11 @@ def _next(unused: IntArray, n_drawing: int, need: int, random: np.random.Generat
     """
     pool = np.flatnonzero(unused)
     n_lacking = n_drawing - np.minimum(unused[pool], n_drawing)
-    spare = int((n_drawing - n_lacking).sum()) - need * n_drawing
-    if spare >= len(pool):
+    n_spare = int((n_drawing - n_lacking).sum()) - need * n_drawing
+    if n_spare >= len(pool):
         # Each who draws lowers `spare` by at most the number of colours that are full then.
         full_then = np.cumsum(np.bincount(n_lacking, minlength=n_drawing))
-        n_rows = int(np.count_nonzero(spare - np.arange(n_drawing) * full_then >= len(pool)))
+        n_rows = int(np.count_nonzero(n_spare - np.arange(n_drawing) * full_then >= len(pool)))
         rows: IntArray = pool[_subsets(len(pool), n_rows, need, random)]
         return rows[_possible(rows, unused)]
     full_colours, scarce_colours = pool[n_lacking == 0], pool[n_lacking > 0]
@@ -145,10 +145,10 @@ def choices(sizes: IntArray, times: IntArray, random: np.random.Generator) -> In
     member[is_shuffled[set_of]] = _choose_by_shuffling(
         sizes[is_shuffled], times[is_shuffled], random
     )
-    drawn = np.flatnonzero(~is_shuffled[set_of])
-    member[drawn] = random.integers(0, sizes[set_of[drawn]])
+    to_draw = np.flatnonzero(~is_shuffled[set_of])
+    member[to_draw] = random.integers(0, sizes[set_of[to_draw]])
     # Repeats are drawn again. No member is preferred in that, so all ways remain as likely.
-    redrawn = drawn[times[set_of[drawn]] > 1]
+    redrawn = to_draw[times[set_of[to_draw]] > 1]
     while len(redrawn):
         keys = set_of[redrawn] * int(sizes.max()) + member[redrawn]
         order = np.argsort(keys, kind="stable")
@@ -165,5 +165,5 @@ def _choose_by_shuffling(sizes: IntArray, times: IntArray, random: np.random.Gen
     ends = np.cumsum(sizes)
     members = np.arange(int(sizes.sum())) - np.repeat(ends - sizes, sizes)
     shuffle_each(members, sizes, random)
-    drawn: IntArray = members[ranges(ends - sizes, ends - sizes + times)[0]]
-    return drawn
+    chosen: IntArray = members[ranges(ends - sizes, ends - sizes + times)[0]]
+    return chosen
