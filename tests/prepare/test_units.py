@@ -294,6 +294,21 @@ def test_unseen_marks_are_one_name():
             fk.audit(pd.DataFrame(rows), {"schema": schema, "require": [{"k_anonymity": wanted}]})
 
 
+@pytest.mark.parametrize("names", [["x1", "x01"], ["a-1", "a1"], ["B2-07", "b2-7"], ["3a", "3.a"]])
+def test_two_spellings_of_households(names):
+    """A household whose name has another mark or zero was two, and k = 3 held of two."""
+    rows = {"ward": ["a"] * 4, "ill": [*"wxyz"]}
+    schema = {"quasi_identifiers": ["ward"], "sensitive": "ill"}
+    policy = {"schema": schema, "require": [{"k_anonymity": {"k": 3, "of": "home"}}]}
+    cases = {"schema": ROLES, "require": [{"k_anonymity": 3}]}
+    for call in fk.audit, fk.publish:
+        for column, wanted in (("home", policy), ("who", cases)):
+            with pytest.raises(SchemaError, match="look like one, and would be counted as two"):
+                call(pd.DataFrame({column: [*names, "y", "y"], **rows}), wanted)
+    for apart in (["1-11", "11-1"], ["1.05", "1.5"], ["x10", "x100"], ["a.b", "ab"]):
+        assert fk.audit(pd.DataFrame({"home": [*apart, "y", "y"], **rows}), policy).safe
+
+
 # ---- units: whether a row is a person; where it is not, everything is said of cases --------------
 
 

@@ -273,7 +273,7 @@ def _refuse_two_spellings_of_units(people: Microdata, policy: Policy) -> None:
     for column in sorted(filter(None, units)):
         names = people.as_it_stands(column)[1]
         if is_text(names.type):
-            refuse_two_spellings(names.to_pylist(), repr(column))
+            refuse_two_spellings(names.to_pylist(), repr(column), repeated=True)
 
 
 def _owners_tables(

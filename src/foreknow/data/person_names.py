@@ -14,6 +14,9 @@ _DIGIT = re.compile(r"\d")
 # Numbers with an exponent or with marks between thousands; and all that may be numbers.
 MARKED = r"^\s*\d+([.,]\d+)?[eE]\d\d?\s*$|^\s*\d{1,3}([., '’]\d{3})+\s*$"
 NUMBERS = r"^\s*[\d.,'’ ]+([eE]\+?\d+)?\s*$"
+# Marks between a letter and a digit, and zeros before a number that is no decimal.
+_BETWEEN = re.compile(r"(?<=[^\W\d_])[-_./]+(?=\d)|(?<=\d)[-_./]+(?=[^\W\d_])")
+_ZEROS = re.compile(r"(?<![\d.,])0+(?=\d)")
 
 
 def bare_name(name: str) -> str:
@@ -68,11 +71,21 @@ def _as_number(name: str) -> str:
     return f"{Decimal(text):f}" if "e" in text else re.sub(r"\D", "", text)
 
 
-def refuse_two_spellings(names: Iterable[Any], column: str) -> None:
+def _without_marks(name: str) -> str:
+    """A bare name without zeros before its numbers, and without marks between letters and digits.
+
+    >>> [_without_marks(name) for name in ("X01", "a-1", "a-10 b", "1-11", "11-1", "1.05")]
+    ['x1', 'a1', 'a10b', '1-11', '11-1', '1.05']
+    """
+    return _ZEROS.sub("", _BETWEEN.sub("", bare_name(name)))
+
+
+def refuse_two_spellings(names: Iterable[Any], column: str, *, repeated: bool = False) -> None:
     """Raise `SchemaError` if two names are one but for how they are written.
 
     Where all names are numbers, 1e3 and 1.000 are 1000; else 1e3 may be a code beside 1f3.
-    `column` is what messages call the column.
+    `column` is what messages call the column. With `repeated`, a name stands in several rows, such
+    as that of a household, and x01 and x-1 are x1, too.
     """
     texts = [name for name in names if isinstance(name, str)]
     are_numbers = all(re.match(NUMBERS, text, re.ASCII) for text in texts)
@@ -81,6 +94,8 @@ def refuse_two_spellings(names: Iterable[Any], column: str) -> None:
         bare_names = [bare_name(name)]
         if are_numbers:
             bare_names.append(_as_number(name))
+        if repeated:
+            bare_names.append(_without_marks(name))
         for bare in bare_names:
             earlier = first_of.setdefault(bare, name)
             if earlier != name:

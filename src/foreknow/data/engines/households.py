@@ -112,7 +112,7 @@ class ShownOnce(Derived):
         named.
         """
         homes, distinct = codes_of(rows.column(self._shared.by))
-        refuse_two_spellings(distinct.to_pylist(), repr(self._shared.by))
+        refuse_two_spellings(distinct.to_pylist(), repr(self._shared.by), repeated=True)
         first_of_home = first_rows(homes, len(distinct))
         if self._needed:
             presence = Shown.of(plain_table(rows.select(self._needed), self._needed), self._needed)

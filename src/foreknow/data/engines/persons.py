@@ -66,7 +66,7 @@ class People:
     def refuse_two_spellings(self) -> None:
         """Raise `SchemaError` if two are one but for how they are written."""
         if self.names is not None and is_text(self.names.type):
-            refuse_two_spellings(self.names.to_pylist(), repr(self.column))
+            refuse_two_spellings(self.names.to_pylist(), repr(self.column), repeated=True)
 
     def refuse_repeats(self, advice: str) -> None:
         """Raise `DataError` if someone has two rows."""
