@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from foreknow.data.engines.table import Table, is_listed, is_text, sql_text
-from foreknow.data.reading import BLANKS, Reading
+from foreknow.data.reading import BLANKS, Reading, amount_reader
 from foreknow_judge.numbers import is_code, read_number
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -181,17 +181,16 @@ def _pattern_of(codes: Collection[str], reading: Reading) -> str:
 
     >>> _pattern_of(["-1", "0.50", "007", "NA"], Reading(decimal=","))
     '^(-1([,]0*)?|0[,]50*)$'
+    >>> _pattern_of(["1000"], Reading(decimal=","))
+    '^((1000|1[.]000)([,]0*)?)$'
     >>> _pattern_of(["1900-01-31"], Reading(date_format="dd.mm.yyyy"))
     '^(1900-01-31([ T]00:00(:00([.]0*)?)?)?|31[.]01[.]1900)$'
     """
     patterns = []
     for code in codes:
-        number = None if is_code(code) else read_number(code)
+        number = _number_of(code, reading)
         if number is not None:
-            whole, _, decimals = f"{number:f}".partition(".")
-            decimals = decimals.rstrip("0")
-            after = f"[{reading.decimal or '.'}]{decimals}0*"
-            patterns.append(whole + (after if decimals else f"({after})?"))
+            patterns.append(_pattern_of_number(f"{number:f}", reading))
         elif _DAY.fullmatch(code):
             patterns.append(f"{code}([ T]00:00(:00([.]0*)?)?)?")
             if reading.date_format is not None:
@@ -199,6 +198,44 @@ def _pattern_of(codes: Collection[str], reading: Reading) -> str:
                     day = date.fromisoformat(code).strftime(reading.date_format)
                     patterns.append(re.sub(r"(\W)", r"[\1]", day))
     return f"^({'|'.join(patterns)})$" if patterns else ""
+
+
+def _number_of(code: str, reading: Reading) -> Decimal | int | None:
+    """The number that a code is by a reading, as in the file, or as a policy writes numbers.
+
+    >>> [_number_of(code, Reading(decimal=",")) for code in ("1.000", "99.0", "99,0", "007")]
+    [Decimal('1000'), Decimal('99.0'), Decimal('99.0'), None]
+    """
+    with suppress(ValueError):
+        read = amount_reader(reading.decimal or ".", reading.thousands, reading.currency or "")
+        return read(code)
+    return None if is_code(code) else read_number(code)
+
+
+def _pattern_of_number(number: str, reading: Reading) -> str:
+    """A pattern for all texts that are a number, in digits, by a reading.
+
+    >>> pattern = re.compile(_pattern_of_number("-9999.5", Reading(thousands=",", currency="$")))
+    >>> texts = ("-9999.50", "$-9,999.5", "-$ 9999.5", "-9,999.5 $", "-99,99.5", "9999.5")
+    >>> [pattern.fullmatch(text) is not None for text in texts]
+    [True, True, True, True, False, False]
+    """
+    whole, _, decimals = number.removeprefix("-").partition(".")
+    decimals = decimals.rstrip("0")
+    marks = reading.thousands or ("." if reading.decimal == "," else "")
+    signs = {" ": " \u00a0\u202f", "'": "'\u2019"}.get(marks, marks)
+    if signs and len(whole) > 3:
+        first = len(whole) % 3 or 3
+        groups = [whole[:first], *(whole[i : i + 3] for i in range(first, len(whole), 3))]
+        whole = f"({whole}|{f'[{signs}]'.join(groups)})"
+    after = f"[{reading.decimal or '.'}]{decimals}0*"
+    text = whole + (after if decimals else f"({after})?")
+    minus = "-" * number.startswith("-")
+    if reading.currency is None:
+        return minus + text
+    sign, blank = re.escape(reading.currency), "[\\s\u00a0\u202f]?"
+    before = f"({minus}({sign}{blank})?|{sign}{blank}{minus})" if minus else f"({sign}{blank})?"
+    return f"{before}{text}({blank}{sign})?"
 
 
 def _codes_of(kind: pa.DataType, spellings: Collection[str]) -> pa.Array:
