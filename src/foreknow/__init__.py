@@ -41,6 +41,9 @@ _LINES = [line.split() for line in _STUB]
 _HOME = {line[-1]: line[1] for line in _LINES if line[:1] == ["from"]}
 _ALIAS = {line[0]: line[2] for line in _LINES if line[1:2] == ["="]}
 
+# Modules that are attributes: one of them has the measures where pycanon has its own.
+_MODULES = {"sample": "foreknow.sample", "anonymity": "foreknow.criteria.measures"}
+
 __all__ = sorted(_HOME)
 
 
@@ -56,23 +59,30 @@ _scratch.locked = _locked_folder
 
 def __getattr__(name: str) -> Any:
     home_name = _ALIAS.get(name, name)
-    if name == "sample":
-        return import_module("foreknow.sample")
+    if name in _MODULES:
+        return import_module(_MODULES[name])
     if home_name not in _HOME:
         message = f"module 'foreknow' has no attribute {name!r}"
         if name.startswith("__"):
             raise AttributeError(message)
         from foreknow.errors import did_you_mean
-        from foreknow.names import ADVICE
+        from foreknow.names import ADVICE, CALLS
 
+        if name in CALLS:
+            return _loaded(CALLS[name])
         instead, near = ADVICE.get(name), did_you_mean(name, (*__all__, *_ALIAS))
         hint = f"; {instead}" if instead else near if "did you" in near else "; see dir(foreknow)"
         raise AttributeError(f"{message}{hint}")
-    from foreknow.leaves import load
-
-    value = load(f"{_HOME[home_name]}:{home_name}")
+    value = _loaded(home_name)
     globals()[name] = value
     return value
+
+
+def _loaded(name: str) -> Any:
+    """Load a public name from where it lives."""
+    from foreknow.leaves import load
+
+    return load(f"{_HOME[name]}:{name}")
 
 
 def __dir__() -> list[str]:

@@ -24,8 +24,13 @@ from foreknow.criteria.diversity import AlphaK as AlphaK
 from foreknow.criteria.diversity import LDiversity as LDiversity
 from foreknow.criteria.diversity import is_recursively_diverse as is_recursively_diverse
 from foreknow.criteria.levels import Levels as Levels
+from foreknow.criteria.measures import alpha_k_anonymity as alpha_k_anonymity
+from foreknow.criteria.measures import basic_beta_likeness as basic_beta_likeness
 from foreknow.criteria.measures import beta_likeness as beta_likeness
 from foreknow.criteria.measures import delta_disclosure as delta_disclosure
+from foreknow.criteria.measures import enhanced_beta_likeness as enhanced_beta_likeness
+from foreknow.criteria.measures import entropy_l_diversity as entropy_l_diversity
+from foreknow.criteria.measures import is_k_anonymous as is_k_anonymous
 from foreknow.criteria.measures import k_anonymity as k_anonymity
 from foreknow.criteria.measures import l_diversity as l_diversity
 from foreknow.criteria.measures import t_closeness as t_closeness

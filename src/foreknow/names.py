@@ -131,12 +131,26 @@ _TO_TYPE = {
     "one person is forgotten by foreknow forget FOLDER",
 }
 
+# What functions are called elsewhere.
+_CALLS = {
+    "audit": "judge evaluate assess lint",
+    "publish": "anonymise deidentify de_identify republish",
+    "suggest_policy": "guess guess_policy suggest_roles",
+    "risk_report": "uniques uniqueness sample_uniques reidentification_risk individual_risk "
+    "global_risk measure_risk measurement measure freqCalc freq_calc indivRisk indiv_risk",
+    "utility_report": "information_loss loss",
+    "l_diversity": "ldiversity l_div distinct_l_diversity",
+    "t_closeness": "tcloseness t_close",
+    "verify": "verify_release verify_certificate",
+    "alpha_k_anonymity": "alpha_k",
+    "is_k_anonymous": "is_kanonymous check_k_anonymity check_k",
+}
+CALLS = _our_names(_CALLS)
+
 # What is looked for, and what to type; in Python.
 _ADVICE = {
     "Foreknow Client Session": 'fk.publish("table.csv", "policy.toml"), or fk.audit of the same',
     "is_safe is_private is_anonymous passes": "fk.audit(release, policy).safe",
-    "is_k_anonymous is_kanonymous check_k_anonymity check_k": 'fk.k_anonymity(table, ["age", '
-    '"zip"]) >= 5',
     "set_seed seed random_state": "randomness is a parameter: fk.publish(table, policy, seed=1)",
     "diff difference": "what a release keeps: fk.utility(release, table, policy=policy); what "
     "methods keep: fk.compare(table, policy)",
@@ -157,8 +171,7 @@ _ADVICE = {
     ".save(folder)",
     "concat merge join": "people who come later are published after the others: "
     'fk.publish(later, policy, after=["folder"])',
-    "kanon k_anon ldiversity l_div tcloseness": "fk.k_anonymity(release), fk.l_diversity, "
-    "fk.t_closeness",
+    "kanon k_anon": "fk.k_anonymity(release), fk.l_diversity, fk.t_closeness",
     "dRisk dUtility extractManipData risk_score": "fk.risk(release), fk.utility(release, table, "
     "policy=policy), and .to_pandas() of what fk.publish returned",
     "ARXConfiguration ARXResult AttributeType DataHandle DataType Config Configuration": "roles of "
@@ -176,8 +189,7 @@ _ADVICE = {
     'read by fk.read_release("folder")',
     "make release transform fit fit_transform generalize suppress suppression": "fk.publish(table, "
     "policy)",
-    "judge evaluate assess test explain AuditResult": "fk.audit(release, policy)",
-    "guess": "fk.suggest_policy(table)",
+    "test explain AuditResult": "fk.audit(release, policy)",
     "ask query": 'fk.Statements("Ann != flu").posterior(release, "Tom", "flu")',
     "priors": 'fk.Priors.learn(table, ["sex"], "diagnosis")',
     "schema": "fk.Schema(quasi_identifiers=[...], sensitive=...)",
@@ -189,24 +201,16 @@ _ADVICE = {
     "PrivacyModel privacy_model Criterion": "fk.Requirement(k_anonymity=5)",
     "Hierarchy create_hierarchy hierarchy hierarchies": "fk.Intervals, fk.Mask, "
     "fk.DateLevels, fk.Ordered or fk.Tree, in fk.Schema(hierarchies={...})",
-    "entropy_l_diversity": 'fk.l_diversity(table, [...], "diagnosis", kind="entropy")',
     "recursive_c_l_diversity": 'fk.l_diversity(table, [...], "diagnosis", kind="recursive")',
-    "alpha_k_anonymity": "fk.AlphaK(0.5, 5).holds(release)",
-    "basic_beta_likeness enhanced_beta_likeness": "fk.beta_likeness(table, [...], "
-    '"diagnosis", enhanced=False)',
-    "anonymity": 'fk.k_anonymity(table, ["age", "zip"]), fk.l_diversity, fk.t_closeness',
     "report print_report Report": "fk.audit(...).summary() and .to_html(path); of a folder, "
     "fk.evidence",
-    "freqCalc freq_calc RiskModel indivRisk measure_risk measurement measure uniqueness "
-    "reidentification_risk individual_risk global_risk equivalence_classes": "fk.risk(table, "
-    'quasi_identifiers=["age", "zip"])',
+    "RiskModel equivalence_classes": 'fk.risk(table, quasi_identifiers=["age", "zip"])',
     "suda suda2 dis": "fk.risk(table, quasi_identifiers=[...]).suda",
     "localSuppression kAnon": "fk.publish(table, policy, method=fk.FullDomain(suppression=0.05, "
     "local_suppression=True))",
     "globalRecode microaggregation pram addNoise add_noise "
     "noise": "Foreknow generalizes and suppresses by groups: fk.publish(table, policy)",
-    "information_loss loss ncp discernibility average_ecsize": "fk.utility(release, table, "
-    "policy=policy)",
+    "ncp discernibility average_ecsize": "fk.utility(release, table, policy=policy)",
     "dp differential_privacy laplace": "Foreknow has no differential privacy; fk.publish(table, "
     "policy) limits how sure adversaries become",
     "datasets load_adult": "fk.sample.load()",
@@ -274,6 +278,14 @@ POLICY_TABLES = _our_names(
     }
 )
 ROLES_TABLES = ["columns", "roles", "attributes", "variables", "fields"]
+# Tables of any keys, each of which belongs where ours has it.
+WRAPPERS = {
+    *("privacy", "privacy_parameters", "model", "parameters", "params"),
+    *("anonymization", "anonymisation", "anonymize", "anonymise"),
+    *("settings", "options", "config", "configuration"),
+}
+# Keys of a schema for columns that have no role.
+WITHOUT_ROLE = ("drop", "exclude", "ignore", "remove")
 ROLES = _our_names(
     {
         "quasi_identifiers": "quasi quasiidentifier quasiidentifying qi qid keyvariable key keyvar",
@@ -291,18 +303,78 @@ SETTINGS = _our_names(
     }
 )
 
-# Criteria that are whole numbers, and those of which a number states one setting; methods that
+# What tables of the schema are called elsewhere.
+SCHEMA_TABLES = _our_names(
+    {"hierarchies": "hierarchy generalization generalizations generalisation generalisations vgh"}
+)
+# Sizes of groups, further criteria that are whole numbers, and those of which a number states one
+# setting; methods that
 # may leave some people out.
-WHOLE = ("k_anonymity", "group_size", "l_diversity")
-FIRST_SETTINGS = {"l_diversity": "l", "t_closeness": "t"}
+SIZES = ("k_anonymity", "group_size")
+WHOLE = (*SIZES, "l_diversity")
+FIRST_SETTINGS = {
+    "l_diversity": "l",
+    "t_closeness": "t",
+    "beta_likeness": "beta",
+    "delta_disclosure": "delta",
+}
 SUPPRESSING = ("mondrian", "fulldomain")
+# What the settings of criteria are called elsewhere, and their values.
+CRITERION_SETTINGS = {
+    "l_diversity": _our_names({"l": "value min", "kind": "type variant mode"}),
+    "t_closeness": _our_names({"t": "value max", "distance": "type metric measure"}),
+    "alpha_k": _our_names({"alpha": "a"}),
+}
+SETTING_VALUES = _our_names(
+    {
+        "distinct": "distinct_l_diversity",
+        "entropy": "entropy_l_diversity shannon",
+        "recursive": "recursive_c_l_diversity recursive_cl",
+        "ordered": "ordinal numeric numerical ordered_distance",
+        "equal": "categorical nominal equal_distance",
+        "hierarchical": "hierarchy tree hierarchical_distance",
+    }
+)
+# Criteria that have a name of their own elsewhere: which they are here, with which setting.
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "distinct_l_diversity": ("l_diversity", {"kind": "distinct"}),
+    "entropy_l_diversity": ("l_diversity", {"kind": "entropy"}),
+    "recursive_c_l_diversity": ("l_diversity", {"kind": "recursive"}),
+    "recursive_l_diversity": ("l_diversity", {"kind": "recursive"}),
+    "alpha_k_anonymity": ("alpha_k", {}),
+    "basic_beta_likeness": ("beta_likeness", {"enhanced": False}),
+    "enhanced_beta_likeness": ("beta_likeness", {"enhanced": True}),
+    "delta_disclosure_privacy": ("delta_disclosure", {}),
+    "equal_t_closeness": ("t_closeness", {"distance": "equal"}),
+    "ordered_t_closeness": ("t_closeness", {"distance": "ordered"}),
+    "hierarchical_t_closeness": ("t_closeness", {"distance": "hierarchical"}),
+}
+# What the settings of hierarchies are called elsewhere.
+HIERARCHY_SETTINGS = _our_names(
+    {
+        "intervals": "interval width widths step steps size bin_size bin_width",
+        "order": "ordered ordering",
+        "file": "path csv filename",
+        "rows": "table levels",
+    }
+)
+HIERARCHY_TYPES = _our_names(
+    {
+        "intervals": "interval intervals range ranges numeric number binning bins",
+        "dates": "date dates",
+        "order": "ordered ordinal order",
+        "file": "file csv",
+        "mask": "mask masking prefix redaction",
+    }
+)
 
 # Keys of policies elsewhere, and what a policy says here.
 _KEYS = {
     "k kanonymity k_anon min_k": "k_anonymity = 5, under [[require]]",
     "l ldiversity l_div": 'l_diversity = { l = 3, kind = "distinct" }, under [[require]]',
     "t tcloseness t_close": 't_closeness = { t = 0.2, distance = "equal" }, under [[require]]',
-    "limit max threshold maximum confidence less_than": "a limit is below = 0.5, beside facts",
+    "limit max threshold maximum confidence less_than max_probability max_confidence": "a limit is "
+    "below = 0.5, beside facts",
     "privacy privacy_models criteria rules constraints": "what must hold is in [[require]] tables",
     "id ids identifier pk primary_key": 'identifiers = ["pid"]',
     "drop exclude ignore remove insensitive": "a column without a role is not published: name it "

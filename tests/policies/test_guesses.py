@@ -211,6 +211,26 @@ DOES = [
     lambda at: fk.read_csv(at.csv)["zip"].str.len().eq(5).all(),
     lambda at: fk.read_csv(at.csv)["age"].dtype == "int64",
     lambda at: len(fk.sample.load()) == 4000,
+    # -- a seventh list
+    lambda at: fk.alpha_k_anonymity(at.df, ["sex"], [S])[1] == fk.k_anonymity(at.df, ["sex"]),
+    lambda at: fk.entropy_l_diversity(at.df, QI, S) == fk.l_diversity(at.df, QI, S, kind="entropy"),
+    lambda at: (
+        fk.basic_beta_likeness(at.df, ["sex"], S)
+        == fk.beta_likeness(at.df, ["sex"], S, enhanced=False)
+        >= fk.enhanced_beta_likeness(at.df, ["sex"], S)
+    ),
+    lambda at: fk.is_k_anonymous(at.df, ["sex"], 5) and not fk.is_k_anonymous(at.df, 5, QI),
+    lambda at: fk.anonymity.k_anonymity(at.df, QI) == fk.k_anonymity(at.df, QI),
+    lambda at: fk.uniques(at.df, QI).people == fk.freqCalc(at.df, keyVars=QI).people == 300,
+    lambda at: fk.uniqueness(at.df, QI) is not None is not fk.individual_risk(at.df, QI),
+    lambda at: unsafe(fk.evaluate(at.df, **WITH)) and whole(fk.anonymise(at.df, **WITH)),
+    lambda at: (
+        fk.Policy(qi=QI, sensitive=S, k=5).to_dict()
+        == fk.Policy.from_dict(
+            {"schema": {"quasi_identifiers": QI, "sensitive": S}, "require": [{"k_anonymity": 5}]}
+        ).to_dict()
+    ),
+    lambda at: len(fk.Policy(qi=QI, sensitive=S, facts={"l": 1}, below=0.5).requirements) == 1,
     # -- a fifth and a sixth list
     lambda at: unsafe(fk.audit(at.df.to_dict("records"), at.policy)),
     lambda at: whole(fk.publish(at.df.to_dict("records"), at.policy)),
@@ -316,7 +336,7 @@ TOLD = [
     (lambda at: fk.mondrian, "did you mean 'Mondrian'?"),
     (lambda at: fk.Policy(None), "must be a list, such as [Requirement(...)]"),
     (
-        lambda at: fk.Policy(quasi_identifiers=QI, sensitive=S, k=5),
+        lambda at: fk.Policy(fk.KAnonymity(5), quasi_identifiers=QI, sensitive=S),
         "Policy(KAnonymity(5), Schema(",
     ),
     (lambda at: fk.Schema(qi=["age"], sensitive=[]), "sensitive is empty; name the column that"),
@@ -363,17 +383,10 @@ TOLD = [
     *(
         (lambda at, name=name: getattr(fk, name), said)
         for name, said in [
-            ("entropy_l_diversity", 'kind="entropy"'),
-            ("alpha_k_anonymity", "fk.AlphaK(0.5, 5)"),
-            ("anonymity", "fk.k_anonymity(table,"),
+            ("recursive_c_l_diversity", 'kind="recursive"'),
             ("ARXAnonymizer", "k_anonymity=5)"),
             ("createSdcObj", "k_anonymity=5)"),
-            ("freqCalc", "fk.risk(table"),
-            ("uniqueness", "fk.risk(table"),
-            ("reidentification_risk", "fk.risk(table"),
-            ("individual_risk", "fk.risk(table"),
             ("equivalence_classes", "fk.risk(table"),
-            ("measure", "fk.risk(table"),
             ("generalize", "fk.publish(table, policy)"),
             ("suppress", "fk.publish(table, policy)"),
             ("add_noise", "generalizes and suppresses by groups"),
@@ -586,7 +599,7 @@ DOES_ADVISED = [
 # What is typed, and a part of what is said.
 TOLD_ADVISED = [
     (lambda at: fk.is_safe, "fk.audit(release, policy).safe"),
-    (lambda at: fk.is_k_anonymous(at.table, 5), "fk.k_anonymity(table"),
+    (lambda at: fk.is_k_anonymous(at.table, ["age"]), "k must be a whole number"),
     (lambda at: at.audit.groups, ".counts.n_groups"),
     (lambda at: at.audit.smallest_group, ".groups has the size of each"),
     (lambda at: at.audit.n_people, "see .people"),
@@ -693,7 +706,8 @@ KEYS_TYPED = [
     ("require", "alpha_k", 0.2, "such as { alpha = 0.5, k = 5 }"),
     ("schema", "id", "pin", 'identifiers = ["pid"]'),
     ("schema", "qi", ["age"], "did you mean 'quasi_identifiers'?"),
-    ("schema", "drop", ["zip"], "a column without a role is not published"),
+    ("schema", "drop", ["age"], "a column without a role is not published"),
+    ("schema", "exclude", "age", "a column without a role is not published"),
     ("schema", "insensitive", ["zip"], "a column without a role is not published"),
     ("schema", "household", "home", "shared = {"),
     ("schema", "weight", "w", "did you mean 'weights'?"),
@@ -718,7 +732,15 @@ KEYS_TYPED = [
     ("publish", "supression", 0.05, "suppression = 0.05, in [publish]"),
     ("require", "k_anonymity", "five", "it should be a whole number, not 'five'"),
     ("require", "alpha_k", 0.2, "such as { alpha = 0.5, k = 5 }"),
-    ("schema", "hierarchies", {"age": {"interval": 5}}, "did you mean 'intervals'?"),
+    ("schema", "hierarchies", {"age": {"intervls": [5]}}, "did you mean 'intervals'?"),
+    ("schema", "hierarchies", {"age": {"type": "mask"}}, "'type'; known: 'intervals', 'mask'"),
+    ("schema", "hierarchies", {"age": {"type": "mask", "width": 5}}, "'type'"),
+    ("require", "l_diversity", {"l": 2, "type": "entropic"}, "'distinct', 'entropy'"),
+    ("require", "l_diversity", {"l": 2, "type": "entropy", "kind": "distinct"}, "unknown key"),
+    ("require", "max_probability", 0.5, "below = 0.5, beside facts"),
+    ("require", "entropy_l_diversity", {"l": 2, "kind": "distinct"}, "entropy_l_diversity"),
+    ("", "privacy", {"k": 5, "sensitive": "age"}, "sensitive"),
+    ("", "options", {"supression": 0.1}, "options"),
     ("publish", "exact", ["sex"], 'labels = { age = "exact" }'),
     ("publish", "columns", ["age"], 'quasi_identifiers = ["age"]'),
     ("publish", "format", "xlsx", "foreknow export FOLDER --to xlsx"),
@@ -773,6 +795,44 @@ TYPED = [
     (
         {"hierarchies": {"age": [5, 10]}, "schema": SAID, "require": [{"k_anonymity": 5}]},
         {"schema": {**SAID, "hierarchies": {"age": {"intervals": [5, 10]}}}},
+    ),
+    (
+        {
+            "roles": {
+                "identifying": ["pin"],
+                "quasi_identifying": ["age", "sex"],
+                "sensitive": "diagnosis",
+                "drop": ["salary"],
+            },
+            "k": 5,
+        },
+        {},
+    ),
+    ({"schema": {**SAID, "drop": ["zip"]}, "require": [{"k_anonymity": {"k": 5}}]}, {}),
+    (
+        {"schema": SAID, "privacy": {"k": 5, "suppression": 0.05}, "settings": {"bom": True}},
+        {"publish": {"bom": True, "mondrian": {"suppression": 0.05}}},
+    ),
+    (
+        {"schema": SAID, "require": [{"l_diversity": {"l": 2, "type": "Entropy"}}]},
+        {"require": [{"l_diversity": {"l": 2, "kind": "entropy"}}]},
+    ),
+    (
+        {"schema": SAID, "require": {"entropy_l_diversity": 2, "ordered_t_closeness": 0.3}},
+        {
+            "require": [
+                {"l_diversity": {"l": 2, "kind": "entropy"}},
+                {"t_closeness": {"t": 0.3, "distance": "ordered"}},
+            ]
+        },
+    ),
+    (
+        {"schema": SAID, "require": {"recursive_c_l_diversity": {"c": 3, "l": 2}}},
+        {"require": [{"l_diversity": {"l": 2, "c": 3, "kind": "recursive"}}]},
+    ),
+    (
+        {**SAID, "k": 5, "hierarchy": {"age": {"type": "interval", "width": 10}}},
+        {"schema": {**SAID, "hierarchies": {"age": {"intervals": [10]}}}},
     ),
     (
         {"schema": SAID, "require": [{"k": 5}], "try": {"learned": {"by": ["age"]}}},

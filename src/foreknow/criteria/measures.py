@@ -10,7 +10,7 @@ from typing import Any
 
 from foreknow.adversaries.release_counts import counts_of
 from foreknow.criteria.closeness import BetaLikeness, DeltaDisclosure, TCloseness
-from foreknow.criteria.diversity import LDiversity
+from foreknow.criteria.diversity import AlphaK, LDiversity
 from foreknow.criteria.group_criterion import classes_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.group_counts import combinations_of
@@ -21,6 +21,7 @@ from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.hints import hinted
 from foreknow.needs import RULES, Need, Needs, refuse_rules, require
+from foreknow.numbers import whole_number
 from foreknow_judge.errors import InputError
 from foreknow_judge.kinds import Distance, DiversityKind
 from foreknow_judge.numbers import Number
@@ -232,3 +233,73 @@ def delta_disclosure(
     """
     released = _release_of("delta_disclosure", release, quasi_identifiers, sensitive)
     return log(DeltaDisclosure(1).measure(released))
+
+
+# ---- by the names of other tools -----------------------------------------------------------------
+
+
+@_measuring
+def entropy_l_diversity(
+    release: Any,
+    quasi_identifiers: Sequence[str] | str | None = None,
+    sensitive: str | None = None,
+) -> int | Fraction | float:
+    """Return the largest l for which a release, or a table as it is, is entropy l-diverse."""
+    return l_diversity(release, quasi_identifiers, sensitive, kind="entropy")
+
+
+@_measuring
+def alpha_k_anonymity(
+    release: Any,
+    quasi_identifiers: Sequence[str] | str | None = None,
+    sensitive: str | None = None,
+) -> tuple[int | Fraction | float, int]:
+    """Return the largest share of a value in a group, and the size of the smallest group.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> rows = pa.table(
+    ...     {"age": [30, 30, 41, 41, 41], "illness": ["Flu", "Cold", "Flu", "Flu", "Cold"]}
+    ... )
+    >>> alpha_k_anonymity(rows, ["age"], "illness")
+    (Fraction(2, 3), 2)
+    """
+    released = _release_of("alpha_k_anonymity", release, quasi_identifiers, sensitive)
+    return AlphaK(1, 1).measure(released), k_anonymity(released)
+
+
+@_measuring
+def basic_beta_likeness(
+    release: Any,
+    quasi_identifiers: Sequence[str] | str | None = None,
+    sensitive: str | None = None,
+) -> int | Fraction | float:
+    """Return which basic beta a release, or a table as it is, has; see `BetaLikeness`."""
+    return beta_likeness(release, quasi_identifiers, sensitive, enhanced=False)
+
+
+@_measuring
+def enhanced_beta_likeness(
+    release: Any,
+    quasi_identifiers: Sequence[str] | str | None = None,
+    sensitive: str | None = None,
+) -> int | Fraction | float:
+    """Return which enhanced beta a release, or a table as it is, has; see `BetaLikeness`."""
+    return beta_likeness(release, quasi_identifiers, sensitive, enhanced=True)
+
+
+@_measuring
+def is_k_anonymous(release: Any, quasi_identifiers: Any = None, k: Any = None) -> bool:
+    """Return whether everybody looks like at least k people; k and the columns in any order.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> rows = pa.table({"age": [30, 30, 41]})
+    >>> is_k_anonymous(rows, ["age"], 2), is_k_anonymous(rows, 1, ["age"])
+    (False, True)
+    """
+    if isinstance(quasi_identifiers, int):
+        quasi_identifiers, k = k, quasi_identifiers
+    return k_anonymity(release, quasi_identifiers) >= whole_number(k, "is_k_anonymous: k", 1)

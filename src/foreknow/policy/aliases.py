@@ -15,13 +15,22 @@ from typing import Any
 from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.criteria.registry import CRITERIA
 from foreknow.names import (
+    CRITERION_SETTINGS,
     FIRST_SETTINGS,
+    HIERARCHY_SETTINGS,
+    HIERARCHY_TYPES,
     POLICY_TABLES,
     ROLES,
     ROLES_TABLES,
+    SCHEMA_TABLES,
+    SETTING_VALUES,
     SETTINGS,
+    SIZES,
     SUPPRESSING,
+    VARIANTS,
     WHOLE,
+    WITHOUT_ROLE,
+    WRAPPERS,
     own_name,
 )
 from foreknow.policy.tables import PublishTable
@@ -29,6 +38,7 @@ from foreknow_judge.grammar import LIMITS, SchemaTable
 
 _LISTS = ("quasi_identifiers", "identifiers", "other")
 _SUPPRESSION = "suppression"
+_REQUIREMENT_KEYS = [*CRITERIA, *ADVERSARIES, *LIMITS, *VARIANTS]
 
 
 def in_our_tables(typed: Mapping[str, Any]) -> dict[str, Any]:
@@ -37,7 +47,7 @@ def in_our_tables(typed: Mapping[str, Any]) -> dict[str, Any]:
     >>> in_our_tables({"qid": ["age"], "sa": "ill", "k": 5})
     {'schema': {'quasi_identifiers': ['age'], 'sensitive': 'ill'}, 'require': [{'k_anonymity': 5}]}
     """
-    tables = _renamed(typed, POLICY_TABLES, POLICY_TABLES.values())
+    tables = _renamed(_unwrapped(typed), POLICY_TABLES, POLICY_TABLES.values())
     schema = _table(tables, "schema")
     columns_key = next((name for name in ROLES_TABLES if name in tables), None)
     if columns_key is not None and "schema" not in tables:
@@ -64,6 +74,23 @@ def in_our_tables(typed: Mapping[str, Any]) -> dict[str, Any]:
     return tables
 
 
+def _unwrapped(typed: Mapping[str, Any]) -> dict[str, Any]:
+    """The tables, with the keys of a table that other tools have in its place; see `WRAPPERS`.
+
+    Such a table stays if one of its keys belongs nowhere, or stands beside it, too.
+    """
+    known_keys = [*_schema_keys(), *_publish_keys(), *SETTINGS, *_REQUIREMENT_KEYS]
+    tables = dict(typed)
+    for name, table in typed.items():
+        if _plain(name) not in WRAPPERS or not isinstance(table, Mapping):
+            continue
+        keys = {key: _our_key(key, known_keys) for key in table}
+        if all(keys.values()) and not {*table, *keys.values()} & {*tables}:
+            del tables[name]
+            tables |= table
+    return tables
+
+
 def _move_into_tables(
     tables: dict[str, Any],
     schema: dict[str, Any] | None,
@@ -77,13 +104,14 @@ def _move_into_tables(
     places = (
         (schema, _schema_keys()),
         (publish, _publish_keys()),
-        (requirement, [*CRITERIA, *ADVERSARIES, *LIMITS]),
+        (requirement, _REQUIREMENT_KEYS),
     )
     for name in [*tables]:
         if name in ("schema", "require", "try", "publish"):
             continue
+        ours = SCHEMA_TABLES.get(_plain(name), SETTINGS.get(_plain(name), name))
         for table, keys in places:
-            key = _our_key(SETTINGS.get(name, name), keys)
+            key = _our_key(ours, keys)
             if table is None or key is None or not _fits(tables[name], table.get(key)):
                 continue
             value = tables.pop(name)
@@ -120,8 +148,12 @@ def _our_key(name: str, keys: Iterable[str]) -> str | None:
     ('k_anonymity', None)
     """
     keys = [*keys]
-    plain = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).replace("-", "_").replace(" ", "_").lower()
+    plain = _plain(name)
     return next((key for key in (name, plain) if key in keys), own_name(plain, keys))
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).replace("-", "_").replace(" ", "_").lower()
 
 
 def _renamed(
@@ -147,7 +179,7 @@ def _renamed(
 
 def _schema(table: Mapping[str, Any]) -> dict[str, Any]:
     """A schema in our keys; roles by column become lists, and so do names between commas."""
-    schema = _renamed(table, {}, _schema_keys())
+    schema = _renamed(table, SCHEMA_TABLES, _schema_keys())
     roles = schema.get("columns")
     if isinstance(roles, Mapping):
         columns_of_role = _by_role(roles)
@@ -157,14 +189,36 @@ def _schema(table: Mapping[str, Any]) -> dict[str, Any]:
     for key in _LISTS:
         if isinstance(schema.get(key), str):
             schema[key] = [part.strip() for part in schema[key].split(",")]
+    columns_with_role = _listed(schema.get("sensitive"))
+    for key in _LISTS:
+        columns_with_role = [*columns_with_role, *_listed(schema.get(key))]
+    for key in WITHOUT_ROLE:
+        if key in schema and all(name not in columns_with_role for name in _listed(schema[key])):
+            del schema[key]
     hierarchies = schema.get("hierarchies")
     if isinstance(hierarchies, Mapping):
-        schema["hierarchies"] = {name: _intervals(hierarchies[name]) for name in hierarchies}
+        schema["hierarchies"] = {name: _hierarchy(hierarchies[name]) for name in hierarchies}
     return schema
 
 
+def _listed(columns: Any) -> list[Any]:
+    """The names of columns, of which there may be one or none."""
+    return columns if isinstance(columns, list) else [columns] * (columns is not None)
+
+
 def _by_role(columns: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns by their role, as a schema lists them; nothing if a word is no role."""
+    """The columns by their role, as a schema lists them; as they are if a word is no role.
+
+    Roles are the values of columns, or else the keys of lists of columns.
+    """
+    roles_of_keys = {key: ROLES.get(_letters(key)) for key in columns}
+    if all(roles_of_keys.values()) and not all(
+        isinstance(word, str) and _letters(word) in ROLES for word in columns.values()
+    ):
+        times = Counter(roles_of_keys.values())
+        lists = {str(role): columns[key] for key, role in roles_of_keys.items()}
+        lists.pop("none", None)  # not published
+        return lists if max(times.values()) == 1 else {"columns": columns}
     by_role: dict[str, list[str]] = {}
     for column, word in columns.items():
         if not isinstance(word, str) or (role := ROLES.get(_letters(word))) is None:
@@ -178,8 +232,16 @@ def _letters(word: str) -> str:
     return re.sub(r"[^a-z]", "", word.lower()).removesuffix("s")
 
 
-def _intervals(setting: Any) -> Any:
-    """The hierarchy of ranges that a number, or several, state as their widths."""
+def _hierarchy(setting: Any) -> Any:
+    """A hierarchy in our keys; numbers are widths of ranges, and `type` is what has them."""
+    if isinstance(setting, Mapping):
+        table = _renamed(setting, HIERARCHY_SETTINGS, [*HIERARCHY_TYPES.values(), "rows"])
+        kind = HIERARCHY_TYPES.get(_plain(str(table.get("type"))))
+        if kind is not None and kind in table:
+            del table["type"]
+        if type(table.get("intervals")) is int:
+            table["intervals"] = [table["intervals"]]
+        return table
     widths = setting if isinstance(setting, list) else [setting]
     are_numbers = widths and all(type(width) is int for width in widths)
     return {"intervals": widths} if are_numbers else setting
@@ -190,6 +252,14 @@ def _requirements(entry: Any) -> list[Any]:
     if not isinstance(entry, Mapping):
         return [entry]
     table = _renamed(entry, {}, [*CRITERIA, *LIMITS])
+    _replace_variants(table)
+    for key in SIZES:
+        size = table.get(key)
+        if isinstance(size, Mapping) and [*size] == ["k"]:
+            table[key] = size["k"]
+    for key, names in CRITERION_SETTINGS.items():
+        if isinstance(table.get(key), Mapping):
+            table[key] = _settings(table[key], names)
     for key in (*LIMITS, *WHOLE):
         if isinstance(table.get(key), str):
             table[key] = _number(table[key])
@@ -201,6 +271,29 @@ def _requirements(entry: Any) -> list[Any]:
     if len(table) == 1 or not criteria or not {*other_keys} <= {*ADVERSARIES, *LIMITS}:
         return [table]
     return [other_keys, *criteria] if other_keys else criteria
+
+
+def _replace_variants(requirement: dict[str, Any]) -> None:
+    """Put our criterion, with its setting, in place of one that has a name of its own elsewhere."""
+    for name, value in dict(requirement).items():
+        key, variant = VARIANTS.get(_plain(name), (name, {}))
+        first_setting = FIRST_SETTINGS.get(key)
+        is_plain = first_setting is not None and not isinstance(value, Mapping)
+        settings = {first_setting: value} if is_plain else value
+        if key in requirement or not isinstance(settings, Mapping) or {*variant} & {*settings}:
+            continue
+        requirement[key] = {**settings, **variant}
+        del requirement[name]
+
+
+def _settings(table: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """The settings of a criterion, with ours for names and words of other tools."""
+    settings = _renamed(table, names, names.values())
+    for key in ("kind", "distance"):
+        if isinstance(settings.get(key), str):
+            word = _plain(settings[key])
+            settings[key] = SETTING_VALUES.get(word, word)
+    return settings
 
 
 def _number(text: str) -> Any:

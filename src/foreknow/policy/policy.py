@@ -25,7 +25,7 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.people import CASES
 from foreknow.data.schema import PLAIN, Schema
 from foreknow.data.windows import Width
-from foreknow.errors import SchemaError, did_you_mean
+from foreknow.errors import CallError, SchemaError, did_you_mean
 from foreknow.hints import hints
 from foreknow.needs import Need
 from foreknow.pages import page_of
@@ -69,6 +69,8 @@ class Policy:
         Attacks that are carried out before a release is published, and may stop it.
     below : number, optional
         The limit of a single adversary that is given in place of requirements.
+    **keys
+        In place of requirements and schema: the keys of a policy file, such as k_anonymity=5.
 
     Raises
     ------
@@ -90,13 +92,21 @@ class Policy:
 
     def __init__(
         self,
-        requirements: Any,
+        requirements: Any = None,
         schema: Schema | None = None,
         options: PublishOptions | Mapping[str, Any] | None = None,
         tries: Sequence[Try] = (),
         below: Number | None = None,
+        **keys: Any,
     ) -> None:
         """Take requirements and how to publish; `PolicyError` if they do not fit the schema."""
+        if keys:
+            if requirements is not None or schema is not None:
+                raise CallError(
+                    f"Policy takes no {next(iter(keys))!r} beside requirements or a schema; write "
+                    "Policy(KAnonymity(5), Schema(quasi_identifiers=[...], sensitive=...))"
+                )
+            requirements, below = {**keys, **({} if below is None else {"below": below})}, None
         if isinstance(requirements, (str, Path, Mapping)):
             policy = Policy.of(requirements)
             requirements, tries = policy.requirements, (*policy.tries, *tries)
