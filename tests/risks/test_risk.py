@@ -209,6 +209,48 @@ def test_nobody_counts_twice_in_population():
     assert found.journalist.highest == Fraction(1, 2)
 
 
+@pytest.mark.parametrize(
+    ("names", "roles"),
+    [
+        ({"who": [*"abab"]}, {"person": "who"}),
+        (
+            {"nr": [1, 2, 1, 2], "name": ["Ann", "Bo", "Ann Doe", "Bo"]},
+            {"identifiers": ["nr", "name"]},
+        ),
+        ({"patient_id": [*"abab"]}, {}),
+    ],
+)
+def test_population_by_each_number(names, roles):
+    """Somebody with two names, or numbered by `person` or unasked, hid among themselves."""
+    ages = {"age": [20, 30, 20, 30]}
+    visits = pa.table({**names, **ages})
+    table = visits.slice(0, 2).append_column("ill", [["x", "y"]])
+    schema = {"quasi_identifiers": ["age"], "sensitive": "ill", **roles}
+    policy = fk.Policy([fk.Requirement(fk.KMap(2, visits))], fk.Schema(**schema))
+    with pytest.raises(InputError, match="in 2 rows, by"):
+        fk.audit(table, policy)
+    policy = {"schema": schema, "require": [{"k_anonymity": 1}]}
+    with pytest.raises(InputError, match="in 2 rows, by"):
+        fk.risk_report(table, policy=policy, population=visits)
+    namesakes = pa.table({"first": [*"aabb"], "last": [*"uvuv"], **ages})
+    policy["schema"] = {**schema, "identifiers": ["first", "last"], "person": None}
+    found = fk.risk_report(table, policy=policy, population=namesakes)
+    assert found.journalist.highest == Fraction(1, 2)
+
+
+def test_population_beside_a_folder(tmp_path):
+    """The certificate says which column names people, where no policy is given."""
+    table = pa.table({"pid": [*"abcd"], "age": [20] * 4, "ill": [*"xyxy"]})
+    schema = {"identifiers": ["pid"], "quasi_identifiers": ["age"], "sensitive": "ill"}
+    fk.publish(table, {"schema": schema, "require": [{"k_anonymity": 4}]}).write(tmp_path / "out")
+    label = pl.read_csv(tmp_path / "out" / "release.csv")["age"][0]
+    register = pa.table({"pid": [*"abcdabcd"], "age": [str(label)] * 8})
+    with pytest.raises(InputError, match="'a' in 2 rows, by pid"):
+        fk.risk_report(tmp_path / "out", population=register)
+    found = fk.risk_report(tmp_path / "out", population=register.drop_columns(["pid"]))
+    assert found.journalist.highest == Fraction(1, 8)
+
+
 def test_population_uniqueness_matches_arx():
     sizes = np.repeat(np.arange(1, len(ADULT) + 1), ADULT)
     found = of_sizes(sizes, 1)

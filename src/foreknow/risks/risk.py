@@ -8,8 +8,8 @@ of Personal Health Information", 2013; distinction and separation those of R. Mo
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
@@ -23,12 +23,13 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import fetch
 from foreknow.data.engines.combinations import Combinations
 from foreknow.data.engines.group_counts import combinations_of
-from foreknow.data.engines.priors import refuse_twice
+from foreknow.data.engines.priors import naming_of, refuse_named_twice
 from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.table import Table, require
 from foreknow.data.microdata import Microdata
 from foreknow.data.reading import Reading
 from foreknow.data.release import Release
+from foreknow.data.schema import PLAIN
 from foreknow.errors import SchemaError, unknown_column
 from foreknow.hints import Plain, hinted
 from foreknow.numbers import whole_number
@@ -324,8 +325,7 @@ def risk_report(
         )
     everybody = None
     if population is not None:
-        naming = () if policy is None else Policy.of(policy).rules.identifiers
-        everybody = _count_population(population, table, reading, naming)
+        everybody = _count_population(population, table, reading)
         fraction = Fraction(classes.n_people, everybody.n_people)
     individual = table.individual_risk(weights, limit)
     sizes, classes_of_size = np.unique(classes.people, return_counts=True)
@@ -391,6 +391,7 @@ class _Classes:
     raw: Table | None = None  # of which weights can be asked, and how it is read
     reading: Reading = field(default_factory=Reading)
     weights: str | None = None  # the column that the schema names
+    naming: tuple[str, ...] = ()  # the columns that name people, by a policy or a certificate
 
     def individual_risk(self, weights: str | None, limit: Fraction) -> IndividualRisk | None:
         """The risk by survey weights; None without any."""
@@ -438,12 +439,15 @@ class _Classes:
         person = next(iter(release.case_persons), None)
         classes, in_cases = release.combinations(), release.cases and person is None
         name, raw = release.alike().name, release.raw
+        rules = policy.rules if policy is not None else release.schema or PLAIN
+        naming = (rules.person,) if rules.person else tuple(rules.identifiers)
+        found = cls(classes, by_values, name, other_columns, in_cases, person, naming=naming)
         if raw is None or not release.by_values:
-            return cls(classes, by_values, name, other_columns, in_cases, person)
+            return found
         weights, columns = raw.schema.weights, raw.source.columns
         is_release = {*raw.schema.identifiers, weights}.isdisjoint(columns)  # which has none
-        survey = raw.source, raw.reading, None if is_release else weights
-        return cls(classes, by_values, name, other_columns, in_cases, person, *survey)
+        weights = None if is_release else weights
+        return replace(found, raw=raw.source, reading=raw.reading, weights=weights)
 
     @classmethod
     def _by_columns(
@@ -479,13 +483,8 @@ class _Classes:
         return cls(classes, True, table.name, other_columns, in_cases, *survey)
 
 
-def _count_population(
-    population: Any, table: _Classes, reading: Reading | None, naming: Collection[str]
-) -> Combinations:
-    """The classes of a population, which must have every column that others may know.
-
-    It must not name somebody twice, by those columns of `naming` that it has.
-    """
+def _count_population(population: Any, table: _Classes, reading: Reading | None) -> Combinations:
+    """The classes of a population; refuse one that lacks a column or has somebody twice."""
     if isinstance(population, Microdata):
         population = population.source
     population_table = open_table(population, reading)
@@ -496,8 +495,8 @@ def _count_population(
             missing[0], population_table.columns, f"the population {population_table.name}"
         )
         raise DataError(f"{error}; it needs every column that others may know")
-    if naming_columns := [column for column in naming if column in population_table.columns]:
-        refuse_twice(population_table.name, fetch(population_table, naming_columns))
+    if naming := naming_of(population_table, table.naming, columns):
+        refuse_named_twice(population_table.name, fetch(population_table, naming))
     return combinations_of(population_table, columns)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
@@ -13,8 +13,14 @@ import pyarrow.compute as pc
 from foreknow.data.arrays import count_pairs
 from foreknow.data.engines.columns import Codes, codes_of, fetch, to_python
 from foreknow.data.engines.group_counts import group_codes
+from foreknow.data.engines.number_names import (
+    are_codes,
+    is_number_of_person,
+    is_of_person,
+    is_of_rows,
+)
 from foreknow.data.engines.sources import open_table
-from foreknow.data.engines.table import require
+from foreknow.data.engines.table import Table, require
 from foreknow.data.labels import in_order
 from foreknow.data.people import signature_text
 from foreknow_judge.errors import DataError, InputError
@@ -23,6 +29,7 @@ from foreknow_judge.numbers import as_fraction, quoted
 VALUE, PROBABILITY = "value", "probability"
 # Says "yes" in each row of a table learned from people, "estimated" in one learned of a release.
 LEARNED = "learned"
+_LOOK = 1000  # rows that are looked at for whether names are numbers
 _Signature: TypeAlias = "tuple[str | None, ...]"
 
 
@@ -181,11 +188,11 @@ def read_everybody(
     table = open_table(source)
     table.name = f"the population {name}"
     require(table, columns)
-    naming_columns = [column for column in naming_columns if column in table.columns]
-    rows = fetch(table, list(dict.fromkeys([*columns, *naming_columns])))
+    naming = naming_of(table, naming_columns, columns)
+    rows = fetch(table, list(dict.fromkeys([*columns, *naming])))
     if not len(rows):
         raise DataError(f"{table.name} has no rows")
-    refuse_twice(table.name, rows.select(naming_columns))
+    refuse_named_twice(table.name, rows.select(naming))
     encoded = [codes_of(rows.column(column)) for column in columns]
     return [
         (codes, to_python(column, distinct))
@@ -193,7 +200,36 @@ def read_everybody(
     ]
 
 
-def refuse_twice(name: str, rows: pa.Table) -> None:
+def naming_of(table: Table, naming_columns: Collection[str], columns: Collection[str]) -> list[str]:
+    """The columns of a population that name people: some of these, and numbers of persons.
+
+    Such a number has a name like `patient_id`, and is not among the `columns` that are compared.
+    """
+    return [
+        name
+        for name in table.columns
+        if name in naming_columns or (is_number_of_person(name) and name not in columns)
+    ]
+
+
+def refuse_named_twice(name: str, rows: pa.Table) -> None:
+    """Raise `DataError` if the names of people have somebody in two rows, who would count as two.
+
+    Each number or code names people by itself; a first and a last name do it together, and only
+    where nobody has a number.
+    """
+    numbers = []
+    for column in rows.column_names:
+        first_names = rows.column(column).slice(0, _LOOK).drop_null().to_pylist()
+        if is_of_person(column) or is_of_rows(column) or are_codes(first_names):
+            numbers.append(column)
+    for column in numbers:
+        _refuse_twice(name, rows.select([column]))
+    if rows.num_columns and not numbers:
+        _refuse_twice(name, rows)
+
+
+def _refuse_twice(name: str, rows: pa.Table) -> None:
     """Raise `DataError` if a combination of all columns, which name people, stands in two rows."""
     people = rows.drop_null()
     if not people.num_columns or not len(people):
