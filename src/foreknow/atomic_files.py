@@ -111,9 +111,8 @@ def whole_folders(path: str | Path, owner_path: str | Path) -> Iterator[tuple[Pa
         with _clear_errors(own_target):
             owner_folder = stack.enter_context(_aside(own_target.absolute().parent))
         release_folder.mkdir()
-        release_folder.chmod(
-            release_folder.stat().st_mode | 0o700
-        )  # we must look into it, whatever the umask says
+        # we must look into it, whatever the umask says
+        release_folder.chmod(release_folder.stat().st_mode | 0o700)
         make_private(owner_folder)
         yield release_folder, owner_folder
         for file in owner_folder.rglob("*"):
@@ -265,8 +264,10 @@ def _clear_errors(target: Path) -> Iterator[None]:
 
 def as_json(table: dict[str, Any]) -> str:
     """JSON of plain values; labels of other types as they print."""
-    plain = _finite(table)
-    return json.dumps(plain, indent=2, ensure_ascii=False, default=str, allow_nan=False) + "\n"
+    finite_table = _finite(table)
+    return (
+        json.dumps(finite_table, indent=2, ensure_ascii=False, default=str, allow_nan=False) + "\n"
+    )
 
 
 def write_json_for_owner(path: str | Path, table: dict[str, Any]) -> None:

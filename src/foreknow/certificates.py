@@ -106,9 +106,9 @@ class Certificate(CertificateRead, Plain):
         return table
 
     def __repr__(self) -> str:
-        word = "what is required holds" if self.safe else "UNSAFE"
+        outcome = "what is required holds" if self.safe else "UNSAFE"
         noun = unit_counted(self.in_cases).plural
-        return f"Certificate(says {word}: {self.people} {noun} in {self.n_groups} groups)"
+        return f"Certificate(says {outcome}: {self.people} {noun} in {self.n_groups} groups)"
 
     def _repr_html_(self) -> str:
         return f"<code>{escape(repr(self))}</code>"

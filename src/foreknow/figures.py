@@ -42,8 +42,8 @@ def common_unit(numbers: Sequence[Decimal]) -> tuple[int, list[int]]:
     (1, [5, 20])
     """
     exponents = [int(number.normalize(EXACT).as_tuple().exponent) for number in numbers]
-    places = max(0, -min(exponents, default=0))
-    return places, [floor_of(number, places) for number in numbers]
+    n_decimals = max(0, -min(exponents, default=0))
+    return n_decimals, [floor_of(number, n_decimals) for number in numbers]
 
 
 def percentage(

@@ -43,7 +43,7 @@ def is_installed(leaf: str) -> bool:
     return spec is not None and spec.origin is not None
 
 
-def load(place: str) -> Any:
+def load(address: str) -> Any:
     """The object at a place such as ``foreknow.risks.risk:risk_report``.
 
     Raises
@@ -51,7 +51,7 @@ def load(place: str) -> Any:
     UnsupportedError
         If it belongs to a leaf that is not installed.
     """
-    module, _, name = place.partition(":")
+    module, _, name = address.partition(":")
     leaf = leaf_of(module)
     if leaf is not None and not is_installed(leaf):
         raise UnsupportedError(

@@ -115,7 +115,7 @@ class Analysis(NamedTuple):
 
 
 def require(
-    who: Any,
+    asker: Any,
     lacks: Lacks,
     needs: Collection[Need] | None = None,
     *,
@@ -123,31 +123,33 @@ def require(
     remedies: Mapping[Need, str] | None = None,
     error: type[InputError] = UnsupportedError,
 ) -> None:
-    """Refuse what a table, a requirement or a search lacks, if `who` needs it.
+    """Refuse what a table, a requirement or a search lacks, if `asker` needs it.
 
-    `who` has `needs`, if these are not given; a name alone needs all that may be lacking. `subject`
-    begins the message; `remedies` are those that differ here.
+    `asker` has `needs`, if these are not given; a name alone needs all that may be lacking.
+    `subject` begins the message; `remedies` are those that differ here.
 
     >>> require(Analysis("a survey", frozenset({Need.ONE_VALUE})), several_values("single"))
     """
     if needs is None:
-        needs = getattr(who, "needs", lacks.keys())
+        needs = getattr(asker, "needs", lacks.keys())
     for need in Need:
         if need in needs and (lack := lacks.get(need)):
             begin = f"{subject}: " if subject else ""
             remedy = (remedies or {}).get(need, need.remedy)
             sentence = need.lack.format(lack)
-            raise error(f"{begin}{called(who)} needs {need.what}, and {sentence}; {remedy}")
+            raise error(f"{begin}{called(asker)} needs {need.what}, and {sentence}; {remedy}")
 
 
 def several_values(semantics: str | Mapping[str, str]) -> Lacks:
     """The lack of one value per person, in a table of these semantics."""
     if isinstance(semantics, Mapping):
         columns = [repr(name) for name, of_column in semantics.items() if of_column != "single"]
-        said = f"people may have several values of {' and '.join(columns)}" if columns else ""
+        explanation = (
+            f"people may have several values of {' and '.join(columns)}" if columns else ""
+        )
     else:
-        said = "" if semantics == "single" else f"semantics {semantics!r} means several"
-    return {Need.ONE_VALUE: said}
+        explanation = "" if semantics == "single" else f"semantics {semantics!r} means several"
+    return {Need.ONE_VALUE: explanation}
 
 
 def several_columns(columns: Sequence[str]) -> Lacks:
@@ -163,20 +165,20 @@ class HasRules(Protocol):
         """Facts about people that counts do not contain, by the needs that then are lacking."""
 
 
-def refuse_rules(who: Any, table: HasRules | Any, needs: Needs = RULES) -> None:
-    """Refuse what the schema of counts or of a table says of people, if `who` cannot count by it.
+def refuse_rules(asker: Any, table: HasRules | Any, needs: Needs = RULES) -> None:
+    """Refuse what the schema of counts or of a table says of people, if `asker` cannot count by it.
 
     An audit counts by these rules; whoever takes rows for people, and values as they come, cannot.
     """
     if isinstance(table, HasRules):
-        require(who, table.rules_of_people(), needs, remedies=_WITH_A_POLICY)
+        require(asker, table.rules_of_people(), needs, remedies=_WITH_A_POLICY)
 
 
-def called(who: Any) -> str:
+def called(asker: Any) -> str:
     """The name of a class, of its value, or of an analysis."""
-    if isinstance(who, (str, Analysis)):
-        return str(getattr(who, "name", who))
-    return who.__name__ if isinstance(who, type) else type(who).__name__
+    if isinstance(asker, (str, Analysis)):
+        return str(getattr(asker, "name", asker))
+    return asker.__name__ if isinstance(asker, type) else type(asker).__name__
 
 
 def check_members(kind: Any, *protocols: type, error: type[InputError] = InputError) -> None:

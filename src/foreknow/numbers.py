@@ -39,9 +39,9 @@ def is_real(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def floor_of(number: Decimal, places: int) -> int:
+def floor_of(number: Decimal, n_decimals: int) -> int:
     """A number in units of 10**-places, rounded down to a whole number."""
-    return int(number.scaleb(places, EXACT).to_integral_value(ROUND_FLOOR, EXACT))
+    return int(number.scaleb(n_decimals, EXACT).to_integral_value(ROUND_FLOOR, EXACT))
 
 
 def decimal_text(units: int, digits: int) -> str:
@@ -52,8 +52,8 @@ def decimal_text(units: int, digits: int) -> str:
     """
     if digits == 0:
         return str(units)
-    units_before_point, part = divmod(abs(units), 10**digits)
-    text = f"{units_before_point}.{part:0{digits}d}".rstrip("0").rstrip(".")
+    units_before_point, fraction = divmod(abs(units), 10**digits)
+    text = f"{units_before_point}.{fraction:0{digits}d}".rstrip("0").rstrip(".")
     return f"-{text}" if units < 0 else text
 
 
@@ -88,6 +88,6 @@ def fixed(number: Fraction, digits: int) -> str:
     ('2.50', '7')
     """
     units = int(number * 10**digits)
-    units_before_point, part = divmod(abs(units), 10**digits)
-    text = f"{units_before_point:,}.{part:0{digits}d}" if digits else f"{units_before_point:,}"
+    units_before_point, fraction = divmod(abs(units), 10**digits)
+    text = f"{units_before_point:,}.{fraction:0{digits}d}" if digits else f"{units_before_point:,}"
     return f"-{text}" if units < 0 else text

@@ -40,9 +40,9 @@ CARDS: tuple[tuple[str, str], ...] = (
 def page_of(result: Any, **options: Any) -> Page[Any]:
     """The page of a result, or the card of what was given, by type; only that page is loaded."""
     names = {kind.__name__ for kind in type(result).__mro__}
-    for name, place in (*PAGES, *CARDS):
+    for name, address in (*PAGES, *CARDS):
         if name in names:
-            page: type[Page[Any]] = load(place)
+            page: type[Page[Any]] = load(address)
             if isinstance(result, page.serves):
                 return page(result, **options)
     raise InternalError(f"no page of foreknow.report.pages serves {type(result).__name__}")

@@ -34,8 +34,8 @@ class Result(Plain, ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, with the version of their format."""
-        head = {"format": self.format, "version": self.version, "foreknow": __version__}
-        return {**head, **super().to_dict()}
+        header = {"format": self.format, "version": self.version, "foreknow": __version__}
+        return {**header, **super().to_dict()}
 
     def to_json(self, path: str | Path | None = None) -> str | None:
         """Write what `to_dict` gives as JSON, for the owner only; or return it, without a path."""
@@ -79,10 +79,10 @@ class Result(Plain, ABC):
 
     def plot(self, path: str | Path | None = None) -> Drawn:
         """The figures of its page, for a notebook; or written as a page."""
-        drawn = Drawn(page_of(self).drawn())
+        figure = Drawn(page_of(self).drawn())
         if path is not None:
-            write_whole(path, drawn, private=True)
-        return drawn
+            write_whole(path, figure, private=True)
+        return figure
 
     def summary(self) -> str:
         """The result as a terminal shows it, as text."""

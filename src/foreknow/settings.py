@@ -33,19 +33,19 @@ def explain(error: ValidationError, table: type[Settings]) -> str:
     # An unknown key explains a missing one; otherwise the deepest place says most.
     first = max(error.errors(), key=lambda e: (e["type"] == "extra_forbidden", len(e["loc"])))
     model: type[Settings] | None = table
-    place, parts = "", first["loc"]
+    place, steps = "", first["loc"]
     unknown = first["type"] == "extra_forbidden"
-    for i, part in enumerate(parts):
-        last = i == len(parts) - 1
-        if isinstance(part, int):
-            place += f"[{part}]"
-        elif model is None or part in known_keys(model) or (unknown and last):
-            place += f".{part}" if place else part
+    for i, step in enumerate(steps):
+        last = i == len(steps) - 1
+        if isinstance(step, int):
+            place += f"[{step}]"
+        elif model is None or step in known_keys(model) or (unknown and last):
+            place += f".{step}" if place else step
             if not (unknown and last):
-                model = None if model is None else _inner(model, part, "list" in parts[i:])
+                model = None if model is None else _inner(model, step, "list" in steps[i:])
         # anything else is how pydantic names the members of a union
     if unknown:
-        key = str(parts[-1])
+        key = str(steps[-1])
         if key in KEYS:
             return f"unknown key {place}; {KEYS[key]}"
         where = _holding(key, table) if place.count(".") < 2 else ""
@@ -63,7 +63,7 @@ def explain(error: ValidationError, table: type[Settings]) -> str:
         else ""
     )
     if first["type"] in ("model_type", "dict_type"):
-        example = next((EXAMPLES[part] for part in parts if part in EXAMPLES), "")
+        example = next((EXAMPLES[step] for step in steps if step in EXAMPLES), "")
         such = f", such as {example}" if example else ""
         return f"{place}: it should be a table{such}{contrast}"
     ours = first["msg"].removeprefix("Value error, ")
@@ -89,10 +89,10 @@ def _inner(model: type[Settings], key: str, listed: bool) -> type[Settings] | No
         if (field.alias or name) == key:
             tables = [kind for kind in _kinds(field.annotation) if isinstance(kind, type)]
             models = [kind for kind in tables if issubclass(kind, Settings)]
-            free = any(issubclass(kind, Mapping) for kind in tables)
+            takes_any_key = any(issubclass(kind, Mapping) for kind in tables)
             if models:
                 return models[-1] if listed else models[0]
-            return None if free else model
+            return None if takes_any_key else model
     return model
 
 

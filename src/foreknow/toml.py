@@ -33,7 +33,7 @@ def from_toml(text: str, number: Callable[[str], Any] = Decimal) -> dict[str, An
     """Parse TOML; `number` reads what has a point or an exponent."""
     bare = _TOML_TEXT.sub("s", text)
     refuse_deep(bare)
-    if any(part.count(".") >= _MOST_KEY_PARTS for part in _BETWEEN_KEYS.split(bare)):
+    if any(key.count(".") >= _MOST_KEY_PARTS for key in _BETWEEN_KEYS.split(bare)):
         raise ValueError(f"a key has more than {_MOST_KEY_PARTS} parts")
     if _LONG_WORD.search(bare):
         raise ValueError(f"a key or number has more than {2 * MOST_DIGITS:,} characters")

@@ -46,17 +46,17 @@ def in_cases(text: str, fixed_texts: Iterable[str] = ()) -> str:
 
 def wording_of_cases(fixed_texts: Iterable[str]) -> Callable[[str], str]:
     """`in_cases` of many texts, beside the same fixed ones."""
-    odd = sorted(filter(_OF_PEOPLE.search, set(fixed_texts)), key=len, reverse=True)
-    if not odd:
+    about_people = sorted(filter(_OF_PEOPLE.search, set(fixed_texts)), key=len, reverse=True)
+    if not about_people:
         return lambda text: _OF_PEOPLE.sub(_of_cases, text)
-    fixed = re.compile(f"({'|'.join(map(re.escape, odd))})")
+    fixed = re.compile(f"({'|'.join(map(re.escape, about_people))})")
 
     def worded(text: str) -> str:
-        parts = fixed.split(text)
+        pieces = fixed.split(text)
         # At odd places are texts that stay as they are.
-        for place in range(0, len(parts), 2):
-            parts[place] = _OF_PEOPLE.sub(_of_cases, parts[place])
-        return "".join(parts)
+        for position in range(0, len(pieces), 2):
+            pieces[position] = _OF_PEOPLE.sub(_of_cases, pieces[position])
+        return "".join(pieces)
 
     return worded
 
@@ -88,13 +88,13 @@ def _of_cases(match: re.Match[str]) -> str:
 # ---- lists and nouns ---------------------------------------------------------------------------
 
 
-def listing(parts: Iterable[str], last: str = "and", n_shown: int = 6) -> str:
+def listing(phrases: Iterable[str], last: str = "and", n_shown: int = 6) -> str:
     """Join the parts of a list; where there are more than `n_shown`, the rest only as a number.
 
     >>> listing(["A", "B", "C"]), listing(list("ABCDE"), "or", n_shown=3)
     ('A, B and C', 'A, B, C or 2 others')
     """
-    texts = list(parts)
+    texts = list(phrases)
     if len(texts) > n_shown + 1:
         texts = [*texts[:n_shown], f"{number(len(texts) - n_shown)} others"]
     if len(texts) < 2:
@@ -102,13 +102,13 @@ def listing(parts: Iterable[str], last: str = "and", n_shown: int = 6) -> str:
     return f"{', '.join(texts[:-1])} {last} {texts[-1]}"
 
 
-def few(parts: Iterable[str], n_shown: int = 6) -> str:
+def few(phrases: Iterable[str], n_shown: int = 6) -> str:
     """List a few texts with commas, and how many more there are.
 
     >>> few(["A", "B"]), few("ABCDEFGHI")
     ('A, B', 'A, B, C, D, E, F and 3 more')
     """
-    texts = list(parts)
+    texts = list(phrases)
     if len(texts) <= n_shown + 1:
         return ", ".join(texts)
     return f"{', '.join(texts[:n_shown])} and {number(len(texts) - n_shown)} more"

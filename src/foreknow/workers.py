@@ -66,8 +66,8 @@ def side_by_side(
     done: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
     try:
         first = pickle.dumps((work, shared))
-        for place, job in enumerate(jobs):
-            todo.put((place, pickle.dumps(job)))
+        for position, job in enumerate(jobs):
+            todo.put((position, pickle.dumps(job)))
     except Exception as error:
         raise InputError(
             f"what is given cannot be sent to other processes ({error}); with processes=0 the "
@@ -104,8 +104,8 @@ class _Worker(threading.Thread):
     def run(self) -> None:
         with suppress(queue.Empty):
             while not self._stopped:
-                place, job = self._todo.get_nowait()
-                self._done.put((place, self._outcome(job)))
+                position, job = self._todo.get_nowait()
+                self._done.put((position, self._outcome(job)))
         self._close()
 
     def _outcome(self, job: bytes) -> Any:

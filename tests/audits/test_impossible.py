@@ -64,7 +64,7 @@ def counted(groups, rules):
     people = [[sum(own == fires for *_, own in group) for fires in classes] for group in groups]
     fires = np.array(classes, dtype=bool)
     about = np.array([[value in own for value in counts.values] for own in rules])
-    return replace(counts, able=PossibleMembers.of(np.array(people), fires, fires, about))
+    return replace(counts, possible=PossibleMembers.of(np.array(people), fires, fires, about))
 
 
 class Shown:

@@ -691,5 +691,5 @@ def test_silent_members_cannot_have_it():
     rule = {"values": ["v"], "where": {"z": ["m"]}, "sensitive": "s2"}
     made = audited(table_of(rows), asked("s2", [], "1"), impossible=[rule])
     # Of the two women who show an s2 one has v, and both men have O.
-    assert made.counted[0].seen.able.people.tolist() == [[2, 2]]
+    assert made.counted[0].seen.possible.people.tolist() == [[2, 2]]
     assert not made.safe

@@ -55,13 +55,13 @@ def ways_to_take(bag: IntArray, size: int) -> NDArray[np.int32]:
     remaining = np.array([size])
     for value, count in enumerate(bag.tolist()):
         n_rest = int(bag[value + 1 :].sum())
-        fewest, most = np.maximum(remaining - n_rest, 0), np.minimum(remaining, count)
-        n_ways = most - fewest + 1
+        lowest, highest = np.maximum(remaining - n_rest, 0), np.minimum(remaining, count)
+        n_ways = highest - lowest + 1
         row_before = np.repeat(np.arange(len(remaining)), n_ways)
         n_taken = (
             np.arange(len(row_before))
             - np.repeat(np.cumsum(n_ways) - n_ways, n_ways)
-            + fewest[row_before]
+            + lowest[row_before]
         )
         ways = np.concatenate((ways[row_before], n_taken[:, None].astype(np.int32)), axis=1)
         remaining = remaining[row_before] - n_taken

@@ -47,10 +47,10 @@ class Observation:
 
 def numbered(groups: IntArray) -> IntArray:
     """Number groups by their first members."""
-    _, first, place = np.unique(groups, return_index=True, return_inverse=True)
+    _, first, number_of_group = np.unique(groups, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
-    return rank[place.reshape(-1)]
+    return rank[number_of_group.reshape(-1)]
 
 
 class Reader:

@@ -164,7 +164,7 @@ def _worlds_sentence(attack: Attack) -> str:
     worlds = some(attack.n_worlds, "world", "worlds") if amount.isdigit() else f"{amount} worlds"
     runs, looked = some(attack.runs, "run", "runs"), number(attack.looked)
     this = {"groups": "this release", "nothing": "nothing being published"}
-    led = f"could have led to {this[attack.what]}"
+    verb_phrase = f"could have led to {this[attack.what]}"
     proof = f"There are {worlds}, which were not looked at: by a proof, an adversary who knows the"
     because = f" The proof: {attack.proof}." if attack.proof else ""
     if attack.how == "proof":
@@ -191,15 +191,15 @@ def _worlds_sentence(attack: Attack) -> str:
             f"too many ways. In none of them is a posterior above {attack.highest}.{because}"
         )
     if attack.how == "parts":
-        return _parts_sentences(attack, worlds, led)
+        return _parts_sentences(attack, worlds, verb_phrase)
     if attack.exact:
         return (
-            f"Of {worlds}, {number(attack.consistent)} {led}. All were examined, in {runs} of the "
-            "method: the posteriors are exact."
+            f"Of {worlds}, {number(attack.consistent)} {verb_phrase}. All were examined, in {runs} "
+            "of the method: the posteriors are exact."
         )
     return (
         f"There are {worlds}, too many to examine. Of {looked} that were drawn, "
-        f"{number(attack.consistent)} {led}: the posteriors are estimates."
+        f"{number(attack.consistent)} {verb_phrase}: the posteriors are estimates."
     )
 
 

@@ -156,8 +156,8 @@ class _Clock:
 
     def part(self, share: float) -> _Clock:
         """A clock that ends after a share of the remaining time."""
-        now = time.monotonic()
-        return _Clock(None if self.until is None else now + share * max(0, self.until - now))
+        moment = time.monotonic()
+        return _Clock(None if self.until is None else moment + share * max(0, self.until - moment))
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,11 +288,11 @@ class _Part:
     def of(cls, worlds: Worlds, groups: list[int], decisions: list[_LinkedDecision]) -> _Part:
         """The cells and true values of these groups, and the side of each cell by decision."""
         people = np.concatenate([worlds.members[group] for group in groups])
-        cells, place = np.unique(worlds.cell_of[people], return_inverse=True)
-        place = place.reshape(-1)
+        cells, cell_of_person = np.unique(worlds.cell_of[people], return_inverse=True)
+        cell_of_person = cell_of_person.reshape(-1)
         values = np.flatnonzero(worlds.bags[groups].sum(axis=0))
         true = np.zeros((len(cells), len(values)), dtype=np.int64)
-        np.add.at(true, (place, np.searchsorted(values, worlds.codes[people])), 1)
+        np.add.at(true, (cell_of_person, np.searchsorted(values, worlds.codes[people])), 1)
         group_of_cell = worlds.group_of_cell[cells]
         of_group = [np.flatnonzero(group_of_cell == group) for group in groups]
         sides = []
@@ -384,10 +384,8 @@ class _Part:
         Cells are added one by one, and tables are dropped as soon as a decision can be checked.
         None if there are too many, or no time.
         """
-        open_decisions, unplaced = (
-            self._decisions_on_one_group(position),
-            set(self.of_group[position].tolist()),
-        )
+        open_decisions = self._decisions_on_one_group(position)
+        unplaced = set(self.of_group[position].tolist())
         bag, placed_cells = self._bag(position), []
         # (ways, cells in `placed_cells`, values); (ways, values) of all other cells together.
         tables, remaining = np.zeros((1, 0, len(bag)), dtype=np.int32), bag[None]
@@ -430,11 +428,11 @@ class _Part:
                 tables = np.concatenate((tables, remaining[:, None].astype(np.int32)), axis=1)
         return tables, np.array(placed_cells)
 
-    def _lacking(self, which: int, unplaced: set[int]) -> list[int]:
+    def _lacking(self, position: int, unplaced: set[int]) -> list[int]:
         """The unplaced cells in all children of a decision except the child with most of them."""
         of_child: dict[int, list[int]] = {}
         for cell in sorted(unplaced):
-            of_child.setdefault(int(self.sides[which][cell]), []).append(cell)
+            of_child.setdefault(int(self.sides[position][cell]), []).append(cell)
         cell_lists = sorted(of_child.values(), key=len)
         return [*chain.from_iterable(cell_lists[:-1])]
 
@@ -491,13 +489,19 @@ class _Part:
         """Draw assignments of each group, and join the possible ones to worlds of the part."""
         tables_of_groups = []
         for position, cells in enumerate(self.of_group):
-            drawn = drawn_tables(self._bag(position), self.sizes[cells].tolist(), n_draws, random)
-            possible = self._possible(drawn, self._decisions_on_one_group(position), cells, clock)
+            tables_of_group = drawn_tables(
+                self._bag(position), self.sizes[cells].tolist(), n_draws, random
+            )
+            possible = self._possible(
+                tables_of_group, self._decisions_on_one_group(position), cells, clock
+            )
             if possible is None:
                 return
-            tables_of_groups.append(drawn[possible])
+            tables_of_groups.append(tables_of_group[possible])
         n_tables = min(map(len, tables_of_groups))
-        tables = np.concatenate([drawn[:n_tables] for drawn in tables_of_groups], axis=1)
+        tables = np.concatenate(
+            [tables_of_group[:n_tables] for tables_of_group in tables_of_groups], axis=1
+        )
         order = np.concatenate(self.of_group)
         possible = self._possible(tables, self._shared(), order, clock)
         if possible is None:

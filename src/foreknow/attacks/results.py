@@ -65,9 +65,9 @@ class PersonBelief(Plain):
 
     def __repr__(self) -> str:
         n_people = len(self.rows)
-        who = f"row {self.rows[0]}" if n_people == 1 else f"{n_people} people"
+        subject = f"row {self.rows[0]}" if n_people == 1 else f"{n_people} people"
         belief = self.exact or f"about {significant(self.probability, 3)}"
-        return f"Case({who}, {self.value!r}: {belief}, the group says {self.share})"
+        return f"Case({subject}, {self.value!r}: {belief}, the group says {self.share})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -36,9 +36,9 @@ class Sampled:
         """Note possible worlds that were found in another way."""
         self.met |= (tables > 0).any(axis=0)
 
-    def keep(self, tables: NDArray[Any], drawn: int) -> None:
+    def keep(self, tables: NDArray[Any], n_drawn: int) -> None:
         """Note which of some worlds that were drawn are possible."""
-        self.drawn += drawn
+        self.drawn += n_drawn
         self.kept += len(tables)
         self._total += tables.sum(axis=0)
         self.meet(tables)

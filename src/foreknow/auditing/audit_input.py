@@ -199,7 +199,7 @@ def read_at_once(release: Release, policy: Policy) -> Release:
     A table that may change between two readings could show other people in the second.
     """
     raw = release.raw if policy.owned else None
-    if raw is None or raw.source.settled or not _owned_by(policy) <= {*raw.source.columns}:
+    if raw is None or raw.source.is_stable or not _owned_by(policy) <= {*raw.source.columns}:
         return release
     other_columns = [*policy.owned_columns, *release.group_columns]
     raw.require_roles(other_columns)

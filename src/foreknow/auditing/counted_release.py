@@ -119,7 +119,7 @@ def _counting(release: Release, policy: Policy, people: Any) -> Iterator[Counted
             policy, taken_on_trust = shown_policy, shown_policy.filed.word
         requirement_counts = _counts_of_requirements(release, policy, owned)
         is_open = any(
-            counts_of(requirement.seen).able.is_open for requirement in requirement_counts
+            counts_of(requirement.seen).possible.is_open for requirement in requirement_counts
         )
         yield CountedRelease(
             release,
@@ -175,7 +175,7 @@ def _refuse_uncounted(policy: Policy, release: Release, counts: GroupCounts) -> 
             f"the policy is for semantics {stated!r}, but the release was counted under "
             f"{release.semantics!r}"
         )
-    if release.is_bare and (counts.able.restricts or policy.rules.impossible):
+    if release.is_bare and (counts.possible.restricts or policy.rules.impossible):
         raise UnsupportedError(
             "the schema says what some people cannot have (impossible), and counts do not say who "
             "these are; give the release itself, or leave impossible out"
@@ -243,7 +243,7 @@ def _counted_at_once(release: Release, policy: Policy) -> Iterator[GroupCounts]:
         column = requirement.sensitive or release.sensitive
         columns_seen.append({*requirement.sight(layout).known, column})
     to_read = max(columns_seen, key=len, default=set())
-    if not release.settled:
+    if not release.is_stable:
         to_read = {*release.sensitives, *release.recognized}.union(*columns_seen)
     with release.reading(sorted(to_read)):
         counts = release.counts

@@ -88,7 +88,7 @@ def judged(
         return with_witnesses(findings, explanations)
     except InternalError:
         # They differ: the table changed, or two values are written alike. Else it is our fault.
-        if not release.settled:
+        if not release.is_stable:
             raise changed(release.tables.table) from None
         _refuse_values_written_alike(counts_of(requirement_counts.seen).values)
         raise

@@ -272,7 +272,7 @@ def _trials_by_default(
     learned_beside = load("foreknow.trials.learned:learned_beside")
     trials = [
         learned_beside(
-            visible, columns, limited_values or None, apart=_cohort_of(visible), width=width
+            visible, columns, limited_values or None, not_linked=_cohort_of(visible), width=width
         )
         for width in policy.widths_of(visible.sensitive)
     ]

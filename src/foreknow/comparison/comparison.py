@@ -217,11 +217,11 @@ class Comparison(Result):
     def __repr__(self) -> str:
         n_candidates, safe = len(self.candidates), len(self.safe)
         stopped = "" if self.complete else ", stopped before its end"
-        word = "safe" if self.limits_inference else "hold"
+        adjective = "safe" if self.limits_inference else "hold"
         n_held = sum(bool(candidate.holds_as_given) for candidate in self.safe)
         by_policy = f", {n_held} by the policy as it is" if n_held < safe else ""
         frontier = f"{len(self.frontier)} on the frontier{stopped}"
-        return f"Comparison({safe} of {n_candidates} {word}{by_policy}, {frontier})"
+        return f"Comparison({safe} of {n_candidates} {adjective}{by_policy}, {frontier})"
 
 
 @dataclass(frozen=True)
@@ -352,12 +352,14 @@ def compare(
     finished: dict[int, Candidate] = {}
     complete = True
     # What differs least from the policy comes first, for those who stop it.
-    order = sorted(range(len(jobs)), key=lambda place: _distance(jobs[place], lead))
+    order = sorted(range(len(jobs)), key=lambda position: _distance(jobs[position], lead))
     n_processes = min(n_processes, len(jobs))
     try:
-        for place, outcome in _run(shared, [jobs[place] for place in order], n_processes, seconds):
-            job = jobs[order[place]]
-            finished[order[place]] = _candidate_of(job, outcome, seconds)
+        for position, outcome in _run(
+            shared, [jobs[position] for position in order], n_processes, seconds
+        ):
+            job = jobs[order[position]]
+            finished[order[position]] = _candidate_of(job, outcome, seconds)
             _log.info(
                 "%d of %d done, %s%s",
                 len(finished),
@@ -371,8 +373,8 @@ def compare(
         complete = False
     stopped = "it was stopped before it was done"
     candidates = []
-    for place, job in enumerate(jobs):
-        candidates.append(finished.get(place) or job.candidate(why=stopped))
+    for position, job in enumerate(jobs):
+        candidates.append(finished.get(position) or job.candidate(why=stopped))
     limit = None if lead is None else lead.below
     span = None if n_processes == 0 else seconds
     named_methods = [key_of(rules.options.method)]
@@ -388,8 +390,8 @@ def _run(
     if n_processes:
         yield from side_by_side(publish_and_measure, shared, jobs, n_processes, seconds)
     else:
-        for place, job in enumerate(jobs):
-            yield place, publish_and_measure(shared, job)
+        for position, job in enumerate(jobs):
+            yield position, publish_and_measure(shared, job)
 
 
 def _estimate_times(
@@ -400,19 +402,25 @@ def _estimate_times(
     seconds: float,
 ) -> dict[int, Candidate]:
     """Runs that ran out of time, with an estimate of it, from runs on parts of the people."""
-    late = [place for place, candidate in finished.items() if candidate.status == "out of time"]
-    first = {jobs[place].method: jobs[place] for place in reversed(late)}
-    short = [replace(job, part=part) for job, part in product(first.values(), _PARTS)]
+    out_of_time = [
+        position for position, candidate in finished.items() if candidate.status == "out of time"
+    ]
+    first = {jobs[position].method: jobs[position] for position in reversed(out_of_time)}
+    shorter_jobs = [replace(job, part=one_in) for job, one_in in product(first.values(), _PARTS)]
     took: dict[str, dict[int, float]] = {}
     n = shared.microdata.n_people
-    for place, candidate in _run(shared, short, n_processes, seconds) if n >= _FEWEST else ():
+    for position, candidate in (
+        _run(shared, shorter_jobs, n_processes, seconds) if n >= _FEWEST else ()
+    ):
         if isinstance(candidate, Candidate) and candidate.seconds is not None:
-            took.setdefault(short[place].method, {})[short[place].part] = candidate.seconds
+            took.setdefault(shorter_jobs[position].method, {})[shorter_jobs[position].part] = (
+                candidate.seconds
+            )
     estimated: dict[int, Candidate] = {}
-    for place in late:
-        times = took.get(jobs[place].method, {})
+    for position in out_of_time:
+        times = took.get(jobs[position].method, {})
         if len(times) == len(_PARTS):
-            estimated[place] = _with_needed_time(finished[place], times, n, seconds)
+            estimated[position] = _with_needed_time(finished[position], times, n, seconds)
     return estimated
 
 
@@ -421,7 +429,7 @@ def _with_needed_time(
 ) -> Candidate:
     """A run that ran out of time, with a sentence how long it would take."""
     needs = max(scaled_time(took), seconds)
-    people = " and of ".join(f"{n // part:,}" for part in sorted(took, reverse=True))
+    people = " and of ".join(f"{n // one_in:,}" for one_in in sorted(took, reverse=True))
     why = (
         f"{late.why}; it needs about {two_digits(needs)} seconds by itself, by what it took of "
         f"{people} people"
@@ -448,8 +456,8 @@ def two_digits(seconds: float) -> str:
     >>> two_digits(1234.0), two_digits(7.31)
     ('1,200', '7.3')
     """
-    places = 1 - floor(log10(seconds))
-    return f"{round(seconds, places):,.{max(places, 0)}f}"
+    n_decimals = 1 - floor(log10(seconds))
+    return f"{round(seconds, n_decimals):,.{max(n_decimals, 0)}f}"
 
 
 def _candidate_of(job: _Job, outcome: Any, seconds: float | None) -> Candidate:

@@ -98,7 +98,7 @@ class ComparisonPage(Page[Comparison]):
                 )
             )
         model_columns = ("cells", "model") if modelled else ()
-        head = (
+        header = (
             "method",
             "limit",
             *map(visible, varied),
@@ -108,12 +108,12 @@ class ComparisonPage(Page[Comparison]):
             *model_columns,
             "sure",
         )
-        head = (*head, "groups", "over", "known", "sec")
+        header = (*header, "groups", "over", "known", "sec")
         # Without these as wide as a terminal.
         less_needed = ("sec", "known", "groups") if modelled else ("sec",)
-        roomy = list(map(head.index, less_needed))
+        roomy = list(map(header.index, less_needed))
         note = _STARRED if best else ""
-        return Table(head, rows, (0, 2 + len(varied)), note, style="runs", roomy=roomy)
+        return Table(header, rows, (0, 2 + len(varied)), note, style="runs", roomy=roomy)
 
     def _word(self, candidate: Candidate, star: str) -> Cell:
         return Cell(f"{_WORDS.get(candidate.status, candidate.status)}{star}", _mood(candidate))
@@ -144,18 +144,18 @@ class ComparisonPage(Page[Comparison]):
     def scope(self) -> str:
         """The number of people, how many runs there were at once, and their time limit."""
         result = self.result
-        words = ""
+        text = ""
         for candidate in result.candidates:
             if candidate.people is not None:
-                words = f"{some(candidate.people, 'person', 'people')}; "
+                text = f"{some(candidate.people, 'person', 'people')}; "
                 break
         if result.processes:
-            words += f"{some(result.processes, 'run', 'runs')} at a time"
+            text += f"{some(result.processes, 'run', 'runs')} at a time"
         else:
-            words += "one run at a time"
+            text += "one run at a time"
         if result.seconds is not None:
-            words += f", each for at most {result.seconds:g} seconds"
-        return f"{words}; seed {result.seed}"
+            text += f", each for at most {result.seconds:g} seconds"
+        return f"{text}; seed {result.seed}"
 
     def _best(self) -> Iterator[str]:
         """Sentences on the releases that answer queries best: with labels, and with exact columns.
@@ -299,7 +299,7 @@ def _setting(candidate: Candidate) -> str:
     """Limit and amounts of a run, in few characters."""
     amounts = ", ".join(f"{name} = {amount}" for name, amount in candidate.amounts.items())
     limit = "" if candidate.limit is None else limit_text(candidate.limit)
-    return " with ".join(part for part in (limit, amounts) if part) or "the policy"
+    return " with ".join(phrase for phrase in (limit, amounts) if phrase) or "the policy"
 
 
 def loss_text(candidate: Candidate) -> str:
@@ -364,13 +364,13 @@ def frontier_figure(comparison: Comparison) -> Chart:
         return errors, risks
 
     line = Series(*places(comparison.frontier), "not beaten in both", LIMIT, dash="8 5", width=1.5)
-    drawn = [candidate for candidate in comparison.safe if candidate.risk is not None]
+    candidates_drawn = [candidate for candidate in comparison.safe if candidate.risk is not None]
     clouds = []
-    for place, method in enumerate(
+    for position, method in enumerate(
         dict.fromkeys(candidate.method for candidate in comparison.safe)
     ):
-        color, symbol, _ = STYLES[place % len(STYLES)]
-        candidates = [candidate for candidate in drawn if candidate.method == method]
+        color, symbol, _ = STYLES[position % len(STYLES)]
+        candidates = [candidate for candidate in candidates_drawn if candidate.method == method]
         clouds.append(
             Series(
                 *places(candidates),
@@ -380,7 +380,7 @@ def frontier_figure(comparison: Comparison) -> Chart:
                 symbol,
             )
         )
-    widest = max((candidate.query_error or 0.0 for candidate in drawn), default=1.0)
+    widest = max((candidate.query_error or 0.0 for candidate in candidates_drawn), default=1.0)
     across = shares("median error of count queries", widest)
     up = shares("how sure an adversary can become, at worst")
     return Chart(across, up, [line, *clouds], height=360)

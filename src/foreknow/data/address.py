@@ -41,7 +41,7 @@ class Address(NamedTuple):
         """The texts in it that nobody is to read."""
         _, colon, password = self.who.partition(":")
         passwords = [password] if colon else []
-        passwords += [part.partition("=")[2] for part in _SECRET.findall(self.query)]
+        passwords += [assignment.partition("=")[2] for assignment in _SECRET.findall(self.query)]
         texts = {*passwords, *map(unquote, passwords)}
         return sorted(filter(None, texts), key=len)
 
@@ -78,17 +78,17 @@ def spoken(source: str | Path) -> str:
     return f"{address.scheme}://{address.place}{'?' * bool(query)}{query}"
 
 
-def hidden(text: str, words: Iterable[str]) -> str:
+def hidden(text: str, secrets: Iterable[str]) -> str:
     """A text in which addresses with a password are replaced as `spoken` writes them.
 
-    `words` are those in which such addresses may stand, perhaps after an equals sign.
+    `secrets` are those in which such addresses may stand, perhaps after an equals sign.
 
     >>> hidden("'mysql:/me:a@b@host' does not exist", ["mysql://me:a@b@host"])
     "'mysql://...' does not exist"
     """
-    for word in words:
-        _, _, after_equals = word.partition("=")
-        for address in (word, after_equals):
+    for secret in secrets:
+        _, _, after_equals = secret.partition("=")
+        for address in (secret, after_equals):
             public_address = spoken(address)
             if public_address == address:
                 continue

@@ -79,9 +79,9 @@ def combined(
 
 def _bags_of_people(microdata: Microdata, name: str, labels: Labels) -> tuple[IntArray, Bags]:
     """The set or bag of values that each person has of a sensitive column, and what is in each."""
-    held = microdata.rows_read.holdings[name]
+    holdings = microdata.rows_read.holdings[name]
     semantics = microdata.schema.semantics_of(name)
-    return bags_of(held.people, held.values, microdata.n_people, labels, semantics)
+    return bags_of(holdings.people, holdings.values, microdata.n_people, labels, semantics)
 
 
 def _beside(

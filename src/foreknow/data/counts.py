@@ -68,7 +68,7 @@ class GroupCounts:
     origin : int64 array, shape (groups,), optional
         Where columns that are known beside divide the groups of a release: which of them each is a
         part of, ascending.
-    able : PossibleMembers or Everybody
+    possible : PossibleMembers or Everybody
         How many members of each group can have which values, where not everybody can have each.
 
     Raises
@@ -94,7 +94,7 @@ class GroupCounts:
     groups: Sequence[Label] | None = None
     semantics: Semantics = "single"
     origin: IntArray | None = None
-    able: Everybody = EVERYBODY
+    possible: Everybody = EVERYBODY
 
     def __post_init__(self) -> None:
         refuse_other("semantics is", self.semantics, get_args(Semantics), DataError)
@@ -163,13 +163,15 @@ class GroupCounts:
             tallies.append(Counter())
             sizes.append(0)
             for p, person in enumerate(members):
-                who = f"person {p} of group {g}"
+                person_name = f"person {p} of group {g}"
                 if isinstance(person, (str, bytes, Mapping)) or not isinstance(person, Iterable):
                     what = "the text " if isinstance(person, str) else ""
-                    raise DataError(f"{who} is {what}{person!r}; give a set or list of values")
-                values = labels_counted(person, who)
+                    raise DataError(
+                        f"{person_name} is {what}{person!r}; give a set or list of values"
+                    )
+                values = labels_counted(person, person_name)
                 if refuse is not None:
-                    refuse(who, values)
+                    refuse(person_name, values)
                 tallies[-1].update(values)
                 sizes[-1] += 1
         return cls._from_tallies(tallies, sizes, groups, semantics)
@@ -269,7 +271,7 @@ class GroupCounts:
         semantics: Semantics,
         groups: Sequence[Label] | None = None,
         origin: IntArray | None = None,
-        able: Everybody = EVERYBODY,
+        possible: Everybody = EVERYBODY,
     ) -> GroupCounts:
         """Build from sizes, offsets, codes and counts that are known to be right, unchecked."""
         group_counts = object.__new__(cls)
@@ -282,7 +284,7 @@ class GroupCounts:
             groups=groups,
             semantics=semantics,
             origin=origin,
-            able=able,
+            possible=possible,
         )
         return group_counts
 
@@ -344,9 +346,9 @@ class GroupCounts:
         if ruled_columns:
             codes_beside = {name: columns[name][0][self.codes] for name in ruled_columns}
             joint_cells = JointCells(part_of_cell, codes, codes_beside, times)
-            able: Everybody = joint.classes.beside(*cells, joint_cells)
+            possible: Everybody = joint.classes.beside(*cells, joint_cells)
         else:
-            able = joint.classes.able(*cells)
+            possible = joint.classes.possible(*cells)
         people = np.bincount(part_of_cell, times, n_parts).astype(np.int64)
         if sensitive in joint.bags:  # a person has all that is in their bag
             bags = joint.bags[sensitive]
@@ -362,15 +364,15 @@ class GroupCounts:
             groups=self.groups if origin is None else None,
             semantics=semantics,
             origin=origin,
-            able=able,
+            possible=possible,
         )
 
     def parts(self, sensitive: str | None = None, known: Sequence[str] = ()) -> IntArray:
         """The group in which `seen` counts each cell of combinations, shape (cells,)."""
         self.seen(sensitive, known)
         key = "parts", sensitive or self.values.layout.main, tuple(known)
-        part: IntArray = self.memory.get(key, self.cell_groups)
-        return part
+        part_of_cell: IntArray = self.memory.get(key, self.cell_groups)
+        return part_of_cell
 
     def united(self, is_united: NDArray[np.bool_], values: Labels) -> GroupCounts:
         """Count some values as one: `values` are the others, then that one.
@@ -437,12 +439,12 @@ class GroupCounts:
         name = name_of_set(labels, map(str, other_values))
         return self.united(is_member, Labels([*other_values, name])), name
 
-    def recoded(self, places: IntArray, values: Labels) -> GroupCounts:
+    def recoded(self, new_codes: IntArray, values: Labels) -> GroupCounts:
         """Count each value as the one at its place in `values`: several may become one."""
         refuse_sets(self.semantics)
         recoded_counts = GroupCounts.from_pairs(
             self.cell_groups,
-            places[self.codes],
+            new_codes[self.codes],
             values=values,
             n_groups=self.n_groups,
             groups=self.groups,
@@ -450,8 +452,8 @@ class GroupCounts:
             sizes=self.sizes,
             semantics=self.semantics,
         )
-        able = self.able.recoded(places, values)
-        return replace(recoded_counts, origin=self.origin, able=able)
+        possible = self.possible.recoded(new_codes, values)
+        return replace(recoded_counts, origin=self.origin, possible=possible)
 
     # ---- whom it is about -----------------------------------------------------------------
 
@@ -634,7 +636,7 @@ class GroupCounts:
             self.values,
             names,
             self.semantics,
-            able=self.able.take(positions),
+            possible=self.possible.take(positions),
         )
 
     def merge(self, into: ArrayLike) -> GroupCounts:
@@ -658,7 +660,7 @@ class GroupCounts:
             sizes=np.bincount(target, weights=self.sizes, minlength=n_groups).astype(np.int64),
             semantics=self.semantics,
         )
-        set_fields(merged, able=self.able.merge(target, n_groups))
+        set_fields(merged, possible=self.possible.merge(target, n_groups))
         return merged
 
     def to_dict(self) -> dict[str, Any]:
@@ -717,9 +719,9 @@ class RowCounts(GroupCounts):
     @property
     def by_policy(self) -> GroupCounts:
         """The same without the schema: a policy counts by its own."""
-        plain = self.as_kind(GroupCounts)
-        del vars(plain)["schema"], vars(plain)["sensitive"]
-        return plain
+        plain_counts = self.as_kind(GroupCounts)
+        del vars(plain_counts)["schema"], vars(plain_counts)["sensitive"]
+        return plain_counts
 
     def rules_of_people(self) -> Lacks:
         """Rules of the schema about people that these counts do not follow."""
@@ -732,9 +734,9 @@ class RowCounts(GroupCounts):
             return sight_counts
         return sight_counts.of_rows(self.schema, sensitive or self.schema.sensitive)
 
-    def recoded(self, places: IntArray, values: Labels) -> GroupCounts:
+    def recoded(self, new_codes: IntArray, values: Labels) -> GroupCounts:
         """Count each value as the one at its place in `values`: several may become one."""
-        return self._of_rows(super().recoded(places, values))
+        return self._of_rows(super().recoded(new_codes, values))
 
     def take(self, groups: NDArray[Any]) -> GroupCounts:
         """Only the given groups (positions, or a boolean mask), in that order."""
@@ -851,16 +853,16 @@ def _check_set(group_counts: GroupCounts) -> None:
 _CHECKS = {"single": _check_single, "set": _check_set}
 
 
-def _refuse_not_one(who: str, values: Counter[Label]) -> None:
+def _refuse_not_one(person_name: str, values: Counter[Label]) -> None:
     if values.total() != 1:
         raise DataError(
-            f"{who} has {values.total()} values; under 'single' everyone has exactly one"
+            f"{person_name} has {values.total()} values; under 'single' everyone has exactly one"
         )
 
 
-def _refuse_twice(who: str, values: Counter[Label]) -> None:
+def _refuse_twice(person_name: str, values: Counter[Label]) -> None:
     if values.total() > len(values):
-        raise DataError(f"{who} has a value twice; use semantics='multiset'")
+        raise DataError(f"{person_name} has a value twice; use semantics='multiset'")
 
 
 _REFUSE_PERSON = {"single": _refuse_not_one, "set": _refuse_twice}
@@ -932,9 +934,9 @@ def bags_of(
     offsets, cell_codes, times = count_pairs(people, codes, n_people, len(values))
     lengths, base = np.diff(offsets), int(times.max(initial=0)) + 1
     number: NDArray[Any] = np.zeros(n_people, dtype=np.int64)  # of what was looked at so far
-    for place in range(int(lengths.max(initial=0))):
-        has_more = lengths > place
-        cells = offsets[:-1][has_more] + place
+    for position in range(int(lengths.max(initial=0))):
+        has_more = lengths > position
+        cells = offsets[:-1][has_more] + position
         key = np.zeros(n_people, dtype=np.int64)
         key[has_more] = (cell_codes[cells] + 1) * base + times[cells]
         number, _ = combine([number, key], [int(number.max()) + 1, (len(values) + 1) * base])
@@ -986,5 +988,5 @@ def labels_counted(labels: Iterable[Label], whose: str) -> Counter[Label]:
             return tally
     except TypeError:  # one cannot be looked up
         pass
-    place = next(i for i, v in enumerate(values) if is_missing(v) or not is_label(v))
-    raise DataError(f"{whose}: value {place} is {not_a_label(values[place])}")
+    position = next(i for i, v in enumerate(values) if is_missing(v) or not is_label(v))
+    raise DataError(f"{whose}: value {position} is {not_a_label(values[position])}")

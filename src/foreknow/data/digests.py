@@ -71,8 +71,8 @@ def _as_printed(column: Column) -> tuple[list[str], IntArray]:
     """The values of a column as texts that do not depend on how they came; the rank of each."""
     texts = list(map(printed, column.domain))
     distinct = sorted(set(texts))
-    place = {text: code for code, text in enumerate(distinct)}
-    return distinct, np.array([place[text] for text in texts], dtype=np.int64)
+    code_of = {text: code for code, text in enumerate(distinct)}
+    return distinct, np.array([code_of[text] for text in texts], dtype=np.int64)
 
 
 def printed(value: Any) -> str:
@@ -88,6 +88,10 @@ def printed(value: Any) -> str:
     text = str(value)
     if isinstance(value, bool) or not _NUMBER.fullmatch(text):
         return f"={text}"
-    plain, point, decimals = f"{Decimal(text):f}".partition(".")
+    whole_digits, point, decimals = f"{Decimal(text):f}".partition(".")
     decimals = decimals.rstrip("0")
-    return f"={plain}{point}{decimals}" if decimals else f"={'0' if plain == '-0' else plain}"
+    return (
+        f"={whole_digits}{point}{decimals}"
+        if decimals
+        else f"={'0' if whole_digits == '-0' else whole_digits}"
+    )

@@ -104,9 +104,9 @@ def _refuse_values(condition: Condition, name: str, texts: Collection[str]) -> N
                 )
         return
     _refuse_of_nobody(condition, " or ".join(map(repr, condition)), name, texts)
-    plain = {text.strip().casefold(): text for text in texts}
+    text_of_plain = {text.strip().casefold(): text for text in texts}
     for text in condition:
-        similar = plain.get(text.strip().casefold(), text)
+        similar = text_of_plain.get(text.strip().casefold(), text)
         if similar != text and text not in texts:
             raise SchemaError(
                 f"impossible: no {name!r} is {text!r}, but {similar!r} is one; write it as it "
@@ -205,13 +205,13 @@ def refuse_unmet(
     """Refuse a reader's rule that nobody of a release meets; the judge refuses other spellings."""
     present = {*texts}
     values = {text for text in present if text is not None}
-    plain = set(map(plain_spelling, values))
+    plain_values = set(map(plain_spelling, values))
     for rule in rules:
         condition = rule.where.get(name)
         if condition is None or _is_unread(condition, hierarchy):
             continue
         if isinstance(condition, OneOf):
-            if plain.isdisjoint(map(plain_spelling, condition)):
+            if plain_values.isdisjoint(map(plain_spelling, condition)):
                 _refuse_values(condition, name, values)
         elif None not in present:
             _refuse_of_nobody(condition, f"in {condition}", name, values)
@@ -220,11 +220,11 @@ def refuse_unmet(
 def refuse_misspelt(name: str, values: Iterable[str], texts: Collection[str]) -> None:
     """Refuse values that nobody has where one is the same number, or differs by case or spaces."""
     present_texts = {*texts}
-    plain = {text.strip().casefold(): text for text in texts}
+    text_of_plain = {text.strip().casefold(): text for text in texts}
     for text in sorted(
         value for value in values if value not in present_texts and not is_pattern(value)
     ):
-        similar = spelt_otherwise(text, texts) or plain.get(text.strip().casefold())
+        similar = spelt_otherwise(text, texts) or text_of_plain.get(text.strip().casefold())
         if similar is not None:
             raise SchemaError(
                 f"impossible: nobody has {text!r} in {name!r}, but {similar!r}; write it as it "

@@ -180,8 +180,10 @@ def _ends(
 
 def _distinct(rows: IntArray) -> tuple[list[Codes], IntArray]:
     """Rows of whole numbers from -1, each once and in order; and which of these each row is."""
-    which, first = combine([*(rows + 1).T], (rows.max(axis=0, initial=-1) + 2).tolist())
-    return list(map(tuple, rows[first].tolist())), which.astype(np.int64)
+    combination_of_row, first = combine(
+        [*(rows + 1).T], (rows.max(axis=0, initial=-1) + 2).tolist()
+    )
+    return list(map(tuple, rows[first].tolist())), combination_of_row.astype(np.int64)
 
 
 def _lowest_nodes(

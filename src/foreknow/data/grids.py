@@ -61,23 +61,23 @@ def grid_of(values: Sequence[Any], people: IntArray) -> Grid | None:
     decimals, units = 0, list(values)
     if not all(type(value) is int for value in values):
         decimals, units = common_unit([exact(value) for value in values])
-    places = integers(units)
-    largest = max(int(places[-1]), -1 - int(places[0]))  # beyond it, cells only meet at 0
-    width = next(w for w in _widths(places) if w > largest or _hides(places // w, people))
+    positions = integers(units)
+    largest = max(int(positions[-1]), -1 - int(positions[0]))  # beyond it, cells only meet at 0
+    width = next(w for w in _widths(positions) if w > largest or _hides(positions // w, people))
     return Intervals([decimal_text(width, decimals) if decimals else width])
 
 
-def _widths(places: NDArray[Any]) -> Iterator[int]:
+def _widths(positions: NDArray[Any]) -> Iterator[int]:
     """Yield 1, 2 and 5 times each power of ten, ascending, from a width that may hide values.
 
-    `places` are the values in ascending order, as whole numbers.
+    `positions` are the values in ascending order, as whole numbers.
     """
     least_width = 2
-    if len(places) > 1:
-        span = [places[-1] - places[0] + 1]
-        gaps = np.concatenate((span, np.diff(places), span))
+    if len(positions) > 1:
+        span = [positions[-1] - positions[0] + 1]
+        gaps = np.concatenate((span, np.diff(positions), span))
         nearest = np.sort(np.minimum(gaps[:-1], gaps[1:]))  # of each value, its nearest other
-        n_hidden = -(-_HIDDEN * len(places) // _OF)
+        n_hidden = -(-_HIDDEN * len(positions) // _OF)
         least_width = max(2, int(nearest[n_hidden - 1]) + 1)
     for power in count(max(0, len(str(least_width)) - 2)):
         for factor in (1, 2, 5):

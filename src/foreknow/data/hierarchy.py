@@ -106,20 +106,20 @@ class _Kind:
     def levels(self, domain: Sequence[Any], column: str, first_row: FirstRow) -> Levels:
         """Lay out the distinct values of a column; see `Hierarchy.levels`."""
         nulls = [i for i, value in enumerate(domain) if value is None]
-        known = [i for i, value in enumerate(domain) if value is not None]
+        not_missing = [i for i, value in enumerate(domain) if value is not None]
 
         def refuse(i: int, why: str) -> NoReturn:
             """Raise `HierarchyError` for a known value."""
-            value = domain[known[i]]
+            value = domain[not_missing[i]]
             why = why.replace("{column}", json.dumps(column, ensure_ascii=False))
-            row = "" if first_row is None else f" (first in row {first_row(known[i])})"
+            row = "" if first_row is None else f" (first in row {first_row(not_missing[i])})"
             raise HierarchyError(
                 f"column {column!r}: the value {shown(value)}{row} is outside its hierarchy: {why}"
             )
 
         # The order of the known values, and for each level their nodes, in that order.
-        order, inner_levels = self._lay([domain[i] for i in known], refuse)
-        leaves = np.array(nulls + [known[i] for i in np.asarray(order).tolist()], np.int64)
+        order, inner_levels = self._lay([domain[i] for i in not_missing], refuse)
+        leaves = np.array(nulls + [not_missing[i] for i in np.asarray(order).tolist()], np.int64)
         ancestors, labels = [], []
         for level, (keys, name_of_key) in enumerate(inner_levels, 1):
             is_first = np.ones(len(keys), dtype=bool)
@@ -315,9 +315,9 @@ class DateLevels(_Kind):
             if period not in all_periods:
                 hint = did_you_mean(str(period), all_periods)
                 raise HierarchyError(f"there is no date level {period!r}{hint}")
-        for fine, coarse in pairwise(periods):
-            if all_periods.index(fine) >= all_periods.index(coarse):
-                raise HierarchyError(f"date levels must coarsen: {coarse!r} comes after {fine!r}")
+        for finer, coarser in pairwise(periods):
+            if all_periods.index(finer) >= all_periods.index(coarser):
+                raise HierarchyError(f"date levels must coarsen: {coarser!r} comes after {finer!r}")
         object.__setattr__(self, "periods", periods)
 
     def __repr__(self) -> str:
@@ -577,10 +577,10 @@ def read_rows(path: Path) -> tuple[list[list[str]], list[int]]:
     """
     name = f"hierarchy file {str(path)!r}"
     text = read_text(path, _MOST_BYTES, HierarchyError, name)
-    head = next((line for line in text.splitlines() if line.strip()), None)
-    if head is None:
+    header = next((line for line in text.splitlines() if line.strip()), None)
+    if header is None:
         raise HierarchyError(f"{name} is empty; it needs rows like 'value;level 1;*'")
-    unquoted = "".join(head.split('"')[::2])
+    unquoted = "".join(header.split('"')[::2])
     reader = csv.reader(
         io.StringIO(text, newline=""),
         delimiter=next((mark for mark in ";\t," if mark in unquoted), ";"),

@@ -61,11 +61,11 @@ class Rule:
     sensitive: str
 
     @classmethod
-    def of(cls, setting: Any, place: int, sensitives: Sequence[str]) -> Rule:
+    def of(cls, setting: Any, position: int, sensitives: Sequence[str]) -> Rule:
         """Read a ``[[schema.impossible]]`` table."""
         if isinstance(setting, Rule):
             return setting
-        name = f"impossible[{place}]"
+        name = f"impossible[{position}]"
         table = read(ImpossibleTable, setting, name, SchemaError)
         if table.sensitive is None and len(sensitives) > 1:
             columns = " or ".join(map(repr, sensitives))

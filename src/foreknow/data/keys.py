@@ -31,7 +31,7 @@ def nearly_all_differ(columns: Sequence[NDArray[Any]]) -> bool:
     >>> nearly_all_differ([np.arange(10**6) // 10]), nearly_all_differ([np.arange(10**6)])
     (False, True)
     """
-    n_rows, parts = len(columns[0]), []
+    n_rows, samples = len(columns[0]), []
     if n_rows <= BLOCK:
         return False
     for block in blocks(n_rows):
@@ -39,8 +39,8 @@ def nearly_all_differ(columns: Sequence[NDArray[Any]]) -> bool:
         for codes in columns:
             mixed += codes[block].astype(np.uint64)
             mixed *= _MIXED
-        parts.append(mixed[mixed < _SAMPLED])
-    sampled = np.concatenate(parts)
+        samples.append(mixed[mixed < _SAMPLED])
+    sampled = np.concatenate(samples)
     return len(np.unique(sampled)) > 0.9 * len(sampled)
 
 

@@ -36,9 +36,9 @@ class Labels(tuple[Label, ...]):
         try:
             new_labels.codes  # noqa: B018
         except TypeError:
-            place = next(i for i, label in enumerate(new_labels) if not is_label(label))
+            position = next(i for i, label in enumerate(new_labels) if not is_label(label))
             raise DataError(
-                f"the value label {place} is {not_a_label(new_labels[place])}"
+                f"the value label {position} is {not_a_label(new_labels[position])}"
             ) from None
         if len(new_labels.codes) != len(new_labels):
             repeated = next(label for label, n in Counter(new_labels).items() if n > 1)
@@ -87,8 +87,8 @@ class GroupLabel(tuple[Any, ...]):
         return group_label
 
     def __repr__(self) -> str:
-        parts = list(zip(self.columns, self, strict=False))
-        return f"({', '.join(f'{column}={part!r}' for column, part in parts)})"
+        labels_of_columns = list(zip(self.columns, self, strict=False))
+        return f"({', '.join(f'{column}={part!r}' for column, part in labels_of_columns)})"
 
 
 # Different labels of a column, and the place among them of each group's.
@@ -153,8 +153,8 @@ class GroupLabels(Sequence[Any]):
     def __len__(self) -> int:
         return self._size
 
-    def __getitem__(self, place: Any) -> Any:
-        return self._labels[place]
+    def __getitem__(self, index: Any) -> Any:
+        return self._labels[index]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, (list, GroupLabels)) and self._labels == list(other)

@@ -95,12 +95,14 @@ def in_cells(attribute: Attribute, grid: Grid | None, times: IntArray | None = N
     if is_bottom:
         texts[first] = ["", texts[first][-1]]
     names = opened(attribute, names)
-    places = ends_of(grid, levels, domain)
-    if not np.isfinite(np.ptp(places)) or not np.isfinite(places).all():
-        places = np.arange(len(names) - first)[:, None] + np.array([0.0, 1.0])
+    positions = ends_of(grid, levels, domain)
+    if not np.isfinite(np.ptp(positions)) or not np.isfinite(positions).all():
+        positions = np.arange(len(names) - first)[:, None] + np.array([0.0, 1.0])
     if first:
-        gap = (places[-1, 1] - places[0, 0]) / max(len(places), 1) if len(places) else 1.0
-        places = _after_null(places, gap)
+        gap = (
+            (positions[-1, 1] - positions[0, 0]) / max(len(positions), 1) if len(positions) else 1.0
+        )
+        positions = _after_null(positions, gap)
     ancestors = attribute.ancestors if has_grid else (cell_of_value, np.zeros_like(cell_of_value))
     leaf = np.searchsorted(cell_of_value, np.arange(len(names)))
     labels = attribute.labels if has_grid else (names, ("*",))
@@ -111,8 +113,8 @@ def in_cells(attribute: Attribute, grid: Grid | None, times: IntArray | None = N
         domain=[*[None] * first, *names[first:]],
         ancestors=tuple(nodes[leaf] for nodes in ancestors) if has_grid else (),
         labels=labels if has_grid else (),
-        positions=places[:, 0].copy(),
-        cells=GridCells(grid, values, tuple((t[0], t[-1]) for t in texts), places[:, 1].copy()),
+        positions=positions[:, 0].copy(),
+        cells=GridCells(grid, values, tuple((t[0], t[-1]) for t in texts), positions[:, 1].copy()),
     )
 
 
@@ -140,10 +142,10 @@ def _positions(column: Column) -> NDArray[np.float64]:
     return _after_null(positions, gap or 1.0)
 
 
-def _after_null(places: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
+def _after_null(positions: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
     """Put a null first: a value of its own, as far from its neighbour as others are apart."""
-    null = places[:1].min(initial=np.inf) - gap if len(places) else 0.0
-    return np.concatenate((np.full((1, *places.shape[1:]), null), places))
+    null = positions[:1].min(initial=np.inf) - gap if len(positions) else 0.0
+    return np.concatenate((np.full((1, *positions.shape[1:]), null), positions))
 
 
 def _float(number: Any) -> float:

@@ -29,11 +29,11 @@ class Layout(LayoutOfFiles):
         sensitives: Sequence[str],
         other_columns: Iterable[str] = (),
         apart: Sequence[str] = (),
-        **further: Any,
+        **fields: Any,
     ) -> Layout:
         """The layout of columns side by side, except those that are published apart."""
         linked = tuple(name for name in (*sensitives, *other_columns) if name not in apart)
-        return cls(sensitives[0], linked, tuple(apart), **further)
+        return cls(sensitives[0], linked, tuple(apart), **fields)
 
     @property
     def others_beside(self) -> tuple[str, ...]:
@@ -79,8 +79,8 @@ class Layout(LayoutOfFiles):
         row = self.linked if knowing is None else self._beside(secret, knowing)
         if secret not in row:
             return Seen(secret)
-        known = row if knowing is None else knowing
-        known_beside = [name for name in row if name != secret and name in known]
+        known_columns = row if knowing is None else knowing
+        known_beside = [name for name in row if name != secret and name in known_columns]
         return self._sight_beside(secret, known_beside)
 
     def people_seen(

@@ -47,12 +47,12 @@ def coded_at_ends(column: Column, level: Level) -> tuple[Column, Level]:
     top, bottom = _end(column, level.top, "top"), _end(column, level.bottom, "bottom")
     first = int(column.domain[0] is None)
     values = column.domain[first:]
-    places = [_place(value) for value in values]
+    positions = [_place(value) for value in values]
     start, end = 0, len(values)  # of the values that stay as they are
     if bottom is not None:
-        start = sum(place <= _place(bottom) for place in places)
+        start = sum(position <= _place(bottom) for position in positions)
     if top is not None:
-        end = sum(place < _place(top) for place in places)
+        end = sum(position < _place(top) for position in positions)
     new_codes = np.minimum(np.arange(len(values)), end) - max(start - 1, 0)
     new_code = np.concatenate([np.arange(first), np.maximum(new_codes, 0) + first])
     domain = [*column.domain[:first], *values[start:end]]

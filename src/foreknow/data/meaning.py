@@ -224,16 +224,16 @@ def is_open_ended(label: str) -> bool:
     return _OPEN.fullmatch(label.removesuffix(OR_MISSING)) is not None or label.startswith("<")
 
 
-def _half_line(end: str, words: str) -> Iterator[Meaning]:
+def _half_line(end: str, direction: str) -> Iterator[Meaning]:
     """All numbers or moments from one on, or up to one."""
     number, period = read_number(end), _period(end)
-    if words == OR_MORE and number is not None:
+    if direction == OR_MORE and number is not None:
         yield Meaning(ends=(end, ""), lower=number)
-    elif words == OR_LESS and number is not None:
+    elif direction == OR_LESS and number is not None:
         yield Meaning(ends=("", end), upper=number)
-    elif words == OR_LATER and period is not None:
+    elif direction == OR_LATER and period is not None:
         yield Meaning(ends=(end, ""), lower=period[0])
-    elif words == OR_EARLIER and period is not None:
+    elif direction == OR_EARLIER and period is not None:
         yield Meaning(ends=("", end), upper=period[1], below=True)
 
 
@@ -242,7 +242,7 @@ def _parts(text: str, joint: str) -> list[str]:
     quoted = _QUOTED.findall(text) if text.startswith('"') else []
     if not quoted or joint.join(quoted) != text:
         return []
-    return [part[1:-1].replace('""', '"') for part in quoted]
+    return [quoted_text[1:-1].replace('""', '"') for quoted_text in quoted]
 
 
 def quote(text: str) -> str:
@@ -261,23 +261,23 @@ def _moment(text: str) -> datetime | None:
 
 def _period(text: str) -> tuple[datetime, datetime] | None:
     """When a day, month, quarter, year or decade begins, and when the next one does."""
-    parts = _PERIOD.fullmatch(text)
-    if parts is None:
+    matched = _PERIOD.fullmatch(text)
+    if matched is None:
         moment = _moment(text)
         return None if moment is None else (moment, moment + timedelta(microseconds=1))
-    year = int(parts["year"])
+    year = int(matched["year"])
     try:
-        if parts["day"]:
-            day = date(year, int(parts["month"]), int(parts["day"]))
-            start = datetime.combine(day, time(int(parts["hour"] or 0)))
-            size = timedelta(hours=1 if parts["hour"] else 24)
+        if matched["day"]:
+            day = date(year, int(matched["month"]), int(matched["day"]))
+            start = datetime.combine(day, time(int(matched["hour"] or 0)))
+            size = timedelta(hours=1 if matched["hour"] else 24)
             return start, start + min(size, datetime.max - start)
-        if parts["month"]:
-            month, n_months = int(parts["month"]), 1
-        elif parts["quarter"]:
-            month, n_months = 3 * int(parts["quarter"]) - 2, 3
+        if matched["month"]:
+            month, n_months = int(matched["month"]), 1
+        elif matched["quarter"]:
+            month, n_months = 3 * int(matched["quarter"]) - 2, 3
         else:
-            month, n_months = 1, 120 if parts["decade"] else 12
+            month, n_months = 1, 120 if matched["decade"] else 12
         after = year * 12 + month - 1 + n_months
         start = datetime(year, month, 1)
         if after // 12 > date.max.year:
@@ -342,16 +342,16 @@ class Values:
     def same(self, value: Any) -> list[int]:
         """The places of the values that equal one: a number or a moment, however it is written."""
         text = None if value is None else text_of(value)
-        places = set(self._places.get(text, ()))
+        positions = set(self._places.get(text, ()))
         if text is not None and not isinstance(value, str):
             number = read_number(text)
             period = _period(text)
             if number is not None:
-                near = _from_to(self._numbers, number, number)
-                places.update(i for i in near if not is_code(self.texts[i] or ""))
+                equal_numbers = _from_to(self._numbers, number, number)
+                positions.update(i for i in equal_numbers if not is_code(self.texts[i] or ""))
             elif period is not None:
-                places.update(_from_to(self._moments, *period, below=True))
-        return sorted(places)
+                positions.update(_from_to(self._moments, *period, below=True))
+        return sorted(positions)
 
     def equal(self, value: Any) -> BoolArray:
         """Which values are this one: as it is written, or as a number."""
@@ -466,10 +466,10 @@ class Values:
 
     @cached_property
     def _places(self) -> dict[str | None, list[int]]:
-        places: dict[str | None, list[int]] = {}
+        positions: dict[str | None, list[int]] = {}
         for i, text in enumerate(self.texts):
-            places.setdefault(text, []).append(i)
-        return places
+            positions.setdefault(text, []).append(i)
+        return positions
 
     @cached_property
     def _codes(self) -> BoolArray:
@@ -511,9 +511,9 @@ class Values:
 
 def _from_to(keys: Keys, low: Any, high: Any, *, below: bool = False) -> list[int]:
     """The places of what lies between two numbers or moments."""
-    ascending, places = keys
+    ascending, positions = keys
     end = bisect_left(ascending, high) if below else bisect_right(ascending, high)
-    return places[bisect_left(ascending, low) : end]
+    return positions[bisect_left(ascending, low) : end]
 
 
 def _in_order(keys: Sequence[Any]) -> Keys:

@@ -457,16 +457,18 @@ class Microdata:
         texts = {name: self.unchanged(name)[1] for name in self.schema.conditions}
         return tuple(with_nodes(self.schema, texts))
 
-    def about_rule(self, place: int) -> tuple[NDArray[Any], list[str | None]]:
+    def about_rule(self, position: int) -> tuple[NDArray[Any], list[str | None]]:
         """Whether a rule is about each person: a code, and for each code yes, no, or None (open).
 
-        `place` is that of the rule among the rules of the schema on what is impossible.
+        `position` is that of the rule among the rules of the schema on what is impossible.
         """
         fired = self.rows_read.fired
         if fired is None:
             return np.zeros(self.n_people, np.int64), ["no"]
         answers: list[str | None] = []
-        for perhaps, surely in zip(fired.perhaps[:, place], fired.surely[:, place], strict=True):
+        for perhaps, surely in zip(
+            fired.perhaps[:, position], fired.surely[:, position], strict=True
+        ):
             if surely:
                 answers.append("yes")
             else:

@@ -92,9 +92,9 @@ class Signatures:
         for name in ("offsets", "codes", "people"):
             object.__setattr__(self, name, whole(getattr(self, name), name))
         object.__setattr__(self, "labels", tuple(self.labels))
-        odd = [label for label in self.labels if len(label) != len(self.attributes)]
-        if odd:
-            raise DataError(f"{odd[0]!r} is no signature of {', '.join(self.attributes)}")
+        wrong_length = [label for label in self.labels if len(label) != len(self.attributes)]
+        if wrong_length:
+            raise DataError(f"{wrong_length[0]!r} is no signature of {', '.join(self.attributes)}")
 
     def __repr__(self) -> str:
         return (
@@ -114,5 +114,7 @@ def signature_text(attributes: Sequence[str], signature: Signature) -> str:
     >>> signature_text(("sex", "age"), ("Female", None))
     'sex Female, age missing'
     """
-    parts = zip(attributes, signature, strict=True)
-    return ", ".join(f"{name} {'missing' if label is None else label}" for name, label in parts)
+    labels_of_columns = zip(attributes, signature, strict=True)
+    return ", ".join(
+        f"{name} {'missing' if label is None else label}" for name, label in labels_of_columns
+    )

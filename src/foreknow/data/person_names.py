@@ -54,9 +54,9 @@ def same_name(name: str, names: Iterable[str]) -> str:
 
 def like_name(name: str, names: Sequence[str]) -> str:
     """A hint that names a similar name; for names with digits, only the same one."""
-    words = [candidate for candidate in names if not _DIGIT.search(candidate)]
-    near = "" if _DIGIT.search(name) or not words else did_you_mean(name, words)
-    return same_name(name, names) or near
+    known_names = [candidate for candidate in names if not _DIGIT.search(candidate)]
+    suggestion = "" if _DIGIT.search(name) or not known_names else did_you_mean(name, known_names)
+    return same_name(name, names) or suggestion
 
 
 def _as_number(name: str) -> str:

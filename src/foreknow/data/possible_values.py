@@ -37,7 +37,7 @@ class Everybody:
         """Groups that are united."""
         return self
 
-    def recoded(self, places: NDArray[Any], values: Any) -> Everybody:
+    def recoded(self, new_codes: NDArray[Any], values: Any) -> Everybody:
         """The same with some values joined."""
         return self
 
@@ -101,12 +101,12 @@ class PossibleMembers(Everybody):
         np.add.at(people, into, self.people)
         return replace(self, people=people)
 
-    def recoded(self, places: NDArray[Any], values: Any) -> PossibleMembers:
+    def recoded(self, new_codes: NDArray[Any], values: Any) -> PossibleMembers:
         """Values that become one must be of one kind, or nobody could say who can have it."""
         kind = np.zeros(len(values), dtype=np.int64)
-        kind[places] = self.kind
-        if (mixed := kind[places] != self.kind).any():
-            name = values[int(places[np.argmax(mixed)])]
+        kind[new_codes] = self.kind
+        if (mixed := kind[new_codes] != self.kind).any():
+            name = values[int(new_codes[np.argmax(mixed)])]
             raise UnsupportedError(
                 f"{name!r} is counted as one value, and some people cannot have all of its values "
                 "(impossible): give these a set of their own, or name all of them in one rule"
@@ -174,10 +174,10 @@ class JointMembers(PossibleMembers):
         group, *codes, times = self.cells
         return replace(self, people=people, cells=_summed(np.stack([into[group], *codes]), times))
 
-    def recoded(self, places: NDArray[Any], values: Any) -> JointMembers:
+    def recoded(self, new_codes: NDArray[Any], values: Any) -> JointMembers:
         """The same with some values joined."""
         group, value, kind, times = self.cells
-        cells = _summed(np.stack([group, np.asarray(places)[value], kind]), times)
+        cells = _summed(np.stack([group, np.asarray(new_codes)[value], kind]), times)
         return replace(self, cells=cells)
 
     def surest(self, cells: Iterable[tuple[int, int]], amounts: tuple[int, int]) -> list[Fraction]:
@@ -235,23 +235,23 @@ class Classes:
         nobody = np.zeros((0, 0), dtype=bool)
         return cls(np.zeros(0, dtype=np.int64), nobody, nobody, {})
 
-    def able(
-        self, column: str, part: IntArray, codes: NDArray[Any], times: Any, n: int
+    def possible(
+        self, column: str, part_of_row: IntArray, codes: NDArray[Any], times: Any, n: int
     ) -> Everybody:
         """Who can have which values of a column, in each of `n` groups.
 
-        `part` and `codes` are, for each row, its group and its combination of values; `times` says
-        how many people the row is.
+        `part_of_row` and `codes` are, for each row, its group and its combination of values;
+        `times` says how many people the row is.
         """
         if column not in self.values_of_rules:
             return EVERYBODY
-        people = self._people(part, codes, times, n)
+        people = self._people(part_of_row, codes, times, n)
         return PossibleMembers.of(people, self.fires, self.surely, self.values_of_rules[column])
 
     def beside(
         self,
         column: str,
-        part: IntArray,
+        part_of_row: IntArray,
         codes: NDArray[Any],
         times: Any,
         n: int,
@@ -259,7 +259,7 @@ class Classes:
     ) -> JointMembers:
         """Who can have which values of a column, where columns with rules stand beside it.
 
-        The parameters are those of `able`, and `joint`: the values of the column and of those
+        The parameters are those of `possible`, and `joint`: the values of the column and of those
         beside it.
         """
         values_of_rules = np.zeros((self.fires.shape[1], len(joint.group)), dtype=bool)
@@ -267,11 +267,11 @@ class Classes:
             if name in self.values_of_rules:
                 values_of_rules |= self.values_of_rules[name][:, cell_codes]
         rules = self.fires, self.surely, values_of_rules
-        return JointMembers.of_cells(self._people(part, codes, times, n), rules, joint)
+        return JointMembers.of_cells(self._people(part_of_row, codes, times, n), rules, joint)
 
-    def _people(self, part: IntArray, codes: NDArray[Any], times: Any, n: int) -> IntArray:
+    def _people(self, part_of_row: IntArray, codes: NDArray[Any], times: Any, n: int) -> IntArray:
         """How many people of each class each of so many groups has."""
         classes = len(self.fires)
-        key = part.astype(np.int64) * classes + self.codes[codes]
+        key = part_of_row.astype(np.int64) * classes + self.codes[codes]
         people = np.bincount(key, times, n * classes).astype(np.int64)
         return people.reshape(n, classes)

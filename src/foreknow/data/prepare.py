@@ -32,7 +32,7 @@ from foreknow.data.engines.table import (
     free_name,
     holds_lists,
     require,
-    settled,
+    stable,
 )
 from foreknow.data.reading import BLANKS, Reading
 from foreknow.data.schema import Schema
@@ -127,7 +127,7 @@ class Prepared:
 
     def read_once(self, columns: Sequence[str]) -> Prepared:
         """The same, of which some columns are read once where reads may differ."""
-        source = settled(self.source, columns)
+        source = stable(self.source, columns)
         return self if source is self.source else replace(self, source=source, _checked=set())
 
     def holding(self, columns: Sequence[str]) -> Prepared:
@@ -168,7 +168,7 @@ class Prepared:
         refuse_repeated(self.source, self.schema)
         if not self.schema.several:
             self._refuse_two_rows(rows, in_place)
-        if self.source.settled:
+        if self.source.is_stable:
             self._checked.add("people")
 
     def _refuse_two_rows(self, rows: Any, in_place: bool) -> None:
@@ -301,10 +301,10 @@ def refuse_as_written(name: str, texts: list[str], schema: Schema, *, by_hand: b
             f"{json.dumps(error.value, ensure_ascii=False)} }} in the schema; else take "
             f"{name!r} out of types"
         ) from None
-    for text, plain in zip(texts, plain_texts, strict=True):
-        if first.setdefault(plain, text) != text:
+    for text, plain_text in zip(texts, plain_texts, strict=True):
+        if first.setdefault(plain_text, text) != text:
             raise SchemaError(
-                f"by the schema {first[plain]!r} and {text!r} in {name!r} are one value, and "
+                f"by the schema {first[plain_text]!r} and {text!r} in {name!r} are one value, and "
                 "here they are counted as they are written: write them alike, as publish does"
             )
     number_of_text = read_otherwise(texts, plain_texts) if by_hand else {}

@@ -127,13 +127,13 @@ def merged(attribute: Attribute, rare: NDArray[np.bool_]) -> Attribute:
     label, used_labels = OTHER, set(map(text_of, domain))
     while label in used_labels:
         label += "+"
-    places = np.arange(len(kept_codes) + 1, dtype=np.float64)
+    positions = np.arange(len(kept_codes) + 1, dtype=np.float64)
     values = replace(attribute, ancestors=(new_code, np.zeros_like(new_code)))
     return replace(
         attribute,
         codes=new_code.astype(narrowest(len(kept_codes) + 1))[attribute.codes],
         domain=[*(domain[code] for code in kept_codes.tolist()), label],
         order="nominal",
-        positions=places,
-        cells=GridCells(None, values, (), places),
+        positions=positions,
+        cells=GridCells(None, values, (), positions),
     )

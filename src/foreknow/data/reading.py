@@ -109,12 +109,12 @@ class Reading:
     def __post_init__(self) -> None:
         """Bring the settings into one form; `SchemaError` for those that contradict each other."""
         object.__setattr__(self, "missing", _missing(self.missing))
-        for part in fields(self):
-            if part.name in ("missing", "latest_year", "separators"):
+        for one_field in fields(self):
+            if one_field.name in ("missing", "latest_year", "separators"):
                 continue
-            setting = getattr(self, part.name)
+            setting = getattr(self, one_field.name)
             if setting is not None and not isinstance(setting, str):
-                raise SchemaError(f"{part.name} must be a text, not {setting!r}")
+                raise SchemaError(f"{one_field.name} must be a text, not {setting!r}")
         for name, settle in (
             ("encoding", _encoding),
             ("delimiter", _delimiter),
@@ -151,7 +151,7 @@ class Reading:
             raise SchemaError(
                 f'reading must be a Reading, such as Reading(encoding="latin-1"), not {setting!r}'
             )
-        names = [part.name for part in fields(cls)]
+        names = [one_field.name for one_field in fields(cls)]
         for name in setting:
             if name not in names:
                 meant = _ELSEWHERE.get(str(name))
@@ -286,25 +286,27 @@ def amount_reader(decimal: str, thousands: str | None, currency: str) -> Callabl
 
 def _read_amount(amount: re.Pattern[str], decimal: str, sign: str, text: str) -> Decimal:
     """The number in a text that matches the pattern of `amount_reader`, or a `ValueError`."""
-    part = amount.fullmatch(text.strip(BLANKS)) if _has_plain_digits(text) else None
-    if part is None:
+    matched = amount.fullmatch(text.strip(BLANKS)) if _has_plain_digits(text) else None
+    if matched is None:
         raise ValueError(f"{text!r} is no amount")
-    two_minus_signs = part["minus"] and part["after"]
-    two_currencies = sign and part["before"] and part["behind"]
+    two_minus_signs = matched["minus"] and matched["after"]
+    two_currencies = sign and matched["before"] and matched["behind"]
     if two_minus_signs or two_currencies:
         raise ValueError(f"{text!r} is no amount")
-    digits, decimals = re.sub(r"\D", "", part["whole"]), re.sub(r"\D", "", part["rest"] or "")
-    return Decimal(f"{part['minus'] or part['after']}{digits}{'.' * bool(decimals)}{decimals}")
+    digits, decimals = re.sub(r"\D", "", matched["whole"]), re.sub(r"\D", "", matched["rest"] or "")
+    return Decimal(
+        f"{matched['minus'] or matched['after']}{digits}{'.' * bool(decimals)}{decimals}"
+    )
 
 
 def _has_plain_digits(text: str) -> bool:
     return text.isascii() or not re.search(r"(?![0-9])\d", text)
 
 
-def _numbered_month(word: re.Match[str]) -> str:
+def _numbered_month(matched: re.Match[str]) -> str:
     """The number of a month in marks, in place of its name; another word as it is."""
-    number = _MONTHS.get(word[0].lower())
-    return word[0] if number is None else f"{_MARK}{number:02d}{_MARK}"
+    number = _MONTHS.get(matched[0].lower())
+    return matched[0] if number is None else f"{_MARK}{number:02d}{_MARK}"
 
 
 def _missing(setting: Any) -> tuple[str, ...] | dict[str, tuple[str, ...]]:
@@ -379,10 +381,10 @@ def _date_format(setting: str) -> str:
     """A format of dates in the directives of Python; `SchemaError` if it has no whole date."""
     date_format, wrong_words = setting, list[str]()
     if "%" not in setting:
-        words = _WORD.findall(_TIME.sub("", setting))
-        wrong_words = [w for w in words if not re.fullmatch(f"({_DATE.pattern})+", w, re.I)]
+        field_words = _WORD.findall(_TIME.sub("", setting))
+        wrong_words = [w for w in field_words if not re.fullmatch(f"({_DATE.pattern})+", w, re.I)]
         date_format = _TIME.sub(lambda time: f"{time[1]}%H:%M{':%S' * bool(time[2])}", setting)
-        date_format = _DATE.sub(lambda part: _WORDS[part[1].lower()], date_format)
+        date_format = _DATE.sub(lambda matched: _WORDS[matched[1].lower()], date_format)
     directives = set(re.findall(r"%([a-zA-Z])", date_format))
     if directives & {"z", "Z"}:
         raise SchemaError(
@@ -433,10 +435,10 @@ def named_part(path: Path) -> tuple[Path, str | None, str]:
     >>> named_part(Path("people.duckdb?table=visits"))[1:]
     ('table', 'visits')
     """
-    parts = _PART.fullmatch(str(path))
-    if parts is None or path.exists():
+    matched = _PART.fullmatch(str(path))
+    if matched is None or path.exists():
         return path, None, ""
-    return Path(parts["file"]), parts["key"], parts["name"]
+    return Path(matched["file"]), matched["key"], matched["name"]
 
 
 def with_part(path: Path, part: str) -> Path:

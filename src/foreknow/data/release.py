@@ -31,7 +31,7 @@ from foreknow.data.engines.persons import refuse_repeats
 from foreknow.data.engines.renamed import Renamed
 from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.stacked import bare_rows
-from foreknow.data.engines.table import require, settled
+from foreknow.data.engines.table import require, stable
 from foreknow.data.engines.tally import Tally
 from foreknow.data.engines.units import shared
 from foreknow.data.labels import GroupLabels, Label, in_order
@@ -307,7 +307,7 @@ class Release(ReleaseTables, Plain):
             raise SchemaError(f"person = {person!r} needs people = the table that has this column")
         table, as_tuples = open_table(tally, reading, sensitives), not isinstance(group, str)
         require(table, [*groups, *sensitives, count])
-        table = settled(table, [*groups, *sensitives, count])
+        table = stable(table, [*groups, *sensitives, count])
         members: PeopleTable | None = None
         recognized: list[str] = []
         if people is not None:
@@ -321,7 +321,7 @@ class Release(ReleaseTables, Plain):
                 recognized = [name for name in known_columns if name not in (group, person)]
             if person is not None:
                 _check_roles([*groups, person])
-                people_table = settled(people_table, [*groups, person])
+                people_table = stable(people_table, [*groups, person])
                 refuse_repeats(people_table, person)
             members = PeopleTable(people_table, groups, as_tuples, person)
         tables = TallyTable(table, groups, as_tuples, sensitives[0], count, semantics, members)
@@ -456,8 +456,8 @@ class Release(ReleaseTables, Plain):
         roles = {*names, *schema.sensitives, *other_columns}
         lacking = {*schema.quasi_identifiers, *schema.other} - {*columns, *unlinked}
         for name in sorted(lacking):  # a release need not have it; one that is misspelt is there
-            if near := nearest(name, columns - roles - {*schema.identifiers, schema.person}):
-                raise SchemaError(f"{table.name} has no column {name!r}; did you mean {near!r}?")
+            if similar := nearest(name, columns - roles - {*schema.identifiers, schema.person}):
+                raise SchemaError(f"{table.name} has no column {name!r}; did you mean {similar!r}?")
         if COUNT not in roles and {*roles, COUNT} == columns:
             raise SchemaError(
                 f"{table.name!r} says in {COUNT!r} how often each value occurs, so its rows are "
@@ -487,8 +487,8 @@ class Release(ReleaseTables, Plain):
         values = list(map(str, counts.values))
         columns = [coded_values(self.sensitive, counts.codes, values, counts.counts)]
         if self.by_values:
-            parts = self.group_labels.parts
-            for name, (labels, codes) in zip(self.group_columns, parts, strict=False):
+            labels_and_codes = self.group_labels.parts
+            for name, (labels, codes) in zip(self.group_columns, labels_and_codes, strict=False):
                 columns.append(coded_values(name, codes[group], labels, counts.counts))
         return tuple(people_of(columns))
 
@@ -628,16 +628,16 @@ class Release(ReleaseTables, Plain):
         """The release by some tables, for one sensitive column; for its owner with its people."""
         if known_columns and not self.by_values:
             self._counted  # noqa: B018  # which refuses a row without a group
-        sight = super()._sight(tables, name, known_columns)
+        visible = super()._sight(tables, name, known_columns)
         if self._owner is None:
-            return sight
+            return visible
         if known_columns:
             raise UnsupportedError(
                 f"{self.name}: it is known who is in which group, and not who has which "
                 f"{' and '.join(known_columns)}; leave them out: "
                 '--knowing "" (knowing=[])'
             )
-        return sight.naming(self._owner)
+        return visible.naming(self._owner)
 
     def alike(self, knowing: Sequence[str] = ()) -> Self:
         """The release by those who look alike to somebody who recognizes people by their columns.
@@ -705,15 +705,17 @@ class Release(ReleaseTables, Plain):
         for table in tables:
             sees_more |= table.read_at_once(columns)
         counted_before: list[Release] = []
-        if sees_more and not self.settled:
-            sights: list[Release] = [self, *self._seen.values()]
-            counted_before = [sight for sight in sights if sight._found is not None]
+        if sees_more and not self.is_stable:
+            releases_seen: list[Release] = [self, *self._seen.values()]
+            counted_before = [
+                release_seen for release_seen in releases_seen if release_seen._found is not None
+            ]
         try:
             yield
-            if not self.settled:  # which rows are left out is seen with the rest, or never
+            if not self.is_stable:  # which rows are left out is seen with the rest, or never
                 _ = self.values_shown
-            for sight in counted_before:
-                cast("ValuesTable", sight.tables).refuse_changed(sight._counted)
+            for release_seen in counted_before:
+                cast("ValuesTable", release_seen.tables).refuse_changed(release_seen._counted)
         finally:
             for table in tables:
                 table.forget_rows()
@@ -857,8 +859,8 @@ class Release(ReleaseTables, Plain):
         judged_columns = {*tables.seen, *self.sensitives, *self.unlinked}
         unjudged = [name for name in tables.table.columns if name not in judged_columns]
         if quasi_identifiers is not None and not self.in_rows:
-            led = (*self.group_columns, *quasi_identifiers)
-            unjudged += [name for name in self.people_columns if name not in led]
+            columns_followed = (*self.group_columns, *quasi_identifiers)
+            unjudged += [name for name in self.people_columns if name not in columns_followed]
         return [name for name in unjudged if name not in (*known_columns, self.cohort)]
 
     def by_column(self) -> dict[str, GroupCounts]:
@@ -907,8 +909,10 @@ class Release(ReleaseTables, Plain):
         """Columns that make groups, of which nothing is published: ``*`` or ``***`` everywhere."""
         if not self.tables.null_groups:
             return ()
-        parts = zip(self.group_columns, self.group_labels.parts, strict=False)
-        return tuple(name for name, (labels, _) in parts if all(map(_is_hidden, labels)))
+        columns_with_labels = zip(self.group_columns, self.group_labels.parts, strict=False)
+        return tuple(
+            name for name, (labels, _) in columns_with_labels if all(map(_is_hidden, labels))
+        )
 
     def _repr_html_(self) -> str:
         return f"<code>{escape(repr(self))}</code>"

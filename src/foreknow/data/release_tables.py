@@ -194,8 +194,8 @@ class ReleaseTables:
         in_rows = {*self.layout.row_of(main)}
         if self.by_values and self.layout.of_people:
             in_rows |= {*self.people_columns}
-        apart = {main, *self.unlinked, *self.group_columns}
-        return self.seen(main, [name for name in columns if name in in_rows - apart])
+        not_linked = {main, *self.unlinked, *self.group_columns}
+        return self.seen(main, [name for name in columns if name in in_rows - not_linked])
 
     @property
     def layout(self) -> Layout:
@@ -241,9 +241,9 @@ class ReleaseTables:
         return None if self._people is None else self._people.person
 
     @property
-    def settled(self) -> bool:
+    def is_stable(self) -> bool:
         """True if its table gives the same rows however often it is read."""
-        return self.tables.table.settled
+        return self.tables.table.is_stable
 
     @property
     def sensitive(self) -> str:
@@ -258,8 +258,8 @@ class ReleaseTables:
     @property
     def beside_groups(self) -> tuple[str, ...]:
         """The columns of people that are shown beside their groups."""
-        others = {*self.group_columns, self.sensitive}
-        return tuple(name for name in self.people_columns if name not in others)
+        left_out = {*self.group_columns, self.sensitive}
+        return tuple(name for name in self.people_columns if name not in left_out)
 
     @property
     def attributes(self) -> tuple[str, ...]:

@@ -150,8 +150,8 @@ class RowsReader(NamedTuple):
         labels_of = {column.name: Labels(column.domain) for column in sensitive}
         values_of_rules = about_of(rules, labels_of)
         for column in sensitive:
-            for place, is_excluded in enumerate(values_of_rules.get(column.name, ())):
-                is_about = rules_fired.surely[rules_fired.codes, place]
+            for position, is_excluded in enumerate(values_of_rules.get(column.name, ())):
+                is_about = rules_fired.surely[rules_fired.codes, position]
                 wrong = is_about & is_excluded[column.codes]
                 if not wrong.any():
                     continue
@@ -159,7 +159,7 @@ class RowsReader(NamedTuple):
                 row = entry if source_rows is None else int(source_rows[entry])
                 conditions = []
                 for name in columns:
-                    if name in rules[place].where:
+                    if name in rules[position].where:
                         codes, texts = columns[name]
                         conditions.append(f"{name} {texts[int(codes[entry])]}")
                 raise DataError(

@@ -161,8 +161,8 @@ class Schema:
             )
         shared = Shared.of(self.shared, self.sensitives)
         object.__setattr__(self, "shared", shared)
-        shown = [name for name in self.shared_columns[:1] if name not in self.other]
-        object.__setattr__(self, "other", (*self.other, *shown))
+        shared_sensitive = [name for name in self.shared_columns[:1] if name not in self.other]
+        object.__setattr__(self, "other", (*self.other, *shared_sensitive))
         roles: dict[str, str] = {}
         for role, columns in self._by_role():
             for column in columns:

@@ -115,19 +115,19 @@ class Sight:
             place_of = {
                 _parts(label): i for i, label in enumerate(shown_release.counts.groups or ())
             }
-            places = []  # of each part among the groups of the release
+            positions = []  # of each part among the groups of the release
             for person in first_people.tolist():
                 label = _parts(self.counts.group_label(int(self._groups[person])))
                 known_texts = [texts[codes[person]] for codes, texts in columns]
-                place = place_of.get((*label, *known_texts))
-                if place is None:
+                position = place_of.get((*label, *known_texts))
+                if position is None:
                     raise DataError(
                         f"{self._microdata.name}: nobody in the release has what somebody here "
                         f"has in {' and '.join(known_names)}; give the table that the release was "
                         "made from"
                     )
-                places.append(place)
-            divided = np.array(places, dtype=np.int64)[part_of_person]
+                positions.append(position)
+            divided = np.array(positions, dtype=np.int64)[part_of_person]
             self._seen[key] = Sight(
                 shown_release.counts, self._microdata, divided, shown_release.sensitive, self.name
             )
@@ -153,12 +153,12 @@ class Sight:
         """Some groups, numbered anew."""
         new_number = np.full(self.counts.n_groups, -1, dtype=np.int64)
         new_number[groups] = np.arange(len(groups))
-        part, group_of_row = copy(self), new_number[self._groups]
+        narrowed, group_of_row = copy(self), new_number[self._groups]
         inside = np.flatnonzero(group_of_row >= 0)
-        part.counts, part._groups = self.counts.take(groups), group_of_row[inside]
-        part._rows = inside if isinstance(self._rows, slice) else self._rows[inside]
-        part._release, part._seen = None, {}
-        return part
+        narrowed.counts, narrowed._groups = self.counts.take(groups), group_of_row[inside]
+        narrowed._rows = inside if isinstance(self._rows, slice) else self._rows[inside]
+        narrowed._release, narrowed._seen = None, {}
+        return narrowed
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -273,8 +273,8 @@ class Register:
         self.schema = replace(first.schema, other=[*first.schema.other, cohort])
         counted_times = []
         for microdata, rows in parts:
-            once = np.ones(len(rows), np.int64)
-            counted_times.append(once if microdata.times is None else microdata.times)
+            single = np.ones(len(rows), np.int64)
+            counted_times.append(single if microdata.times is None else microdata.times)
         self.times = np.concatenate(counted_times)
 
     def column(self, name: str) -> tuple[NDArray[Any], list[str | None]]:
@@ -282,14 +282,14 @@ class Register:
         if name == self._cohort:
             sizes = [len(rows) for _, rows in self._parts]
             return np.repeat(np.arange(len(sizes)), sizes), [str(i + 1) for i in range(len(sizes))]
-        place: dict[str | None, int] = {}
+        code_of: dict[str | None, int] = {}
         codes_of_parts = []
         for microdata, rows in self._parts:
             codes, values = microdata.column(name)
-            new_codes = [place.setdefault(text, len(place)) for text in printed(values)]
-            absent = place.setdefault(None, len(place)) if (rows < 0).any() else -1
+            new_codes = [code_of.setdefault(text, len(code_of)) for text in printed(values)]
+            absent = code_of.setdefault(None, len(code_of)) if (rows < 0).any() else -1
             codes_of_parts.append(np.where(rows < 0, absent, np.array(new_codes)[codes[rows]]))
-        return np.concatenate(codes_of_parts), [*place]
+        return np.concatenate(codes_of_parts), [*code_of]
 
 
 def seen_with(release: Any, people: Any, by: Sequence[str]) -> Sight:
@@ -336,8 +336,8 @@ def placed(release: Release, people: Microdata) -> IntArray:
                 "people out, or make it one"
             )
     covers, codes = [], []
-    for place, name in enumerate(release.group_columns):
-        texts = [label[place] if isinstance(label, tuple) else label for label in labels]
+    for position, name in enumerate(release.group_columns):
+        texts = [label[position] if isinstance(label, tuple) else label for label in labels]
         attribute, inside_of = covered(people, name, dict.fromkeys(texts))
         number_of_text = {text: number for number, text in enumerate(inside_of)}
         inside = np.stack(list(inside_of.values()))  # by distinct text and code
@@ -414,41 +414,47 @@ class Possible:
         if key not in self._counted:
             release, schema = self._release, self._schema
             shown_release = release.seen(sensitive, asked_columns).by_policy
-            sight = release.layout.seen(sensitive, asked_columns)
+            seen_columns = release.layout.seen(sensitive, asked_columns)
             ruled = {rule.sensitive for rule in schema.impossible}
-            ruled_columns = release.layout.ruled_beside(sight.secret, sight.known, ruled)
+            ruled_columns = release.layout.ruled_beside(
+                seen_columns.secret, seen_columns.known, ruled
+            )
             joint: Any = None, {}
             if ruled_columns:
-                joint = _joint_cells(release, shown_release.counts, sight, ruled_columns)
+                joint = _joint_cells(release, shown_release.counts, seen_columns, ruled_columns)
             counts = shown_release.counts
-            if ruled_columns or sight.secret in ruled:
+            if ruled_columns or seen_columns.secret in ruled:
                 counts = _by_labels(release, shown_release, schema, joint)
             self._counted[key] = counts
         return self._counted[key]
 
 
 def _joint_cells(
-    release: Release, counts: GroupCounts, sight: Seen, ruled_columns: Sequence[str]
+    release: Release, counts: GroupCounts, seen_columns: Seen, ruled_columns: Sequence[str]
 ) -> tuple[JointCells, dict[str, Labels]]:
     """The values of a column and of those beside it, by group."""
-    all_known = release.layout.seen(sight.secret, [*sight.known, *ruled_columns]).known
-    whole_counts = release.seen(sight.secret, all_known).by_policy.counts
+    all_known = release.layout.seen(
+        seen_columns.secret, [*seen_columns.known, *ruled_columns]
+    ).known
+    whole_counts = release.seen(seen_columns.secret, all_known).by_policy.counts
     if whole_counts.n_people != counts.n_people:
         raise DataError(
             f"{release.name}: some rows show no value of {ruled_columns[0]!r}, and a rule on it "
-            f"(impossible) bears on {sight.secret!r} in the same row: fill it, leave these rows "
-            f"out, or add {ruled_columns[0]!r} to knowing"
+            f"(impossible) bears on {seen_columns.secret!r} in the same row: fill it, leave these "
+            f"rows out, or add {ruled_columns[0]!r} to knowing"
         )
     labels = [_parts(label) for label in whole_counts.groups or ()]
-    parts = [label[len(label) - len(all_known) :] for label in labels]
-    texts = dict(zip(all_known, zip(*parts, strict=True), strict=False))
-    places = [all_known.index(name) for name in sight.known]
+    known_parts = [label[len(label) - len(all_known) :] for label in labels]
+    texts = dict(zip(all_known, zip(*known_parts, strict=True), strict=False))
+    positions = [all_known.index(name) for name in seen_columns.known]
     divided = []
-    for label, part in zip(labels, parts, strict=True):
-        shown = label[: len(label) - len(all_known)]
-        divided.append((*shown, *(part[place] for place in places)))
-    place = {_parts(label): position for position, label in enumerate(counts.groups or ())}
-    group = np.array([place[label] for label in divided], dtype=np.int64)
+    for label, known_labels in zip(labels, known_parts, strict=True):
+        labels_shown = label[: len(label) - len(all_known)]
+        divided.append(
+            (*labels_shown, *(known_labels[number_of_group] for number_of_group in positions))
+        )
+    number_of_group = {_parts(label): number for number, label in enumerate(counts.groups or ())}
+    group = np.array([number_of_group[label] for label in divided], dtype=np.int64)
     values = {name: Labels(in_order({*texts[name]} - {None})) for name in ruled_columns}
     codes = {}
     for name, column_labels in values.items():  # a missing value is one that anybody may have
@@ -516,13 +522,13 @@ def _with_able(
     for ruled_column in labels_beside:  # the last value is a missing one, which anybody may have
         values_of_rules[ruled_column] = np.pad(values_of_rules[ruled_column], ((0, 0), (0, 1)))
     classes = Classes(rules_fired.codes, rules_fired.perhaps, rules_fired.surely, values_of_rules)
-    places = np.arange(len(rules_fired.codes))
-    of_rows = column, groups, places, times, counts.n_groups
-    able = classes.able(*of_rows) if cells is None else classes.beside(*of_rows, cells)
-    for cell in able.overfull(counts.cell_groups, counts.codes, counts.counts)[:1].tolist():
+    positions = np.arange(len(rules_fired.codes))
+    of_rows = column, groups, positions, times, counts.n_groups
+    possible = classes.possible(*of_rows) if cells is None else classes.beside(*of_rows, cells)
+    for cell in possible.overfull(counts.cell_groups, counts.codes, counts.counts)[:1].tolist():
         group, value = int(counts.cell_groups[cell]), counts.values[int(counts.codes[cell])]
         raise DataError(
             f"{name}: group {counts.group_label(group)!r} has {str(value)!r}, and too few people "
             "who can have it (impossible); correct the rule or the release"
         )
-    return replace(counts, able=able)
+    return replace(counts, possible=possible)

@@ -125,11 +125,11 @@ def look_alike(first: str, second: str) -> bool:
 @lru_cache(_KEPT)
 def _key(text: str) -> str:
     """The text without all that spellings differ in."""
-    plain = plain_spelling(text).translate(_LATIN).strip(".")
-    plain = re.sub(r"(?<=[^\W\d_])[\s._-]+(?=\w)|(?<=\w)[\s._-]+(?=[^\W\d_])", "", plain)
-    if plain[:1].isalpha():  # in a code, dots between digits say nothing
-        plain = re.sub(r"(?<=\d)[\s.]+(?=\d)", "", plain)
-    return re.sub(r"(?<![\d.,])0+(?=\d)", "", plain)
+    key = plain_spelling(text).translate(_LATIN).strip(".")
+    key = re.sub(r"(?<=[^\W\d_])[\s._-]+(?=\w)|(?<=\w)[\s._-]+(?=[^\W\d_])", "", key)
+    if key[:1].isalpha():  # in a code, dots between digits say nothing
+        key = re.sub(r"(?<=\d)[\s.]+(?=\d)", "", key)
+    return re.sub(r"(?<![\d.,])0+(?=\d)", "", key)
 
 
 @lru_cache(_KEPT)
@@ -146,12 +146,12 @@ def _signs(text: str) -> str:
 @lru_cache(_KEPT)
 def _numbers(text: str) -> frozenset[int | Fraction]:
     """The numbers that a text may be: with a decimal point, with a decimal comma."""
-    plain = text.strip()
-    ways = [plain]
-    if _COMMAS.fullmatch(plain):
-        ways.append(plain.replace(".", "").replace(",", "."))
-    if _THOUSANDS.fullmatch(plain):
-        ways.append(plain.replace(",", ""))
+    stripped = text.strip()
+    ways = [stripped]
+    if _COMMAS.fullmatch(stripped):
+        ways.append(stripped.replace(".", "").replace(",", "."))
+    if _THOUSANDS.fullmatch(stripped):
+        ways.append(stripped.replace(",", ""))
     numbers = (read_number(way) for way in ways)
     return frozenset(Fraction(number) for number in numbers if number is not None)
 

@@ -171,7 +171,7 @@ class Line:
                 f"{str(some_number)!r} and {str(some_date)!r}"
             )
         kind: Kind = "moment" if "moment" in kinds else "day" if "day" in kinds else "number"
-        places, units = 0, [unit for _, unit in parsed]
+        n_decimals, units = 0, [unit for _, unit in parsed]
         if kind == "moment":
             units = [
                 _parts(datetime.combine(unit, time.min) if k == "day" else unit)
@@ -180,10 +180,12 @@ class Line:
         elif kind == "day":
             units = [unit.toordinal() for unit in units]
         elif not all(isinstance(unit, int) for unit in units):
-            places, units = common_unit([Decimal(unit) for unit in units])
-        distinct, first, place = np.unique(integers(units), return_index=True, return_inverse=True)
+            n_decimals, units = common_unit([Decimal(unit) for unit in units])
+        distinct, first, position_of_label = np.unique(
+            integers(units), return_index=True, return_inverse=True
+        )
         labels = Labels(values[code] for code in first.tolist())
-        line = cls(kind, distinct.tolist(), places, place.astype(np.int64), labels)
+        line = cls(kind, distinct.tolist(), n_decimals, position_of_label.astype(np.int64), labels)
         values.memory["line"] = line
         return line
 
@@ -204,9 +206,9 @@ class Line:
         last, firsts = self.reach(width), [0]
         while last[firsts[-1]] + 1 < len(self.units):
             firsts.append(int(last[firsts[-1]]) + 1)
-        windows = [Window(self.name(place, width), place) for place in firsts]
+        windows = [Window(self.name(position, width), position) for position in firsts]
         if len({*windows}) < len(windows):  # which are nearer to each other than words say
-            windows = [Window(f"from {self.labels[place]} on", place) for place in firsts]
+            windows = [Window(f"from {self.labels[position]} on", position) for position in firsts]
         return np.searchsorted(firsts, self.place, "right") - 1, Labels(windows)
 
     def end(self, unit: int, width: Width) -> Fraction | int:
@@ -265,16 +267,16 @@ class Line:
         if self.kind == "day":
             return date.fromordinal(int(unit)).isoformat()
         if self.kind == "moment":
-            days, parts = divmod(int(unit), _SECONDS["day"] * _PARTS)
-            return str(datetime.fromordinal(days) + timedelta(microseconds=parts))
+            days, units_left = divmod(int(unit), _SECONDS["day"] * _PARTS)
+            return str(datetime.fromordinal(days) + timedelta(microseconds=units_left))
         decimals = rounded(Fraction(unit) / 10**self.places, _MOST_DECIMALS, to)
-        whole_part, _, part = decimal_text(
+        whole_part, _, fraction = decimal_text(
             int(decimals * 10**_MOST_DECIMALS), _MOST_DECIMALS
         ).partition(".")
         sign = "-" if whole_part.startswith("-") else ""
-        return f"{sign}{int(whole_part.removeprefix('-')):,}{'.' if part else ''}{part}"
+        return f"{sign}{int(whole_part.removeprefix('-')):,}{'.' if fraction else ''}{fraction}"
 
-    def name(self, place: int, width: Width) -> str:
+    def name(self, position: int, width: Width) -> str:
         """A window in words, by the place of the number at which it begins.
 
         >>> Line.of(Labels([30000, 32000])).name(0, Width(5000))
@@ -282,7 +284,7 @@ class Line:
         >>> Line.of(Labels([0, 100])).name(0, Width("10%"))
         '0'
         """
-        low, latest = self.units[place], None
+        low, latest = self.units[position], None
         if self.kind != "number":
             latest = date.max.toordinal() if self.kind == "day" else _parts(datetime.max)
         high = self.end(low, width)

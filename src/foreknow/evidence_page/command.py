@@ -49,11 +49,15 @@ def evidence(
 
     require_published(folder)
     refuse_published(table)
-    place = folder if folder.is_dir() else folder.parent
-    page = place.with_name(f"{place.resolve().name}.evidence.html") if out is None else out
+    release_folder = folder if folder.is_dir() else folder.parent
+    page = (
+        release_folder.with_name(f"{release_folder.resolve().name}.evidence.html")
+        if out is None
+        else out
+    )
     inputs = [path for path in (folder, table, columns.policy) if path is not None]
     Output(page, output.json).refuse(*inputs)
-    if page.resolve().is_relative_to(place.resolve()):
+    if page.resolve().is_relative_to(release_folder.resolve()):
         raise OutputError(f"{str(page)!r} would lie in what is published; write it elsewhere")
     signer = None if key is None else Signer(key)
     is_there = page.exists()

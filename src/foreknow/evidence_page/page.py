@@ -224,18 +224,18 @@ class EvidencePage(Page[EvidenceReport]):
         """Tables of the people over each limit, and of how sure somebody could be of them."""
         exposed = self._exposed()
         yield from exposed_blocks(exposed)
-        for place, (title, exposed_by_verdict) in enumerate(exposed, 1):
-            yield from exposed_figure(exposed_by_verdict, f"people-{place}", title)
+        for position, (title, exposed_by_verdict) in enumerate(exposed, 1):
+            yield from exposed_figure(exposed_by_verdict, f"people-{position}", title)
 
     def _answers(self) -> Iterator[Block]:
         """Everything measured for a guidance, each once; then the questions of each guidance."""
         title_of = self._stated()
         yield Heading("What was measured for the guidances", "measured")
         for title, texts in self._measured().items():
-            if fresh := [text for text in texts if text not in title_of]:
+            if new_texts := [text for text in texts if text not in title_of]:
                 yield Heading(title, level=3)
-                yield Items(fresh, whole=True)
-                title_of.update(dict.fromkeys(fresh, title))
+                yield Items(new_texts, whole=True)
+                title_of.update(dict.fromkeys(new_texts, title))
         n_questions = n_to_fill = 0
         for _, answers in self._questions:
             n_questions += len(answers)
@@ -250,8 +250,8 @@ class EvidencePage(Page[EvidenceReport]):
                 yield Heading(f"{question_number}. {answer.question}", level=3)
                 if answer.measured:
                     titles = dict.fromkeys(title_of[text] for text in answer.measured)
-                    parts = listing([f"“{name}”" for name in titles], n_shown=_ALL)
-                    yield Sentence(f"See {parts} above.", whole=True)
+                    names = listing([f"“{name}”" for name in titles], n_shown=_ALL)
+                    yield Sentence(f"See {names} above.", whole=True)
                 else:
                     yield Sentence("Nothing of this can be measured.", "note", whole=True)
                 yield from [Sentence(text, "fill", whole=True) for text in answer.to_fill]
@@ -390,9 +390,9 @@ class EvidencePage(Page[EvidenceReport]):
     def _safe(self) -> list[str]:
         """A sentence for each requirement: how it was found to hold."""
         sentences: list[str] = []
-        for place, verdicts in enumerate(by_requirement(self.result.audit), 1):
+        for position, verdicts in enumerate(by_requirement(self.result.audit), 1):
             for verdict in verdicts:
-                title = requirement_title(verdict.requirement, place)
+                title = requirement_title(verdict.requirement, position)
                 sentences.append(f"{title}: {self._found(verdict)}")
         return sentences
 
@@ -453,17 +453,23 @@ class EvidencePage(Page[EvidenceReport]):
         )
         rows: list[Row] = [*zip(heads, _sizes(before), _sizes(after), strict=True)]
         verdicts = zip(titled(after), before.exposed, after.exposed, strict=True)
-        for (title, _), then, now in verdicts:
-            if self._withheld(then.requirement):
+        for (title, _), verdict_then, verdict_now in verdicts:
+            if self._withheld(verdict_then.requirement):
                 continue
-            of_groups = then.verdict.of_groups
+            of_groups = verdict_then.verdict.of_groups
             what = "in groups that fail" if of_groups else "found out at the limit"
-            rows.append((f"{title}: people {what}", count_text(then.over), count_text(now.over)))
+            rows.append(
+                (
+                    f"{title}: people {what}",
+                    count_text(verdict_then.over),
+                    count_text(verdict_now.over),
+                )
+            )
             if not of_groups:
-                certain = count_text(then.certain), count_text(now.certain)
+                certain = count_text(verdict_then.certain), count_text(verdict_now.certain)
                 rows.append((f"{title}: of them with certainty", *certain))
-                worst = map(_worst_cell, (then, now))
-                case = f"case {NEAREST}" if then.verdict.required.relative else "worst case"
+                worst = map(_worst_cell, (verdict_then, verdict_now))
+                case = f"case {NEAREST}" if verdict_then.verdict.required.relative else "worst case"
                 rows.append((f"{title}: {case}{self.unit.of_one}", *worst))
         note = (
             "In the table as it was, people with equal quasi-identifiers are a group. Both are "
@@ -515,8 +521,8 @@ class EvidencePage(Page[EvidenceReport]):
         people = some(worth.smallest_group, "person", "people")
         texts = []
         if identifiers:
-            these = listing(map(visible, identifiers), n_shown=_ALL)
-            texts.append(noted(f"Identifiers were left out: {these}."))
+            names = listing(map(visible, identifiers), n_shown=_ALL)
+            texts.append(noted(f"Identifiers were left out: {names}."))
         if self._generalized:
             if scope.groups_of_one:
                 texts.append(
@@ -556,13 +562,13 @@ class EvidencePage(Page[EvidenceReport]):
         if not self._generalized:
             return []
         smallest = self.result.audit.utility.smallest_group
-        lone = Fraction(smallest - 1, smallest) ** (smallest - 1)
+        chance_of_lone_person = Fraction(smallest - 1, smallest) ** (smallest - 1)
         return [
             "Take a random question that each of the n people of a group answers with yes with a "
             "chance of 1/n. With a chance of at least 1/e, about 37%, exactly one person says yes "
             f"and is isolated; in the smallest group, of {some(smallest, 'person', 'people')}, the "
-            f"chance is {percentage(lone, 1)}. No release in groups can avoid that, however large "
-            "the groups are (Cohen and Nissim, 2020)."
+            f"chance is {percentage(chance_of_lone_person, 1)}. No release in groups can avoid "
+            "that, however large the groups are (Cohen and Nissim, 2020)."
         ]
 
     @property

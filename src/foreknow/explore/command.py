@@ -62,10 +62,10 @@ def explore(
             f"{spoken(table)!r} is a database, and explore opens files; write the table to one"
         )
     if table is not None:
-        place = named_part(table)[0]
-        if not place.exists():
+        table_path = named_part(table)[0]
+        if not table_path.exists():
             raise InputError(f"{spoken(table)!r} does not exist")
-        if not (place.is_file() or place.is_dir()):
+        if not (table_path.is_file() or table_path.is_dir()):
             raise InputError(
                 f"{spoken(table)!r} is a pipe or a device, and the page reads a table more than "
                 "once; write it to a file"

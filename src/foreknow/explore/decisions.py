@@ -259,7 +259,7 @@ def _without_column_comments(text: str, changed: Sequence[str], roles: Mapping[s
     """The policy without the comments in its head, and on hierarchies, of the changed columns."""
     quoted = "|".join(re.escape(toml_value(name)) for name in changed)
     comment_lines = re.compile(rf"^# .*(?:{quoted}).*\n", re.MULTILINE)
-    policy_text = _HEAD.sub(lambda head: comment_lines.sub("", head[0]), text, count=1)
+    policy_text = _HEAD.sub(lambda matched: comment_lines.sub("", matched[0]), text, count=1)
     for name in changed:
         if roles[name] != "quasi-identifier":
             hierarchy_line = rf"^# {re.escape(toml_key(name))} = {{.*\n"
@@ -285,8 +285,8 @@ def _stale_notes(
 def _without_notes(text: str, notes: Sequence[str]) -> str:
     """The policy without the comments that say these notes, in one line or several."""
     for note in notes:
-        words = r"\s+(?:# )?".join(map(re.escape, one_line(f"{note}.").split()))
-        text = re.sub(rf"^# {words}\n", "", text, flags=re.MULTILINE)
+        pattern = r"\s+(?:# )?".join(map(re.escape, one_line(f"{note}.").split()))
+        text = re.sub(rf"^# {pattern}\n", "", text, flags=re.MULTILINE)
     return text
 
 

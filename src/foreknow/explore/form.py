@@ -16,11 +16,11 @@ def form() -> dict[str, Any]:
     """The fields of a policy file that the form shows, by part of a requirement, and to publish."""
     tables = policy_schema()["$defs"]
     publish = tables["Publish"]["properties"]
-    parts: dict[Any, dict[str, Any]] = {}
+    form_parts: dict[Any, dict[str, Any]] = {}
     for key, schema in tables["Require"]["properties"].items():
-        parts.setdefault(schema.get("part"), {})[key] = schema
+        form_parts.setdefault(schema.get("part"), {})[key] = schema
     kinds = []
-    for key, schema in {**parts["knowledge"], **parts["criterion"]}.items():
+    for key, schema in {**form_parts["knowledge"], **form_parts["criterion"]}.items():
         if kind := _kind(schema, tables):
             is_limited = schema["part"] == "knowledge"
             kinds.append({"key": key, "limited": is_limited, **kind})
@@ -29,9 +29,9 @@ def form() -> dict[str, Any]:
         methods[key] = [*_fields(_settings(publish[key], tables), tables)]
     return {
         "kinds": kinds,
-        "secret": [*_fields(parts["secret"], tables)],
-        "limit": [*_fields(parts["limit"], tables)],
-        "more": [field for field in _fields(parts[None], tables) if field["about"]],
+        "secret": [*_fields(form_parts["secret"], tables)],
+        "limit": [*_fields(form_parts["limit"], tables)],
+        "more": [field for field in _fields(form_parts[None], tables) if field["about"]],
         "publish": [*_fields(publish, tables)],
         "methods": methods,
     }
@@ -42,9 +42,9 @@ def _kind(schema: Mapping[str, Any], tables: Mapping[str, Any]) -> dict[str, Any
 
     Empty for a kind that no field can show: it stays as the file has it.
     """
-    sorts = [*_sorts(schema, tables)]
-    settings = _settings(schema, tables) or {"": sorts[0]}
-    required = sorts[0].get("required", [""])
+    alternatives = [*_alternatives(schema, tables)]
+    settings = _settings(schema, tables) or {"": alternatives[0]}
+    required = alternatives[0].get("required", [""])
     fields = [*_fields(settings, tables)]
     start_of_field = {
         field["key"]: field["start"] for field in fields if field["start"] is not None
@@ -62,29 +62,31 @@ def _kind(schema: Mapping[str, Any], tables: Mapping[str, Any]) -> dict[str, Any
 
 def _settings(schema: Mapping[str, Any], tables: Mapping[str, Any]) -> Mapping[str, Any]:
     """The keys of a table; none if it may also be a plain value."""
-    properties: Mapping[str, Any] = next(iter(_sorts(schema, tables))).get("properties", {})
+    properties: Mapping[str, Any] = next(iter(_alternatives(schema, tables))).get("properties", {})
     return properties
 
 
-def _sorts(schema: Mapping[str, Any], tables: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _alternatives(schema: Mapping[str, Any], tables: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the types of value that a key may have, each with the description of the key."""
-    words = {key: value for key, value in schema.items() if key not in ("anyOf", "oneOf", "$ref")}
+    shared_keys = {
+        key: value for key, value in schema.items() if key not in ("anyOf", "oneOf", "$ref")
+    }
     variants = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
     if "$ref" in schema:
         variants = [tables[schema["$ref"].rpartition("/")[2]]]
     for sort in variants:
-        yield from _sorts({**words, **sort}, tables)
+        yield from _alternatives({**shared_keys, **sort}, tables)
     if not variants and schema.get("type") != "null":
-        yield words
+        yield shared_keys
 
 
 def _fields(settings: Mapping[str, Any], tables: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield a field for each key whose value fits in a line; other keys stay as in the file."""
     for key, schema in settings.items():
-        sorts = [*_sorts(schema, tables)]
-        is_list = any(map(_is_list, sorts))
-        plain_types = [sort.get("type") for sort in sorts if sort.get("type") in _PLAIN]
-        first_sort = sorts[0]
+        alternatives = [*_alternatives(schema, tables)]
+        is_list = any(map(_is_list, alternatives))
+        plain_types = [sort.get("type") for sort in alternatives if sort.get("type") in _PLAIN]
+        first_sort = alternatives[0]
         default = first_sort.get("default")
         if first_sort.get("readOnly") or isinstance(default, dict) or not (is_list or plain_types):
             continue
@@ -110,5 +112,7 @@ def _is_list(sort: Mapping[str, Any]) -> bool:
 def _choices(sort: Mapping[str, Any]) -> list[tuple[Any, str]]:
     """The values of a key that has only a few, each with its label."""
     values = [False, True] if sort.get("type") == "boolean" else sort.get("enum", [])
-    words = sort.get("enumDescriptions") or ["no", "yes"] * (values == [False, True]) or values
-    return [*zip(values, words, strict=True)]
+    descriptions = (
+        sort.get("enumDescriptions") or ["no", "yes"] * (values == [False, True]) or values
+    )
+    return [*zip(values, descriptions, strict=True)]

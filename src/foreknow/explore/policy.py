@@ -42,10 +42,10 @@ def overview(session: Session, asked_name: Any) -> dict[str, Any]:
             "to judge it by another, or open the table"
         )
     table = {} if draft.is_broken else from_toml(draft.text)
-    words: list[Any] = []
+    sections: list[Any] = []
     if not draft.mistake:
         rows = policy_rows(draft.policy, draft.policy.semantics_of())
-        words = [{"title": title, "lines": list(lines)} for title, lines in rows]
+        sections = [{"title": title, "lines": list(lines)} for title, lines in rows]
     return {
         "name": visible(name),
         "file": draft.name,
@@ -53,7 +53,7 @@ def overview(session: Session, asked_name: Any) -> dict[str, Any]:
         "table": _plain(table),
         "broken": draft.is_broken,
         "mistake": None if not draft.mistake else _mistake(draft),
-        "words": words,
+        "words": sections,
         "undo": session.can_undo(name),
         "files": [choice.name for choice in session.choices() if choice.kind == "policy"],
         "form": form(),
@@ -86,8 +86,8 @@ def _path_in(message: str, table: Mapping[str, Any]) -> list[Any]:
     """The path of the key that a message names; empty if it names none."""
     path = _PATH.search(message)
     if path is not None:
-        parts = re.findall(r"\[(\d+)\]|\.([\w-]+)", path[2])
-        keys: list[Any] = [path[1], *[int(index) if index else key for index, key in parts]]
+        steps = re.findall(r"\[(\d+)\]|\.([\w-]+)", path[2])
+        keys: list[Any] = [path[1], *[int(index) if index else key for index, key in steps]]
         table_inside: Any = table
         for key in keys:
             valid_keys = (

@@ -105,9 +105,9 @@ def _detail_kept(ncp: Mapping[str, float], weights: Mapping[str, Any]) -> float 
 class _ProgressNote(logging.Handler):
     """A log handler that writes the last message into a file, which the page reads."""
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, path: Path) -> None:
         super().__init__(logging.INFO)
-        self._place = place
+        self._place = path
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a message on progress."""
@@ -282,8 +282,8 @@ class Press:
         methods = []
         for key, _ in METHODS:
             kind = kind_of(key)
-            about = (kind.__doc__ or "").partition("\n")[0]
-            methods.append({"key": key, "about": about, "settings": known_keys(kind.settings)})
+            summary = (kind.__doc__ or "").partition("\n")[0]
+            methods.append({"key": key, "about": summary, "settings": known_keys(kind.settings)})
         return {
             "name": visible(name),
             "methods": methods,
@@ -419,11 +419,11 @@ class Press:
             request.name = folder
         return self.state(request.table)
 
-    def _request_of(self, place: Any) -> PublishRequest:
+    def _request_of(self, number: Any) -> PublishRequest:
         for request in self._requests:
-            if str(request.place) == str(place) and request.state == "made":
+            if str(request.place) == str(number) and request.state == "made":
                 return request
-        raise InputError(f"there is no release {place!r}")
+        raise InputError(f"there is no release {number!r}")
 
     def compare(self, inputs: Mapping[str, str]) -> dict[str, Any]:
         """The page's view of two releases of a table side by side, or of one and the table."""

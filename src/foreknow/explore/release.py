@@ -241,7 +241,7 @@ def _why_uncounted(requirement_counts: RequirementCounts) -> str:
         return "people may have several cases"
     if requirement_counts.requirement.shown is not None:
         return "people of a household have a value together"
-    if counts_of(requirement_counts.seen).able.restricts:
+    if counts_of(requirement_counts.seen).possible.restricts:
         return "some people cannot have some values"
     return ""
 

@@ -126,9 +126,9 @@ def _equal_in_constant_time(first: str, second: str) -> bool:
     return compare_digest(first.encode("utf-8", "replace"), second.encode("utf-8", "replace"))
 
 
-def _is_one_of(text: str, known: Iterable[str]) -> bool:
+def _is_one_of(text: str, options: Iterable[str]) -> bool:
     """True if a text is one of these; all are compared, so that the time it takes tells nothing."""
-    matches = [_equal_in_constant_time(text, known_text) for known_text in known]
+    matches = [_equal_in_constant_time(text, known_text) for known_text in options]
     return any(matches)
 
 
@@ -354,10 +354,10 @@ def inside(folder: Path, name: str) -> Path:
         raise InputError(message)
     try:
         path = (folder / name).resolve(strict=True)
-        parts = path.relative_to(folder.resolve()).parts
+        steps = path.relative_to(folder.resolve()).parts
     except (OSError, ValueError, RuntimeError):
         raise InputError(message) from None
-    if any(part.startswith(".") for part in parts):
+    if any(step.startswith(".") for step in steps):
         raise InputError(message)
     return path
 

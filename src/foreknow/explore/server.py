@@ -199,10 +199,10 @@ def _static(request: Request) -> Response:
 @cache
 def _file(name: str) -> str | None:
     """A script or style, of the report where it has it."""
-    place = files("foreknow.explore") / "static" / name
-    if name == "style.css" and not place.is_file():
-        place = files("foreknow.report") / "templates" / name
-    return place.read_text("utf-8") if place.is_file() else None
+    file = files("foreknow.explore") / "static" / name
+    if name == "style.css" and not file.is_file():
+        file = files("foreknow.report") / "templates" / name
+    return file.read_text("utf-8") if file.is_file() else None
 
 
 # ---- beginning and end --------------------------------------------------------------------------

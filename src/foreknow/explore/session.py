@@ -118,10 +118,10 @@ class Draft:
             self._check_inside(path)
 
     def _check_inside(self, name: str) -> None:
-        place = (self.policy_folder / name).resolve()
+        full_path = (self.policy_folder / name).resolve()
         for folder in {self.folder, self.policy_folder.resolve()}:
             try:
-                inside(folder, os.path.relpath(place, folder))
+                inside(folder, os.path.relpath(full_path, folder))
                 return
             except (InputError, ValueError):
                 continue
@@ -184,9 +184,8 @@ class JudgedSource:
     published: bool
     policy: Policy
     release: Any
-    lock: Any = field(
-        default_factory=threading.RLock, repr=False
-    )  # a release is counted by one at a time
+    # a release is counted by one at a time
+    lock: Any = field(default_factory=threading.RLock, repr=False)
 
     @cached_property
     def audit(self) -> Audit:
@@ -196,7 +195,10 @@ class JudgedSource:
     @cached_property
     def dials(self) -> tuple[Dial, ...]:
         """The requirements whose adversaries are not of groups alone."""
-        dials = [Dial(place, counted) for place, counted in enumerate(self.audit.counted, 1)]
+        dials = [
+            Dial(number, requirement_counts)
+            for number, requirement_counts in enumerate(self.audit.counted, 1)
+        ]
         return tuple([dial for dial in dials if dial.requirement.criterion is None])
 
 
@@ -252,15 +254,15 @@ class Session:
     def _inside(self, name: str) -> Path:
         """The path of a name in the folder; `FILE?table=NAME` is a table of a database."""
         try:
-            file, key, part = named_part(self.folder / name)
+            file, key, table_name = named_part(self.folder / name)
         except OSError:
             raise InputError("there is no file of so long a name") from None
         path = inside(self.folder, name if key is None else os.path.relpath(file, self.folder))
         if key is None:
             return path
-        if {"/", os.sep} & {*part}:
+        if {"/", os.sep} & {*table_name}:
             raise InputError(f"{name!r}: the page opens no {key} whose name has a slash")
-        return path.with_name(f"{path.name}?{key}={part}")
+        return path.with_name(f"{path.name}?{key}={table_name}")
 
     def adopt(self, name: str, path: Path) -> str:
         """Give a path a name by which it can be opened, unlike any in the folder."""
@@ -306,7 +308,9 @@ class Session:
         key = name, status.st_mtime_ns, status.st_size
         with self.lock:
             if key not in self._parts:
-                self._parts[key] = [str(with_part(Path(name), part)) for part in parts_of(path)]
+                self._parts[key] = [
+                    str(with_part(Path(name), table_name)) for table_name in parts_of(path)
+                ]
             return self._parts[key]
 
     # ---- policies ---------------------------------------------------------------------------
@@ -378,8 +382,8 @@ class Session:
         name = asked_name if isinstance(asked_name, str) and asked_name else self.first
         if name is None:
             raise InputError("nothing is opened yet; choose a table or a release")
-        if len(parts := self.parts(name)) > 1:
-            listed = ", ".join(map(repr, parts[:8]))
+        if len(tables := self.parts(name)) > 1:
+            listed = ", ".join(map(repr, tables[:8]))
             raise InputError(f"{name!r} has several tables; open one of them: {listed}")
         return name
 

@@ -80,29 +80,33 @@ def export(folder: str | Path, to: str = "xlsx", out: str | Path | None = None) 
         )
     certified = certificate_path(folder)
     certificate, _ = load_signed(certified)
-    place = certified.parent
-    whole = place.resolve()  # "." and ".." have no name
-    beside = whole if place.name in ("", "..") else place
-    target = Path(out) if out is not None else beside.with_name(f"{whole.name}.{to}")
+    release_folder = certified.parent
+    resolved_folder = release_folder.resolve()  # "." and ".." have no name
+    named_folder = resolved_folder if release_folder.name in ("", "..") else release_folder
+    target = (
+        Path(out) if out is not None else named_folder.with_name(f"{resolved_folder.name}.{to}")
+    )
     if target.suffix.lower() != f".{to}":
         raise OutputError(f"{str(target)!r} does not end with .{to}, the format of the export")
-    if target.resolve().is_relative_to(whole):
+    if target.resolve().is_relative_to(resolved_folder):
         raise OutputError(f"{str(target)!r} would lie in what is published; write it elsewhere")
     if target.exists():
         raise OutputError(f"{str(target)!r} exists already; remove it, or name another (out)")
-    verify(place)
-    published = open_published(place, certificate=certificate)
-    tables = {part: table.arrow(table.columns) for part, table in published.tables.items()}
+    verify(release_folder)
+    published = open_published(release_folder, certificate=certificate)
+    tables = {
+        table_name: table.arrow(table.columns) for table_name, table in published.tables.items()
+    }
     if certificate.escaped:
-        tables = {part: disarmed(rows) for part, rows in tables.items()}
+        tables = {table_name: disarmed(rows) for table_name, rows in tables.items()}
     titles = _titles_of(published)
     if to == "xlsx":
         with replaced(target, private=False) as aside:
             write_workbook(tables, aside, NOTE, file_name=target.name)
         return [target]
     paths = []
-    for part, rows in tables.items():
-        name = target if len(tables) == 1 else target.with_stem(f"{target.stem}-{part}")
+    for table_name, rows in tables.items():
+        name = target if len(tables) == 1 else target.with_stem(f"{target.stem}-{table_name}")
         if name.exists():
             raise OutputError(f"{str(name)!r} exists already; remove it, or name another (out)")
         with replaced(name, private=False) as aside:
@@ -120,7 +124,9 @@ def _titles_of(published: Published) -> dict[str, str]:
         content = read_bytes(book, _MOST_BYTES, CertificateError, CODE_BOOK)
         table: Any = from_json(decode_utf8(content, CertificateError, CODE_BOOK))
         titles: dict[str, str] = {}
-        for field in chain.from_iterable(part["schema"]["fields"] for part in table["resources"]):
+        for field in chain.from_iterable(
+            resource["schema"]["fields"] for resource in table["resources"]
+        ):
             if "title" in field:
                 titles[str(field["name"])] = str(field["title"])[:LONGEST_TITLE]
         return titles

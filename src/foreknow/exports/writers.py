@@ -50,14 +50,14 @@ def write_workbook(
         for name, table in tables.items():
             columns = [_as_numbers(column).to_pylist() for column in simple(table)]
             sheet = book.add_worksheet(name)
-            for place, title in enumerate(table.column_names):
-                sheet.write_string(0, place, title)
+            for column_number, title in enumerate(table.column_names):
+                sheet.write_string(0, column_number, title)
             for row, cells in enumerate(zip(*columns, strict=True), start=1):
-                for place, cell in enumerate(cells):
+                for column_number, cell in enumerate(cells):
                     if isinstance(cell, str):
-                        sheet.write_string(row, place, cell)
+                        sheet.write_string(row, column_number, cell)
                     elif cell is not None:
-                        sheet.write_number(row, place, cell)
+                        sheet.write_number(row, column_number, cell)
         book.add_worksheet(_ABOUT).write_string(0, 0, note)
 
 

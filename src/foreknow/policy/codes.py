@@ -63,8 +63,8 @@ def with_codes(table: Any, folder: Path) -> Any:
     if isinstance(rules, list):
         new_schema["impossible"] = [_of_all(rule, column, columns, classes) for rule in rules]
     requirements: list[Any] = []
-    for place, requirement in enumerate(required):
-        requirements += _of_classes(requirement, f"require[{place}]", column, columns, classes)
+    for position, requirement in enumerate(required):
+        requirements += _of_classes(requirement, f"require[{position}]", column, columns, classes)
     return {**table, "schema": new_schema, "require": requirements}
 
 
@@ -164,7 +164,9 @@ def _of_classes(
     chosen = [codes for codes in chosen if not _excludes(excluded, codes)]
     if not chosen:
         return
-    table = {key: part for key, part in requirement.items() if key not in ("values", "except")}
+    table = {
+        key: setting for key, setting in requirement.items() if key not in ("values", "except")
+    }
     if "name" in table:
         table["name"] = f"{table['name']} (old and new codes)"
     named_sets = {" or ".join(codes): [*codes] for codes in chosen}

@@ -70,22 +70,23 @@ class RequirementCounts:
         if not isinstance(release, Release):
             return cls.of_counts(requirement, counts_of(release))
         requirement.check_columns(release.sensitives)
-        sight = requirement.sight(release.layout)
-        return cls(requirement, sight, requirement.subject.groups(release, possible))
+        seen_columns = requirement.sight(release.layout)
+        return cls(requirement, seen_columns, requirement.subject.groups(release, possible))
 
     @classmethod
     def of_counts(
         cls, requirement: Requirement, counts: GroupCounts, cases: CaseOwners | None = None
     ) -> RequirementCounts:
         """Take counts, which may be of combinations of values, and whose cases they are of."""
-        sight = requirement.sight(counts.values.layout)
-        seen_groups, numbers = _in_sight(requirement, sight, counts), numbers_of_cases(counts)
+        seen_columns = requirement.sight(counts.values.layout)
+        seen_groups = _divided_as_seen(requirement, seen_columns, counts)
+        numbers = numbers_of_cases(counts)
         if numbers is None or not requirement.points:
-            return cls(requirement, sight, seen_groups)
+            return cls(requirement, seen_columns, seen_groups)
         if cases is not None:
-            parts = counts.parts(sight.secret, sight.known)
-            cases = replace(cases, groups=parts[cases.groups])
-        return CaseCounts(requirement, sight, seen_groups, numbers, cases)
+            part_of_cell = counts.parts(seen_columns.secret, seen_columns.known)
+            cases = replace(cases, groups=part_of_cell[cases.groups])
+        return CaseCounts(requirement, seen_columns, seen_groups, numbers, cases)
 
     @classmethod
     def of_nobody(
@@ -99,7 +100,7 @@ class RequirementCounts:
 
     def again(self, groups: GroupCounts) -> HasCounts:
         """The counts of other groups of the same table."""
-        return self._as_counted(_in_sight(self.requirement, self.sight, groups).by_policy)
+        return self._as_counted(_divided_as_seen(self.requirement, self.sight, groups).by_policy)
 
     def _as_counted(self, seen_groups: Release | GroupCounts) -> HasCounts:
         """The counts with each set of values as one value, or with windows of near numbers."""
@@ -162,8 +163,8 @@ class RequirementCounts:
 
     def called(self, name: Label) -> RequirementCounts:
         """The counts of its secret with this name; itself if it is about single values."""
-        first, *later = self.secrets
-        return next((secret for secret in later if secret.labels[-1] == name), first)
+        first, *following = self.secrets
+        return next((secret for secret in following if secret.labels[-1] == name), first)
 
     def together(self, disclosure: Disclosure) -> GroupCounts:
         """The counts for the secret of a disclosure; the values of a window are merged into one."""
@@ -173,19 +174,19 @@ class RequirementCounts:
     # ---- what is asked of it ------------------------------------------------------------------
 
     def explanations(
-        self, cached: dict[Any, Any] | None = None, place: int = 0
+        self, cached: dict[Any, Any] | None = None, position: int = 0
     ) -> list[Explanation]:
         """The explanations of its adversaries or criterion: one for each point, or one.
 
-        `place` is the position in the policy; for `cached` see `disclosures`.
+        `position` is the position in the policy; for `cached` see `disclosures`.
         """
         required, known_columns = self.requirement, self.sight.known
         criterion = required.criterion
         if criterion is not None:
             attained = criterion.attained(self.counts_by_policy)
             holds = attained.holds and criterion.holds(self.counts_by_policy)
-            parts = place, required, criterion, Limit(), attained, known_columns
-            return [Explanation(*parts, safe=holds)]
+            fields = position, required, criterion, Limit(), attained, known_columns
+            return [Explanation(*fields, safe=holds)]
         explanations = []
         for point, disclosures in zip(required.points, self.disclosures(cached), strict=True):
             top = point.worst(disclosures)
@@ -193,7 +194,7 @@ class RequirementCounts:
             counts = counts_of(self.called(top.value).counts)
             explanations.append(
                 Explanation(
-                    *(place, required, point.adversary, point.limit, top, known_columns),
+                    *(position, required, point.adversary, point.limit, top, known_columns),
                     *(runners_up, counts),
                     safe=top.keeps(point.limit),
                 )
@@ -260,7 +261,7 @@ class RequirementCounts:
 
     def _ledger(self, point: Point, semantics: Semantics) -> Ledger:
         assert isinstance(point.adversary, Searchable)
-        if isinstance(counts_of(self.seen).able, JointMembers):
+        if isinstance(counts_of(self.seen).possible, JointMembers):
             return self._by_group(point)
         return point.adversary.ledger(point.below, self.asked, semantics)
 
@@ -299,17 +300,19 @@ class CaseCounts(RequirementCounts):
     def by_most_cases(self, groups: GroupCounts) -> CountsOfCases:
         """Same as `again`, and for each group, the most cases that any person in it has."""
         counts = counts_of(self.again(groups))
-        parts = groups.parts(self.sight.secret, self.sight.known)
+        part_of_cell = groups.parts(self.sight.secret, self.sight.known)
         most_cases = np.zeros(counts.n_groups, dtype=np.int64)
-        np.maximum.at(most_cases, parts, self.number_of_cases[groups.codes])
+        np.maximum.at(most_cases, part_of_cell, self.number_of_cases[groups.codes])
         return counts.as_kind(CountsOfCases, most_cases=most_cases)
 
     def _ledger(self, point: Point, semantics: Semantics) -> Ledger:
         return ledger_of_people(point, self.asked, semantics, int(self.number_of_cases.max()))
 
 
-def _in_sight(requirement: Requirement, sight: Seen, groups: GroupCounts) -> GroupCounts:
+def _divided_as_seen(
+    requirement: Requirement, seen_columns: Seen, groups: GroupCounts
+) -> GroupCounts:
     """The groups as they are seen: one column counted, and divided by what is known."""
     if not isinstance(groups.values, JointLabels):
         return groups.seen(requirement.sensitive, requirement.known)
-    return requirement.subject.counted(groups.seen(sight.secret, sight.known))
+    return requirement.subject.counted(groups.seen(seen_columns.secret, seen_columns.known))

@@ -20,5 +20,5 @@ class Explanation(Figure):
     safe: bool
 
     def __repr__(self) -> str:
-        word = "keeps its limit" if self.safe else "does not keep its limit"
-        return f"Explanation({self.words}: {word})"
+        outcome = "keeps its limit" if self.safe else "does not keep its limit"
+        return f"Explanation({self.words}: {outcome})"

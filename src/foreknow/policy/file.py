@@ -131,8 +131,8 @@ def read_tables(table: Mapping[str, Any], name: str) -> Any:
         if isinstance(settings, Mapping) and key not in PublishTable.model_fields:
             methods.append(key)
     keys: set[Any] = set()  # of all requirements and tries
-    for part in (table.get("require"), table.get("try")):
-        for entry in part if isinstance(part, list) else ():
+    for tables_of_key in (table.get("require"), table.get("try")):
+        for entry in tables_of_key if isinstance(tables_of_key, list) else ():
             keys |= {*entry} if isinstance(entry, Mapping) else set()
     return read(policy_settings(dict.fromkeys(methods), keys), dict(table), name)
 
@@ -145,8 +145,8 @@ def parts_of(
     Relative paths of hierarchies and priors start in `folder`.
     """
     requirements = []
-    for place, required in enumerate(tables.require):
-        name = required.name or f"require[{place}]"
+    for position, required in enumerate(tables.require):
+        name = required.name or f"require[{position}]"
         requirements.append(_requirement(required, name, folder))
     schema = None if tables.schema_ is None else Schema(**dict(tables.schema_), folder=folder)
     if schema is not None:
@@ -184,13 +184,13 @@ def _refuse_kinds(table: Mapping[str, Any], name: str) -> None:
     """Refuse criteria that are not installed, and `learned`, of which no limit can be proved."""
     required = table.get("require")
     lacking = JUDGED.keys() - {*criteria.CRITERIA}
-    for place, requirement in enumerate(required if isinstance(required, list) else []):
+    for position, requirement in enumerate(required if isinstance(required, list) else []):
         if isinstance(requirement, Mapping) and requirement.keys() & lacking:
             load("foreknow.risks.criteria")  # which is refused if it is not installed
         if isinstance(requirement, Mapping) and _LEARNED in requirement:
             raise PolicyError(
-                f"{name}: require[{place}]: what is learned from a release is an estimate, and no "
-                'limit can be proved of it; write [[try]] with learned = { by = ["job"] } and '
+                f"{name}: require[{position}]: what is learned from a release is an estimate, and "
+                'no limit can be proved of it; write [[try]] with learned = { by = ["job"] } and '
                 "stop = 0.85, which may stop a publication"
             )
 

@@ -129,7 +129,7 @@ def _policy_of(
         fact_tables = [value for value in tables if "facts" in value] or [{"facts": {"l": 0}}]
         tables = [value for value in tables if "facts" not in value]
         tables += [{**value, "below": limit} for value in fact_tables]
-    schema, further = _schema(arguments), _requirements(tables)
+    schema, requirements = _schema(arguments), _requirements(tables)
     if policy is None and schema is None and isinstance(table, (str, Path)):
         policy_file = Path(table).with_name("policy.toml")
         if policy_file.is_file():  # the policy of the table, as on the command line
@@ -146,13 +146,13 @@ def _policy_of(
             f"as {example(table, name)}"
         )
     if policy is None:
-        return Policy(further or _requirements(_USUAL), schema)
+        return Policy(requirements or _requirements(_USUAL), schema)
     rules = Policy.of(policy)
-    if schema is None and not further:
+    if schema is None and not requirements:
         return rules
     _refuse_two(rules, schema, arguments)
     required = [*rules.requirements]
-    for requirement in further:
+    for requirement in requirements:
         if requirement not in required:
             required.append(replace(requirement, name=f"require[{len(required)}]"))
     return Policy(required, schema or rules.schema, rules.options, tries=rules.tries)

@@ -43,9 +43,9 @@ def registered_kinds(needed_keys: Iterable[str] = ()) -> Kinds:
     )
 
 
-def _further(kinds: Mapping[str, Any], judged: Mapping[str, Any]) -> dict[str, Any]:
+def _further(kinds: Mapping[str, Any], our_kinds: Mapping[str, Any]) -> dict[str, Any]:
     """The kinds that the judge does not know."""
-    return {key: kinds[key] for key in kinds if key not in judged}
+    return {key: kinds[key] for key in kinds if key not in our_kinds}
 
 
 def _brought(

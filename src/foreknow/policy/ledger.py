@@ -131,26 +131,26 @@ class PolicyEvaluation:
 
     def safe_each(self) -> BoolArray:
         """For each proposal, whether all requirements hold if it alone is carried out."""
-        first, *others = self.parts
+        first, *remaining = self.parts
         safe = first.safe_each()
-        for part in others:
+        for evaluation in remaining:
             if not safe.any():
                 break
-            safe = safe & part.safe_each()
+            safe = safe & evaluation.safe_each()
         return safe
 
     def safe_jointly(self, chosen: BoolArray) -> bool:
         """True if all requirements hold if the chosen proposals are all carried out."""
-        return all(part.safe_jointly(chosen) for part in self.parts)
+        return all(evaluation.safe_jointly(chosen) for evaluation in self.parts)
 
     def commit(self, chosen: BoolArray) -> None:
         """Carry the chosen proposals out."""
-        for part in self.parts:
-            part.commit(chosen)
+        for evaluation in self.parts:
+            evaluation.commit(chosen)
 
     def risk_ratio(self) -> FloatArray:
         """For each proposal by itself, the highest ratio of a risk to its threshold."""
-        return np.asarray(np.maximum.reduce([part.risk_ratio() for part in self.parts]))
+        return np.asarray(np.maximum.reduce([evaluation.risk_ratio() for evaluation in self.parts]))
 
     def accept_greedily(self) -> BoolArray:
         """Accept proposals that are safe by themselves: a whole batch at once, else by halves.

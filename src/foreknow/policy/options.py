@@ -205,7 +205,7 @@ class PublishOptions:
         """
         column, secret = requirement.sensitive or schema.sensitive, requirement.secret
         sets = map(plain, secret.sets.values())
-        listed = [part.values() if isinstance(part, Mapping) else part for part in sets]
+        listed = [columns.values() if isinstance(columns, Mapping) else columns for columns in sets]
         for value in chain(secret.values or (), secret.excluded, *listed):
             if column not in self.round or (number := read_number(str(value))) is None:
                 continue

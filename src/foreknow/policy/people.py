@@ -124,8 +124,8 @@ class CaseOwners:
         )
         reached = np.zeros(int(self.of_case.max()) + 1, dtype=bool)
         lowest_sum = float(limit.at(None)) * (1 - _NEAR)
-        for who, value, sum_of in sums.each():
-            reached[who[(sum_of >= lowest_sum) & is_about[value]]] = True
+        for person, value, sum_of in sums.each():
+            reached[person[(sum_of >= lowest_sum) & is_about[value]]] = True
         return int(reached.sum()), len(np.unique(self.groups[reached[self.of_case]]))
 
 
@@ -214,18 +214,18 @@ class _Sums:
         cuts = first_cases[np.flatnonzero(np.diff(cells_before // _AT_ONCE, prepend=-1))]
         for start, end in zip(cuts, np.append(cuts[1:], len(self.people)), strict=True):
             case_kinds = kinds[start:end]
-            places, offsets = ranges(starts[case_kinds], starts[case_kinds + 1])
+            positions, offsets = ranges(starts[case_kinds], starts[case_kinds + 1])
             person = np.cumsum(np.diff(self.people[start:end], prepend=-1) > 0) - 1
-            keys = np.repeat(person, np.diff(offsets)) * n_values + values[places]
+            keys = np.repeat(person, np.diff(offsets)) * n_values + values[positions]
             n_keys = (int(person[-1]) + 1) * n_values
             sums: FloatArray
             if n_keys <= _SPARSE * len(keys):
-                sums = np.bincount(keys, chance[places], n_keys).astype(np.float64)
+                sums = np.bincount(keys, chance[positions], n_keys).astype(np.float64)
                 used_keys = np.flatnonzero(sums)
                 sums = sums[used_keys]
             else:
                 used_keys, number = np.unique(keys, return_inverse=True)
-                key_sums = np.bincount(number.reshape(-1), chance[places], len(used_keys))
+                key_sums = np.bincount(number.reshape(-1), chance[positions], len(used_keys))
                 sums = key_sums.astype(np.float64)
             people = self.people[start:end][np.flatnonzero(np.diff(person, prepend=-1))]
             yield people[used_keys // n_values], used_keys % n_values, sums
@@ -233,9 +233,9 @@ class _Sums:
     def _cell_of_case(self, code: int) -> IntArray:
         """For one value, the cell of each case; -1 if nobody in its group can have the value."""
         starts, values, cells = self._kinds
-        places = np.flatnonzero(values == code)
+        positions = np.flatnonzero(values == code)
         cell_of_kind = np.full(len(starts) - 1, -1, dtype=np.int64)
-        cell_of_kind[np.searchsorted(starts, places, "right") - 1] = cells[places]
+        cell_of_kind[np.searchsorted(starts, positions, "right") - 1] = cells[positions]
         return cell_of_kind[self._kind_of_case]
 
     def disclosure(self, code: int, top: float, single_case: Disclosure) -> Disclosure:

@@ -187,10 +187,8 @@ class Policy:
         shared = bool(schema.shared_columns)
         refuse_release("publish", self.options.written, schema.semantics, shared=shared)
         for requirement in self.on_values:
-            secret, known_columns = (
-                requirement.sensitive or schema.sensitive,
-                requirement.knowing or (),
-            )
+            secret = requirement.sensitive or schema.sensitive
+            known_columns = requirement.knowing or ()
             refuse_knowledge(requirement.name, secret, known_columns, self.options.unlinked)
 
     def _check_shared(self, schema: Schema) -> None:
@@ -225,15 +223,15 @@ class Policy:
                 continue
             if ruled_columns := self.ruled_beside(requirement):
                 column, secret = ruled_columns[0], requirement.sensitive or schema.sensitive
-                apart = f"publish it apart ([publish] unlinked = [{column!r}])"
+                way_out = f"publish it apart ([publish] unlinked = [{column!r}])"
                 if column in self.options.unlinked:  # and the table at hand is not published yet
-                    apart = f"audit what publish writes, where {column!r} stands apart"
+                    way_out = f"audit what publish writes, where {column!r} stands apart"
                 raise PolicyError(
                     f"{requirement.name}: some people cannot have some values of {column!r} "
                     f"(impossible). It stands beside {secret!r} in each row, so the rule bears on "
                     f"{secret!r} as well. That is counted for facts without links and for "
                     "negations, of people with one row each, and not for within or households: "
-                    f"leave links out (m = 0), add {column!r} to knowing, {apart}, or leave the "
+                    f"leave links out (m = 0), add {column!r} to knowing, {way_out}, or leave the "
                     "rule out",
                     code="impossible-linked",
                 )
@@ -345,13 +343,13 @@ class Policy:
 
         `everyone` is the whole table, for criteria that compare groups with it.
         """
-        parts = []
+        ledgers = []
         for requirement in self.requirements:
             how = self.semantics_of(requirement)
             counts = RequirementCounts.of_nobody(requirement, values, how)
             for secret in counts.secrets:
-                parts += secret.parts(how, everyone)
-        return PolicyLedger(parts, self.monotone())
+                ledgers += secret.parts(how, everyone)
+        return PolicyLedger(ledgers, self.monotone())
 
     def __repr__(self) -> str:
         n_requirements = len(self.requirements)
@@ -412,11 +410,11 @@ class Policy:
             return Layout()
         people = None if in_rows else tuple(schema.other)
         in_rows &= not schema.several  # values of people with several are in a table of their own
-        apart = (*self.options.unlinked, *schema.several)
+        not_linked = (*self.options.unlinked, *schema.several)
         other_columns = tuple(name for name in schema.other if name not in self.options.unlinked)
         kind, columns_beside = (RowLayout, schema.other) if in_rows else (Layout, ())
         return kind.of(
-            schema.sensitives, columns_beside, apart, people=people, others=other_columns
+            schema.sensitives, columns_beside, not_linked, people=people, others=other_columns
         )
 
     @property
@@ -424,8 +422,8 @@ class Policy:
         """Sensitive columns that requirements are about, and columns that they assume are known."""
         first, columns = self.needed_schema.sensitive, []
         for requirement in self.requirements:
-            sight = requirement.sight(self.layout)
-            columns += [sight.secret, *sight.known, *self.ruled_beside(requirement)]
+            seen_columns = requirement.sight(self.layout)
+            columns += [seen_columns.secret, *seen_columns.known, *self.ruled_beside(requirement)]
         if self.sums_cases:
             columns.append(CASES)
         if self.owned:
@@ -501,10 +499,10 @@ class Policy:
         schema = self.schema
         if schema is None:
             return []
-        shown = {*schema.other} - {*self.options.unlinked}
+        shown_columns = {*schema.other} - {*self.options.unlinked}
         if not self.options.labelled:
-            shown |= {*schema.quasi_identifiers} - {*self.options.unlinked}
-        return [rule for rule in self._rules_on(requirement) if {*rule.where} - shown]
+            shown_columns |= {*schema.quasi_identifiers} - {*self.options.unlinked}
+        return [rule for rule in self._rules_on(requirement) if {*rule.where} - shown_columns]
 
     def _rules_on(self, requirement: Requirement) -> list[Rule]:
         """The rules on the column of a requirement, and on those that stand beside it."""

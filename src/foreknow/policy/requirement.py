@@ -373,8 +373,8 @@ class Requirement:
         return set.intersection(*map(columns_of_priors, self.judged))
 
     def __repr__(self) -> str:
-        shown = [f.name for f in fields(self) if f.repr and f.name != "adversary"]
-        settings = [(name, getattr(self, name)) for name in shown]
+        shown_fields = [f.name for f in fields(self) if f.repr and f.name != "adversary"]
+        settings = [(name, getattr(self, name)) for name in shown_fields]
         text = ", ".join(f"{name}={x!r}" for name, x in settings if x not in (None, ()))
         return f"Requirement({self.adversary!r}, {text})"
 
@@ -461,12 +461,12 @@ class Requirement:
         lacks = {Need.EVERYBODY: bool(schema.rules_about(*self.columns))}
         for kind in self.judged:
             require(kind, lacks, subject=self.name, error=PolicyError)
-        shown, *shared_values = (schema.shared_columns if self.columns else ()) or ("",)
+        shown_column, *shared_values = (schema.shared_columns if self.columns else ()) or ("",)
         if column in shared_values:
-            return self._of_households(shown, column)
+            return self._of_households(shown_column, column)
         # Each row says whether it shows the household's value.
-        if shown and self.knowing is not None and shown not in self.knowing:
-            return self.by((*self.known, shown)).under(schema)
+        if shown_column and self.knowing is not None and shown_column not in self.knowing:
+            return self.by((*self.known, shown_column)).under(schema)
         if self.criterion is not None:
             return self._criterion_under(schema)
         return self.at(point.under(schema) for point in self.points)
@@ -486,7 +486,7 @@ class Requirement:
         bound = criterion.under(schema, self.sensitive)
         return self if bound is criterion else replace(self, adversary=bound)
 
-    def _of_households(self, shown: str, column: str) -> Requirement:
+    def _of_households(self, shown_column: str, column: str) -> Requirement:
         """The requirement for a value that is shown once per household, in a row known to all."""
         if self.criterion is not None or self.has_priors:
             raise PolicyError(
@@ -497,8 +497,8 @@ class Requirement:
         if self.target.singly and self.values is None:
             excluded[ELSEWHERE] = None
         if known_columns is not None:
-            known_columns = tuple(dict.fromkeys((*known_columns, shown)))
-        return replace(self, shown=shown, knowing=known_columns, excluded=tuple(excluded))
+            known_columns = tuple(dict.fromkeys((*known_columns, shown_column)))
+        return replace(self, shown=shown_column, knowing=known_columns, excluded=tuple(excluded))
 
     def count(self, release: HasCounts, possible: Possible | None = None) -> RequirementCounts:
         """The counts of a release that this requirement needs, and of who can have which values."""
@@ -570,17 +570,17 @@ class Requirement:
 
     def by_owner(self, schema: Schema, rules: Sequence[Rule]) -> str:
         """The part that only the owner can judge, in words; `rules` bear on its column."""
-        words = self.subject.words
+        text = self.subject.words
         if self.sums_cases:
-            words += f", added up over all cases of each {self.persons}"
+            text += f", added up over all cases of each {self.persons}"
         if hidden := self.subject.unpublished(schema):
-            words += f", with {' and '.join(hidden)} known of everybody"
+            text += f", with {' and '.join(hidden)} known of everybody"
         cannot: dict[str, list[str]] = {}
         for rule in rules:
             cannot.setdefault(", ".join(rule.values), []).append(str(rule))
         for values, people in cannot.items():
-            words += f", not counting {'; '.join(people)} among those who might have {values}"
-        return words if self.name.startswith("require") else f"{self.name}: {words}"
+            text += f", not counting {'; '.join(people)} among those who might have {values}"
+        return text if self.name.startswith("require") else f"{self.name}: {text}"
 
     def filed(self, schema: Schema) -> Requirement:
         """The part of it that a release can show; the requirement itself if that is all."""
@@ -713,10 +713,10 @@ def check_agreement(earlier: Requirement, later: Requirement) -> None:
                 raise PolicyError(f"{later.name}: {later.target.words} {conflict}")
             continue
         if earlier.values is None and later.values is None:
-            strict, loose = (
+            stricter, looser = (
                 (earlier, later) if earlier_point.below < later_point.below else (later, earlier)
             )
-            if set(strict.excluded) <= set(loose.excluded):
+            if set(stricter.excluded) <= set(looser.excluded):
                 raise PolicyError(
                     f"{later.name}: every value {conflict}; keep one, or exclude those values from "
                     "the stricter requirement (except)"
@@ -740,10 +740,10 @@ def _secret_without_name(requirement: Requirement) -> Any:
 
 def _check_effect(general: Requirement, usual: Point, special: Requirement, point: Point) -> None:
     """Refuse a looser limit for some values if a stricter one is about every value."""
-    idle = [v for v in special.values or () if v not in general.excluded]
-    if idle and point.below >= usual.below:
+    without_effect = [v for v in special.values or () if v not in general.excluded]
+    if without_effect and point.below >= usual.below:
         raise PolicyError(
-            f"{special.name}: below {point.below} for {idle[0]!r} has no effect, since "
-            f"{general.name} asks below {usual.below} of every value; add except = [{idle[0]!r}] "
-            "there"
+            f"{special.name}: below {point.below} for {without_effect[0]!r} has no effect, since "
+            f"{general.name} asks below {usual.below} of every value; add except = "
+            f"[{without_effect[0]!r}] there"
         )

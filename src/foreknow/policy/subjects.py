@@ -52,31 +52,31 @@ class Values:
     def sight(self, layout: Layout) -> Seen:
         """The adversary's sight beside the secret."""
         required = self.required
-        sight = layout.seen(required.sensitive, required.knowing)
-        self._refuse_uncounted_look_alikes(layout, sight)
-        if required.shown not in (None, *sight.known):
-            secret = repr(sight.secret) if sight.secret else "the sensitive column"
+        seen_columns = layout.seen(required.sensitive, required.knowing)
+        self._refuse_uncounted_look_alikes(layout, seen_columns)
+        if required.shown not in (None, *seen_columns.known):
+            secret = repr(seen_columns.secret) if seen_columns.secret else "the sensitive column"
             raise UnsupportedError(
                 f"{required.name}: {secret} is shown once for each household, and is judged "
                 f"where {required.shown!r} stands beside it in each row: publish the table with "
                 'form = "generalized", and neither of them unlinked; a raw table is judged as '
                 "fk.Microdata(table, schema)"
             )
-        return sight.with_priors(required.attributes)
+        return seen_columns.with_priors(required.attributes)
 
-    def _refuse_uncounted_look_alikes(self, layout: Layout, sight: Seen) -> None:
+    def _refuse_uncounted_look_alikes(self, layout: Layout, seen_columns: Seen) -> None:
         """Refuse to count who looks alike by exact columns where further columns are known."""
         criterion, knowing = self.required.criterion, self.required.knowing
         if layout.people is None or criterion is None or criterion.of_groups is None:
             return
-        further = [name for name in layout.people if knowing is None or name in knowing]
-        further += sight.known
-        if further:
+        columns_beside = [name for name in layout.people if knowing is None or name in knowing]
+        columns_beside += seen_columns.known
+        if columns_beside:
             raise UnsupportedError(
                 f"{self.required.name}: in the bucketized form it is not counted how many people "
-                f"look alike by {' and '.join(further)}, too, together with shares of values: "
-                "require k_anonymity and l_diversity instead, or say knowing = [] if nobody knows "
-                "it"
+                f"look alike by {' and '.join(columns_beside)}, too, together with shares of "
+                "values: require k_anonymity and l_diversity instead, or say knowing = [] if "
+                "nobody knows it"
             )
 
     def knowing_all(self, layout: Layout) -> Requirement | None:
@@ -85,8 +85,12 @@ class Values:
         of_exact = layout.people is not None and getattr(required.criterion, "of_groups", None)
         if required.has_priors or of_exact:
             return None
-        sight = self.sight(layout)
-        return required.by([*sight.known, *sight.assumed]) if sight.assumed else None
+        seen_columns = self.sight(layout)
+        return (
+            required.by([*seen_columns.known, *seen_columns.assumed])
+            if seen_columns.assumed
+            else None
+        )
 
     def groups(self, release: Release, possible: Possible | None) -> Release | GroupCounts:
         """The groups of a release in this sight, and who of them can have which values."""
@@ -175,12 +179,12 @@ class People(Values):
 
     def tell_sight(self, table: dict[str, Any], layout: Layout, schema: Schema) -> None:
         """Say in the table of a certificate what is seen."""
-        sight = self.sight(layout)
-        table["knowing"] = list(sight.known)
-        if not (sight.known or (schema.other and by_other_columns(self.criterion))):
+        seen_columns = self.sight(layout)
+        table["knowing"] = list(seen_columns.known)
+        if not (seen_columns.known or (schema.other and by_other_columns(self.criterion))):
             del table["knowing"]
-        elif sight.secret != schema.sensitive:
-            table["sensitive"] = sight.secret  # whose table has what is known
+        elif seen_columns.secret != schema.sensitive:
+            table["sensitive"] = seen_columns.secret  # whose table has what is known
 
 
 @dataclass(frozen=True)

@@ -122,17 +122,17 @@ class PolicyTable(RequireTable):
     def __get_pydantic_json_schema__(cls, core: Any, handler: Any) -> dict[str, Any]:
         """The JSON Schema, in which each key says which part of a requirement it is."""
         json_schema: dict[str, Any] = handler.resolve_ref_schema(handler(core))
-        parts = {
+        keys_of_part = {
             "secret": SECRET,
             "limit": LIMITS,
             "knowledge": cls.knowledge,
             "criterion": cls.criteria,
         }
-        for part, keys in parts.items():
+        for part, keys in keys_of_part.items():
             for key in keys:
                 json_schema["properties"][key]["part"] = part
-        for key, words in _WORDS.items():
-            json_schema["properties"][key] |= words
+        for key, descriptions in _WORDS.items():
+            json_schema["properties"][key] |= descriptions
         return json_schema
 
     @model_validator(mode="before")
@@ -142,12 +142,12 @@ class PolicyTable(RequireTable):
         if not isinstance(table, Mapping):
             return table
         fields = dict(table)
-        for kind, parts in cls.on_top.items():
-            for part in parts if isinstance(fields.get(kind), Mapping) else ():
-                if isinstance(fields.get(part), Mapping):
-                    if part in fields[kind]:
-                        raise ValueError(f"{part} is given in {kind} and beside it; keep one")
-                    fields[kind] = {**fields[kind], part: fields.pop(part)}
+        for kind, keys in cls.on_top.items():
+            for key in keys if isinstance(fields.get(kind), Mapping) else ():
+                if isinstance(fields.get(key), Mapping):
+                    if key in fields[kind]:
+                        raise ValueError(f"{key} is given in {kind} and beside it; keep one")
+                    fields[kind] = {**fields[kind], key: fields.pop(key)}
         return fields
 
     @model_validator(mode="before")
@@ -190,13 +190,13 @@ class PolicyTable(RequireTable):
     @model_validator(mode="after")
     def _refuse_level_beside(self) -> PolicyTable:
         """Raise `ValueError` if `at_level` stands beside another key that names a secret."""
-        others = [k for k in SECRET if k in self.said and k not in ("at_level", "except")]
-        if self.at_level is None or not others:
+        other_keys = [k for k in SECRET if k in self.said and k not in ("at_level", "except")]
+        if self.at_level is None or not other_keys:
             return self
-        if "within" in others:
+        if "within" in other_keys:
             raise ValueError("give within or at_level, not both; within is about every value")
         raise ValueError(
-            f"give at_level or {others[0]}, not both; at_level is about all of a level"
+            f"give at_level or {other_keys[0]}, not both; at_level is about all of a level"
         )
 
     @model_validator(mode="after")
@@ -285,9 +285,9 @@ class Registered(NamedTuple):
 def _one_or_several(table: type[Settings]) -> Any:
     """The type of a table, or of a list of points, each with a limit."""
     point = create_model(f"{table.__name__}Point", __base__=table, below=(Any, ...))
-    which = Discriminator(lambda value: "list" if isinstance(value, list) else "table")
+    discriminator = Discriminator(lambda value: "list" if isinstance(value, list) else "table")
     listed = list[point]  # type: ignore[valid-type]
-    return Annotated[Annotated[table, Tag("table")] | Annotated[listed, Tag("list")], which]
+    return Annotated[Annotated[table, Tag("table")] | Annotated[listed, Tag("list")], discriminator]
 
 
 def _require_table(knowledge: Mapping[str, Any], criteria: Mapping[str, Any]) -> Any:

@@ -86,7 +86,7 @@ class EachValue:
         """The same with labels as sets of the values of a table."""
         return self.written()
 
-    def narrower(self, part: int) -> Requirement | None:
+    def narrower(self, factor: int) -> Requirement | None:
         """The same requirement about windows of a part of the width, where it is about windows."""
         return None
 
@@ -122,8 +122,8 @@ class EachValue:
 
     def asked(self, secret: RequirementCounts) -> BoolArray | Windows:
         """A mask of the counted values that it is about."""
-        about: BoolArray = secret.meant.about
-        return about
+        is_asked: BoolArray = secret.meant.about
+        return is_asked
 
     def secrets(self, secret: RequirementCounts) -> Iterable[RequirementCounts]:
         """One for each set that is a secret."""
@@ -138,8 +138,8 @@ class EachValue:
     def limits(self, secret: RequirementCounts) -> bool:
         """True if somebody with a value that it is about could be over a limit."""
         counts = counts_of(secret.seen)
-        places = np.flatnonzero(secret.meant.about & (counts.totals > 0)).tolist()
-        present = {str(counts.values[place]) for place in places}
+        asked_codes = np.flatnonzero(secret.meant.about & (counts.totals > 0)).tolist()
+        present = {str(counts.values[code]) for code in asked_codes}
         sets = secret.meant.sets.values() or [[value] for value in present]
         targets = [sorted(present.intersection(members)) for members in sets]
         targets = [*filter(None, targets)]
@@ -173,9 +173,9 @@ class NearValues(EachValue):
         """The width, as it was given."""
         return {"within": self.required.within.given}
 
-    def narrower(self, part: int) -> Requirement | None:
+    def narrower(self, factor: int) -> Requirement | None:
         """The same requirement about windows of a part of the width, where there are such."""
-        width = self.required.within.part(part)
+        width = self.required.within.part(factor)
         return replace(self.required, within=width) if width else None
 
     def check_schema(self, schema: Schema) -> None:
@@ -246,7 +246,7 @@ class SetsOfValues(EachValue):
     @property
     def texts(self) -> Iterable[Sequence[Any]]:
         """The lists of values that it names."""
-        return (part.texts for part in self._parts.values())
+        return (values_of_set.texts for values_of_set in self._parts.values())
 
     @property
     def words(self) -> str:
@@ -265,7 +265,7 @@ class SetsOfValues(EachValue):
     def judged(self, values: Labels) -> Secret:
         """The secret as the judge takes it; values that cannot be compared with it are refused."""
         self.sets(values)
-        sets = {name: part.judged for name, part in self._parts.items()}
+        sets = {name: values_of_set.judged for name, values_of_set in self._parts.items()}
         return Secret(None, tuple(self.required.excluded), sets)
 
     def sets(self, values: Labels) -> dict[str, tuple[str, ...]]:
@@ -291,9 +291,9 @@ class SetsOfValues(EachValue):
 
     def _sets_among(self, values: Labels, printed: Sequence[str]) -> dict[str, tuple[str, ...]]:
         sets = {}
-        for name, part in self._parts.items():
+        for name, values_of_set in self._parts.items():
             try:
-                sets[name or name_of_set(part.texts, ())] = part.among(printed)
+                sets[name or name_of_set(values_of_set.texts, ())] = values_of_set.among(printed)
             except UnsupportedError as error:
                 raise UnsupportedError(f"{self.required.name}: any_of.{name}: {error}") from None
         self._refuse_labels(values, printed)
@@ -310,8 +310,8 @@ class SetsOfValues(EachValue):
     def _refuse_labels(self, values: Labels, printed: Sequence[str]) -> None:
         """Refuse a hierarchy label in a list of values: it was meant for the values below it."""
         present, lacking = {*printed}, list[tuple[str, str]]()
-        for name, part in self._parts.items():
-            lacking += [(name, text) for text in part.texts if text not in present]
+        for name, values_of_set in self._parts.items():
+            lacking += [(name, text) for text in values_of_set.texts if text not in present]
         labels_above = _labels(self.required, values) if lacking else set()
         for name, text in lacking:
             if text in labels_above:
@@ -348,8 +348,8 @@ class SetsOfValues(EachValue):
 
     def as_counted(self, secret: RequirementCounts, groups: Any) -> Any:
         """The groups with each set of values as one value."""
-        places = cast("IntArray", secret.meant.places)
-        merged = counts_of(groups).recoded(places, secret.meant.labels)
+        new_codes = cast("IntArray", secret.meant.places)
+        merged = counts_of(groups).recoded(new_codes, secret.meant.labels)
         classes = getattr(groups, "alike", None)  # which a criterion of values may need, too
         return merged if classes is None else _Merged(merged, classes)
 
@@ -516,8 +516,8 @@ def refuse_unheld(
         except PolicyError:  # the set is all values with a prior
             set_values = tuple(map(str, table.values))
         for value in sorted({*set_values} - {*members}):
-            place = [str(label) for label in table.values].index(value)
-            if any(row[place] for row in table.chances.values()):
+            position = [str(label) for label in table.values].index(value)
+            if any(row[position] for row in table.chances.values()):
                 raise PolicyError(
                     f"{required.name}: any_of: nobody has {value!r}, which is likely by the "
                     "priors, and binary priors count the set as one value: leave it out of "

@@ -81,9 +81,9 @@ class Try:
             "stop": None if self.stop is None else str(self.stop),
             "sensitive": self.sensitive,
         }
-        given = {key: value for key, value in settings.items() if value is not None}
+        without_none = {key: value for key, value in settings.items() if value is not None}
         what = {"individual_risk": True} if self.individual_risk else self.attack.to_dict()
-        return {**what, **given}
+        return {**what, **without_none}
 
 
 def check_survey(schema: Schema) -> None:

@@ -63,7 +63,7 @@ def no_safe_release(problem: str, policy: Policy, everyone: HasCounts) -> NoSafe
 def ways_out(policy: Policy, everyone: HasCounts) -> list[Way]:
     """Policy lines that each make a requirement hold which a single group of everybody fails."""
     ways: list[Way] = []
-    for place, requirement in enumerate(policy.requirements):
+    for position, requirement in enumerate(policy.requirements):
         if _stands_in(requirement) or not requirement.failures(everyone):
             continue
         for changed, because in _allowed(_changes(requirement, everyone)):
@@ -71,7 +71,7 @@ def ways_out(policy: Policy, everyone: HasCounts) -> list[Way]:
                 if changed.failures(everyone):
                     continue
                 requirements = [*policy.requirements]
-                requirements[place] = changed
+                requirements[position] = changed
                 replace(policy, requirements=requirements)
                 way = Way(requirement.name, line_of(requirement, changed), because)
                 if all(way[:2] != earlier[:2] for earlier in ways):
@@ -206,7 +206,8 @@ def _whole_amounts(adversary: Any) -> dict[str, int] | None:
     (settings,) = adversary.to_dict().values()
     if not is_dataclass(adversary) or not isinstance(settings, Mapping) or not settings:
         return None
-    parameters = {part.name for part in fields(adversary) if part.init}  # by which another is made
+    # by which another is made
+    parameters = {parameter.name for parameter in fields(adversary) if parameter.init}
     amounts = {name: n for name, n in settings.items() if type(n) is int and name in parameters}
     return amounts if len(amounts) == len(settings) else None
 
@@ -226,10 +227,10 @@ def skyline_within(
         box = product(*(range(amount + 1) for amount in largest))
         points += filter(holds, box)
     else:
-        for place in range(len(largest)):
-            less = _most_that_holds(largest, place, holds)
+        for position in range(len(largest)):
+            less = _most_that_holds(largest, position, holds)
             if less is not None:
-                points.append((*largest[:place], less, *largest[place + 1 :]))
+                points.append((*largest[:position], less, *largest[position + 1 :]))
 
     def is_below_another(point: tuple[int, ...]) -> bool:
         return any(larger != point and all(map(ge, larger, point)) for larger in points)
@@ -238,13 +239,13 @@ def skyline_within(
 
 
 def _most_that_holds(
-    largest: Sequence[int], place: int, holds: Callable[[Sequence[int]], bool]
+    largest: Sequence[int], position: int, holds: Callable[[Sequence[int]], bool]
 ) -> int | None:
     """The largest value of one amount that holds with the others unchanged; None if none does."""
     n_holding = bisect_left(
-        range(min(largest[place] + 1, sys.maxsize)),
+        range(min(largest[position] + 1, sys.maxsize)),
         True,
-        key=lambda amount: not holds((*largest[:place], amount, *largest[place + 1 :])),
+        key=lambda amount: not holds((*largest[:position], amount, *largest[position + 1 :])),
     )
     return n_holding - 1 if n_holding else None
 
@@ -254,10 +255,10 @@ def _most_that_holds(
 
 def _widths(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
     """The requirement with the widest of some narrower windows that holds."""
-    for part in (2, 5, 10, 20, 50, 100, 1000):
-        narrower = requirement.target.narrower(part)
+    for percentage in (2, 5, 10, 20, 50, 100, 1000):
+        narrower = requirement.target.narrower(percentage)
         if narrower is not None and not narrower.failures(everyone):
-            yield narrower, f"nobody becomes sure to within 1/{part} of what is asked"
+            yield narrower, f"nobody becomes sure to within 1/{percentage} of what is asked"
             return
 
 
@@ -336,17 +337,17 @@ def _criteria(requirement: Requirement, release: HasCounts) -> Iterator[tuple[Re
     if not is_dataclass(criterion) or reached in (float("inf"), float("-inf")):
         return
     reached = Fraction(reached)
-    near = [Fraction(f(reached * 100), 100) for f in (floor, ceil)]
-    near += [Fraction(floor(reached * 100) + 1, 100), reached]
+    limits_near = [Fraction(f(reached * 100), 100) for f in (floor, ceil)]
+    limits_near += [Fraction(floor(reached * 100) + 1, 100), reached]
     people = counts_of(release).n_people  # for criteria with a share and a size: the size
     for name in _numbered(criterion):
-        for number in (*near, Fraction(people)):
+        for number in (*limits_near, Fraction(people)):
             with suppress(InputError, TypeError, ValueError):
                 value = int(number) if number.denominator == 1 else number
                 changed = replace(criterion, **{name: value})
                 if changed.holds(release):
                     attained = f"what everybody in one group attains is {_shortly(reached)}"
-                    because = attained if number in near else f"there are {people:,} people"
+                    because = attained if number in limits_near else f"there are {people:,} people"
                     yield replace(requirement, adversary=changed), because
                     break
 
@@ -366,9 +367,9 @@ def weaker(requirement: Requirement) -> Iterator[Requirement]:
     """Weaker requirements: with higher limits, or a criterion with lower or higher numbers."""
     criterion = requirement.criterion
     if criterion is None:
-        for part in _HIGHER:
+        for factor in _HIGHER:
             raised = [
-                p._replace(limit=replace(p.limit, amount=_raised(p, part)))
+                p._replace(limit=replace(p.limit, amount=_raised(p, factor)))
                 for p in requirement.points
             ]
             yield requirement.at(raised)
@@ -382,12 +383,12 @@ def weaker(requirement: Requirement) -> Iterator[Requirement]:
                 yield replace(requirement, adversary=replace(criterion, **{name: changed}))
 
 
-def _raised(point: Point, part: Fraction) -> Fraction:
+def _raised(point: Point, factor: Fraction) -> Fraction:
     """A limit raised by a part of the way to 1; a relative limit multiplied by 1 + 4 * part."""
     amount = point.below
     if point.relative:
-        return amount * (1 + 4 * part)
-    return min(Fraction(round((amount + (1 - amount) * part) * 100), 100), Fraction(1))
+        return amount * (1 + 4 * factor)
+    return min(Fraction(round((amount + (1 - amount) * factor) * 100), 100), Fraction(1))
 
 
 def _shortly(number: Fraction) -> str:

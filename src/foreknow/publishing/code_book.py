@@ -65,7 +65,10 @@ class Contents(NamedTuple):
         """Read them, or take what was read."""
         return cls(
             written_release.held.people,
-            {part: _texts_of(written_release, part) for part in certificate.parts},
+            {
+                table_name: _texts_of(written_release, table_name)
+                for table_name in certificate.parts
+            },
         )
 
 
@@ -91,18 +94,18 @@ def code_book(
     """The code book of a release as a data package: its tables, their columns, and its groups."""
     group_sizes = contents.people
     resources = []
-    for part in certificate.parts:
-        paths = [path.as_posix() for path in certificate.paths(Path())[part]]
+    for table_name in certificate.parts:
+        paths = [path.as_posix() for path in certificate.paths(Path())[table_name]]
         resources.append({
-            "name": part,
+            "name": table_name,
             "type": "table",
             "profile": "tabular-data-resource",
             "path": paths[0] if len(paths) == 1 else paths,
             **_format(certificate),
             "schema": {
                 "fields": [
-                    _field(certificate, part, name, texts, titles or {})
-                    for name, texts in contents.texts[part].items()
+                    _field(certificate, table_name, name, texts, titles or {})
+                    for name, texts in contents.texts[table_name].items()
                 ],
                 "missingValues": _MISSING[certificate.format],
             },
@@ -200,9 +203,9 @@ def about_of(labels: pa.Array, about: About | None = None, **hints: Any) -> Abou
     ('number', 'text')
     """
     if about in (None, "number"):
-        plain = pc.fill_null(pc.match_substring_regex(labels, _PLAIN), False)
-        first = pc.index(plain, True).as_py()
-        unplain = labels.filter(pc.invert(plain))
+        is_plain = pc.fill_null(pc.match_substring_regex(labels, _PLAIN), False)
+        first = pc.index(is_plain, True).as_py()
+        unplain = labels.filter(pc.invert(is_plain))
         if first >= 0 and Extents([labels[first].as_py(), *unplain.to_pylist()]).about == "number":
             return "number"
     return Extents(labels.to_pylist(), about, **hints).about
@@ -233,14 +236,14 @@ def contradictions_of(
 def _untitled(claims: Any) -> Any:
     """The claims without the titles of fields, which are the publisher's words."""
     if isinstance(claims, list):
-        return [_untitled(part) for part in claims]
+        return [_untitled(claim) for claim in claims]
     if not isinstance(claims, dict):
         return claims
     title = claims.get("title")
     is_field = "name" in claims and "type" in claims
     if is_field and isinstance(title, str) and len(title) <= _LONGEST_TITLE:
-        claims = {key: part for key, part in claims.items() if key != "title"}
-    return {key: _untitled(part) for key, part in claims.items()}
+        claims = {key: claim for key, claim in claims.items() if key != "title"}
+    return {key: _untitled(claim) for key, claim in claims.items()}
 
 
 def _differences(claimed: Any, expected: Any, place: str) -> Iterator[str]:
@@ -250,8 +253,8 @@ def _differences(claimed: Any, expected: Any, place: str) -> Iterator[str]:
     elif isinstance(expected, dict):
         for key in dict.fromkeys([*expected, *claimed]):
             if key not in claimed or key not in expected:
-                word = "lacks" if key in expected else "has an unknown key"
-                yield f"{CODE_BOOK} {word} {f'{place}.{key}'.strip('.')!r}"
+                problem = "lacks" if key in expected else "has an unknown key"
+                yield f"{CODE_BOOK} {problem} {f'{place}.{key}'.strip('.')!r}"
                 return
             difference = next(_differences(claimed[key], expected[key], f"{place}.{key}"), None)
             if difference is not None:

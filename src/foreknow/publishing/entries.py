@@ -141,10 +141,10 @@ class Entries:
         schema = self.microdata.schema
         naming_columns = dict.fromkeys(filter(None, [schema.person, *schema.identifiers]))
         names = [name for name in naming_columns if name not in schema.quasi_identifiers]
-        who: list[str] = []
+        names_of_rows: list[str] = []
         for name in names:
-            who.append(free_name(name, {*published, *who}))
-        return names, [free_name(ROW, {*published, *who}), *who]
+            names_of_rows.append(free_name(name, {*published, *names_of_rows}))
+        return names, [free_name(ROW, {*published, *names_of_rows}), *names_of_rows]
 
     def _looked_up(
         self, groups: IntArray, names: list[str], *, in_order: bool
@@ -153,8 +153,8 @@ class Entries:
         of_row = self.of_rows(groups)
         columns = self.rows.source.arrow(names) if names else pa.table({})
         for start in range(0, len(of_row), _BATCH):
-            part = of_row[start : start + _BATCH]
-            yield columns.slice(start, len(part)), part
+            batch = of_row[start : start + _BATCH]
+            yield columns.slice(start, len(batch)), batch
 
 
 @dataclass(frozen=True, eq=False)

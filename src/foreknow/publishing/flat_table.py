@@ -190,9 +190,9 @@ def _opened(release: Any) -> Iterator[Flat]:
     if not hasattr(release, "write"):
         yield Flat(open_published(release))
         return
-    with TemporaryDirectory() as place:
-        release.write(Path(place) / "release")
-        yield Flat(open_published(Path(place) / "release"))
+    with TemporaryDirectory() as directory:
+        release.write(Path(directory) / "release")
+        yield Flat(open_published(Path(directory) / "release"))
 
 
 def are_dealt_lists(table: pa.Table) -> bool:
@@ -214,8 +214,8 @@ def write_flat(table: pa.Table, path: Path) -> None:
     Where the release has its formulas escaped, CSV has them, too.
     """
     refuse_kind(path)
-    with replaced(path, private=False) as place:
-        _WRITERS[path.suffix.lower()](table, place)
+    with replaced(path, private=False) as temporary_path:
+        _WRITERS[path.suffix.lower()](table, temporary_path)
 
 
 def _as_csv(table: pa.Table, path: Path) -> None:
@@ -310,10 +310,8 @@ class _Labels:
         if self.meant.about == "text":
             return self._drawn_texts(random)
         known_extents = [extent for extent in self.extents if extent.size]
-        low, high = (
-            min(extent.first for extent in known_extents),
-            max(extent.last for extent in known_extents),
-        )
+        low = min(extent.first for extent in known_extents)
+        high = max(extent.last for extent in known_extents)
         bounds = [(low, high) if e.everything else (e.first, e.last) for e in self.extents]
         first, last = np.array(bounds, np.int64).reshape(-1, 2).T
         sizes = last - first + 1
@@ -491,24 +489,24 @@ class Coded:
     @classmethod
     def of(cls, column: pa.Array) -> Coded:
         """A column; where it has lists, all that is in them."""
-        who = None
+        row_of_value = None
         if pa.types.is_list(column.type):
-            who = np.repeat(np.arange(len(column)), np.diff(column.offsets.to_numpy()))
+            row_of_value = np.repeat(np.arange(len(column)), np.diff(column.offsets.to_numpy()))
             column = column.flatten()
         codes, values = codes_of(pa.chunked_array([column]))
-        return cls(codes.astype(np.int64), values.to_pylist(), who)
+        return cls(codes.astype(np.int64), values.to_pylist(), row_of_value)
 
 
 class Flat:
     """The tables of a release as one, a row for each person; separate values are dealt out."""
 
     def __init__(self, published: Published | Publication) -> None:
-        self._known, parts = published.certificate, published.release.parts()
+        self._known, release_parts = published.certificate, published.release.parts()
         certificate = self._known
         several = multivalued_columns(certificate.semantics, certificate.sensitives)
         self._labelled = certificate.groups if certificate.form == "generalized" else ()
-        self._in_rows = parts.people is None
-        tables: Mapping[tuple[str, ...], Any] = parts.values
+        self._in_rows = release_parts.people is None
+        tables: Mapping[tuple[str, ...], Any] = release_parts.values
         if self._in_rows:
             (self._rows,) = tables.values()
             self._shuffled = [
@@ -516,7 +514,7 @@ class Flat:
             ]
             tables = {(name,): self._rows for name in self._shuffled}
         else:
-            self._rows, self._shuffled = parts.people, [*certificate.sensitives]
+            self._rows, self._shuffled = release_parts.people, [*certificate.sensitives]
         self._of_person = np.zeros(len(self._rows), np.int64)
         self._apart = []
         for names, table in tables.items():
@@ -574,8 +572,8 @@ class Flat:
         if random is None and not self._in_rows:
             random = np.random.default_rng(0)
         if random is not None:
-            for apart in self._apart:
-                columns |= apart.dealt(self._of_person, random)
+            for separate_table in self._apart:
+                columns |= separate_table.dealt(self._of_person, random)
         return columns
 
     def _labels(self, name: str, column: Any) -> _Labels:

@@ -36,9 +36,9 @@ class Parquet:
         """How files spell texts and numbers, in the words of `Certificate`."""
         return {}
 
-    def write(self, certificate: Certificate, parts: Iterable[pa.Table], path: Path) -> list[Path]:
+    def write(self, certificate: Certificate, tables: Iterable[pa.Table], path: Path) -> list[Path]:
         """Write a table, in one file or several, spelled as the format says."""
-        return write_in_parts(map(bare, parts), path, self.options.rows_per_part)
+        return write_in_parts(map(bare, tables), path, self.options.rows_per_part)
 
 
 class Csv(Parquet):
@@ -83,13 +83,13 @@ class Csv(Parquet):
             "delimiter": self.options.delimiter or ",",
         }
 
-    def write(self, certificate: Certificate, parts: Iterable[pa.Table], path: Path) -> list[Path]:
+    def write(self, certificate: Certificate, tables: Iterable[pa.Table], path: Path) -> list[Path]:
         """Write a table in one file."""
         with_commas = []
         for name in certificate.commas:
             with_commas += [name, header_of_shuffled(name)]
         write_csv(
-            iter(parts),
+            iter(tables),
             path,
             escape_formulas=certificate.escaped,
             delimiter=certificate.delimiter,

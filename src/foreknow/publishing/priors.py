@@ -120,8 +120,8 @@ def keep(key: bytes, tables: Iterable[PriorTable]) -> KeptPriors:
     """Keep some tables of priors."""
     kept_tables = []
     for table in tables:
-        plain = table.to_dict()
-        kept_tables.append({part: plain[part] for part in PARTS})
+        as_table = table.to_dict()
+        kept_tables.append({part: as_table[part] for part in PARTS})
     return KeptPriors(key, tuple(kept_tables))
 
 

@@ -539,8 +539,8 @@ def _draft(
     groups = _grouped(task)
     tables = _tables_of(task, groups)
     placed = Placed(task.entries, groups.group_of_entry, tables.group_labels)
-    release, sight = _counted(task, tables, placed)
-    audit = _judged(task, groups, tables, release, sight, choices.learned)
+    release, visible = _counted(task, tables, placed)
+    audit = _judged(task, groups, tables, release, visible, choices.learned)
     if audit.idle and is_alone:
         raise NoSafeRelease(NOTHING_JUDGED, ASK_SOMETHING)
     _stop(task.policy, audit.trials or ())
@@ -569,11 +569,9 @@ class _Task:
         choices: _Choices,
     ) -> _Task:
         """Settle options and method, count equal rows, and refuse what cannot be published."""
-        method, options, changed = (
-            choices.method,
-            choices.options or policy.options,
-            {**choices.changed},
-        )
+        method = choices.method
+        options = choices.options or policy.options
+        changed = {**choices.changed}
         refuse_other_type(options, PublishOptions, "options as PublishOptions")
         if method is None or isinstance(method, str):
             changed["method"] = key_of(method or options.method)
@@ -639,11 +637,9 @@ def _tables_of(task: _Task, groups: _Groups) -> _Tables:
     """The tables of the release, and the labels of its groups, in the form that is asked for."""
     _log.info("writing %d groups as tables", groups.n_groups)
     microdata, options, random = task.microdata, task.options, generator(task.seed, "publish")
-    rows_per_part, group_of_entry, n_groups = (
-        task.entries.rows_per_part(options),
-        groups.group_of_entry,
-        groups.n_groups,
-    )
+    rows_per_part = task.entries.rows_per_part(options)
+    group_of_entry = groups.group_of_entry
+    n_groups = groups.n_groups
     if not options.labelled:
         ids = group_ids(n_groups, random)
         drawings = bucketized(
@@ -690,7 +686,7 @@ def _judged(
     groups: _Groups,
     tables: _Tables,
     release: Release,
-    sight: Sight | None,
+    visible: Sight | None,
     learned: bool,
 ) -> Audit:
     """The audit of the release, with its scope: what the verdicts leave open."""
@@ -701,7 +697,7 @@ def _judged(
         utility = replace(utility, grids=cell_microdata.grids, weights=options.weights)
     with_trials = learned or bool(policy.learning)
     audit = explained_audit(
-        release, policy, utility=utility, name="the release", people=sight, learned=with_trials
+        release, policy, utility=utility, name="the release", people=visible, learned=with_trials
     )
     # What others prove of their own methods is not said as if we had.
     proof = None if package_of(type(groups.method)) else traits_of(groups.method).proof
@@ -934,10 +930,8 @@ def _is_beyond_search(verdict: Verdict) -> bool:
 def _stop(policy: Policy, trials: Sequence[Trial], earlier_releases: Sequence[str] = ()) -> None:
     """Raise an error if an attacker whom the policy tries becomes too sure, or cannot be tried."""
     for attempt in policy.learning:
-        limit, trials_of_attempt = (
-            attempt.limit,
-            [trial for trial in trials if trial.asked == attempt],
-        )
+        limit = attempt.limit
+        trials_of_attempt = [trial for trial in trials if trial.asked == attempt]
         if limit is None:
             continue
         columns = {attempt.sensitive} if attempt.sensitive else {*policy.needed_schema.sensitives}
@@ -951,13 +945,13 @@ def _stop(policy: Policy, trials: Sequence[Trial], earlier_releases: Sequence[st
             if (stopping := trial.stopping(limit)) is None:
                 continue
             rightly_sure = stopping.sure_and_right
-            rightly = "" if rightly_sure is None else f", {rightly_sure:,} of them rightly"
+            how_many_rightly = "" if rightly_sure is None else f", {rightly_sure:,} of them rightly"
             raise NoSafeRelease(
                 f"stopped by a trial: an attacker who learns from the release"
                 f"{' and from ' if earlier_releases else ''}{' and '.join(earlier_releases)} by "
                 f"{', '.join(stopping.by)} becomes {stopping.surest:.1%} sure of somebody's value, "
                 f"and the policy stops at {float(limit):.4g} ({stopping.attacker}; surer of "
-                f"{stopping.sure:,} people{rightly}). Require more, "
+                f"{stopping.sure:,} people{how_many_rightly}). Require more, "
                 "or generalize or leave out what it is learned by"
             )
 

@@ -72,18 +72,20 @@ def check_signature(path: Path, key: str | Path, content: bytes | None = None) -
     InputError
         If the key is of another kind, or the package `cryptography` is not installed.
     """
-    public, place = _public(Path(key)), signature_of(path)
+    public, signature_path = _public(Path(key)), signature_of(path)
     if not path.is_file():
         raise CertificateError(f"there is no file {str(path)!r}")
-    if not place.is_file():
+    if not signature_path.is_file():
         raise CertificateError(
-            f"{path.name} is not signed: there is no {place.name} beside it; leave out --key to "
-            "verify it without"
+            f"{path.name} is not signed: there is no {signature_path.name} beside it; leave out "
+            "--key to verify it without"
         )
-    with place.open("rb") as file:
+    with signature_path.open("rb") as file:
         signature = file.read(_LENGTH + 1)
     if len(signature) != _LENGTH:
-        raise CertificateError(f"{place.name} is no Ed25519 signature: it has not {_LENGTH} bytes")
+        raise CertificateError(
+            f"{signature_path.name} is no Ed25519 signature: it has not {_LENGTH} bytes"
+        )
     wrong = import_module("cryptography.exceptions").InvalidSignature
     try:
         public.verify(signature, path.read_bytes() if content is None else content)

@@ -102,18 +102,18 @@ def generalized(
     tables: dict[str, Drawing | pa.Table] = {
         "people": Drawing([*by_rank, *columns_of_people], people, random)
     }
-    for part, columns_of in _parts(microdata, unlinked):
+    for table_name, columns_of in _parts(microdata, unlinked):
         rank_of_cell, tally = _tally(
             microdata, rank_of_group[groups], len(group_of_rank), columns_of
         )
-        tables[part] = pa.table({**_taken(by_rank, rank_of_cell), **tally})
+        tables[table_name] = pa.table({**_taken(by_rank, rank_of_cell), **tally})
     return tables
 
 
 def _taken(columns: Mapping[str, pa.Array], rows: IntArray) -> dict[str, pa.Array]:
     """Some rows of some columns."""
-    places = pa.array(rows)
-    return {name: column.take(places) for name, column in columns.items()}
+    row_numbers = pa.array(rows)
+    return {name: column.take(row_numbers) for name, column in columns.items()}
 
 
 def _headers(names: Iterable[str], unlinked: Sequence[str]) -> dict[str, str]:
@@ -124,9 +124,9 @@ def _headers(names: Iterable[str], unlinked: Sequence[str]) -> dict[str, str]:
 def _parts(microdata: Microdata, unlinked: Sequence[str]) -> Iterator[tuple[str, list[Column]]]:
     """Each table of sensitive values, and its columns."""
     columns = {column.name: column for column in microdata.sensitives}
-    apart = (*unlinked, *microdata.schema.several)
-    for part, names in parts_of_sensitive(tuple(columns), apart).items():
-        yield part, [columns[name] for name in names]
+    not_linked = (*unlinked, *microdata.schema.several)
+    for table_name, names in parts_of_sensitive(tuple(columns), not_linked).items():
+        yield table_name, [columns[name] for name in names]
 
 
 def _ranks(columns: Sequence[Coarsened]) -> tuple[IntArray, IntArray]:
@@ -310,9 +310,9 @@ def _are_exact(
     return np.array([uniform and exact[code] == label for uniform, code, label in rows])
 
 
-def rank_of_labels(labels: Sequence[str | None], places: IntArray) -> IntArray:
+def rank_of_labels(labels: Sequence[str | None], positions: IntArray) -> IntArray:
     """Rank of each label by what it covers, then by its text; equal labels have one rank."""
-    first_then_last = places[:, 0] * (int(places.max()) + 1) + places[:, 1]
+    first_then_last = positions[:, 0] * (int(positions.max()) + 1) + positions[:, 1]
     place_of = dict(zip(labels, first_then_last.tolist(), strict=True))  # a label covers one thing
     order = sorted(place_of, key=lambda label: (place_of[label], label or ""))
     rank = {label: i for i, label in enumerate(order)}
@@ -360,9 +360,9 @@ def _tallies(
         if column in (GROUP, COUNT):
             raise SchemaError(f"a sensitive column must not be called {GROUP!r} or {COUNT!r}")
     tables = {}
-    for part, columns in _parts(microdata, unlinked):
+    for table_name, columns in _parts(microdata, unlinked):
         of_cell, tally = _tally(microdata, ids[groups] - 1, len(ids), columns)
-        tables[part] = pa.table({GROUP: pa.array(of_cell + 1), **tally})
+        tables[table_name] = pa.table({GROUP: pa.array(of_cell + 1), **tally})
     return tables
 
 
@@ -379,10 +379,8 @@ def _tally(
     else:
         sizes = [len(column.domain) for column in columns]
         value_codes, first_entry = combine([column.codes for column in columns], sizes)
-        people, codes_by_column = (
-            groups,
-            {column.name: column.codes[first_entry] for column in columns},
-        )
+        people = groups
+        codes_by_column = {column.name: column.codes[first_entry] for column in columns}
     offsets, codes, counts = count_pairs(
         people, value_codes, n_groups, len(first_entry), microdata.times
     )

@@ -234,10 +234,10 @@ def _own_policy(certificate: Certificate, policy: Policy) -> OwnPolicy:
         refuse_misspelt(labels_by_column, policy.requirements)
         maker_rules = schema_of(certificate).impossible
         rules = [rule for rule in schema.impossible if rule not in maker_rules]
-        part = certificate.parts[0]  # with a row for each person
+        main_table = certificate.parts[0]  # with a row for each person
         columns = (*certificate.groups, *certificate.exact, *written_release.beside)
         for name in sorted({*chain(*(rule.where for rule in rules))}.intersection(columns)):
-            rows = written_release.count_rows(part, (name,))
+            rows = written_release.count_rows(main_table, (name,))
             refuse_unmet(rules, name, rows.column(name).texts, schema.hierarchies.get(name))
         for population in () if certificate.exact else as_published.compared:
             population.refuse_others(GroupLabels.of(list(written_release.held), certificate.groups))
@@ -283,8 +283,8 @@ def _never_proved(certificate: CertificateRead) -> Iterator[str]:
 def same_groups(bags_of_files: GroupBags, counts: GroupCounts) -> bool:
     """True if the files have the groups of a release, with as many people of each value."""
     groups: Any = counts.groups
-    parts = counts.group_parts or [(groups, np.arange(len(groups)))]
-    labels = [Column.of(_texts(part_labels), codes) for part_labels, codes in parts]
+    labels_and_codes = counts.group_parts or [(groups, np.arange(len(groups)))]
+    labels = [Column.of(_texts(part_labels), codes) for part_labels, codes in labels_and_codes]
     order = np.lexsort([column.codes for column in reversed(labels)])
     position = np.empty(len(order), np.int64)
     position[order] = np.arange(len(order))

@@ -72,9 +72,9 @@ def shown_of(folder: Path, microdata: Microdata) -> Microdata:
     if not (owners_folder(folder) / MEMBERS).exists():
         return microdata
     owned_release = OwnRelease.open(folder)
-    shown = owned_release.shown(microdata)
-    owned_release.refuse_other(shown)
-    return shown
+    shown_columns = owned_release.shown(microdata)
+    owned_release.refuse_other(shown_columns)
+    return shown_columns
 
 
 def rows_of_people(microdata: Microdata, column: str, names: Iterable[str]) -> Microdata:
@@ -195,7 +195,9 @@ def alike_but_for_marks(names_by_release: Sequence[Iterable[str]]) -> tuple[tupl
     for names in names_by_release:
         by_letters = {_letters(name): name for name in names}
         pairs = ((first[bare], name) for bare, name in by_letters.items() if bare and bare in first)
-        pairs_alike += [(earlier, later) for earlier, later in pairs if earlier != later]
+        pairs_alike += [
+            (earlier, later_text) for earlier, later_text in pairs if earlier != later_text
+        ]
         first |= by_letters
     return tuple(pairs_alike)
 
@@ -360,11 +362,11 @@ class OwnRelease:
                 "several releases any more: leave everybody of earlier releases out of the table, "
                 "and publish the others without after (--after)"
             )
-        places = [self.path.with_name(name) for name in NEWCOMERS]
-        place = next((path for path in places if path.is_file()), None)
+        paths = [self.path.with_name(name) for name in NEWCOMERS]
+        place = next((path for path in paths if path.is_file()), None)
         if place is None:
             raise InputError(
-                f"{str(places[0])!r} is not there, and without the rows that were published the "
+                f"{str(paths[0])!r} is not there, and without the rows that were published the "
                 "people of these cases or households cannot be counted over several releases. Put "
                 "the table that was published there under this name; or leave person, unit and "
                 "shared out of the schema, and require what files show"
@@ -439,9 +441,11 @@ class OwnRelease:
     @cached_property
     def written(self) -> str:
         """The day on which it was written, by the owner's record; empty where that is not known."""
-        place = self.path.parent / OWNER
+        owner_folder = self.path.parent / OWNER
         try:
-            return date.fromisoformat(from_json(place.read_text("utf-8"))["written"]).isoformat()
+            return date.fromisoformat(
+                from_json(owner_folder.read_text("utf-8"))["written"]
+            ).isoformat()
         except (OSError, ValueError, KeyError, TypeError):
             return ""
 
@@ -450,12 +454,12 @@ class OwnRelease:
 
         Raises `InputError` if it is missing, or is not the one by which people were forgotten.
         """
-        place = self.path.parent / OWNER
+        owner_folder = self.path.parent / OWNER
         try:
-            key = bytes.fromhex(from_json(place.read_text("utf-8"))["digest_key"])
+            key = bytes.fromhex(from_json(owner_folder.read_text("utf-8"))["digest_key"])
         except (OSError, ValueError, KeyError, TypeError):
             raise InputError(
-                f"there is no {str(place)!r} with the key by which people are forgotten, "
+                f"there is no {str(owner_folder)!r} with the key by which people are forgotten, "
                 "and rows are compared; put back the one that was written"
             ) from None
         mark = _mark(key)
@@ -464,9 +468,9 @@ class OwnRelease:
             for name in map(str, self.rows.column(self.column_of_people()).to_pylist())
         ):
             raise InputError(
-                f"{str(place)!r} has another key than that by which people of {str(self.path)!r} "
-                f"were forgotten, so they would not be known again; put back the {OWNER} that was "
-                "written with it"
+                f"{str(owner_folder)!r} has another key than that by which people of "
+                f"{str(self.path)!r} were forgotten, so they would not be known again; put back "
+                f"the {OWNER} that was written with it"
             )
         return key
 
@@ -499,9 +503,9 @@ class OwnRelease:
         microdata = self.shown(microdata)
         self.refuse_other(microdata)
         counts, holdings = self.release.counts, microdata.holdings
-        who = np.full(len(self.groups), -1, dtype=np.int64)
-        who[self.groups >= 0] = people.of_row
-        person_of_value = who[microdata.kept[holdings.people]]
+        person_of_row = np.full(len(self.groups), -1, dtype=np.int64)
+        person_of_row[self.groups >= 0] = people.of_row
+        person_of_value = person_of_row[microdata.kept[holdings.people]]
         of_each = np.where(person_of_value < 0, -1, groups[person_of_value])
         values = held_values(counts, of_each, holdings.values, microdata.values)
         if values is not None:
@@ -516,8 +520,8 @@ def groups_of(rows: Any, certificate: Certificate, counts: GroupCounts) -> IntAr
     """The group of each row of the source, by its position in the counts; -1 if left out."""
     columns, several = list(certificate.groups), certificate.form == "generalized"
     of_row, labels = group_codes(rows, columns, as_tuples=several)
-    place = {_text(label): i for i, label in enumerate(counts.groups or ())}
-    group_of_label = [place.get(_text(label), -1) for label in labels]
+    position_of = {_text(label): i for i, label in enumerate(counts.groups or ())}
+    group_of_label = [position_of.get(_text(label), -1) for label in labels]
     group_of_row: IntArray = np.array(group_of_label, dtype=np.int64)[of_row]
     return group_of_row
 

@@ -47,8 +47,8 @@ class Published:
     def rows(self) -> dict[str, Any]:
         """The tables as they are read."""
         return {
-            part: bare(bare_rows(table, table.columns, COUNT))
-            for part, table in self.tables.items()
+            name: bare(bare_rows(table, table.columns, COUNT))
+            for name, table in self.tables.items()
         }
 
     def __repr__(self) -> str:
@@ -80,9 +80,11 @@ def open_published(
         raise CertificateError(f"the certificate of {str(folder)!r} does not name its files")
     # Opened before they are digested: a table that changes afterwards cannot be read any more.
     tables = dict[str, Table]()
-    for part, files in certificate.paths(folder).items():
-        place = folder / f"{part}.{certificate.format}"
-        for strange in strange_parts(place, files_of(part, certificate.format, certificate.files)):
+    for table_name, files in certificate.paths(folder).items():
+        place = folder / f"{table_name}.{certificate.format}"
+        for strange in strange_parts(
+            place, files_of(table_name, certificate.format, certificate.files)
+        ):
             raise CertificateError(strange)
         table = _opened(place, files, certificate)
         for file in files if table is not None else [place]:
@@ -93,7 +95,7 @@ def open_published(
                     "itself to audit it as it is"
                 )
         assert table is not None
-        tables[part] = _as_certified(table, certificate)
+        tables[table_name] = _as_certified(table, certificate)
     if schema is not None:
         refuse_other_schema(certificate, schema)
     schema = Schema(
@@ -167,12 +169,12 @@ def as_release(
             other=schema.other,
             unlinked=unlinked,
         )
-    apart = (*unlinked, *schema.several)
+    not_linked = (*unlinked, *schema.several)
     group = groups[0] if form == "bucketized" else groups
     releases: list[Release] = []
-    for part, columns in parts_of_sensitive(schema.sensitives, apart).items():
+    for table_name, columns in parts_of_sensitive(schema.sensitives, not_linked).items():
         release = Release.from_bucketized(
-            tables[part],
+            tables[table_name],
             group=group,
             sensitive=columns,
             semantics=schema.semantics_of(columns[0]),

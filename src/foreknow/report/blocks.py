@@ -113,8 +113,8 @@ def word_of(holds: bool, limits: bool = True, idle: bool = False) -> Cell:
     """Say whether something holds, in a word with a sign."""
     if idle:
         return Cell("asks nothing", sign=True)
-    word = "FAILS" if not holds else "safe" if limits else "holds"
-    return Cell(word, mood_of(holds, limits), sign=True)
+    text = "FAILS" if not holds else "safe" if limits else "holds"
+    return Cell(text, mood_of(holds, limits), sign=True)
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ def all_made(blocks: Iterable[Block]) -> Iterator[Block]:
     """The blocks, with each `Later` replaced by the blocks that it makes."""
     for block in blocks:
         if isinstance(block, Later):
-            yield from (replace(part, whole=True) for part in all_made(block.make()))
+            yield from (replace(inner_block, whole=True) for inner_block in all_made(block.make()))
         else:
             yield block
 
@@ -211,8 +211,10 @@ def reworded(content: Any, word: Callable[[str], str]) -> Any:
     if isinstance(content, str):
         return word(content)
     if isinstance(content, (tuple, list)):
-        return [reworded(part, word) for part in content]
+        return [reworded(item, word) for item in content]
     if is_dataclass(content) and not isinstance(content, type):
-        parts = {part.name: reworded(getattr(content, part.name), word) for part in fields(content)}
-        return replace(content, **parts)
+        new_fields = {
+            item.name: reworded(getattr(content, item.name), word) for item in fields(content)
+        }
+        return replace(content, **new_fields)
     return content

@@ -167,9 +167,9 @@ class Chart:
 
     def marks(self, series: Series) -> Iterator[tuple[str, str, str]]:
         """The places of its marks, and what they say."""
-        for place, (x, y) in enumerate(zip(series.x, series.y, strict=True)):
+        for number, (x, y) in enumerate(zip(series.x, series.y, strict=True)):
             if x is not None and y is not None:
-                text = series.texts[place] if series.texts else ""
+                text = series.texts[number] if series.texts else ""
                 yield self.left(x), self.top(y), text
 
 

@@ -116,16 +116,17 @@ def _cloud(
     posteriors: ReleasePosteriors, is_secret: np.ndarray[Any, Any], color: str, symbol: str
 ) -> Series:
     """The points of one table of priors: the prior of each kind of people, and its posterior."""
-    who, what, prior, after = posteriors.surest()
-    cells = np.flatnonzero(is_secret[what])
+    signature_of_point, value_of_point, prior, after = posteriors.surest()
+    cells = np.flatnonzero(is_secret[value_of_point])
     cells = cells[np.argsort(-after[cells], kind="stable")][:_MOST]
     names = posteriors.table.attributes
     texts = []
     for cell in cells.tolist():
-        kind = ", ".join(signature_words(names, posteriors.signatures[who[cell]]))
-        value = named(posteriors.counts.values[what[cell]])
-        before, then = percentage(float(prior[cell]), 2), percentage(float(after[cell]), 2)
-        texts.append(f"{kind}: {value}\n{before} before, {then} after")
+        kind = ", ".join(signature_words(names, posteriors.signatures[signature_of_point[cell]]))
+        value = named(posteriors.counts.values[value_of_point[cell]])
+        chance_before = percentage(float(prior[cell]), 2)
+        chance_after = percentage(float(after[cell]), 2)
+        texts.append(f"{kind}: {value}\n{chance_before} before, {chance_after} after")
     name = f"by {', '.join(map(visible, names))}: {number(len(cells))}"
     x, y = prior[cells].tolist(), after[cells].tolist()
     return Series(x, y, name, color, texts, symbol, size=0.8)
@@ -166,10 +167,10 @@ def more_known_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Ite
             informed = [judge.with_facts((l, k, m)) for judge in all_posteriors]
             surest = worst(judge.of_set([code], disclosure.value) for judge in informed)
             bound = "at most " if surest.bounded else ""
-            words = f"{bound}{percent(surest, Fraction(1), 1, 'up' if bound else 'nearest')}"
+            text = f"{bound}{percent(surest, Fraction(1), 1, 'up' if bound else 'nearest')}"
             chances.append(surest.probability)
-            texts.append(f"{kind}: {n_facts} more\n{words}")
-            rows.append((kind, number(n_facts), words))
+            texts.append(f"{kind}: {n_facts} more\n{text}")
+            rows.append((kind, number(n_facts), text))
         lines.append(Series(tuple(_MORE), chances, kind, color, texts, symbol, dash, 3))
     chart = Chart(
         amounts("more of a kind", _MORE[-1], room=0.1),

@@ -68,16 +68,16 @@ class Terms:
 
     def known(self, l: int, k: int, m: int) -> str:
         """The facts of these amounts in words, to follow "knows"; empty if there are none."""
-        parts: list[str] = []
+        phrases: list[str] = []
         if l:
-            parts.append(self._values(l))
+            phrases.append(self._values(l))
         if k:
-            parts.append(self.people(k, named_before=bool(l)))
+            phrases.append(self.people(k, named_before=bool(l)))
         if m:
-            parts.append(some(m, "link", "links"))
-        if len(parts) == 3:
-            parts = [f"{parts[0]}, {parts[1]}, and {parts[2]}"]
-        return " and ".join(parts)
+            phrases.append(some(m, "link", "links"))
+        if len(phrases) == 3:
+            phrases = [f"{phrases[0]}, {phrases[1]}, and {phrases[2]}"]
+        return " and ".join(phrases)
 
     def people(self, k: int, named_before: bool = False) -> str:
         """Write the second kind of facts (k): other people whose values are known."""
@@ -102,7 +102,9 @@ class Terms:
     def short(self, l: int, k: int, m: int) -> str:
         """The facts in a few words; empty if there are none."""
         amounts = zip((l, k, m), self.things, strict=True)
-        return ", ".join(some(amount, *words) for amount, words in amounts if amount)
+        return ", ".join(
+            some(amount, *singular_and_plural) for amount, singular_and_plural in amounts if amount
+        )
 
     @property
     def axes(self) -> tuple[str, str, str]:
@@ -113,7 +115,7 @@ class Terms:
     @property
     def explained(self) -> str:
         """The legend as sentences."""
-        return " ".join(f"A {word} {meaning}." for word, meaning in self.legend)
+        return " ".join(f"A {term} {meaning}." for term, meaning in self.legend)
 
     def _values(self, l: int) -> str:
         return f"{some(l, singular(self.noun), plural(self.noun))} the target does not have"
@@ -146,8 +148,8 @@ class TermsOfSets(Terms):
 
     def people(self, k: int, named_before: bool = False) -> str:
         """So many people, of the second kind of facts."""
-        who = "one person who does" if k == 1 else f"{number(k)} people who do"
-        return f"{who} not have {self._value_or_pronoun(named_before)}"
+        holders = "one person who does" if k == 1 else f"{number(k)} people who do"
+        return f"{holders} not have {self._value_or_pronoun(named_before)}"
 
     def only_with(self, values: str) -> str:
         """Say of the target what is known of some values; ``values`` are joined by "or"."""
@@ -267,12 +269,12 @@ def facts_used(facts: Facts, witness: FactsWitness, noun: str = NOUN) -> Descrip
     if witness.ruled_out:
         values = list(map(named, witness.ruled_out))
         ruled_out = terms.only_with(listing(values, "or", n_shown=_MOST_RULED_OUT))
-    parts = [terms.people(n_known_people)] if n_known_people else []
-    parts += [some(witness.family, "link", "links")] if witness.family else []
-    knows = f"knows {' and '.join(parts)}" if parts else _NOTHING
+    phrases = [terms.people(n_known_people)] if n_known_people else []
+    phrases += [some(witness.family, "link", "links")] if witness.family else []
+    knows = f"knows {' and '.join(phrases)}" if phrases else _NOTHING
     if ruled_out:
-        joining = ("", " and ", ", ")[len(parts)]
-        knows = f"knows that the target {ruled_out}{joining}{knows if parts else ''}"
+        joining = ("", " and ", ", ")[len(phrases)]
+        knows = f"knows that the target {ruled_out}{joining}{knows if phrases else ''}"
     return Description(
         knows,
         terms.short(facts.l, facts.k, facts.m) or _ONLY,
@@ -393,8 +395,8 @@ def reader_of(priors: Any) -> str:
 
 def used_prior(witness: PriorsWitness) -> str:
     """Say which probability the adversary used, after "knows"."""
-    who = _person(witness)
-    return f"that people with {who} have it with probability {share_text(witness.prior)}"
+    person = _person(witness)
+    return f"that people with {person} have it with probability {share_text(witness.prior)}"
 
 
 def prior_details(witness: PriorsWitness) -> tuple[tuple[str, str], ...]:

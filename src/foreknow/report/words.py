@@ -45,9 +45,11 @@ def group_text(label: Label) -> str:
     """
     if isinstance(label, GroupLabel):
         pairs = zip(label.columns, label, strict=True)
-        return ", ".join(f"{visible(column)} {visible(part)}" for column, part in pairs)
-    parts = label if isinstance(label, tuple) else (str(label),)
-    return ", ".join(map(visible, parts))
+        return ", ".join(
+            f"{visible(column)} {visible(label_of_column)}" for column, label_of_column in pairs
+        )
+    labels = label if isinstance(label, tuple) else (str(label),)
+    return ", ".join(map(visible, labels))
 
 
 def group_words(label: Label) -> str:

@@ -159,11 +159,9 @@ class Population:
         population_counts = np.bincount(combination[n_entries:], minlength=len(first_of_class))
         lacking_classes = np.flatnonzero(table_counts > population_counts)
         if len(lacking_classes):
-            class_number, row, descriptions = (
-                lacking_classes[0],
-                first_of_class[lacking_classes[0]],
-                [],
-            )
+            class_number = lacking_classes[0]
+            row = first_of_class[lacking_classes[0]]
+            descriptions = []
             for attribute, column in zip(attributes, columns, strict=True):
                 label = exact_labels(attribute)[column[row]]
                 descriptions.append(f"{attribute.name} {label!r}")
@@ -193,14 +191,18 @@ class Population:
     def keep_exact(self, labels: GroupLabels) -> None:
         """Keep only those exact texts of the table that, as labels, look like others."""
         points = self._points(labels.columns)
-        for place, (column, values) in enumerate(zip(labels.columns, points.values, strict=True)):
-            written_texts = {label[place] for label in labels} & self.exact.get(column, frozenset())
+        for position, (column, values) in enumerate(
+            zip(labels.columns, points.values, strict=True)
+        ):
+            written_texts = {label[position] for label in labels} & self.exact.get(
+                column, frozenset()
+            )
             self.exact[column] = frozenset(filter(values.misread, written_texts))
         self.exact = {column: texts for column, texts in self.exact.items() if texts}
 
-    def _lacking(self, who: str, n_population: int, n_table: int) -> DataError:
+    def _lacking(self, subject: str, n_population: int, n_table: int) -> DataError:
         return DataError(
-            f"the population {self.name} is no population of this table: {who} it has "
+            f"the population {self.name} is no population of this table: {subject} it has "
             f"{people_text(n_population)}, and the table {n_table:,}; it must hold everybody of "
             "the table, with values as exact, and written alike"
         )
@@ -228,7 +230,7 @@ class Population:
         for key, times in zip(keys.tolist(), counts.tolist(), strict=True):
             texts = [values.texts[code] for values, code in zip(points.values, key, strict=True)]
             rows.append([*texts, times])
-        rows.sort(key=lambda row: [(part is not None, str(part)) for part in row])
+        rows.sort(key=lambda row: [(value is not None, str(value)) for value in row])
         digest = hashlib.blake2b(json.dumps([columns, rows]).encode(), digest_size=32).hexdigest()
         if self.expected not in (None, digest):
             raise DataError(f"the population {self.name} is not the one whose digest is given")
@@ -318,13 +320,13 @@ class Population:
             zip(groups.columns, points.values, strict=True)
         ):
             labels = {label[column_number] for label in groups}
-            parts = set[str]()
+            texts = set[str]()
             for label in labels - {None}:
-                parts.update(part.strip('"') for part in str(label).split(" | "))
-            other_labels = [part for part in parts if re.fullmatch(rf"{OTHER}\+*", part)]
+                texts.update(part.strip('"') for part in str(label).split(" | "))
+            other_labels = [part for part in texts if re.fullmatch(rf"{OTHER}\+*", part)]
             if column in self.trees or not {*other_labels} & {*values.texts}:
                 continue
-            is_listed = np.array([text in parts for text in values.texts])
+            is_listed = np.array([text in texts for text in values.texts])
             for label in labels:
                 is_covered = self._within(values, column, label, False)
                 if not is_covered.all():  # a label that covers everything lists nothing
@@ -462,11 +464,11 @@ class KMap(OfPopulation):
         counts = classes_of(release)
         people_in_group = self.population.placed(counts).people
         group, fewest = int(np.argmin(people_in_group)), int(people_in_group.min())
-        words = (
+        text = (
             f"the group that fewest of the population could be in has {fewest} of them, the least "
             f"is {self.k}"
         )
-        return Attained(fewest, fewest >= self.k, words, counts.group_label(group))
+        return Attained(fewest, fewest >= self.k, text, counts.group_label(group))
 
     def fails(self, counts: GroupCounts) -> BoolArray:
         """True for each group that looks like too few of the population."""
@@ -561,13 +563,13 @@ class DeltaPresence(OfPopulation):
     def attained(self, release: HasCounts) -> Attained:
         """The group whose people are most surely in the table."""
         counts = classes_of(release)
-        lowest, highest, group, words = self._presence_of_groups(counts)
+        lowest, highest, group, text = self._presence_of_groups(counts)
         holds = as_fraction(self.lowest) <= lowest and highest <= as_fraction(self.highest)
-        words = (
+        text = (
             "that somebody of the population is in the table has a probability of "
-            f"{lowest} to {highest}, {self.lowest} to {self.highest} is allowed{words}"
+            f"{lowest} to {highest}, {self.lowest} to {self.highest} is allowed{text}"
         )
-        return Attained(highest, holds, words, counts.group_label(group))
+        return Attained(highest, holds, text, counts.group_label(group))
 
     def _presence_of_groups(self, counts: GroupCounts) -> _Presence:
         """The lowest and highest chance, over groups, that a person covered by it is published."""
@@ -692,18 +694,18 @@ class PopulationRisk(Limits, OfPopulation):
         group, figures = int(np.argmin(placement.people)), []
         if "journalist" in limits:
             fewest = int(placement.people[group])
-            words = (
+            text = (
                 f"the group that fewest of the population could be in has {fewest:,} of them, a "
                 "journalist risk of {}"
             )
-            figures.append(Figure(Fraction(1, fewest), limits["journalist"], words))
+            figures.append(Figure(Fraction(1, fewest), limits["journalist"], text))
         if "uniqueness" in limits:
             n_unique, people = int(counts.sizes[placement.people == 1].sum()), counts.n_people
-            words = (
+            text = (
                 f"of {n_unique:,} of {people_text(people)} nobody else of the population could be "
                 "in their group, a share of {}"
             )
-            figures.append(Figure(Fraction(n_unique, people), limits["uniqueness"], words))
+            figures.append(Figure(Fraction(n_unique, people), limits["uniqueness"], text))
         overlap_text = "; groups overlap, and what several tell together is not counted"
         return self._attained(figures, counts.group_label(group), overlap_text * placement.overlap)
 

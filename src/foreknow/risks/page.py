@@ -303,13 +303,13 @@ def _names(columns: Sequence[str]) -> str:
 
 def _sets(report: RiskReport) -> Table:
     """Each column, all columns together, and the worst of the larger sets."""
-    *parts, everything = report.sets
-    singles = sorted((s for s in parts if len(s.columns) == 1), key=_worst_first)
-    larger = sorted((s for s in parts if len(s.columns) > 1), key=_worst_first)
+    *columns_of_sets, everything = report.sets
+    singles = sorted((s for s in columns_of_sets if len(s.columns) == 1), key=_worst_first)
+    larger = sorted((s for s in columns_of_sets if len(s.columns) > 1), key=_worst_first)
     total = f"all {number(len(everything.columns))}" if len(everything.columns) > 2 else ""
     rows = [*map(_set, singles), _set(everything, total), *map(_set, larger)]
-    head = ("columns", "distinction", "separation", "unique people")
-    return _cut_rows(Table(head, rows, others=("other set", "other sets")), len(singles) + 1)
+    header = ("columns", "distinction", "separation", "unique people")
+    return _cut_rows(Table(header, rows, others=("other set", "other sets")), len(singles) + 1)
 
 
 def _worst_first(column_set: ColumnSet) -> tuple[Fraction, Fraction]:

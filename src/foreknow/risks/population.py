@@ -181,7 +181,7 @@ def _pitman(sample: Histogram) -> tuple[float, dict[str, float]]:
         return class_term - math.fsum(n * _reciprocals(1 - alpha, size - 1) for size, n in pairs)
 
     pairs = list(zip(sample.sizes.tolist(), sample.classes.tolist(), strict=True))
-    lattice = [place / _LATTICE for place in range(1, _LATTICE)]
+    lattice = [step / _LATTICE for step in range(1, _LATTICE)]
     maxima = _crossings(slope, [1e-6, *lattice, 1 - 1e-9], falling=True)
     if not maxima:
         raise _NoAnswer("its likeliest parameters are at the edge of its domain (alpha = 0)")
@@ -232,9 +232,9 @@ def _snb(sample: Histogram) -> tuple[float, dict[str, float]]:
     once_share = n_single / (n_classes * fraction)
     ratio = 2 * n_pairs / (n_single * fraction)
 
-    def alpha_of(place: float) -> float:
+    def alpha_of(position: float) -> float:
         """The alpha at which ones and twos have the right ratio: of a quadratic, its one root."""
-        complement = _logistic(-place)
+        complement = _logistic(-position)
         missed = (1 - fraction) * complement
         target = ratio * (1 - missed) / complement
         middle = 2 - missed - target * missed
@@ -243,10 +243,10 @@ def _snb(sample: Histogram) -> tuple[float, dict[str, float]]:
             return 2 * target * (1 - missed) / (middle + root)
         return (root - middle) / (2 * missed)
 
-    def excess(place: float) -> float:
+    def excess(position: float) -> float:
         """Classes of one person beyond those of the sample; beta is the logistic of a place."""
-        alpha, missed = alpha_of(place), (1 - fraction) * _logistic(-place)
-        log = -alpha * (math.log1p(math.exp(-place)) + math.log1p(-missed))
+        alpha, missed = alpha_of(position), (1 - fraction) * _logistic(-position)
+        log = -alpha * (math.log1p(math.exp(-position)) + math.log1p(-missed))
         return math.exp(log) * (1 + alpha * missed / (1 - missed)) - once_share
 
     roots = _crossings(excess, np.linspace(-30, 30, 10 * _LATTICE + 1).tolist(), falling=None)
@@ -327,27 +327,27 @@ def _crossings(
     roots = []
     for interval, (value, next_value) in enumerate(pairwise(values)):
         if (value > 0) != (next_value > 0) and falling in (None, value > 0):
-            left, right = points[interval], points[interval + 1]
+            low, high = points[interval], points[interval + 1]
             falling_function = function if value > 0 else lambda x: -function(x)
-            roots.append(_bisect(falling_function, left, right))
+            roots.append(_bisect(falling_function, low, high))
     return roots
 
 
-def _bisect(function: Callable[[float], float], left: float, right: float) -> float:
-    """Where a function crosses 0 that is above 0 at `left`, and not at `right`."""
+def _bisect(function: Callable[[float], float], low: float, high: float) -> float:
+    """Where a function crosses 0 that is above 0 at `low`, and not at `high`."""
     for _ in range(_STEPS):
-        middle = (left + right) / 2
-        if middle in (left, right):
+        middle = (low + high) / 2
+        if middle in (low, high):
             break
         if function(middle) > 0:
-            left = middle
+            low = middle
         else:
-            right = middle
-    return (left + right) / 2
+            high = middle
+    return (low + high) / 2
 
 
-def _logistic(place: float) -> float:
-    return 1 / (1 + math.exp(-place))
+def _logistic(position: float) -> float:
+    return 1 / (1 + math.exp(-position))
 
 
 _SHIFT = 12  # from here on the asymptotic series have all digits of a float

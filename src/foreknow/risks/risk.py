@@ -411,12 +411,12 @@ class _Classes:
         of_rows = None if individual is None else individual.of_rows
         return household_risk(raw, self.classes.columns, column, of_rows, limit)
 
-    def _rows_of_people(self, asked: str) -> Table:
+    def _rows_of_people(self, column: str) -> Table:
         """The raw table, with a row for each person; refuse anything else."""
         if self.raw is None or not self.by_values or self.in_cases or self.person is not None:
             raise InputError(
-                f"{self.name}: {asked} is for a raw table with a row for each person; leave "
-                f"{asked} out, or give that table"
+                f"{self.name}: {column} is for a raw table with a row for each person; leave "
+                f"{column} out, or give that table"
             )
         return self.raw
 

@@ -64,10 +64,10 @@ class SpecialUniques(Plain):
 
     def listed(self, most: int | None = None) -> Iterator[SpecialUnique]:
         """The people of the highest scores, by the values of their columns."""
-        for place, row in enumerate(self._rows[:most].tolist()):
-            dis = None if self.dis_scores is None else float(self.dis_scores[place])
+        for number, row in enumerate(self._rows[:most].tolist()):
+            dis = None if self.dis_scores is None else float(self.dis_scores[number])
             minimal = tuple(self._minimal(row))
-            yield SpecialUnique(self._table.values(row), int(self.scores[place]), dis, minimal)
+            yield SpecialUnique(self._table.values(row), int(self.scores[number]), dis, minimal)
 
     def _minimal(self, row: int) -> Iterator[tuple[str, ...]]:
         """Yield each minimal set of columns by which the person of a row is unique."""

@@ -129,11 +129,9 @@ class CrossedGroups:
             cell_of_entry = np.repeat(cells, np.diff(offsets))
             counts = bags.remaining[entries]
             is_positive = counts > 0
-            cell_of_entry, codes, counts = (
-                cell_of_entry[is_positive],
-                bags.codes(entries[is_positive]),
-                counts[is_positive],
-            )
+            cell_of_entry = cell_of_entry[is_positive]
+            codes = bags.codes(entries[is_positive])
+            counts = counts[is_positive]
             settled_bags.append((cell_of_entry, codes, counts))
             for release, start in enumerate(self.first[:-1]):
                 group = self.groups[cell_of_entry, release]
@@ -157,8 +155,8 @@ class CrossedGroups:
         open_groups = np.zeros(int(self.first[-1]), dtype=bool)
         unsettled = self.groups[~self.settled] + self.first[:-1]
         open_groups[unsettled[self.groups[~self.settled] != ABSENT]] = True
-        spent = bags.remaining[~open_groups[bags.keys // bags.n_values]]
-        return bool((bags.remaining >= 0).all() and not spent.any())
+        left_in_closed_groups = bags.remaining[~open_groups[bags.keys // bags.n_values]]
+        return bool((bags.remaining >= 0).all() and not left_in_closed_groups.any())
 
     def _contradiction(self, names: Sequence[str]) -> DataError:
         return DataError(
@@ -202,8 +200,8 @@ class _Bags:
         remaining = [*self.remaining.tolist(), 0]
         settled_parts = []
         for start in range(0, len(cells), _CHUNK):
-            part = slice(start, start + _CHUNK)
-            entries, offsets = self.entries(groups[part])
+            chunk = slice(start, start + _CHUNK)
+            entries, offsets = self.entries(groups[chunk])
             cell_number = np.repeat(np.arange(start, start + len(offsets) - 1), np.diff(offsets))
             codes, times_taken = self.codes(entries), [0] * len(entries)
             positions = [

@@ -63,21 +63,21 @@ def _refuse_other_columns(name: str, certificate: Certificate, policy: Policy) -
     A column may be added: of an earlier release it says nothing.
     """
     schema, options = policy.needed_schema, policy.options
-    plain = certificate.form == "generalized" and not policy.asks_rows
-    plain &= "single" == certificate.semantics == schema.semantics
-    plain &= not (options.unlinked or certificate.unlinked)
+    is_plain = certificate.form == "generalized" and not policy.asks_rows
+    is_plain &= "single" == certificate.semantics == schema.semantics
+    is_plain &= not (options.unlinked or certificate.unlinked)
     for role, columns_before, columns_now in (
         ("sensitive", certificate.sensitives, schema.sensitives),
         ("other", certificate.beside, schema.other),
     ):
         as_before = f"{role} = {json.dumps([*columns_before])}"
         added = [column for column in columns_now if column not in columns_before]
-        if added and plain and [*columns_now[: len(columns_before)]] == [*columns_before]:
+        if added and is_plain and [*columns_now[: len(columns_before)]] == [*columns_before]:
             continue
         if added:
             names = " and ".join(added)
             reason = f"name them in this order: {role} = {json.dumps([*columns_before, *added])}"
-            if not plain:
+            if not is_plain:
                 as_label = f"Add {names} to quasi_identifiers instead, as labels; or write "
                 if certificate.form == "bucketized" or policy.asks_rows:
                     as_label = "Without it, write "
@@ -121,12 +121,16 @@ def _asked_then(policy: Policy, release: Release) -> Policy | None:
         for requirement in policy.requirements
         if requirement.sensitive not in lacking
     ]
-    then = replace(
+    requirement_then = replace(
         schema,
         sensitive=[name for name in schema.sensitives if name not in lacking],
         other=[name for name in schema.other if name not in lacking],
     )
-    return replace(policy, requirements=requirements, schema=then) if requirements else None
+    return (
+        replace(policy, requirements=requirements, schema=requirement_then)
+        if requirements
+        else None
+    )
 
 
 def _households_published(
@@ -149,10 +153,10 @@ def _households_published(
     return is_beside
 
 
-def _unnamed(path: Path, before: Sequence[str], rest: str) -> InputError:
+def _unnamed(path: Path, before: Sequence[str], advice: str) -> InputError:
     """The refusal of a release beside the earlier ones that shows new people, or may."""
     after = f"was published after {' and '.join(before)}" if before else "has the same columns"
-    return InputError(f"{str(path)!r} {after}, was not named (after, --after), and {rest}")
+    return InputError(f"{str(path)!r} {after}, was not named (after, --after), and {advice}")
 
 
 def _not_known(path: Path, before: Sequence[str]) -> InputError:
@@ -190,9 +194,8 @@ def _with_other_values(
             people_before[bag_number, str(value_before)] += times
     n_changed = 0
     for (group, value), people in people_now.items():
-        group_before = number_of_group.get(
-            release.counts.group_label(group)
-        )  # None: nobody had any value
+        # None: nobody had any value
+        group_before = number_of_group.get(release.counts.group_label(group))
         n_changed += max(0, people - people_before[group_before, value])
     return n_changed
 
@@ -315,12 +318,12 @@ class Earlier:
                         "--after)"
                     )
         names = names_apart([path.resolve().name for path in paths], NEW)
-        parts, groups = [], []
+        release_parts, groups = [], []
         for name, owned_release in zip(names, owned, strict=True):
             people = owned_release.people
-            parts.append(OwnPart(name, owned_release.release, people, owned_release))
+            release_parts.append(OwnPart(name, owned_release.release, people, owned_release))
             groups.append(dict(zip(map(str, people.names), people.groups.tolist(), strict=True)))
-        refuse_twice(names, [members.names for members in known_again(parts)], column)
+        refuse_twice(names, [members.names for members in known_again(release_parts)], column)
         return cls(tuple(names), tuple(owned), column, tuple(groups))
 
     @property
@@ -477,18 +480,18 @@ class Earlier:
         positions_of_groups = places_in(joint, [*self.releases, release], names)
         column = fetch(everybody.source, [self.column]).column(self.column).to_pylist()
         texts = [str(column[row]) for row in everybody.kept.tolist()]
-        parts, groups = [], []
+        release_parts, groups = [], []
         for owned_release, members, position_of_group in zip(
             self.owned, self.groups, positions_of_groups, strict=False
         ):
             row_of = {name: row for row, name in enumerate(owned_release.called(texts))}
             row_of_member = np.array([row_of.get(name, -1) for name in members], dtype=np.int64)
-            parts.append((everybody, row_of_member))
+            release_parts.append((everybody, row_of_member))
             groups.append(position_of_group[np.fromiter(members.values(), np.int64, len(members))])
         entries = placed.entries.microdata
-        parts.append((entries, np.arange(len(placed.groups))))
+        release_parts.append((entries, np.arange(len(placed.groups))))
         groups.append(positions_of_groups[-1][placed.group_of_entries_in(release.counts)])
-        people = Register(parts, joint.cohort)
+        people = Register(release_parts, joint.cohort)
         sensitive = joint.sensitive
         return Sight(joint.counts, people, np.concatenate(groups), sensitive, joint.name, joint)
 
@@ -540,19 +543,25 @@ class Earlier:
         """
         tables, groups_of_people = list[Microdata](), list[IntArray]()
         tables_of_owner = self.tables(policy) if policy.asks_rows else []
-        for own, table in zip(self.owned, tables_of_owner, strict=False):
-            is_shown = own.groups >= 0  # others may be new in a later release
+        for owned_table, table in zip(self.owned, tables_of_owner, strict=False):
+            is_shown = owned_table.groups >= 0  # others may be new in a later release
             tables.append(table if is_shown.all() else table.only(is_shown))
-            groups_of_people.append(own.groups[is_shown][tables[-1].kept])
-        sights: list[Sight | None] = [None] * len(self.owned)
-        for place, (table, groups) in enumerate(zip(tables, groups_of_people, strict=True)):
-            sights[place] = _seen_by_owner(self.owned[place].release, table, groups)
+            groups_of_people.append(owned_table.groups[is_shown][tables[-1].kept])
+        sights_of_releases: list[Sight | None] = [None] * len(self.owned)
+        for position, (table, groups) in enumerate(zip(tables, groups_of_people, strict=True)):
+            sights_of_releases[position] = _seen_by_owner(
+                self.owned[position].release, table, groups
+            )
         problem = ""
-        for owned_release, release_name, sight in zip(self.owned, self.names, sights, strict=True):
-            alone = widened(owned_release.release, release.group_columns)
-            if (asked := _asked_then(policy, alone)) is None:
+        for owned_release, release_name, sight_of_release in zip(
+            self.owned, self.names, sights_of_releases, strict=True
+        ):
+            release_by_itself = widened(owned_release.release, release.group_columns)
+            if (policy_then := _asked_then(policy, release_by_itself)) is None:
                 continue
-            joint_audit = audit(alone, asked, learned=False, people=sight)
+            joint_audit = audit(
+                release_by_itself, policy_then, learned=False, people=sight_of_release
+            )
             if joint_audit.failures and not problem:
                 problem = (
                     f"{release_name}, which was published before, does not hold the policy: "
@@ -576,19 +585,22 @@ class Earlier:
             releases=tuple(zip(names, [*people, release.counts.n_people], strict=True)),
             written=written,
         )
-        sight = None
+        sight_of_release = None
         if tables:
             groups_of_people.append(placed.of_people(release.counts))
-            places = places_in(joint, releases, names)
+            positions = places_in(joint, releases, names)
             joint_groups = [
-                of_group[groups] for of_group, groups in zip(places, groups_of_people, strict=True)
+                of_group[groups]
+                for of_group, groups in zip(positions, groups_of_people, strict=True)
             ]
             everyone = tables[0].above([*tables[1:], placed.entries.rows])
-            sight = _seen_by_owner(joint, everyone, np.concatenate(joint_groups))
+            sight_of_release = _seen_by_owner(joint, everyone, np.concatenate(joint_groups))
         elif learned and policy.needed_schema.semantics == "single":
-            sight = self._seen_by_columns(joint, release, names, everybody, placed)
+            sight_of_release = self._seen_by_columns(joint, release, names, everybody, placed)
         joint_name = " and ".join(names)
-        joint_audit = audit(joint, policy, name=joint_name, people=sight, learned=learned)
+        joint_audit = audit(
+            joint, policy, name=joint_name, people=sight_of_release, learned=learned
+        )
         if joint_audit.idle:
             raise NoSafeRelease(f"{' and '.join(names)}: {NOTHING_JUDGED}", ASK_SOMETHING)
         if joint_audit.failures:

@@ -52,8 +52,10 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
     added = set[str]().union(*(added_values(release, releases[-1]) for release in releases))
     parts_of_releases = [release.parts() for release in releases]
     first_shape = _shape(releases[0], parts_of_releases[0], added)
-    for release, parts, name in zip(releases[1:], parts_of_releases[1:], names[1:], strict=True):
-        _refuse_other(first_shape, _shape(release, parts, added), names[0], name)
+    for release, parts_of_release, name in zip(
+        releases[1:], parts_of_releases[1:], names[1:], strict=True
+    ):
+        _refuse_other(first_shape, _shape(release, parts_of_release, added), names[0], name)
     first = releases[-1] if added else releases[0]
     used_names = {
         *columns,
@@ -86,14 +88,18 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
     first_parts = parts_of_releases[releases.index(first)]
     for sensitives in first_parts.values:
         tables = []
-        for release, parts in zip(releases, parts_of_releases, strict=True):
-            table = parts.values[sensitives if not added else release.sensitives]
+        for release, parts_of_release in zip(releases, parts_of_releases, strict=True):
+            table = parts_of_release.values[sensitives if not added else release.sensitives]
             tables.append(_with_added(table, release, first) if added else table)
         rows = stack(tables, cohort_column)
         united_releases.append(_united(first, rows, sensitives, groups, people, first_parts, exact))
-    whole, *others = united_releases
-    whole = whole.joined(others, first.sensitives) if others else whole
-    return whole.described(cohort=cohort)
+    joined_release, *other_releases = united_releases
+    joined_release = (
+        joined_release.joined(other_releases, first.sensitives)
+        if other_releases
+        else joined_release
+    )
+    return joined_release.described(cohort=cohort)
 
 
 def added_values(release: Release, last: Release) -> set[str]:
@@ -102,8 +108,8 @@ def added_values(release: Release, last: Release) -> set[str]:
     None, unless both show a row for each person, with one value in each column.
     """
     rows = release.in_rows and last.in_rows and "single" == release.semantics == last.semantics
-    shown = {*last.sensitives, *last.beside} - {*release.sensitives, *release.beside}
-    return shown - {*last.unlinked} if rows and not last.unlinked else set()
+    shown_later = {*last.sensitives, *last.beside} - {*release.sensitives, *release.beside}
+    return shown_later - {*last.unlinked} if rows and not last.unlinked else set()
 
 
 def _with_added(rows: Any, release: Release, last: Release) -> Any:
@@ -143,8 +149,10 @@ def widened(release: Release, columns: Sequence[str]) -> Release:
         wide_releases.append(
             _united(release, wide_rows, sensitives, wide_groups, people, parts, ())
         )
-    wide_release, *others = wide_releases
-    wide_release = wide_release.joined(others, release.sensitives) if others else wide_release
+    wide_release, *other_releases = wide_releases
+    wide_release = (
+        wide_release.joined(other_releases, release.sensitives) if other_releases else wide_release
+    )
     return wide_release.described(cohort=release.cohort, name=release.name, schema=release.schema)
 
 
@@ -155,7 +163,7 @@ def places_in(joint: Release, releases: Sequence[Release], names: Sequence[str])
     position_of_label = {
         tuple(map(_text, _parts(label))): place_number for place_number, label in enumerate(labels)
     }
-    places = []
+    positions = []
     for number, (release, name) in enumerate(zip(releases, names, strict=True), start=1):
         labels_of_groups: Any = release.counts.groups
         wanted_columns = columns if release.by_values else _groups(release)
@@ -167,10 +175,10 @@ def places_in(joint: Release, releases: Sequence[Release], names: Sequence[str])
             (name, *text) if release.by_values else (id_of(number, name, text[0]),)
             for text in texts
         ]
-        places.append(
+        positions.append(
             np.array([position_of_label[label] for label in united_labels], dtype=np.int64)
         )
-    return places
+    return positions
 
 
 def _parts(label: Any) -> tuple[Any, ...]:

@@ -78,9 +78,9 @@ class TalliedPart(Part):
         of its cells is a union of these groups.
         """
         columns = self.release.group_columns
-        for part in parts:
-            release = part.release
-            if isinstance(part, TalliedPart) or not (
+        for other_part in parts:
+            release = other_part.release
+            if isinstance(other_part, TalliedPart) or not (
                 {*columns} <= {*release.group_columns} and release.by_values
             ):
                 continue
@@ -92,9 +92,9 @@ class TalliedPart(Part):
             for label in labels:
                 counted_by = _text_of([label[position] for position in positions])
                 cell_of_group.append(cells.get(counted_by, ABSENT))
-            groups = np.array(cell_of_group, dtype=np.int64)[part.members.groups]
+            groups = np.array(cell_of_group, dtype=np.int64)[other_part.members.groups]
             is_counted = groups != ABSENT
-            names = compress(part.members.names, is_counted)
+            names = compress(other_part.members.names, is_counted)
             return replace(self, members=Members(Labels(names), groups[is_counted]))
         raise InputError(
             f"{self.name}: it is not known whom a table of counts counts, unless it is counted by "
@@ -244,8 +244,8 @@ def together(releases: Sequence[Any], *, person: str | None = None) -> Release:
             "'unknown', where one is missing"
         )
     people = known_again(parts)
-    for earlier, later in combinations(people, 2):
-        refuse_alike(map(str, later.names), map(str, earlier.names), "their names")
+    for earlier_members, later_members in combinations(people, 2):
+        refuse_alike(map(str, later_members.names), map(str, earlier_members.names), "their names")
     memberships = _memberships(people)
     n_members = [int((groups != ABSENT).sum()) for groups in memberships]
     joined_releases = [part.release for part in parts]
@@ -296,8 +296,10 @@ def _part(source: Any, person: str | None) -> Part:
 
 
 def _text_of(label: Any) -> tuple[str | None, ...]:
-    parts = label if isinstance(label, (tuple, list)) else [label]
-    return tuple(None if part is None else str(part) for part in parts)
+    labels = label if isinstance(label, (tuple, list)) else [label]
+    return tuple(
+        None if label_of_column is None else str(label_of_column) for label_of_column in labels
+    )
 
 
 def _printed(members: Members) -> Members:
@@ -341,8 +343,10 @@ def _memberships(members: Sequence[Members]) -> list[IntArray]:
     """The group of each person in each release."""
     codes, n_people = codes_of_names([[*release_members.names] for release_members in members])
     memberships = [np.full(n_people, ABSENT, dtype=np.int64) for _ in members]
-    for group_of_person, release_members, places in zip(memberships, members, codes, strict=True):
-        group_of_person[places] = release_members.groups
+    for group_of_person, release_members, group_codes in zip(
+        memberships, members, codes, strict=True
+    ):
+        group_of_person[group_codes] = release_members.groups
     return memberships
 
 

@@ -140,12 +140,12 @@ def _refuse_nameless(release: Release) -> None:
 
 def _amounts(text: str) -> Point:
     """Read "l,k,m"."""
-    parts = [part.strip() for part in text.split(",")]
-    if len(parts) != 3 or not all(map(is_whole, parts)):
+    texts = [text_of_amount.strip() for text_of_amount in text.split(",")]
+    if len(texts) != 3 or not all(map(is_whole, texts)):
         raise InputError(
             f"--above takes three whole numbers l,k,m from 0, such as 1,2,3, not {text!r}"
         )
-    l, k, m = map(int, parts)
+    l, k, m = map(int, texts)
     return l, k, m
 
 
@@ -206,8 +206,8 @@ def curves(
 def _levels(text: str) -> dict[str, int | str]:
     """The level of each column, read from a text such as "age=3, sex=*"."""
     levels: dict[str, int | str] = {}
-    for part in text.split(","):
-        column, equals, level = map(str.strip, part.rpartition("="))
+    for text_of_level in text.split(","):
+        column, equals, level = map(str.strip, text_of_level.rpartition("="))
         is_number = is_whole(level)
         if not equals or not column or not (is_number or level == "*"):
             raise InputError(

@@ -174,8 +174,8 @@ def known_text(disclosure: Disclosure) -> str:
 
 
 def _hover(k: int, kind: str, disclosure: Disclosure) -> str:
-    head = f"{some(k, kind, f'{kind}s')}: {sure_text(disclosure)}"
-    return f"{head}\nFound out: {_target(disclosure)}\n{known_text(disclosure)}"
+    title = f"{some(k, kind, f'{kind}s')}: {sure_text(disclosure)}"
+    return f"{title}\nFound out: {_target(disclosure)}\n{known_text(disclosure)}"
 
 
 # ---- the figure -----------------------------------------------------------------------------

@@ -89,8 +89,8 @@ class Alike:
 
     def surest(self, counts: GroupCounts, l: int, classes: IntArray) -> Iterator[Profiles]:
         """The profiles of classes at which an adversary with l alone is surest, or nearly so."""
-        places, offsets = ranges(self.offsets[classes], self.offsets[classes + 1])
-        for profiles in fronts.blocks_of(counts, l, self.cells[places], offsets):
+        positions, offsets = ranges(self.offsets[classes], self.offsets[classes + 1])
+        for profiles in fronts.blocks_of(counts, l, self.cells[positions], offsets):
             profiles = profiles.by_value()
             odds, starts = profiles.t(0), profiles.starts
             lengths = np.diff(starts, append=len(profiles))
@@ -108,10 +108,10 @@ def _not_dominated(counts: GroupCounts, cells: IntArray, kind: IntArray) -> IntA
     n, steps, formulas = counts.sizes[group], _most_l(counts) + 1, formulas_of(counts)
     if not formulas.ordered or not 0 < len(first_cell) * steps <= _MOST_SPARE:
         return cells
-    spare = np.empty((len(first_cell), steps), dtype=np.int64)
+    n_spare = np.empty((len(first_cell), steps), dtype=np.int64)
     for l in range(steps):
-        spare[:, l] = formulas.spare(n, s, formulas.excluded(counts, l, group, s))
-    score = (spare[:, 0] - spare[:, 0].min(initial=0) + 1.0) * n / s
+        n_spare[:, l] = formulas.spare(n, s, formulas.excluded(counts, l, group, s))
+    score = (n_spare[:, 0] - n_spare[:, 0].min(initial=0) + 1.0) * n / s
     remaining_cells, pivot_cells = cells, list[IntArray]()
     for _ in range(_ROUNDS):
         starts = np.flatnonzero(np.diff(counts.codes[remaining_cells], prepend=-1))
@@ -128,8 +128,8 @@ def _not_dominated(counts: GroupCounts, cells: IntArray, kind: IntArray) -> IntA
         (candidate, pivot), pair_of_cell = np.unique(pairs, axis=1, return_inverse=True)
         is_undominated = (n[candidate] < n[pivot]) | (s[candidate] > s[pivot])
         undecided = np.flatnonzero(~is_undominated)
-        for part in np.array_split(undecided, len(undecided) * steps // fronts.BLOCK + 1):
-            is_undominated[part] = (spare[candidate[part]] < spare[pivot[part]]).any(axis=1)
+        for chunk in np.array_split(undecided, len(undecided) * steps // fronts.BLOCK + 1):
+            is_undominated[chunk] = (n_spare[candidate[chunk]] < n_spare[pivot[chunk]]).any(axis=1)
         is_better = is_undominated[pair_of_cell.ravel()]
         is_better[pivot_of_value] = False
         remaining_cells = remaining_cells[is_better]
@@ -374,10 +374,10 @@ class Skylines(Mapping[Label, Skyline]):
             code = self._counts.code(value)
         except DataError:
             raise KeyError(value) from None
-        place = int(np.searchsorted(self._alike.codes, code))
-        if place == len(self) or self._alike.codes[place] != code:
+        position = int(np.searchsorted(self._alike.codes, code))
+        if position == len(self) or self._alike.codes[position] != code:
             raise KeyError(value)
-        return int(self._alike.number[place])
+        return int(self._alike.number[position])
 
     @cached_property
     def _classes(self) -> list[ValueClass]:
@@ -399,15 +399,15 @@ def _most_alone(counts: GroupCounts, partition: Alike, limit: Fraction) -> list[
     safe_classes = np.arange(len(amounts))
     if len(safe_classes):
         most_k_and_m = [
-            _Slices.of(part, least_odds).alone() for part in partition.fronts(counts, 0)
+            _Slices.of(front, least_odds).alone() for front in partition.fronts(counts, 0)
         ]
         amounts[:, 1:] = np.concatenate(most_k_and_m)
     for l in range(most_l + 1):
         if not len(safe_classes):
             break
         is_safe: list[bool] = []
-        for part in partition.surest(counts, l, safe_classes):
-            slices = _Slices.of(part, least_odds)
+        for front in partition.surest(counts, l, safe_classes):
+            slices = _Slices.of(front, least_odds)
             zeros = np.zeros(len(slices), dtype=np.int64)
             is_safe += slices.safe(np.arange(len(slices)), zeros, zeros).tolist()
         safe_classes = safe_classes[is_safe]
@@ -422,8 +422,8 @@ def _skyline_of_all(counts: GroupCounts, partition: Alike, limit: Fraction) -> S
     stairs: IntArray | None = None
     points: Skyline = []
     for l in range(_most_l(counts) + 1 if len(partition.examples) else 0):
-        parts = list(map(worst_values, partition.fronts(counts, l)))
-        slices = _Slices.of(fronts.joined(parts), least_odds)
+        skylines_of_fronts = list(map(worst_values, partition.fronts(counts, l)))
+        slices = _Slices.of(fronts.joined(skylines_of_fronts), least_odds)
         if stairs is None:
             stairs_of_values = slices.stairs()
             shortest = min(map(len, stairs_of_values))
@@ -459,11 +459,11 @@ class _Class:
 
     def skyline(self) -> Skyline:
         """The points of the skyline below this l."""
-        parts, ancestor = list[Skyline](), self
+        skylines, ancestor = list[Skyline](), self
         while ancestor.before is not None:
-            parts.append(ancestor.points)
+            skylines.append(ancestor.points)
             ancestor = ancestor.before
-        return [*chain.from_iterable(reversed(parts))]
+        return [*chain.from_iterable(reversed(skylines))]
 
 
 def _skylines(counts: GroupCounts, codes: IntArray, limit: Fraction) -> list[Skyline]:
@@ -477,13 +477,14 @@ def _skylines(counts: GroupCounts, codes: IntArray, limit: Fraction) -> list[Sky
     open_codes, classes = codes, list[_Class]()  # the class of each value that is alive
     for l in range(most_l + 1):
         classes_at_l: list[_Class] = []
-        for part in _fronts(counts, l, open_codes):
-            classes_at_l += _next_classes(part, classes[len(classes_at_l) :], least_odds, l)
+        for front in _fronts(counts, l, open_codes):
+            classes_at_l += _next_classes(front, classes[len(classes_at_l) :], least_odds, l)
         _settle(skylines, open_codes, classes_at_l)
         continuing = [
-            place for place, value_class in enumerate(classes_at_l) if len(value_class.stairs)
+            position for position, value_class in enumerate(classes_at_l) if len(value_class.stairs)
         ]
-        open_codes, classes = open_codes[continuing], [classes_at_l[place] for place in continuing]
+        open_codes = open_codes[continuing]
+        classes = [classes_at_l[position] for position in continuing]
         if not continuing:
             break
     last_classes: dict[int, _Class] = {}
@@ -581,8 +582,12 @@ class _Slices:
         # An adversary who knows of as many people as a group has is certain.
         limits = np.minimum.reduceat(self.profiles.n, self.offsets[:-1]) - 1
         everyone = np.arange(len(limits))
-        most_k = _search(limits, lambda places, k: self.safe(everyone[places], k, np.zeros_like(k)))
-        most_m = _search(limits, lambda places, m: self.safe(everyone[places], np.zeros_like(m), m))
+        most_k = _search(
+            limits, lambda positions, k: self.safe(everyone[positions], k, np.zeros_like(k))
+        )
+        most_m = _search(
+            limits, lambda positions, m: self.safe(everyone[positions], np.zeros_like(m), m)
+        )
         return np.stack((most_k, most_m), axis=1)
 
     def stairs(self) -> list[IntArray]:
@@ -626,17 +631,17 @@ class _Slices:
                 is_safe[i] = minimum.ratio > self.least_odds
         return is_safe
 
-    def _safe_at(self, owner: IntArray, m: IntArray, places: IntArray, k: IntArray) -> BoolArray:
-        return self.safe(owner[places], k, m[places])
+    def _safe_at(self, owner: IntArray, m: IntArray, positions: IntArray, k: IntArray) -> BoolArray:
+        return self.safe(owner[positions], k, m[positions])
 
     def _alike(self, value: IntArray) -> Iterator[IntArray]:
         """The places of values with about as many holders, a block of profiles at a time."""
         size = self._size[value]
         for magnitude in np.unique(size).tolist():
-            places = np.flatnonzero(size == magnitude)
-            ends = np.cumsum(np.diff(self.offsets)[value[places]])
+            positions = np.flatnonzero(size == magnitude)
+            ends = np.cumsum(np.diff(self.offsets)[value[positions]])
             blocks = np.searchsorted(ends, np.arange(_BLOCK, int(ends[-1]), _BLOCK))
-            yield from filter(len, np.split(places, blocks))
+            yield from filter(len, np.split(positions, blocks))
 
     @cached_property
     def _size(self) -> IntArray:
@@ -659,7 +664,7 @@ def _search(limits: IntArray, safe: Callable[[IntArray, IntArray], BoolArray]) -
     low, high = np.full(len(limits), -1), limits.copy()
     while len(unsettled := np.flatnonzero(low < high)):
         middle = (low[unsettled] + high[unsettled] + 1) // 2
-        good = safe(unsettled, middle)
-        low[unsettled[good]] = middle[good]
-        high[unsettled[~good]] = middle[~good] - 1
+        is_safe = safe(unsettled, middle)
+        low[unsettled[is_safe]] = middle[is_safe]
+        high[unsettled[~is_safe]] = middle[~is_safe] - 1
     return low

@@ -40,24 +40,27 @@ class NamedPeoplePage(Page[NamedWitness]):
         witness = self.result
         target, value = named(witness.target), named(witness.value)
         terms = Terms.of(witness.semantics, value=value)
-        parts = []
+        phrases = []
         if witness.ruled_out:
             values = listing(map(named, witness.ruled_out), "or")
-            parts.append(f"{target} {terms.only_with(values)}")
+            phrases.append(f"{target} {terms.only_with(values)}")
         people_by_value: dict[Label, list[str]] = {}
         for person, value_known in witness.known:
             people_by_value.setdefault(value_known, []).append(named(person))
         for value_known, people in people_by_value.items():
-            parts.append(f"{listing(people)} {terms.have(len(people))} {named(value_known)}")
+            phrases.append(f"{listing(people)} {terms.have(len(people))} {named(value_known)}")
         if witness.relatives:
             linked = listing(map(named, witness.relatives), "or")
-            parts.append(f"{target} has {value} if {linked} has it")
+            phrases.append(f"{target} has {value} if {linked} has it")
         exact, limit = witness.exact, Fraction(1)
         disclosure = Disclosure(witness.value, witness.probability, lambda: exact)
         certainty = (
             "certain" if is_certain(disclosure, limit) else f"{percent(disclosure, limit)} sure"
         )
-        knows = listing([f"that {part}" for part in parts], n_shown=8) or "nothing but the release"
+        knows = (
+            listing([f"that {phrase}" for phrase in phrases], n_shown=8)
+            or "nothing but the release"
+        )
         return f"Someone who knows {knows} can be {certainty} that {target} has {value}."
 
     def html(self) -> str:

@@ -97,8 +97,8 @@ class SkylinePage(CountsPage[SkylineReport]):
             yield from _classes(report, report.by_class)
         if has_several and not _too_many(report):
             yield from _overview(report)
-        for place, value in enumerate(_drawn_values(report), 1):
-            value_part = partial(value_blocks, report, value, f"value-{place}")
+        for position, value in enumerate(_drawn_values(report), 1):
+            value_part = partial(value_blocks, report, value, f"value-{position}")
             yield from [Later(value_part)] if has_several else value_part()
 
 
@@ -132,7 +132,7 @@ def _all_values(report: SkylineReport, skylines: Skylines) -> Iterator[Block]:
         f"{adversary(terms, fewest_facts)}.",
         "lead",
     )
-    notable = [points[place] for place in notable_places(points)]
+    notable = [points[position] for position in notable_places(points)]
     rows: list[Row] = [(*_cells(point), adversary(terms, point)) for point in notable]
     title = "Points of the skyline of all values together"
     yield Table((*"lkm", "withstands"), rows, left=(3,), style="points", roomy=(3,), title=title)
@@ -303,8 +303,8 @@ def beyond_sentence(terms: Terms, corner: Corner, limit: Fraction) -> str:
     distinct = {*chances.values()}
     if len(distinct) == 1:
         return f"One more fact of any kind: {distinct.pop()}."
-    parts = [f"one more {kind}: {chance}" for kind, chance in chances.items()]
-    return f"{capital('; '.join(parts))}."
+    phrases = [f"one more {kind}: {chance}" for kind, chance in chances.items()]
+    return f"{capital('; '.join(phrases))}."
 
 
 def least_sentence(report: SkylineReport, value: Label) -> str:

@@ -251,9 +251,9 @@ def survey(
         counts = view.counts
         groups[number] = counts.n_groups
         entropy[number] = least_entropy(counts)
-        for place in range(len(pieces) - 1, -1, -1):  # the most first: it serves the others
-            disclosure = _ADVERSARIES[kind](pieces[place]).disclosure(counts)
-            disclosures[number, place] = _rounded(disclosure, certain=entropy[number] == 0)
+        for position in range(len(pieces) - 1, -1, -1):  # the most first: it serves the others
+            disclosure = _ADVERSARIES[kind](pieces[position]).disclosure(counts)
+            disclosures[number, position] = _rounded(disclosure, certain=entropy[number] == 0)
         counts.memory.clear()
     return LatticeSurvey(
         tuple(microdata.schema.quasi_identifiers),

@@ -119,9 +119,9 @@ def _level_lines(survey: LatticeSurvey) -> list[tuple[str, str]]:
     lines = []
     for name, (exact, *levels) in zip(survey.attributes, survey.levels, strict=True):
         parts = [f"exact: {some(exact.values, 'value', 'values')}"]
-        for place, level in enumerate(levels[:-1], 1):
+        for position, level in enumerate(levels[:-1], 1):
             values_text = some(level.values, "value", "values")
-            parts.append(f"level {place}: {values_text} such as “{visible(level.example)}”")
+            parts.append(f"level {position}: {values_text} such as “{visible(level.example)}”")
         lines.append((visible(name), " · ".join([*parts, *(["*: suppressed"] if levels else [])])))
     return lines
 

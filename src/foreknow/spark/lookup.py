@@ -38,12 +38,12 @@ class Lookup(NamedTuple):
     def labelled(self, rows: pa.Table, names: Sequence[str]) -> tuple[pa.Table, int]:
         """Rows without the columns that are looked up, beside their labels; the sum of weights."""
         width = rows.num_columns - len(self.values)
-        place = self._places(rows.columns[width:])
-        is_known = place >= 0
-        group = np.where(is_known, self.groups[place], -1)
+        entry_of_row = self._places(rows.columns[width:])
+        is_known = entry_of_row >= 0
+        group = np.where(is_known, self.groups[entry_of_row], -1)
         indices = pa.array(group, mask=group < 0)
         columns = [*rows.columns[:width], *(label.take(indices) for label in self.labels.columns)]
-        return pa.table(columns, names=names), int(self.weights[place[is_known]].sum())
+        return pa.table(columns, names=names), int(self.weights[entry_of_row[is_known]].sum())
 
     def _places(self, columns: Sequence[Any]) -> Any:
         """The place of each row among what was counted; -1 where it is not there."""
@@ -55,10 +55,10 @@ class Lookup(NamedTuple):
             key = key * len(values) + codes
             if len(keys):
                 order = np.argsort(key)  # neighbours are found several times as fast
-                place = np.empty_like(key)
-                place[order] = np.minimum(np.searchsorted(keys, key[order]), len(keys) - 1)
-                unknown |= keys[place] != key
-                key = place
+                entry_of_row = np.empty_like(key)
+                entry_of_row[order] = np.minimum(np.searchsorted(keys, key[order]), len(keys) - 1)
+                unknown |= keys[entry_of_row] != key
+                key = entry_of_row
         key[unknown] = -1
         return key
 
@@ -128,11 +128,13 @@ def by_row(folder: Path, names: Sequence[str], note: str) -> Callable[..., Any]:
     def work(batches: Iterable[Any], token: str) -> Iterator[Any]:
         _check(folder, token)
         path, writer, total, rows = folder / f"{uuid4().hex}.rows", None, 0, 0
-        for part, weight in labelled_parts(batches, read_lookup(folder), names):
-            total, rows = (total + weight) % (1 << 64), rows + len(part)
-            part = part.replace_schema_metadata({b"foreknow": note})
-            writer = writer or pq.ParquetWriter(str(path), part.schema, write_statistics=False)
-            writer.write_table(part)
+        for labelled_part, weight in labelled_parts(batches, read_lookup(folder), names):
+            total, rows = (total + weight) % (1 << 64), rows + len(labelled_part)
+            labelled_part = labelled_part.replace_schema_metadata({b"foreknow": note})
+            writer = writer or pq.ParquetWriter(
+                str(path), labelled_part.schema, write_statistics=False
+            )
+            writer.write_table(labelled_part)
         if writer is not None:
             writer.close()
             summary = [[(total + (1 << 63)) % (1 << 64) - (1 << 63)], [rows], [path.name]]
@@ -143,8 +145,8 @@ def by_row(folder: Path, names: Sequence[str], note: str) -> Callable[..., Any]:
 
 def _codes(column: Any, values: Any) -> Any:
     """The place of each value among those that are known, of which a null may be one, or -1."""
-    places = pc.index_in(column, value_set=values.cast(column.type))
-    return places.fill_null(-1).to_numpy().astype(np.int64)
+    positions = pc.index_in(column, value_set=values.cast(column.type))
+    return positions.fill_null(-1).to_numpy().astype(np.int64)
 
 
 def _comparable(column: Any) -> Any:

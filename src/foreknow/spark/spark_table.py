@@ -43,7 +43,7 @@ _ROWS_PER_PART = 4_000_000
 class SparkTable:
     """A frame of PySpark; its columns are called c0, c1, ..., since Spark reads dots and case."""
 
-    settled = untyped = rows_numbered = False
+    is_stable = untyped = rows_numbered = False
     size = None  # it is counted, however small
     rows_per_part: int | None = _ROWS_PER_PART
 
@@ -212,15 +212,15 @@ class SparkTable:
                 batches = rows.toArrow().to_batches()
 
             def parts() -> Iterator[pa.Table]:
-                for part, weight in lookup.labelled_parts(batches, lookup_table, names):
-                    reports.append((weight, len(part), None))
-                    yield part
+                for labelled_part, weight in lookup.labelled_parts(batches, lookup_table, names):
+                    reports.append((weight, len(labelled_part), None))
+                    yield labelled_part
 
             write_parts(parts(), path, note)
         else:
             path.mkdir()
-            for place, name in enumerate(sorted(name for _, _, name in reports)):
-                shutil.move(folder / name, part_of(path, place))
+            for position, name in enumerate(sorted(name for _, _, name in reports)):
+                shutil.move(folder / name, part_of(path, position))
         shutil.rmtree(folder, ignore_errors=True)
         totals = sum(number for number, _, _ in reports), sum(n for _, n, _ in reports)
         return (totals[0] - expected[0]) % (1 << 64) == 0 and totals[1] == expected[1]

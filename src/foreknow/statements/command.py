@@ -170,8 +170,8 @@ def _answers_page(release: Release, known_statements: Statements, answers: list[
     from foreknow_judge.printed import visible
 
     sentences = []
-    for place, statement in enumerate(known_statements.statements, 1):
-        sentences.append(Sentence(visible(f"{place}. {statement}")))
+    for number, statement in enumerate(known_statements.statements, 1):
+        sentences.append(Sentence(visible(f"{number}. {statement}")))
     rows = []
     for answer in answers:
         person, value = visible(answer.person), visible(answer.value)

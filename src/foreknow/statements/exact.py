@@ -73,16 +73,16 @@ def elimination_rank(variable_sets: Iterable[Iterable[int]]) -> dict[int, int]:
             continue
         if len(neighbours_of[variable]) > _DENSE:
             eliminated += sorted(
-                neighbours_of, key=lambda other: (len(neighbours_of[other]), other)
+                neighbours_of, key=lambda neighbour: (len(neighbours_of[neighbour]), neighbour)
             )
             break
         eliminated.append(variable)
         neighbours = neighbours_of.pop(variable) - {variable}
-        for other in neighbours:
-            neighbours_of[other] = (neighbours_of[other] | neighbours) - {variable}
-            height[other] = max(height[other], height[variable] + 1)
-        for other in neighbours:
-            heappush(heap, key(other))
+        for neighbour in neighbours:
+            neighbours_of[neighbour] = (neighbours_of[neighbour] | neighbours) - {variable}
+            height[neighbour] = max(height[neighbour], height[variable] + 1)
+        for neighbour in neighbours:
+            heappush(heap, key(neighbour))
     return {variable: i for i, variable in enumerate(reversed(eliminated))}
 
 
@@ -193,10 +193,10 @@ class Exact:
             nodes = self._model.nodes
             linked_parts = components(nodes.parts(formula), nodes.variables.__getitem__)
             if len(linked_parts) > 1:
-                parts = list(map(nodes.all_of, linked_parts))
-                users = Counter(chain.from_iterable(map(self._symbols_of, parts)))
+                conjuncts = list(map(nodes.all_of, linked_parts))
+                users = Counter(chain.from_iterable(map(self._symbols_of, conjuncts)))
                 shared = frozenset(symbol for symbol, n in users.items() if n > 1)
-                self._plans[formula] = _Product(shared, parts)
+                self._plans[formula] = _Product(shared, conjuncts)
             else:
                 self._plans[formula] = self._expansion(formula)
         return self._plans[formula]
@@ -205,9 +205,9 @@ class Exact:
         """The plan that assigns the first variable of a formula: a term for each of its options."""
         model, nodes = self._model, self._model.nodes
         candidates = set[int]()
-        for part in nodes.parts(formula):
-            if nodes.kinds[part] == "atom":
-                candidates.update(nodes.variables[part])
+        for operand in nodes.parts(formula):
+            if nodes.kinds[operand] == "atom":
+                candidates.update(nodes.variables[operand])
         number = min(
             candidates or nodes.variables[formula],
             key=lambda candidate: (self._rank.get(candidate, len(self._rank)), candidate),
@@ -268,20 +268,20 @@ class Exact:
         """
         factors = dict(enumerate(values))
         users: dict[int, set[int]] = {symbol: set() for symbol in sorted(closing)}
-        for part, (_, symbols) in enumerate(operands):
+        for operand, (_, symbols) in enumerate(operands):
             for symbol in symbols & closing:
-                users[symbol].add(part)
+                users[symbol].add(operand)
         while users:
             # The smallest product first: a symbol is closed once all its users are one.
             symbol = min(users, key=lambda s: prod(len(factors[i]) for i in users[s]))
             parts_with_symbol = users.pop(symbol)
             product = self._multiplied(list(map(factors.pop, parts_with_symbol)))
-            part = min(parts_with_symbol)
-            factors[part] = self._closed(product, symbol)
+            operand = min(parts_with_symbol)
+            factors[operand] = self._closed(product, symbol)
             for other_users in users.values():
                 if other_users & parts_with_symbol:
                     other_users -= parts_with_symbol
-                    other_users.add(part)
+                    other_users.add(operand)
         return self._multiplied(list(factors.values()))
 
     def _multiplied(self, factors: list[Polynomial]) -> Polynomial:

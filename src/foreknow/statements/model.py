@@ -77,10 +77,10 @@ class Names:
     def of_label(self, label: Label) -> int:
         """Position of a label, or else of the one that prints like it."""
         try:
-            place = self.labels.codes.get(label)
+            position = self.labels.codes.get(label)
         except TypeError:
-            place = None
-        return self.code_of_text(str(label)) if place is None else place
+            position = None
+        return self.code_of_text(str(label)) if position is None else position
 
 
 # ---- formulas over atoms -----------------------------------------------------------------------
@@ -128,11 +128,13 @@ class Nodes:
     def negate(self, node: Node) -> Node:
         """The node of the negation."""
         if node not in self._negated:
-            kind, parts = self.kinds[node], self.kids[node]
+            kind, children = self.kinds[node], self.kids[node]
             if kind == "atom":
-                negation = self._make("not", parts, self.variables[node], self.atoms[node])
+                negation = self._make("not", children, self.variables[node], self.atoms[node])
             else:
-                negation = (self.some_of if kind == "all" else self.all_of)(map(self.negate, parts))
+                negation = (self.some_of if kind == "all" else self.all_of)(
+                    map(self.negate, children)
+                )
             self._negated[node] = negation
             self._negated.setdefault(negation, node)
         return self._negated[node]
@@ -152,39 +154,39 @@ class Nodes:
             return node
         key = (node, variable, atom)
         if key not in self._given:
-            kind, parts = self.kinds[node], self.kids[node]
+            kind, children = self.kinds[node], self.kids[node]
             if kind in ("atom", "not"):
-                remainder = TRUE if (parts[0] == atom) == (kind == "atom") else FALSE
+                remainder = TRUE if (children[0] == atom) == (kind == "atom") else FALSE
             else:
                 join = self.all_of if kind == "all" else self.some_of
                 variables_of = self.variables  # most kids do not mention it
                 remainder = join(
-                    self.given(part, variable, atom) if variable in variables_of[part] else part
-                    for part in parts
+                    self.given(child, variable, atom) if variable in variables_of[child] else child
+                    for child in children
                 )
             self._given[key] = remainder
         return self._given[key]
 
     def _join(
-        self, kind: Literal["all", "any"], parts: Iterable[Node], neutral: Node, absorbing: Node
+        self, kind: Literal["all", "any"], children: Iterable[Node], neutral: Node, absorbing: Node
     ) -> Node:
         """The conjunction or disjunction of parts.
 
         `neutral` parts drop out, an `absorbing` one decides.
         """
         joined: set[Node] = set()
-        for part in parts:
-            if self.kinds[part] == kind:
-                joined.update(self.kids[part])
+        for child in children:
+            if self.kinds[child] == kind:
+                joined.update(self.kids[child])
             else:
-                joined.add(part)
+                joined.add(child)
         joined.discard(neutral)
-        if absorbing in joined or any(self._negated.get(part) in joined for part in joined):
+        if absorbing in joined or any(self._negated.get(child) in joined for child in joined):
             return absorbing
         if len(joined) < 2:
             return joined.pop() if joined else neutral
-        variables = _NONE.union(*(self.variables[part] for part in joined))
-        atoms = _NONE.union(*(self.atoms[part] for part in joined))
+        variables = _NONE.union(*(self.variables[child] for child in joined))
+        atoms = _NONE.union(*(self.atoms[child] for child in joined))
         return self._make(kind, tuple(sorted(joined)), variables, atoms)
 
     def _make(
@@ -269,8 +271,8 @@ class Model:
         self._pools: dict[tuple[int, int], Pool] = {}
         self._variables: dict[tuple[int, int], int] = {}
         self._bags: dict[int, dict[int, int]] = {}
-        for place, (formula, text) in enumerate(zip(statements, texts, strict=True), 1):
-            self._check(formula, f"statement {place}", text)
+        for number, (formula, text) in enumerate(zip(statements, texts, strict=True), 1):
+            self._check(formula, f"statement {number}", text)
         self.said = list(map(self._node, statements))
 
     def group_of(self, person: int) -> int:
@@ -325,14 +327,16 @@ class Model:
 
     def _check(self, formula: said.Formula, where: str, text: str | None) -> None:
         """Note the people whom a formula names; refuse people and values not in the release."""
-        for part in said.walk(formula):
-            for name in part.people if isinstance(part, said.Same) else (part.person,):
+        for subformula in said.walk(formula):
+            for name in (
+                subformula.people if isinstance(subformula, said.Same) else (subformula.person,)
+            ):
                 with _pointing(where, text, "person", name):
                     person = self.people.code_of_text(name)
                 self.named.setdefault(self.group_of(person), {})[person] = None
-            if isinstance(part, said.Has):
-                with _pointing(where, text, "value", part.value):
-                    self.values.code_of_text(part.value)
+            if isinstance(subformula, said.Has):
+                with _pointing(where, text, "value", subformula.value):
+                    self.values.code_of_text(subformula.value)
 
     def _node(self, formula: said.Formula) -> Node:
         """The node of a formula."""
@@ -353,8 +357,8 @@ class Model:
             case said.Same(names):
                 people = list(map(self.people.code_of_text, names))
                 codes = set[int]()
-                for place in people:
-                    codes.update(self.bag(self.group_of(place)))
+                for number in people:
+                    codes.update(self.bag(self.group_of(number)))
                 equal_codes = []
                 for code in sorted(codes):
                     have_code = [self.has(person, code) for person in people]
@@ -426,5 +430,5 @@ def _pointing(
     try:
         yield
     except InputError as error:
-        place = None if text is None else said.offset_of_name(text, role, name)
-        raise StatementError(f"{where}: {error}", text, place) from None
+        offset = None if text is None else said.offset_of_name(text, role, name)
+        raise StatementError(f"{where}: {error}", text, offset) from None

@@ -62,8 +62,8 @@ class StatementQuery:
     def __init__(self, model: Model, known_statements: Statements) -> None:
         self.model, self._nodes = model, model.nodes
         self._statements, self._budget = known_statements.statements, known_statements.budget
-        parts = chain.from_iterable(map(self._nodes.parts, model.said))
-        self._rank = elimination_rank(self._nodes.variables[part] for part in parts)
+        conjuncts = chain.from_iterable(map(self._nodes.parts, model.said))
+        self._rank = elimination_rank(self._nodes.variables[conjunct] for conjunct in conjuncts)
 
     # ---- asking ---------------------------------------------------------------------------
 
@@ -174,10 +174,12 @@ class StatementQuery:
         """The probability as a fraction; None where it is out of reach."""
         if part.exact.chance is None:
             return None
-        who, asked_code, share = self._representative(part, person, code)
-        if (who, asked_code) not in part.answers:
-            part.answers[who, asked_code] = part.exact.given(self.model.has(person, asked_code))
-        answer = part.answers[who, asked_code]
+        representative, asked_code, share = self._representative(part, person, code)
+        if (representative, asked_code) not in part.answers:
+            part.answers[representative, asked_code] = part.exact.given(
+                self.model.has(person, asked_code)
+            )
+        answer = part.answers[representative, asked_code]
         return None if answer is None else answer * share
 
     def _representative(self, part: Part, person: int, code: int) -> _Representative:
@@ -209,15 +211,15 @@ class StatementQuery:
         """Places of statements linked by pools to a part that no world agrees with."""
         pools = set(self.model.pools(part.formula))
         linked = dict(enumerate(map(self.model.pools, self.model.said)))
-        for places in components(linked, linked.__getitem__):
-            linked_pools = set(chain.from_iterable(linked[place] for place in places))
+        for linked_numbers in components(linked, linked.__getitem__):
+            linked_pools = set(chain.from_iterable(linked[number] for number in linked_numbers))
             if not linked_pools.isdisjoint(pools):
                 pools |= linked_pools
-        return [place for place in linked if not pools.isdisjoint(linked[place])]
+        return [number for number in linked if not pools.isdisjoint(linked[number])]
 
-    def _possible(self, places: Iterable[int]) -> bool | None:
+    def _possible(self, linked_numbers: Iterable[int]) -> bool | None:
         """True if the statements can hold together; None if that is too hard to decide."""
-        formula = self._nodes.all_of(self.model.said[place] for place in places)
+        formula = self._nodes.all_of(self.model.said[number] for number in linked_numbers)
         chance = Exact(self.model, formula, self._rank, self._budget).chance
         return None if chance is None else chance > 0
 
@@ -405,9 +407,9 @@ class Statements:
     ) -> None:
         texts: list[str | None] = []
         formulas: list[Formula] = []
-        for place, statement in enumerate(statements, 1):
+        for number, statement in enumerate(statements, 1):
             texts.append(statement if isinstance(statement, str) else None)
-            formulas.append(_read(statement, place))
+            formulas.append(_read(statement, number))
         set_fields(self, statements=tuple(formulas), _texts=tuple(texts), _last=[])
         steps = whole_number(budget, "the budget", 1)
         set_fields(self, budget=steps, priors=require_weights(priors))

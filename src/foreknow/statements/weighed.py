@@ -202,8 +202,10 @@ class WeighedCase:
 def _people(formula: said.Formula) -> list[str]:
     """Everybody whom a statement names."""
     people: dict[str, None] = {}
-    for part in said.walk(formula):
-        for person in part.people if isinstance(part, said.Same) else (part.person,):
+    for subformula in said.walk(formula):
+        for person in (
+            subformula.people if isinstance(subformula, said.Same) else (subformula.person,)
+        ):
             people[person] = None
     return list(people)
 

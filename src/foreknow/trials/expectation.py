@@ -193,7 +193,7 @@ class CaseLayout:
     def _margins(self, cases: IntArray) -> _Margins:
         """The margins of these cases: people by signature, and occurrences by value."""
         cells, offsets = ranges(self.offsets[cases], self.offsets[cases + 1])
-        rows, columns = (_numbered(part[cells]) for part in self._places[1:])
+        rows, columns = (_numbered(codes[cells]) for codes in self._places[1:])
         people = np.zeros(rows.max() + 1)
         people[rows] = self.people[cells]
         occurrences = np.zeros(columns.max() + 1)
@@ -244,8 +244,8 @@ class CaseLayout:
             expected.weights[cases] = np.bincount(margins.case, terms, minlength=len(cases))
 
 
-def _numbered(places: IntArray) -> IntArray:
+def _numbered(codes: IntArray) -> IntArray:
     """Number the distinct places in order; the number of each place."""
-    occurs = np.zeros(int(places.max()) + 1, dtype=bool)
-    occurs[places] = True
-    return np.asarray((np.cumsum(occurs) - 1)[places])
+    occurs = np.zeros(int(codes.max()) + 1, dtype=bool)
+    occurs[codes] = True
+    return np.asarray((np.cumsum(occurs) - 1)[codes])

@@ -292,12 +292,12 @@ class _Climb:
             chances = third_chances if is_better else second_chances
 
 
-def _extrapolated(zero: FloatArray, once: FloatArray, twice: FloatArray) -> FloatArray:
+def _extrapolated(start: FloatArray, once: FloatArray, twice: FloatArray) -> FloatArray:
     """The chances to which two steps lead if they go on in the same way."""
-    first, second = once - zero, twice - 2 * once + zero
+    first, second = once - start, twice - 2 * once + start
     bend = float(np.sqrt((second**2).sum()))
     length = 1.0 if bend == 0 else max(1.0, float(np.sqrt((first**2).sum())) / bend)
-    ahead = zero + 2 * length * first + length**2 * second
+    ahead = start + 2 * length * first + length**2 * second
     ahead = np.where(twice > 0, np.maximum(ahead, twice * 1e-2), 0.0)
     return np.asarray(ahead / ahead.sum(axis=1, keepdims=True))
 

@@ -151,8 +151,10 @@ class Learned:
 
     def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
         """Every sensitive value's disclosure."""
-        sight = _seen_by(release, self.by)
-        return max(learnings(sight, self.by), key=lambda learning: learning.predicts).disclosures()
+        visible = _seen_by(release, self.by)
+        return max(
+            learnings(visible, self.by), key=lambda learning: learning.predicts
+        ).disclosures()
 
     def chances(self, release: HasCounts) -> None:
         """None: a trial counts guesses instead."""
@@ -270,10 +272,8 @@ class Learning:
                 "right": Share.of(right_by_group, counts.sizes),
                 "baseline": Share.of(most_frequent, groups_alone.sizes),
             }
-            right_share, n_rightly_sure = (
-                shares["right"].share,
-                round(float(right_people[is_sure[row_of_truth]].sum())),
-            )
+            right_share = shares["right"].share
+            n_rightly_sure = round(float(right_people[is_sure[row_of_truth]].sum()))
             if n_sure:
                 sure_and_right = np.bincount(
                     group, right_people * is_sure[row_of_truth], minlength=counts.n_groups
@@ -438,10 +438,13 @@ class _Distinction:
             fit.taught_by_others(part) for fit, part in zip(fitted, expected_parts, strict=True)
         ]
         expected = copies.expected(np.concatenate(statistics))
-        parts = (np.split(expected.posteriors, n_fits), np.split(expected.weights, n_fits))
+        posteriors_and_weights = (
+            np.split(expected.posteriors, n_fits),
+            np.split(expected.weights, n_fits),
+        )
         return [
             Learning(f"EM, {self.what}, smoothing {fit.smoothing:g}", counts, kinds, layout, part)
-            for fit, part in zip(fitted, map(Expected, *parts), strict=True)
+            for fit, part in zip(fitted, map(Expected, *posteriors_and_weights), strict=True)
         ]
 
 
@@ -544,8 +547,8 @@ def learned_trial(
     effort : str
         How many attackers are tried; see `learnings`.
     """
-    undivided, sight = (_seen_by(release, columns, sensitive) for columns in ((), by))
-    sample = _GroupSample(sight, MOST_PEOPLE, undivided, width)
+    undivided, visible = (_seen_by(release, columns, sensitive) for columns in ((), by))
+    sample = _GroupSample(visible, MOST_PEOPLE, undivided, width)
     return _trial(sample, by, limit, secret_values, sample.held(by), effort)
 
 
@@ -555,14 +558,14 @@ def learned_beside(
     secret_values: Sequence[Label] | None = None,
     *,
     limit: float = SURE,
-    apart: Sequence[str] = (),
+    not_linked: Sequence[str] = (),
     sensitive: str | None = None,
     width: Width | None = None,
 ) -> Trial | None:
     """The best trial by one column, or by the two best columns together.
 
-    With columns `apart`, such as the cohort, the two best are also tried together with these. None
-    where nothing is known of people beside their groups, or the groups are too few.
+    With columns `not_linked`, such as the cohort, the two best are also tried together with these.
+    None where nothing is known of people beside their groups, or the groups are too few.
     """
     undivided = _seen_by(release, (), sensitive)
     counts = counts_of(undivided)
@@ -571,7 +574,7 @@ def learned_beside(
     known_names = [name for name in columns if name in known_columns(release)][:_COLUMNS]
     if not known_names:
         return None
-    some_of = cache(lambda sight: _GroupSample(sight, MOST_BESIDE, undivided, width))
+    some_of = cache(lambda visible: _GroupSample(visible, MOST_BESIDE, undivided, width))
     held_signatures = cache(lambda by: some_of(_seen_by(release, by, sensitive)).held(by))
 
     def tried(by: tuple[str, ...], effort: Effort) -> Trial:
@@ -582,7 +585,7 @@ def learned_beside(
         telling = tuple(sorted(known_names, key=lambda name: -tried((name,), "look").right)[:2])
         trials = [tried((name,), "beside") for name in telling]
         trials += [tried(telling, "beside")] if len(telling) > 1 else []
-        trials += [tried((*telling, *apart), "beside")] if apart else []
+        trials += [tried((*telling, *not_linked), "beside")] if not_linked else []
     except (DataError, UnsupportedError):  # such as a table that changed since it was counted
         return None
     all_tried = tuple(chain(*(trial.tried for trial in trials)))
@@ -669,8 +672,8 @@ class _GroupSample:
 
     def held(self, by: Sequence[str]) -> Signatures | None:
         """The people of each group by columns and true value; None without the owner's table."""
-        held: Signatures | None = self._release.held(by)
-        return held
+        signatures: Signatures | None = self._release.held(by)
+        return signatures
 
     def signatures(self, attributes: Sequence[str]) -> Signatures:
         """The signatures of these groups."""

@@ -90,21 +90,21 @@ def learned_report(
     loaded_policy = getattr(getattr(release, "audit", None), "policy", None)  # of a publication
     if policy is not None:
         loaded_policy = Policy.of(policy)
-    sight = _as_attackers_see(release, people, policy, members, by or ())
+    visible = _as_attackers_see(release, people, policy, members, by or ())
     width = None if within is None else Width.of(within)
     if width is None and loaded_policy is not None:
-        width = loaded_policy.widths_of(sensitive or sight.sensitive)[0]
+        width = loaded_policy.widths_of(sensitive or visible.sensitive)[0]
     if by is None:
-        schema = getattr(sight, "schema", None)
-        columns = schema.quasi_identifiers if schema else known_columns(sight)
-        trial = learned_beside(sight, columns, limit=certainty, sensitive=sensitive, width=width)
+        schema = getattr(visible, "schema", None)
+        columns = schema.quasi_identifiers if schema else known_columns(visible)
+        trial = learned_beside(visible, columns, limit=certainty, sensitive=sensitive, width=width)
         if trial is None:
             raise UnsupportedError(
                 "nothing can be learned: it takes one value per person, the columns of everybody "
                 "(people), and 50 groups; name columns (by, --by) to try with fewer"
             )
     else:
-        trial = learned_trial(sight, by, limit=certainty, sensitive=sensitive, width=width)
+        trial = learned_trial(visible, by, limit=certainty, sensitive=sensitive, width=width)
     if loaded_policy is not None:
         trial = replace(trial, required=loaded_policy.least_limit(trial.sensitive))
     return replace(trial, name=name) if name is not None else trial
@@ -173,7 +173,12 @@ def placed(release: Any, people: Any, policy: Any, members: Any) -> PlacedPeople
     microdata = release.shown(_read(people, (loaded_policy or release.audit.policy).needed_schema))
     certificate, opened_release = release.certificate, release.release
     parts = release.placed.members()
-    groups = np.concatenate([groups_of(part, certificate, opened_release.counts) for part in parts])
+    groups = np.concatenate(
+        [
+            groups_of(members_of_release, certificate, opened_release.counts)
+            for members_of_release in parts
+        ]
+    )
     if len(groups) != microdata.n_rows:
         raise DataError(
             f"{microdata.name}, read as the policy says, is not the table that the release was "

@@ -138,8 +138,8 @@ def features_of(labels: Sequence[str | None]) -> FloatArray:
     try:
         return np.array([[-1.0 if label is None else float(label)] for label in labels])
     except ValueError:
-        place = {label: i for i, label in enumerate(distinct)}
-    codes = np.array([-1 if label is None else place[label] for label in labels])
+        code_of = {label: i for i, label in enumerate(distinct)}
+    codes = np.array([-1 if label is None else code_of[label] for label in labels])
     if len(distinct) > _MOST_LABELS:
         return codes[:, None].astype(np.float64)
     return np.asarray(codes[:, None] == np.arange(len(distinct)), dtype=np.float64)

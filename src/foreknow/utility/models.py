@@ -227,9 +227,9 @@ def models_of(
         raise InputError(f"models: the release has no column {unknown[0]!r}; leave it out of by")
     raw_columns = {name: variable.column for name, variable in variables.items()}
     raw = _Table.of(raw_columns, variables, microdata.n_people)
-    drawn = [_Table.of(table, variables, flat.n_rows) for table in tables]
-    with_middles = [_with_middles(table, middles, variables) for table in drawn]
-    compared_tables = _ComparedTables(raw, with_middles, drawn, question)
+    drawn_tables = [_Table.of(table, variables, flat.n_rows) for table in tables]
+    with_middles = [_with_middles(table, middles, variables) for table in drawn_tables]
+    compared_tables = _ComparedTables(raw, with_middles, drawn_tables, question)
     fits, without = _fits(compared_tables, seed)
     return Models(
         targets=question.targets,
@@ -558,10 +558,10 @@ def _bands(edges: FloatArray, dates: bool) -> list[str]:
 
 
 def _with_middles(
-    drawn: _Table, middles: Mapping[str, Coded], variables: Mapping[str, _Variable]
+    drawn_table: _Table, middles: Mapping[str, Coded], variables: Mapping[str, _Variable]
 ) -> _Table:
     """The drawn table, with the middle of each label in place of a drawn number."""
-    columns = dict(drawn.columns)
+    columns = dict(drawn_table.columns)
     for variable in variables.values():
         if variable.numeric and variable.name in middles:
             data = variable.data(middles[variable.name])
@@ -571,7 +571,7 @@ def _with_middles(
                 is_unknown, np.where(drawn_cells == missing_cell, missing_cell, -1), data.cells
             )
             columns[variable.name] = _ColumnValues(data.numbers, cells)
-    return _Table(columns, drawn.n_rows)
+    return _Table(columns, drawn_table.n_rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -591,8 +591,8 @@ class _ComparedTables:
         self, name: str, figure: Callable[[_Table], float | None], group: str = ""
     ) -> Estimate:
         """Compute a figure from each table."""
-        middles, drawn = _mean(map(figure, self.middles)), _mean(map(figure, self.drawn))
-        return Estimate(name, _mean([figure(self.raw)]), middles, drawn, group)
+        from_middles, from_drawn = _mean(map(figure, self.middles)), _mean(map(figure, self.drawn))
+        return Estimate(name, _mean([figure(self.raw)]), from_middles, from_drawn, group)
 
 
 def _mean(figures: Any) -> float | None:
@@ -610,20 +610,22 @@ def _by_group(work: _ComparedTables) -> Iterator[Estimate]:
         for column in by:
             turned = column.numeric and not target.numeric
             measured, groups = (column, target) if turned else (target, column)
-            place = None if measured.numeric else _asked_cell(measured, value)
-            title = f"mean of {measured.name}" if place is None else f"share of {measured.name} = "
-            title += "" if place is None else measured.names[place]
+            position = None if measured.numeric else _asked_cell(measured, value)
+            title = (
+                f"mean of {measured.name}" if position is None else f"share of {measured.name} = "
+            )
+            title += "" if position is None else measured.names[position]
             for cell, group in enumerate(() if measured.dates else groups.names):
 
                 def figure(
                     table: _Table,
                     measured: _Variable = measured,
-                    place: int | None = place,
+                    position: int | None = position,
                     cells: str = groups.name,
                     cell: int = cell,
                 ) -> float | None:
                     """The mean over people of this group; None if it has no known values."""
-                    within, figures = table.columns[cells], table.figures(measured, place)
+                    within, figures = table.columns[cells], table.figures(measured, position)
                     values = figures if within.who is None else figures[within.who]
                     inside = values[(within.cells == cell) & np.isfinite(values)]
                     return float(inside.mean()) if len(inside) else None
@@ -652,7 +654,7 @@ def _cross_tables(work: _ComparedTables) -> Iterator[CrossTable]:
             continue
         raw = _count_cells(work.raw, a, b)
         middles = np.sum([_count_cells(table, a, b) for table in work.middles], axis=0)
-        drawn = np.sum([_count_cells(table, a, b) for table in work.drawn], axis=0)
+        drawn_counts = np.sum([_count_cells(table, a, b) for table in work.drawn], axis=0)
 
         def figure(table: _Table, a: _Variable = a, b: _Variable = b) -> float | None:
             return _correlation(table, a, b) if a.numeric and b.numeric else _cramer(table, a, b)
@@ -664,12 +666,12 @@ def _cross_tables(work: _ComparedTables) -> Iterator[CrossTable]:
             "r" if a.numeric and b.numeric else "V",
             work.estimate(" × ".join(pair), figure),
             _rows(raw),
-            _rows(drawn * (raw.sum() / max(drawn.sum(), 1))),
+            _rows(drawn_counts * (raw.sum() / max(drawn_counts.sum(), 1))),
             Estimate(
                 "people in another cell",
                 0.0,
                 _misplaced_share(raw, middles),
-                _misplaced_share(raw, drawn),
+                _misplaced_share(raw, drawn_counts),
             ),
         )
 
@@ -863,13 +865,13 @@ def _fit(
         return float(np.abs(prediction - raw_prediction).mean() / deviation)
 
     coefficients = []
-    for place, term in enumerate(terms if kind != "tree" else ()):
+    for position, term in enumerate(terms if kind != "tree" else ()):
 
-        def coefficient(table: _Table, place: int = place) -> float | None:
+        def coefficient(table: _Table, position: int = position) -> float | None:
             model = models[id(table)]
-            if model is None or not designs[id(table)].varies[place]:
+            if model is None or not designs[id(table)].varies[position]:
                 return None
-            return float(np.ravel(model.coef_)[place])
+            return float(np.ravel(model.coef_)[position])
 
         coefficients.append(work.estimate(term, coefficient))
     return Fit(

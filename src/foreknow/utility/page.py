@@ -202,19 +202,19 @@ def _tables(tables: Sequence[CrossTable]) -> Table:
         columns = " × ".join(map(visible, table.columns))
         misplaced = _share(table.misplaced.middles), _share(table.misplaced.drawn)
         rows.append((columns, table.measure, *_three(table.association), *misplaced))
-    head = ("columns", "", *_THREE, "misplaced: middles", "misplaced: drawn")
-    return Table(head, rows, (0, 1), _PAIRS, brief=_BRIEF, roomy=(5,))
+    header = ("columns", "", *_THREE, "misplaced: middles", "misplaced: drawn")
+    return Table(header, rows, (0, 1), _PAIRS, brief=_BRIEF, roomy=(5,))
 
 
 def _cells(table: CrossTable) -> Table:
     """People in each cell, and behind them those of the release."""
     rows: list[Row] = []
-    for name, raw, drawn in zip(table.rows, table.raw, table.drawn, strict=True):
-        cells = [f"{a:,.0f} ({b:,.0f})" for a, b in zip(raw, drawn, strict=True)]
+    for name, raw, drawn_counts in zip(table.rows, table.raw, table.drawn, strict=True):
+        cells = [f"{a:,.0f} ({b:,.0f})" for a, b in zip(raw, drawn_counts, strict=True)]
         rows.append((visible(name), *cells))
     title = " × ".join(map(visible, table.columns))
-    head = (visible(table.columns[0]), *map(visible, table.values))
-    return Table(head, rows, title=title, note="In brackets: the mean of drawn tables.")
+    header = (visible(table.columns[0]), *map(visible, table.values))
+    return Table(header, rows, title=title, note="In brackets: the mean of drawn tables.")
 
 
 _TERMS = (

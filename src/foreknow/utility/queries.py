@@ -118,10 +118,10 @@ def draw_queries(
         if not size:
             raise DataError(f"{attribute.name!r} is missing everywhere; there is nothing to ask")
         in_order = ranges and attribute.order == "ordered"
-        drawn = (_runs if in_order else _subsets)(size, _width(size, share), queries, random)
+        values_asked = (_runs if in_order else _subsets)(size, _width(size, share), queries, random)
         is_wanted = np.ones((len(attribute.domain), queries), dtype=bool)
         is_wanted[:first_value, asking_queries] = False
-        is_wanted[first_value:, asking_queries] = drawn[:, asking_queries]
+        is_wanted[first_value:, asking_queries] = values_asked[:, asking_queries]
         asked_values.append(is_wanted)
     n_values = len(source.values)
     values = _subsets(n_values, _width(n_values, share), queries, random)
@@ -192,8 +192,8 @@ def _width(size: int, share: float) -> int:
 def _runs(size: int, width: int, queries: int, random: np.random.Generator) -> BoolArray:
     """A random run of `width` neighbours for each query."""
     start = random.integers(size - width + 1, size=queries)
-    place = np.arange(size)[:, None]
-    return (start <= place) & (place < start + width)
+    position = np.arange(size)[:, None]
+    return (start <= position) & (position < start + width)
 
 
 def _subsets(size: int, width: int, queries: int, random: np.random.Generator) -> BoolArray:
@@ -201,9 +201,11 @@ def _subsets(size: int, width: int, queries: int, random: np.random.Generator) -
     is_chosen = np.zeros((size, queries), dtype=bool)
     step = max(1, _DRAWN // size)
     for start in range(0, queries, step):
-        these = np.arange(start, min(start + step, queries))
-        drawn = np.argpartition(random.random((len(these), size)), width - 1, axis=1)[:, :width]
-        is_chosen[drawn.T, these] = True
+        block = np.arange(start, min(start + step, queries))
+        values_asked = np.argpartition(random.random((len(block), size)), width - 1, axis=1)[
+            :, :width
+        ]
+        is_chosen[values_asked.T, block] = True
     return is_chosen
 
 

@@ -292,8 +292,8 @@ def query_error_of_groups(
         seed=seed,
     )
     asked_attributes = workload.attributes
-    sight = shown_by_groups(microdata, groups, form, asked_attributes, floors or {}, labels or {})
-    return compared(workload, sight, microdata)
+    visible = shown_by_groups(microdata, groups, form, asked_attributes, floors or {}, labels or {})
+    return compared(workload, visible, microdata)
 
 
 def one_group(microdata: Microdata, attributes: Sequence[Attribute]) -> Boxes | Buckets:
@@ -304,7 +304,7 @@ def one_group(microdata: Microdata, attributes: Sequence[Attribute]) -> Boxes | 
 
 def compared(
     queries: Queries,
-    sight: Boxes | Buckets,
+    visible: Boxes | Buckets,
     microdata: Microdata,
     overall: Boxes | Buckets | None = None,
 ) -> QueryError:
@@ -312,10 +312,10 @@ def compared(
     overall = overall or one_group(microdata, queries.attributes)
     return QueryError(
         exact=true_answers(microdata, queries),
-        estimated=sight.answers(queries),
+        estimated=visible.answers(queries),
         people=microdata.n_people,
         delta=queries.delta,
-        form="generalized" if isinstance(sight, Boxes) else "bucketized",
+        form="generalized" if isinstance(visible, Boxes) else "bucketized",
         attributes=tuple([attribute.name for attribute in queries.attributes]),
         predicates=queries.predicates,
         selectivity=queries.selectivity,

@@ -160,11 +160,11 @@ def utility_report(
         grids = grids_of(column.attribute for column in coarsened)
         utility = replace(utility, ncp=ncp, grids=grids, weights=reader.weights)
     asked_attributes = workloads[0].attributes
-    sight = everything
+    visible = everything
     if attributes is not None or like is not None:
-        sight = reader.shown(microdata, asked_attributes)
+        visible = reader.shown(microdata, asked_attributes)
     overall = one_group(microdata, asked_attributes)
-    errors = tuple([compared(workload, sight, microdata, overall) for workload in workloads])
+    errors = tuple([compared(workload, visible, microdata, overall) for workload in workloads])
     in_cases = microdata.schema.unit == "row"
     model_report = None
     if models is not False:

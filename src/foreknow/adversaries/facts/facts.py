@@ -151,7 +151,7 @@ class Facts:
         2 has the least T over all groups, this has the T of the target's own.
         """
         counts = asked_of(self, release)
-        if isinstance(counts.able, JointMembers):
+        if isinstance(counts.possible, JointMembers):
             return self._beside(counts)
         fronts = _Fronts(self, counts, attaining(front(counts, self.l, None), self.k, self.m))
         cells = profiles(counts, min(self.l, counts.n_values))
@@ -222,7 +222,7 @@ class Facts:
 
     def _beside(self, counts: GroupCounts) -> Chances:
         """Bounds by the judge, where rules are about a column beside the secret."""
-        possible: Any = counts.able
+        possible: Any = counts.possible
         if self.m:
             raise UnsupportedError("impossible-linked", f"{self}")
         cells = list(zip(counts.cell_groups.tolist(), counts.codes.tolist(), strict=True))
@@ -249,7 +249,7 @@ class Facts:
         return disclosures
 
     def _judge(self, counts: GroupCounts, code: int | None) -> dict[Label, Disclosure]:
-        if isinstance(counts.able, JointMembers):
+        if isinstance(counts.possible, JointMembers):
             return self._bounds_beside(counts, code)
         fronts = _Fronts(self, counts, attaining(front(counts, self.l, code), self.k, self.m))
         chances, at_most = fronts.chances().tolist(), formulas_of(counts).bounded(counts).tolist()

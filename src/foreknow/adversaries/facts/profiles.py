@@ -651,7 +651,7 @@ class SomeCannot(OneValue):
         several profiles where the facts are negations: n of them are about the target, and the
         others tell what other people lack, which says no more than what these have.
         """
-        possible: Any = counts.able
+        possible: Any = counts.possible
         partly_had, _ = _partly_had(counts)
         is_divided = np.asarray(partly_had.any(axis=1))
         if not is_divided.any():
@@ -668,7 +668,7 @@ class SomeCannot(OneValue):
             counts.counts[divided_cells],
             values=counts.values,
             semantics=counts.semantics,
-            able=possible.take(groups),
+            possible=possible.take(groups),
         )
         positions = np.searchsorted(divided_cells, wanted_cells[in_divided])
         l = min(l, counts.n_values)
@@ -687,7 +687,7 @@ class SomeCannot(OneValue):
 
     def bounded(self, counts: GroupCounts) -> NDArray[np.bool_]:
         """True for values whose odds are only a bound: where a group has several kinds."""
-        possible: Any = counts.able
+        possible: Any = counts.possible
         values = np.zeros(counts.n_values, dtype=bool)
         partly, _ = _partly_had(counts)
         n_other_kinds = partly.sum(axis=1)[counts.cell_groups]
@@ -706,7 +706,7 @@ class SomeCannot(OneValue):
         Ruled out are values of the kind of the target's, as many as lower the odds most, and then
         others. None where it is known what people lack.
         """
-        possible: Any = counts.able
+        possible: Any = counts.possible
         if possible.negated:
             return None
         l, k, m = amounts
@@ -740,7 +740,7 @@ def _by_kind(
     of other kinds that not everybody can have are in neither.
     """
     bag, codes = counts.bag(group), counts.values.codes
-    possible: Any = counts.able
+    possible: Any = counts.possible
     bag.pop(counts.values[code], None)
     cannot, kind = possible.members[group] < counts.sizes[group], possible.kind[code]
     of_kind: dict[Label, int] = {}
@@ -756,15 +756,17 @@ def _by_kind(
 
 def formulas_of(counts: GroupCounts) -> OneValue:
     """The formulas for counts, by which values people may have; refuses joint values."""
-    if isinstance(counts.able, JointMembers):
+    if isinstance(counts.possible, JointMembers):
         raise UnsupportedError("impossible-linked", "this analysis")
-    return _SOME_CANNOT if counts.able.restricts else _FORMULAS[counts.semantics]
+    return _SOME_CANNOT if counts.possible.restricts else _FORMULAS[counts.semantics]
 
 
 def negated(counts: GroupCounts) -> GroupCounts:
     """The counts for an adversary who knows that people lack values."""
-    possible: Any = counts.able
-    return replace(counts, able=replace(possible, negated=True)) if possible.restricts else counts
+    possible: Any = counts.possible
+    return (
+        replace(counts, possible=replace(possible, negated=True)) if possible.restricts else counts
+    )
 
 
 def _bag_of_others(
@@ -798,7 +800,7 @@ def _partly_had(counts: GroupCounts) -> tuple[NDArray[np.bool_], IntArray]:
 
     Both of shape (groups, kinds).
     """
-    possible: Any = counts.able
+    possible: Any = counts.possible
     n_kinds = possible.can.shape[1]
     key = counts.cell_groups * n_kinds + possible.kind[counts.codes]
     holders = np.bincount(key, counts.counts, counts.n_groups * n_kinds).astype(np.int64)
@@ -816,7 +818,7 @@ def _profiles_of_divided(counts: GroupCounts, l: int, cells: Any) -> Profiles:
     exact. With l values ruled out, some of them are of the kind, and the others of the rest: each
     way is a profile.
     """
-    possible: Any = counts.able
+    possible: Any = counts.possible
     of_cell, n_kinds = possible.kind[counts.codes], possible.can.shape[1]
     key, members = counts.cell_groups * n_kinds + of_cell, possible.members
     partly, holders = _partly_had(counts)

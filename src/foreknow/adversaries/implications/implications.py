@@ -194,7 +194,7 @@ class Implications:
 
     def _counts(self, release: HasCounts) -> GroupCounts:
         counts = asked_of(self, release)
-        restricted = {Need.EVERYBODY: counts.able.restricts}
+        restricted = {Need.EVERYBODY: counts.possible.restricts}
         require(self, {**several_values(counts.semantics), **restricted})
         return counts
 

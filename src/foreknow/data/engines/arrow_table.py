@@ -31,8 +31,8 @@ def with_column_from(rows: pa.Table, column: str, source_rows: IntArray) -> pa.T
     >>> with_column_from(table, "disease", [1, 0]).to_pydict()
     {'age': [20, 30], 'disease': ['cold', 'flu']}
     """
-    place = rows.column_names.index(column)
-    return rows.set_column(place, column, rows.column(column).take(pa.array(source_rows)))
+    position = rows.column_names.index(column)
+    return rows.set_column(position, column, rows.column(column).take(pa.array(source_rows)))
 
 
 def table_of_texts(columns: Mapping[str, Sequence[str | None]], name: str) -> Table:

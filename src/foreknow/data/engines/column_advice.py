@@ -223,10 +223,10 @@ def refuse_misread(
     examples = [repr(domain[code]) for code in odd_codes[:3]]
     if codes is not None:
         rows = np.flatnonzero(np.isin(codes, odd_codes))[:3]
-        places = rows if positions is None else positions[rows]
+        row_numbers = rows if positions is None else positions[rows]
         examples = []
-        for row, place in zip(rows.tolist(), places.tolist(), strict=True):
-            examples.append(f"row {place + 1} ({domain[int(codes[row])]!r})")
+        for row, row_number in zip(rows.tolist(), row_numbers.tolist(), strict=True):
+            examples.append(f"row {row_number + 1} ({domain[int(codes[row])]!r})")
     most_frequent = max(odd_codes, key=people.__getitem__)
     spelled = json.dumps(domain[most_frequent], ensure_ascii=False)
     raise DataError(
@@ -289,8 +289,8 @@ def has_unread_numbers(values: Sequence[str]) -> bool:
     (True, False)
     """
     matches = [match for value in values if (match := _IN_WORDS.fullmatch(value.strip()))]
-    some = any((match["sign"] and match["close"]) or match["unit"] for match in matches)
-    return some and len(matches) >= _NEARLY_ALL * len(values) and len(values) > 2
+    is_any_marked = any((match["sign"] and match["close"]) or match["unit"] for match in matches)
+    return is_any_marked and len(matches) >= _NEARLY_ALL * len(values) and len(values) > 2
 
 
 def doubts(name: str, domain: Sequence[Any]) -> str | None:

@@ -350,13 +350,13 @@ def words_of(name: str) -> frozenset[str]:
     >>> "年齢" in words_of("患者年齢"), "市" in words_of("市場")
     (True, False)
     """
-    parts = split(name)
-    whole_name = "".join(parts)
-    words = [*parts]
-    for part in parts:
+    name_parts = split(name)
+    whole_name = "".join(name_parts)
+    words = [*name_parts]
+    for part in name_parts:
         words += [word for word in re.split(r"\d+", part) if word]
     words += [_bare_of_article(word) for word in words]
-    words += [first + second for first, second in pairwise(parts)]
+    words += [first + second for first, second in pairwise(name_parts)]
     words += [word for word in _IN_A_ROW if len(word) > 1 and word in whole_name]
     return frozenset([*words, whole_name])
 
@@ -376,10 +376,10 @@ def asks_for(name: str) -> str:
     >>> asks_for("What is your gender?"), asks_for("Does your employer ask for your age?")
     ('gender', '')
     """
-    parts = split(name)
-    if not parts or len(parts) > _LONGEST or parts[0] not in _ASKING_WORDS:
+    name_parts = split(name)
+    if not name_parts or len(name_parts) > _LONGEST or name_parts[0] not in _ASKING_WORDS:
         return ""
-    age_question = _AGE_ASKED.search(" ".join(parts))
+    age_question = _AGE_ASKED.search(" ".join(name_parts))
     if age_question:
         return age_question[0]
     words = words_of(name)

@@ -108,17 +108,17 @@ def refuse_twins(name: str, array: pa.ChunkedArray) -> None:
         return
     if pa.types.is_float16(kind):
         array, kind = array.cast(pa.float32()), pa.float32()
-    twins = ""
+    both_names = ""
     if array.null_count and pc.any(pc.is_nan(array)).as_py():
-        twins = "NaN and null"
+        both_names = "NaN and null"
     zeros = array.filter(pc.fill_null(pc.equal(array, pa.scalar(0, kind)), False))
     printed_zeros = {*map(str, pc.unique(zeros.cast(pa.float64())).to_pylist())}
     if len(printed_zeros) > 1:
-        twins = "0.0 and -0.0"
-    if twins:
+        both_names = "0.0 and -0.0"
+    if both_names:
         raise DataError(
-            f"the column {name!r} of groups holds both {twins}, which some readers take for two "
-            "values and others for one; write one of them"
+            f"the column {name!r} of groups holds both {both_names}, which some readers take for "
+            "two values and others for one; write one of them"
         )
 
 
@@ -170,9 +170,9 @@ def sorted_texts(texts: Sequence[str | None]) -> tuple[list[str | None], NDArray
     """
     column = pa.array(texts, pa.string())
     rank = pc.rank(column, tiebreaker="dense").to_numpy().astype(np.int32)  # a missing one last
-    places = rank % rank.max() if column.null_count else rank - 1
-    first = np.unique(places, return_index=True)[1]
-    return [texts[row] for row in first.tolist()], places
+    position_of_row = rank % rank.max() if column.null_count else rank - 1
+    first = np.unique(position_of_row, return_index=True)[1]
+    return [texts[row] for row in first.tolist()], position_of_row
 
 
 def to_python(name: str, values: pa.Array) -> list[Any]:
@@ -290,8 +290,8 @@ def _amounts(reading: Reading, values: list[Any]) -> list[_Reader]:
     if reading.as_amount is None:
         return []
     reader = _Reader("number", (int, float, Decimal), r"(?s:.+)", reading.as_amount)
-    read = _reading_by(reader)
-    is_needed = any(_is_marked(value) and read(value) is not _UNREAD for value in values)
+    read_value = _reading_by(reader)
+    is_needed = any(_is_marked(value) and read_value(value) is not _UNREAD for value in values)
     return [reader] if is_needed else []
 
 
@@ -510,8 +510,8 @@ def _as_texts(values: list[Any]) -> list[str | None]:
     if non_null and all(type(value) is float and value.is_integer() for value in non_null):
         return [None if value is None else str(int(value)) for value in values]
     texts = [None if value is None else str(value) for value in values]
-    whole = re.compile(r"\d+\.0", re.ASCII)
-    if non_null and all(whole.fullmatch(str(value)) for value in non_null):
+    whole_number = re.compile(r"\d+\.0", re.ASCII)
+    if non_null and all(whole_number.fullmatch(str(value)) for value in non_null):
         return [None if text is None else text[:-2] for text in texts]
     return texts
 
@@ -537,9 +537,9 @@ def codes_of(array: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
         The values that occur, in no order; a null is last.
     """
     if not pa.types.is_dictionary(array.type):
-        near = _span_of(array)
-        if near is not None:
-            return _codes_of_near(array, *near)
+        span = _span_of(array)
+        if span is not None:
+            return _codes_of_near(array, *span)
         array = array.dictionary_encode()
     array = _unified(array)
     if array.num_chunks == 0:
@@ -627,9 +627,9 @@ def ranked(codes: Codes, distinct: pa.Array) -> tuple[Codes, pa.Array]:
         order = np.argsort(distinct.to_numpy())  # several times as fast as Arrow here
     else:
         order = pc.array_sort_indices(distinct, null_placement="at_start").to_numpy()
-    place = np.empty(len(order), dtype=codes.dtype)
-    place[order] = np.arange(len(order), dtype=codes.dtype)
-    return place[codes], distinct.take(pa.array(order))
+    rank_of_code = np.empty(len(order), dtype=codes.dtype)
+    rank_of_code[order] = np.arange(len(order), dtype=codes.dtype)
+    return rank_of_code[codes], distinct.take(pa.array(order))
 
 
 def narrowest(size: int) -> np.dtype[Any]:
@@ -663,9 +663,9 @@ def _parsed(
         if declared not in (None, reader.kind):
             continue
         parsed: list[Any] = []
-        read = _reading_by(reader)
+        read_value = _reading_by(reader)
         for value in values:
-            parsed.append(read(value))
+            parsed.append(read_value(value))
             if parsed[-1] is _UNREAD and declared is None:
                 break
         unread_codes = [code for code, value in enumerate(parsed) if value is _UNREAD]
@@ -753,17 +753,17 @@ def _refuse_mixed(
     otherwise.
     """
     for what, reader in _declared_readers(reading):
-        read = _reading_by(reader)
-        fits = {v for v in values if isinstance(v, str) and read(v) is not _UNREAD}
+        read_value = _reading_by(reader)
+        fits = {v for v in values if isinstance(v, str) and read_value(v) is not _UNREAD}
         other_codes = [code for code, v in enumerate(values) if v is not None and v not in fits]
-        least = len(other_codes) + 1
+        fewest_others = len(other_codes) + 1
         if reader is _COMMAS:
             signs = {",", "."} if strict else {","}
             fits = {text for text in fits if signs & set(text)}
-            least = 1 if strict else least
+            fewest_others = 1 if strict else fewest_others
         elif reader.convert is reading.as_amount:
             fits = {text for text in fits if _is_marked(text)}
-        if other_codes and len(fits) >= least:
+        if other_codes and len(fits) >= fewest_others:
             row, code = _first_row(other_codes, codes, positions)
             quantifier = "some" if len(fits) <= len(other_codes) else "most"
             raise DataError(

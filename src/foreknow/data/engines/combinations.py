@@ -83,20 +83,24 @@ class Combinations:
             for name, codes, domain in zip(self.columns, self.codes, self.domains, strict=True)
         )
 
-    def classes(self, places: Sequence[int]) -> IntArray:
+    def classes(self, column_numbers: Sequence[int]) -> IntArray:
         """How many people share each combination of some of the columns, in no order."""
-        return self._joint(places)[1]
+        return self._joint(column_numbers)[1]
 
-    def alone(self, places: Sequence[int]) -> NDArray[np.bool_]:
+    def alone(self, column_numbers: Sequence[int]) -> NDArray[np.bool_]:
         """Which combinations are of one person who shares some of the columns with nobody."""
-        joint, people = self._joint(places)
+        joint, people = self._joint(column_numbers)
         is_alone: NDArray[np.bool_] = (people == 1)[joint]
         return is_alone
 
-    def _joint(self, places: Sequence[int]) -> tuple[NDArray[Any], IntArray]:
+    def _joint(self, column_numbers: Sequence[int]) -> tuple[NDArray[Any], IntArray]:
         """Which combination of some columns each has, and how many people have each of these."""
-        columns = [self.codes[place] for place in places] or [np.zeros(len(self), dtype=np.int8)]
-        sizes = [max(len(self.domains[place]), 1) for place in places] or [1]
+        columns = [self.codes[column_number] for column_number in column_numbers] or [
+            np.zeros(len(self), dtype=np.int8)
+        ]
+        sizes = [max(len(self.domains[column_number]), 1) for column_number in column_numbers] or [
+            1
+        ]
         joint, first = combine(columns, sizes)
         return joint, np.bincount(joint, self.people, len(first)).astype(np.int64)
 
@@ -117,9 +121,9 @@ class Combinations:
             )
             n_values.append(len(distinct))
         combination_of, first_rows = combine(encoded, n_values)
-        mine, theirs = np.split(combination_of, [len(self)])
-        counts = np.bincount(theirs, population.people, minlength=len(first_rows))
-        people_of_mine: IntArray = counts[mine].astype(np.int64)
+        own_combinations, other_combinations = np.split(combination_of, [len(self)])
+        counts = np.bincount(other_combinations, population.people, minlength=len(first_rows))
+        people_of_mine: IntArray = counts[own_combinations].astype(np.int64)
         return people_of_mine
 
 

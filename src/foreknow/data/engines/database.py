@@ -41,11 +41,11 @@ _AS_TEXT = {"text", "character varying", "character", '"char"', "name", "uuid", 
 class DatabaseTable:
     """A table or view; all that is read of it is of one moment."""
 
-    untyped = settled = False
+    untyped = is_stable = False
 
     def __init__(self, source: str | Path) -> None:
         """Connect to the database, and look up the columns of the table that an address names."""
-        server, local, address, part = _parts(source)
+        server, local, address, table_asked = _parts(source)
         self.name = f"postgresql://{local}{server.place}"
         self._secrets = server.secrets
         try:
@@ -60,8 +60,8 @@ class DatabaseTable:
             weakref.finalize(self, _close, self._cursor, connection)
             self._cursor.execute(_SNAPSHOT)
             tables = [(row["schema"], row["name"]) for row in self._ask(_TABLES).to_pylist()]
-            table, place = place_of(self.name, tables, "public", part)
-            self._place = ".".join(map(sql_name, place))
+            table, schema = place_of(self.name, tables, "public", table_asked)
+            self._place = ".".join(map(sql_name, schema))
             listed = self._ask(_COLUMNS.format(sql_text(self._place))).to_pylist()
         self.name = f"{self.name}, table {table}"
         self._kinds: Mapping[str, str] = {row["name"]: row["kind"] for row in listed}
@@ -80,10 +80,10 @@ class DatabaseTable:
         """
         if any(self._kinds[column].removesuffix("[]") in _FLOATS for column in columns):
             return None
-        places = ", ".join(str(place) for place in range(1, len(columns) + 1))
+        positions = ", ".join(str(position) for position in range(1, len(columns) + 1))
         with self._clear_errors():
             counted_rows = self._ask(
-                f"SELECT {self._chosen(columns)}, count(*) FROM {self._place} GROUP BY {places}"
+                f"SELECT {self._chosen(columns)}, count(*) FROM {self._place} GROUP BY {positions}"
             )
         last = counted_rows.num_columns - 1
         return self._typed(counted_rows.select(range(last))), counted_rows.column(last).to_numpy()
@@ -112,10 +112,10 @@ class DatabaseTable:
 
     def _typed(self, rows: pa.Table) -> pa.Table:
         """Rows with numbers of any size, which come as texts, as decimals."""
-        for place, column in enumerate(rows.column_names):
+        for position, column in enumerate(rows.column_names):
             if self._kinds[column] != "numeric":
                 continue
-            texts = rows.column(place)
+            texts = rows.column(position)
             digits = pc.max(pc.utf8_length(pc.replace_substring_regex(texts, r"^[^.]*\.?", "")))
             try:
                 decimals = texts.cast(pa.decimal128(38, digits.as_py() or 0))
@@ -124,7 +124,7 @@ class DatabaseTable:
                     f"{self.name}: column {column!r} holds a number of over 38 digits, NaN or "
                     "infinity; make a view that casts it to double precision or to text"
                 ) from None
-            rows = rows.set_column(place, column, decimals)
+            rows = rows.set_column(position, column, decimals)
         return rows
 
     @contextmanager
@@ -165,6 +165,6 @@ def _parts(source: str | Path) -> tuple[Address, str, str, str | None]:
     slash = "/" if str(source).startswith(f"{address.scheme}:///") else ""
     options = parse_qsl(address.query, keep_blank_values=True)
     query = urlencode([option for option in options if option[0] != "table"], quote_via=quote)
-    who = f"{address.who}@" if address.who else ""
-    for_libpq = f"postgresql://{who}{slash}{address.place}{f'?{query}' if query else ''}"
+    user = f"{address.who}@" if address.who else ""
+    for_libpq = f"postgresql://{user}{slash}{address.place}{f'?{query}' if query else ''}"
     return address, slash, for_libpq, dict(options).get("table")

@@ -32,8 +32,8 @@ def connect_to(path: Path) -> tuple[Any, str]:
     Such a file is code: its views may name other files, addresses and variables of Python.
     """
     database, name = duckdb_files.new_database(scratch()), "file"
-    place = str(path.resolve()).replace("'", "''")
-    database.execute(f"ATTACH '{place}' AS {name} (READ_ONLY)")
+    quoted_path = str(path.resolve()).replace("'", "''")
+    database.execute(f"ATTACH '{quoted_path}' AS {name} (READ_ONLY)")
     database.execute("SET enable_external_access = false")
     database.execute("SET python_enable_replacements = false")
     connection = opened_database(database)

@@ -29,15 +29,15 @@ class Divided(Derived):
     def __init__(self, table: Table, separators: Mapping[str, str]) -> None:
         super().__init__(table)
         require(table, [*separators])
-        self.settled = table.settled
+        self.is_stable = table.is_stable
         self.divided = dict(separators)
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns; of those that are divided, lists."""
         rows = self._table.arrow(columns)
-        for place, name in enumerate(rows.column_names):
+        for position, name in enumerate(rows.column_names):
             if name in self.divided:
-                rows = rows.set_column(place, name, self._lists(name, rows.column(name)))
+                rows = rows.set_column(position, name, self._lists(name, rows.column(name)))
         return rows
 
     def counted(self, columns: Sequence[str]) -> str:

@@ -94,7 +94,7 @@ class DuckTable:
         self.connection = connection  # where it is one of ours
         self.name = name
         self.file = file
-        self.untyped = self.settled = isinstance(file, CsvFile)
+        self.untyped = self.is_stable = isinstance(file, CsvFile)
         self._whole: DuckTable | None = None  # what this one is made of, which keeps files open
         self._projected: dict[str, str] = {}  # each column of this one, of that whole
         # Its different rows, and how many of each, where whoever wrote it knows them.
@@ -149,7 +149,7 @@ class DuckTable:
             return cls(relation, name, names, file=file, connection=connection)
 
     @classmethod
-    def of_database(cls, path: Path, name: str, part: str | None) -> DuckTable:
+    def of_database(cls, path: Path, name: str, table_asked: str | None) -> DuckTable:
         """Open a table or view of a DuckDB file; nothing is written to it."""
         with clear_errors(name):
             try:
@@ -163,10 +163,10 @@ class DuckTable:
                 ) from None
             try:
                 tables = connection.execute(_TABLES, [database, database]).fetchall()
-                table, place = place_of(name, tables, "main", part)
+                table, schema = place_of(name, tables, "main", table_asked)
                 full_name = f"{name}, table {table}"
                 with clear_errors(full_name):
-                    address = ".".join(map(sql_name, (database, *place)))
+                    address = ".".join(map(sql_name, (database, *schema)))
                     relation = bounded(connection.table(address))
                 duck_table = cls(relation, full_name, relation.columns, connection=connection)
             except BaseException:
@@ -272,14 +272,14 @@ class DuckTable:
 
     def head(self, columns: Sequence[str], rows: int) -> pa.Table:
         """Some first rows of some columns; they may be other rows for other columns."""
-        head: dict[str, pa.ChunkedArray] = {}
+        first_rows: dict[str, pa.ChunkedArray] = {}
         with clear_errors(self.name):
             for start in range(0, len(columns), _ASKED_AT_ONCE):
                 names = columns[start : start + _ASKED_AT_ONCE]
                 head_rows = self._narrowed(names).limit(rows)
                 chosen = head_rows.project(", ".join(map(self._value, names))).to_arrow_table()
-                head |= zip(names, chosen.columns, strict=True)
-        return pa.table(head)
+                first_rows |= zip(names, chosen.columns, strict=True)
+        return pa.table(first_rows)
 
     def sampled(self, column: str, share: int) -> tuple[pa.Array, IntArray]:
         """A sample of one in `share` values, chosen by their hash, and how often each occurs."""
@@ -382,8 +382,10 @@ class DuckTable:
                     if not np.array_equal(row_numbers, n_rows + 1 + np.arange(len(row_numbers))):
                         raise OutOfOrder(f"{self.name} gave its rows in another order")
                     n_rows += len(row_numbers)
-                    part = pa.RecordBatch.from_arrays(batch.columns[:n_shown], [*shown_columns])
-                    yield part, np.asarray(batch.column(n_shown + 1), dtype=np.int64)
+                    shown_batch = pa.RecordBatch.from_arrays(
+                        batch.columns[:n_shown], [*shown_columns]
+                    )
+                    yield shown_batch, np.asarray(batch.column(n_shown + 1), dtype=np.int64)
             finally:
                 connection.execute(f"DROP TABLE IF EXISTS {keys_name}")
                 connection.unregister(f"given{keys_name}")
@@ -433,11 +435,13 @@ def pairs_of(numbers: Sequence[Any], columns: Sequence[str]) -> tuple[int, Disti
 
 def _encoded(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
     """All batches as one table, whose texts are codes and whose columns are called 0, 1, ..."""
-    names = [str(place) for place in range(len(schema))]
+    names = [str(number) for number in range(len(schema))]
     no_rows = [_coded(pa.nulls(0, kind)) for kind in schema.types]
-    parts = [pa.RecordBatch.from_arrays(no_rows, names)]
-    parts += [pa.RecordBatch.from_arrays([*map(_coded, b.columns)], names) for b in batches]
-    return pa.Table.from_batches(parts).unify_dictionaries()
+    batches_encoded = [pa.RecordBatch.from_arrays(no_rows, names)]
+    batches_encoded += [
+        pa.RecordBatch.from_arrays([*map(_coded, b.columns)], names) for b in batches
+    ]
+    return pa.Table.from_batches(batches_encoded).unify_dictionaries()
 
 
 def _coded(column: pa.Array) -> pa.Array:
@@ -483,7 +487,7 @@ def _in_one_line(error: BaseException, name: str) -> str:
         return f"{where}: {fields} where the header has {shape[1]}"
     if "gzip" in text.lower():
         return f"{name} cannot be read: {first_line}"
-    for words, explanation in _SAID.items():
-        if re.search(words, text, re.IGNORECASE):
+    for message, explanation in _SAID.items():
+        if re.search(message, text, re.IGNORECASE):
             return f"{where}: {explanation}"
     return f"{where}: {first_line}"

@@ -68,7 +68,7 @@ class FileTable(Table):
         """
         self.name = name
         self.columns = check_columns(columns, name)
-        self.settled = has_order
+        self.is_stable = has_order
         self.notes: dict[str, str] = {}  # how some columns were read
         self.titles: dict[str, str] = {}  # what some are called, besides
         self._fetch = fetch
@@ -88,8 +88,10 @@ class FileTable(Table):
             if isinstance(values, pa.Array):
                 arrays.append(values)
             else:
-                read = readers.get(name)
-                arrays.append(self._array(name, values if read is None else [*map(read, values)]))
+                read_value = readers.get(name)
+                arrays.append(
+                    self._array(name, values if read_value is None else [*map(read_value, values)])
+                )
         return pa.table(arrays, names=list(columns))
 
     def _array(self, column: str, values: list[Any]) -> Any:
@@ -151,10 +153,10 @@ def _sqlite_columns(path: Path, name: str, reading: Reading, query: str) -> dict
     import sqlite3
 
     encoding = reading.encoding or UTF8
-    place = f"file:{quote(str(path.resolve()))}?mode=ro"
+    uri = f"file:{quote(str(path.resolve()))}?mode=ro"
     try:
         with (
-            closing(sqlite3.connect(place, uri=True)) as connection,
+            closing(sqlite3.connect(uri, uri=True)) as connection,
             closing(connection.execute("PRAGMA trusted_schema = OFF")) as cursor,  # no program
         ):
             connection.text_factory = partial(str, encoding=encoding)
@@ -171,10 +173,10 @@ def _sqlite_columns(path: Path, name: str, reading: Reading, query: str) -> dict
         raise unreadable(name, error, kind=" as SQLite") from None
 
 
-def of_sqlite(path: Path, name: str, part: str | None, reading: Reading) -> FileTable:
+def of_sqlite(path: Path, name: str, table_asked: str | None, reading: Reading) -> FileTable:
     """Open a table or view of a SQLite file; nothing is written to it."""
     ask = partial(_sqlite_columns, path, name, reading)
-    table = choose(name, "table", sqlite_tables(path, name, reading), part)
+    table = choose(name, "table", sqlite_tables(path, name, reading), table_asked)
     fields = ask(f"SELECT name, type FROM pragma_table_xinfo({sql_text(table)}) WHERE hidden <> 1")
     declared = dict(zip(fields["name"], fields["type"], strict=True))
 
@@ -202,11 +204,12 @@ def _moments(values: list[Any]) -> Any:
 # ---- workbooks ---------------------------------------------------------------------------------
 
 
-def of_workbook(path: Path, name: str, part: str | None) -> FileTable:
+def of_workbook(path: Path, name: str, sheet_asked: str | None) -> FileTable:
     """Open a sheet of a workbook of Excel.
 
-    Its first row must name the columns, and no row may be empty; `part` names the sheet, which may
-    be left out where there is one. Raises `DataError` for anything that is no plain table.
+    Its first row must name the columns, and no row may be empty; `sheet_asked` names the sheet,
+    which may be left out where there is one. Raises `DataError` for anything that is no plain
+    table.
     """
     try:
         import python_calamine as calamine
@@ -215,7 +218,7 @@ def of_workbook(path: Path, name: str, part: str | None) -> FileTable:
     stamp = Stamp([path])
     try:
         check_workbook(path, name)
-        title, top, rows, merged = _in_worker(_sheet, (str(path), name, part), name)
+        title, top, rows, merged = _in_worker(_sheet, (str(path), name, sheet_asked), name)
         _refuse_cells(path, name, title)
     except calamine.PasswordError:
         raise DataError(f"{name} has a password; save it without one") from None
@@ -250,12 +253,12 @@ def _problem(rows: list[Any], top: int, merged: list[Any]) -> str | None:
             f": row {min(merged)[0][0] + 1} has cells that are merged; unmerge them, so that each "
             "column has one name and each row its own values"
         )
-    odd = [cell for cell in rows[0] if not isinstance(cell, str)]
-    if odd:
+    not_texts = [cell for cell in rows[0] if not isinstance(cell, str)]
+    if not_texts:
         return (
             f": row {top} must be the one with the names of all {len(rows[0])} columns, and "
-            f"{'no name' if odd[0] is None else repr(odd[0])} is there: delete a title above it, "
-            "and fill or delete columns without a name"
+            f"{'no name' if not_texts[0] is None else repr(not_texts[0])} is there: delete a title "
+            "above it, and fill or delete columns without a name"
         )
     for number, row in enumerate(rows, top):
         if set(map(type, row)) == {type(None)}:
@@ -278,12 +281,14 @@ def _shown(path: str) -> list[str]:
     return [sheet.name for sheet in book.sheets_metadata if sheet.visible == visible]
 
 
-def _sheet(path: str, name: str, part: str | None) -> tuple[str, int, list[Any], list[Any]]:
+def _sheet(path: str, name: str, sheet_asked: str | None) -> tuple[str, int, list[Any], list[Any]]:
     """A sheet of a workbook: its title, the number of its first row, its rows and merged cells."""
     import python_calamine as calamine
 
     book = calamine.CalamineWorkbook.from_path(path)
-    title = choose(name, "sheet", _shown(path) if part is None else book.sheet_names, part)
+    title = choose(
+        name, "sheet", _shown(path) if sheet_asked is None else book.sheet_names, sheet_asked
+    )
     sheet = book.get_sheet_by_name(title)
     rows = sheet.to_python()
     return title, (sheet.start or (0, 0))[0] + 1, rows, sheet.merged_cell_ranges or []

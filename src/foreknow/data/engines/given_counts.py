@@ -37,8 +37,8 @@ class GivenCounts(TallyTable):
         """How many people each group has."""
         if not self.given.n_groups:
             raise DataError("the release has no groups")
-        places = np.arange(self.given.n_groups)
-        return Combinations(("group",), [places], [], self.given.sizes)
+        group_of_row = np.arange(self.given.n_groups)
+        return Combinations(("group",), [group_of_row], [], self.given.sizes)
 
     def signatures(self, counts: GroupCounts, attributes: Sequence[str]) -> Any:
         """Refuse: counts have no columns of people."""

@@ -114,10 +114,12 @@ class PeopleTable(PeopleRows):
     def _positions(self, rows: pa.Table, counts: GroupCounts) -> IntArray:
         """The place of each row's group among those that were counted."""
         of_row, labels = group_codes(rows, self.groups, as_tuples=self.null_groups)
-        place = Labels(counts.groups or ()).codes
-        if not all(label in place for label in labels):
+        code_of_group = Labels(counts.groups or ()).codes
+        if not all(label in code_of_group for label in labels):
             raise changed(self.table)
-        positions: IntArray = np.array([place[label] for label in labels], dtype=np.int64)[of_row]
+        positions: IntArray = np.array([code_of_group[label] for label in labels], dtype=np.int64)[
+            of_row
+        ]
         return positions
 
 
@@ -137,7 +139,7 @@ class ValuesTable(PeopleTable, ValuesRows):
     @property
     def tied(self) -> list[str]:
         """The sensitive column, where the table may change while it is read."""
-        return [] if self.table.settled else [self.sensitive, *self.or_else]
+        return [] if self.table.is_stable else [self.sensitive, *self.or_else]
 
     def _as_counted(
         self, counts: GroupCounts, positions: IntArray, rows: pa.Table, weights: IntArray | None
@@ -220,8 +222,8 @@ class ValuesTable(PeopleTable, ValuesRows):
     def _held_by(self, holders: NDArray[Any], column: pa.ChunkedArray, counts: Any) -> Holdings:
         codes, distinct = codes_of(column)
         values = to_python(self.sensitive, distinct)
-        place = np.array([counts.values.codes[value] for value in values], codes.dtype)
-        return Holdings(holders, place[codes])
+        new_code = np.array([counts.values.codes[value] for value in values], codes.dtype)
+        return Holdings(holders, new_code[codes])
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,9 +312,9 @@ class TallyTable(TallyRows):
                 raise DataError(f"{people.table.name} has no rows")
             group_of_member, people_labels = self._groups_of(people.table, members)
             sizes = np.bincount(group_of_member, minlength=len(people_labels))
-            group_of_row = _places(table, labels, people.table, people_labels, group_of_row)[
-                group_of_row
-            ]
+            group_of_row = _positions_of_keys(
+                table, labels, people.table, people_labels, group_of_row
+            )[group_of_row]
             labels = people_labels
         codes, values = _values(self.sensitive, rows.column(self.sensitive))
         counts = GroupCounts.from_pairs(
@@ -459,7 +461,7 @@ def groups_from_columns(
     return group_of_row, GroupLabels(parts, len(first_rows), groups)
 
 
-def _places(
+def _positions_of_keys(
     table: Table,
     labels: Sequence[Label],
     people: Table,
@@ -482,15 +484,15 @@ def _places(
     keys, people_keys = labels, people_labels
     if table.untyped != people.untyped:  # a CSV file beside one that knows types
         keys, people_keys = [*map(_text, labels)], [*map(_text, people_labels)]
-    place_of = {key: place for place, key in enumerate(people_keys)}
-    places = np.array([place_of.get(key, -1) for key in keys], dtype=np.int64)
-    if len(places) and places.min() < 0:
-        row = int(np.argmax(places[group_of_row] < 0))
+    place_of = {key: position for position, key in enumerate(people_keys)}
+    positions = np.array([place_of.get(key, -1) for key in keys], dtype=np.int64)
+    if len(positions) and positions.min() < 0:
+        row = int(np.argmax(positions[group_of_row] < 0))
         raise DataError(
             f"{table.name}: row {row + 1}: group {labels[int(group_of_row[row])]!r} has no people "
             f"in {people.name}"
         )
-    return places
+    return positions
 
 
 def _text(label: Label) -> Label:

@@ -69,14 +69,15 @@ class PersonValues:
         repeats = first_of_key[key_number] != np.arange(len(keys))
         if not repeats.any():
             return
-        later = int(np.argmax(repeats))
-        first, last = self.sources[first_of_key[key_number[later]]] + 1, self.sources[later] + 1
+        repeated = int(np.argmax(repeats))
+        first = self.sources[first_of_key[key_number[repeated]]] + 1
+        last = self.sources[repeated] + 1
         where = f"rows {first} and {last}" if first != last else f"the list of row {first}"
-        who = self.people.called(int(self.holders[later]))
+        person_name = self.people.called(int(self.holders[repeated]))
         raise DataError(
-            f"{self.people.table}: {who} has {sensitive} {value(int(codes[later]))!r} twice, in "
-            f"{where}; under semantics 'set' nobody has a value twice: use semantics multiset or "
-            "remove repeats"
+            f"{self.people.table}: {person_name} has {sensitive} {value(int(codes[repeated]))!r} "
+            f"twice, in {where}; under semantics 'set' nobody has a value twice: use semantics "
+            "multiset or remove repeats"
         )
 
 

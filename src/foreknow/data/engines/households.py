@@ -68,7 +68,7 @@ class ShownOnce(Derived):
     def __init__(self, table: Table, schema: Schema, reading: Reading) -> None:
         assert isinstance(schema.shared, Shared)
         super().__init__(table)
-        self.settled = table.settled
+        self.is_stable = table.is_stable
         self.columns = [*table.columns, schema.shared.column]
         self._schema, self._shared, self._reading = schema, schema.shared, reading
         self.shared_values = schema.shared.values
@@ -144,13 +144,13 @@ class ShownOnce(Derived):
                 f"{self._shared.by}, and have {name} {first_value!r} and {later_value!r}; what a "
                 "household shares is one value, so correct these, or take the column out of shared"
             )
-        plain = texts.cast(pa.string()).combine_chunks()
-        if bool(pc.any(pc.equal(plain, ELSEWHERE)).as_py()):
+        plain_texts = texts.cast(pa.string()).combine_chunks()
+        if bool(pc.any(pc.equal(plain_texts, ELSEWHERE)).as_py()):
             raise DataError(f"{self.name}: {ELSEWHERE!r} is a value of {name!r}; call it otherwise")
         is_shown = pa.array(is_first)
         if self._needed:  # who has no value is left out, and not shown elsewhere
-            is_shown = pc.or_(is_shown, pc.is_null(plain))
-        return pc.if_else(is_shown, plain, ELSEWHERE)
+            is_shown = pc.or_(is_shown, pc.is_null(plain_texts))
+        return pc.if_else(is_shown, plain_texts, ELSEWHERE)
 
     def counted(self, columns: Sequence[str]) -> str:
         """Why no engine counts them."""

@@ -53,11 +53,13 @@ class NarwhalsTable(Table):
         if not isinstance(self.frame, (nw.DataFrame, nw.LazyFrame)):
             raise DataError(f"{type(native).__name__} is not a table but a column")
         names = self.frame.collect_schema().names()
-        odd = [n for n in names if n == "*" or (n.startswith("^") and n.endswith("$"))]
-        if odd:  # Polars reads these as patterns
-            raise DataError(f"{self.name}: the column name {odd[0]!r} is a pattern; rename it")
+        unusable_names = [n for n in names if n == "*" or (n.startswith("^") and n.endswith("$"))]
+        if unusable_names:  # Polars reads these as patterns
+            raise DataError(
+                f"{self.name}: the column name {unusable_names[0]!r} is a pattern; rename it"
+            )
         self.columns: list[str] = check_columns(names, self.name)
-        self.settled = isinstance(self.frame, nw.DataFrame)
+        self.is_stable = isinstance(self.frame, nw.DataFrame)
         if isinstance(self.frame, nw.DataFrame) and self.frame.implementation.is_polars():
             self.frame = self.frame.clone()  # costs nothing, and stays as it is now
 
@@ -151,11 +153,11 @@ def _with_lists(frame: nw.DataFrame[Any], source: str) -> nw.DataFrame[Any]:
             native = frame.to_native().assign(**{name: lists})
             frame = nw.from_native(native, eager_only=True)
             continue
-        twins = _twins(values)
-        if twins:
+        equal_values = _twins(values)
+        if equal_values:
             raise DataError(
-                f"{source}: column {name!r} holds both {' and '.join(twins)}, which are equal, and "
-                "which a file shows as two; make it one type"
+                f"{source}: column {name!r} holds both {' and '.join(equal_values)}, which are "
+                "equal, and which a file shows as two; make it one type"
             )
         zones = _zones(values)
         if len(zones) > 1:

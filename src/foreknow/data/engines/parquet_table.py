@@ -69,16 +69,16 @@ class ParquetTable(Table):
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns; texts come dictionary-encoded."""
         names = list(columns)
-        parts = [self._part(file, names) for file in self.files]
-        for part, file in zip(parts, self.files, strict=True):
+        tables = [self._part(file, names) for file in self.files]
+        for table, file in zip(tables, self.files, strict=True):
             for name in names:
-                first, kind = parts[0].schema.field(name).type, part.schema.field(name).type
+                first, kind = tables[0].schema.field(name).type, table.schema.field(name).type
                 if _sort(first) != _sort(kind):
                     raise DataError(
                         f"{file.name}: column {name!r} is of type {kind}, but of type {first} in "
                         f"{self.files[0].name}"
                     )
-        joined = self._read(lambda: pa.concat_tables(parts, promote_options="permissive"))
+        joined = self._read(lambda: pa.concat_tables(tables, promote_options="permissive"))
         self.check()
         return joined.unify_dictionaries()
 
@@ -157,9 +157,9 @@ def _parts(folder: Path) -> list[Path]:
     other entry, and for a hidden table, since other readers would read more or less of it.
     """
     files = []
-    for place, folders, names in os.walk(folder, onerror=_raise):
+    for directory, folders, names in os.walk(folder, onerror=_raise):
         for name in sorted([*folders, *names]):
-            path = Path(place, name)
+            path = Path(directory, name)
             hidden = any(part[0] in "._" for part in path.relative_to(folder).parts)
             refused = _refused(path, hidden)
             if refused is not None:

@@ -263,8 +263,8 @@ def agreement(column: Coded, trait: Coded) -> bool | None:
 
 def _agreeing(column: Coded, trait: Coded, rows: int) -> tuple[int, int]:
     """The number of repeated values with one trait in the first rows, and of repeated values."""
-    odd, repeated = _differing(column, trait, rows)
-    return int(np.count_nonzero(repeated & ~odd)), int(np.count_nonzero(repeated))
+    differing, repeated = _differing(column, trait, rows)
+    return int(np.count_nonzero(repeated & ~differing)), int(np.count_nonzero(repeated))
 
 
 def _differing(

@@ -57,13 +57,13 @@ def held_beside(
                 'times; give lists, one row per person, or semantics "set" for each of them'
             )
         codes, _ = codes_of(person_values.values)
-        once = np.sort(np.unique(person_values.keys(codes), return_index=True)[1])
-        values = person_values.values.take(pa.array(once))
+        first_rows = np.sort(np.unique(person_values.keys(codes), return_index=True)[1])
+        values = person_values.values.take(pa.array(first_rows))
         person_values = replace(
             person_values,
             values=values,
-            holders=person_values.holders[once],
-            sources=person_values.sources[once],
+            holders=person_values.holders[first_rows],
+            sources=person_values.sources[first_rows],
         )
     return person_values, *person_values.coded(sensitive, several[sensitive])
 

@@ -73,10 +73,10 @@ class People:
         if len(self.first) == len(self.of_row):
             return
         row = int(np.argmax(self.first[self.of_row] != np.arange(len(self.of_row))))
-        who = int(self.of_row[row])
+        person = int(self.of_row[row])
         raise DataError(
-            f"{self.table}: {self.called(who)} is in rows {self.first[who] + 1} and {row + 1}; "
-            f"{advice}"
+            f"{self.table}: {self.called(person)} is in rows {self.first[person] + 1} and "
+            f"{row + 1}; {advice}"
         )
 
     def agreed(
@@ -97,13 +97,13 @@ class People:
         differs = codes != person_codes[self.of_row]
         if differs.any():
             row = int(np.argmax(differs))
-            who = int(self.of_row[row])
+            person = int(self.of_row[row])
             first_value, later_value = (
-                _shown_value(value(int(code))) for code in (person_codes[who], codes[row])
+                _shown_value(value(int(code))) for code in (person_codes[person], codes[row])
             )
             raise DataError(
-                f"{self.table}: {self.called(who)} has {column} {first_value} in row "
-                f"{self.first[who] + 1}, but {later_value} in row {row + 1}; {advice}"
+                f"{self.table}: {self.called(person)} has {column} {first_value} in row "
+                f"{self.first[person] + 1}, but {later_value} in row {row + 1}; {advice}"
             )
         return person_codes
 

@@ -142,8 +142,8 @@ def count_chances(
         codes, counts = entry_codes[entries].tolist(), entry_people[entries].tolist()
         people_of = dict(zip(codes, counts, strict=True))
         n_people = sum(counts) + smoothing
-        parts: Iterable[Any] = signature  # type: ignore[assignment]
-        chances[tuple(map(_text, parts))] = tuple(
+        labels: Iterable[Any] = signature  # type: ignore[assignment]
+        chances[tuple(map(_text, labels))] = tuple(
             (people_of.get(code, 0) + added[code]) / n_people for code in ordered_codes
         )
     texts = tuple(map(str, ordered_values))

@@ -143,9 +143,9 @@ def _block(table: Table, names: Sequence[str], reading: Reading) -> Iterator[Pro
             raise  # the file itself is broken
         yield Profile(names[0], 0, problem=str(error))
         return
-    for place, name in enumerate(names):
+    for position, name in enumerate(names):
         try:
-            yield _profile(name, rows.column(place), is_untyped(table, name), reading)
+            yield _profile(name, rows.column(position), is_untyped(table, name), reading)
         except DataError as error:
             yield Profile(name, len(rows), problem=str(error))
 

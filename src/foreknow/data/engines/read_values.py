@@ -55,7 +55,7 @@ class ReadValues(Derived):
         rounding: Mapping[str, int | float] | None = None,
     ) -> None:
         super().__init__(table)
-        self.settled = table.settled
+        self.is_stable = table.is_stable
         self._kinds, self._reading, self._raw = kinds, reading, raw
         self._rounding = rounding or {}
         self._labels = pa.array([label, ELSEWHERE], pa.string())

@@ -47,7 +47,7 @@ class Renamed(Derived):
 
     def __init__(self, table: Table, names: Mapping[str, str]) -> None:
         super().__init__(table)
-        self.settled = table.settled
+        self.is_stable = table.is_stable
         columns = [names.get(name, name) for name in table.columns]
         self.columns = check_columns(columns, self.name)
         self._inner = dict(zip(self.columns, table.columns, strict=True))
@@ -83,7 +83,7 @@ class Rearmed(Renamed):
         super().__init__(table, {name: rearmed(name) for name in table.columns})
 
     def _read(self, rows: pa.Table, columns: Sequence[str]) -> pa.Table:
-        arrays = {name: _bare(rows.column(place)) for place, name in enumerate(columns)}
+        arrays = {name: _bare(rows.column(position)) for position, name in enumerate(columns)}
         return pa.table(arrays)
 
 

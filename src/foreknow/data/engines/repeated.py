@@ -140,9 +140,9 @@ def _repeat(column: pa.ChunkedArray, owner: NDArray[Any]) -> str:
     repeats = owner != owner[first[codes]]
     if not repeats.any():
         return ""
-    later = int(np.argmax(repeats))
-    earlier, value = int(first[codes[later]]), distinct[int(codes[later])].as_py()
-    return f"{value!r} is in rows {known_rows[earlier] + 1} and {known_rows[later] + 1}"
+    repeated = int(np.argmax(repeats))
+    earlier, value = int(first[codes[repeated]]), distinct[int(codes[repeated])].as_py()
+    return f"{value!r} is in rows {known_rows[earlier] + 1} and {known_rows[repeated] + 1}"
 
 
 def known_values(column: pa.ChunkedArray) -> tuple[NDArray[Any], pa.Array, IntArray]:

@@ -92,14 +92,14 @@ class ReadOnce:
             try:
                 rows, weights = tallied(table, self.columns, self.groups)
             except DataError:
-                if not table.settled:
+                if not table.is_stable:
                     raise
                 self.columns = ()  # each sight reads its own, and says what is wrong with them
                 return None
-            for place, name in enumerate(self.columns):
-                column = rows.column(place)
+            for position, name in enumerate(self.columns):
+                column = rows.column(position)
                 if name in self.groups or pa.types.is_string(column.type):
-                    rows = rows.set_column(place, name, coded(column))
+                    rows = rows.set_column(position, name, coded(column))
             self.read = rows, weights
         rows, weights = self.read
         return rows.select(columns), weights
@@ -145,8 +145,8 @@ class ValuesRows(PeopleRows):
 
     def rows_of(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray | None]:
         """Equal rows of some columns and how often each occurs; those that were read at once."""
-        read = self.read_once.read and self.read_once.rows(self.table, columns)
-        return read or tallied(self.table, columns, self.groups)
+        rows_read = self.read_once.read and self.read_once.rows(self.table, columns)
+        return rows_read or tallied(self.table, columns, self.groups)
 
     def prepared(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray | None]:
         """Rows of people who are counted, missing values labelled; and how often each occurs."""

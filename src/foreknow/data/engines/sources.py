@@ -159,14 +159,14 @@ def _open_path(address: Path, reading: Reading) -> Table:
     The address may end in the part that is meant, such as ``?sheet=2024``.
     """
     try:
-        path, key, part = named_part(address)
+        path, key, part_asked = named_part(address)
         is_standard_input = str(path) == STDIN
         if not is_standard_input:
             _refuse_no_file(path)
         if is_standard_input:
-            return _open_pipe(None, "standard input", key, part, reading)
+            return _open_pipe(None, "standard input", key, part_asked, reading)
         if path.is_fifo():  # such as of <(command)
-            return _open_pipe(path, path.name, key, part, reading)
+            return _open_pipe(path, path.name, key, part_asked, reading)
         exists = path.exists()
     except OSError as error:
         raise DataError(f"{spoken(address)!r} cannot be opened: {error.strerror}") from None
@@ -178,14 +178,16 @@ def _open_path(address: Path, reading: Reading) -> Table:
                 "give a frame, such as pandas.read_csv(address)"
             )
         raise DataError(f"there is no file or folder {spoken(path)!r}{hint or _near(path)}")
-    return _open_file(path, path.name, key, part, reading)
+    return _open_file(path, path.name, key, part_asked, reading)
 
 
-def _open_pipe(pipe: Path | None, name: str, key: str | None, part: str, reading: Reading) -> Table:
+def _open_pipe(
+    pipe: Path | None, name: str, key: str | None, part_asked: str, reading: Reading
+) -> Table:
     """Open a copy of a pipe, or of standard input (None), that goes when the table goes."""
     path = from_pipe(pipe, name)
     try:
-        table = _open_file(path, name, key, part, reading)
+        table = _open_file(path, name, key, part_asked, reading)
     except BaseException:
         path.unlink(missing_ok=True)
         raise
@@ -196,9 +198,9 @@ def _open_pipe(pipe: Path | None, name: str, key: str | None, part: str, reading
 def _near(path: Path) -> str:
     """The hint on a file whose name is most like that of one that is not there."""
     folder = path.parent
-    names = [other.name for other in folder.iterdir()] if folder.is_dir() else []
-    near = difflib.get_close_matches(path.name, names, 1, _ALIKE)
-    return f"; did you mean {spoken(folder / near[0])!r}?" if near else ""
+    names = [file.name for file in folder.iterdir()] if folder.is_dir() else []
+    matches = difflib.get_close_matches(path.name, names, 1, _ALIKE)
+    return f"; did you mean {spoken(folder / matches[0])!r}?" if matches else ""
 
 
 def _refuse_no_file(path: Path) -> None:
@@ -217,17 +219,18 @@ def _refuse_no_file(path: Path) -> None:
     )
 
 
-def _open_file(path: Path, name: str, key: str | None, part: str, reading: Reading) -> Table:
+def _open_file(path: Path, name: str, key: str | None, part_asked: str, reading: Reading) -> Table:
     """Open a file by its ending, or a folder of Parquet files.
 
-    `name` is what messages call it. `key` is "table" or "sheet" where the address names a `part`.
+    `name` is what messages call it. `key` is "table" or "sheet" where the address names one, and
+    `part_asked` is its name.
     """
     ending = path.suffix.lower()
     key_of_kind = {_DATABASES: "table", _WORKBOOKS: "sheet"}.get(_kind(ending))
-    part_name = part if key == key_of_kind else None
+    part_name = part_asked if key == key_of_kind else None
     if key is not None and part_name is None:
         raise DataError(
-            f"{name}?{key}={part}: databases have ?table=, workbooks ?sheet=, others neither"
+            f"{name}?{key}={part_asked}: databases have ?table=, workbooks ?sheet=, others neither"
         )
     if path.is_dir() or ending in (".parquet", ".pq"):
         from foreknow.data.engines.parquet_table import ParquetTable
@@ -291,18 +294,18 @@ def _refuse_wrong_delimiter(path: Path, name: str, delimiter: str) -> None:
         )
 
 
-def _open_database(path: Path, name: str, part: str | None, reading: Reading) -> Table:
+def _open_database(path: Path, name: str, part_asked: str | None, reading: Reading) -> Table:
     """Open a table of a file of DuckDB or SQLite, which its first bytes tell apart."""
     with path.open("rb") as file:
         _, suffix = content_of(file.read(16)) or ("", "")
     if suffix == ".duckdb":
         from foreknow.data.engines.duckdb_table import DuckTable
 
-        return DuckTable.of_database(path, name, part)
+        return DuckTable.of_database(path, name, part_asked)
     if suffix == ".sqlite":
         from foreknow.data.engines.file_table import of_sqlite
 
-        return of_sqlite(path, name, part, reading)
+        return of_sqlite(path, name, part_asked, reading)
     raise DataError(f"{name} is a database neither of DuckDB nor of SQLite")
 
 

@@ -45,7 +45,7 @@ class Spelled:
         """Take a table, and the texts that stand for a missing value in its columns."""
         self.as_written = table
         self.name, self.columns = table.name, table.columns
-        self.untyped, self.settled = table.untyped, table.settled
+        self.untyped, self.is_stable = table.untyped, table.is_stable
         self.found: dict[str, set[str]] = {}
         self._spellings, self._only = frozenset(reading.spellings), only
         self.of_columns = reading.missing_of
@@ -114,10 +114,10 @@ class Spelled:
     def _cleared(self, rows: pa.Table) -> pa.Table:
         """Rows in which what is spelled as missing is null."""
         for name in self._spelled_columns(rows.column_names):
-            place, column = rows.column_names.index(name), rows.column(name)
+            position, column = rows.column_names.index(name), rows.column(name)
             kind = column.type.value_type if is_listed(column.type) else column.type
             if column.num_chunks and (is_text(kind) or name in self.of_columns):
-                rows = rows.set_column(place, name, self._column(name, column))
+                rows = rows.set_column(position, name, self._column(name, column))
         return rows
 
     def _column(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:

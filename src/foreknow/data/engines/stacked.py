@@ -56,7 +56,7 @@ class Below(Derived):
         shared = {*self.columns}.intersection(*(table.columns for table in tables[1:]))
         self.columns = [name for name in self.columns if name in shared]
         self.untyped = all(table.untyped for table in tables)
-        self.settled = all(table.settled for table in tables)
+        self.is_stable = all(table.is_stable for table in tables)
         self._tables = tables
 
     @property
@@ -71,8 +71,10 @@ class Below(Derived):
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns of all of them."""
-        parts = [table.arrow(columns).replace_schema_metadata(None) for table in self._tables]
-        return stacked(parts, [table.name for table in self._tables], None, None)
+        arrow_tables = [
+            table.arrow(columns).replace_schema_metadata(None) for table in self._tables
+        ]
+        return stacked(arrow_tables, [table.name for table in self._tables], None, None)
 
     def counted(self, columns: Sequence[str]) -> str:
         """Why no engine counts them."""
@@ -93,9 +95,9 @@ def stacked(
         A column of ids of groups, which get the name of their table as well.
     """
     labelled = []
-    for place, (table, name) in enumerate(zip(tables, names, strict=True), start=1):
+    for number, (table, name) in enumerate(zip(tables, names, strict=True), start=1):
         if ids is not None:
-            group_ids = [id_of(place, name, label) for label in table.column(ids).to_pylist()]
+            group_ids = [id_of(number, name, label) for label in table.column(ids).to_pylist()]
             index = table.column_names.index(ids)
             table = table.set_column(index, ids, pa.array(group_ids, pa.string()))
         if column is not None:
@@ -118,19 +120,19 @@ def with_texts(table: pa.Table, columns: Sequence[str], text: str | None) -> pa.
 
 
 def _as_texts(table: pa.Table, names: set[str]) -> pa.Table:
-    for place, name in enumerate(table.column_names):
+    for position, name in enumerate(table.column_names):
         if name in names:
-            texts = [None if v is None else str(v) for v in table.column(place).to_pylist()]
-            table = table.set_column(place, name, pa.array(texts, pa.string()))
+            texts = [None if v is None else str(v) for v in table.column(position).to_pylist()]
+            table = table.set_column(position, name, pa.array(texts, pa.string()))
     return table
 
 
-def id_of(place: int, name: str, label: Any) -> str:
+def id_of(number: int, name: str, label: Any) -> str:
     """The id of a group among the groups of several releases.
 
     Numbered, since a name and an id may begin as another name does.
     """
-    return f"{place} {name} {label}"
+    return f"{number} {name} {label}"
 
 
 def codes_of_names(name_lists: Sequence[Sequence[str]]) -> tuple[list[IntArray], int]:

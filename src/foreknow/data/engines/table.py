@@ -24,7 +24,7 @@ class Table(Protocol):
     name: str
     columns: list[str]
     untyped: bool = False
-    settled: bool = True  # whether its rows come in one order however often they are read
+    is_stable: bool = True  # whether its rows come in one order however often they are read
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns, rows in the table's own order."""
@@ -40,28 +40,28 @@ class Table(Protocol):
 
 def check_columns(columns: Sequence[str], name: str) -> list[str]:
     """Return the columns; two of one name, or one without a name, are an error."""
-    odd = [column for column in columns if not isinstance(column, str)]
-    if odd:
-        raise DataError(f"{name}: the column name {odd[0]!r} is no text; rename the columns")
-    for place, column in enumerate(columns, 1):
+    not_texts = [column for column in columns if not isinstance(column, str)]
+    if not_texts:
+        raise DataError(f"{name}: the column name {not_texts[0]!r} is no text; rename the columns")
+    for position, column in enumerate(columns, 1):
         try:
             column.encode()
         except UnicodeEncodeError:
             raise DataError(
-                f"{name}: the name of column {place} holds half a character (a lone surrogate); "
+                f"{name}: the name of column {position} holds half a character (a lone surrogate); "
                 "rename it"
             ) from None
     twice = [column for column, times in Counter(columns).items() if times > 1]
     if twice:
         raise DataError(f"{name} has two columns named {twice[0]!r}; rename one of them")
     if any(not column.strip() for column in columns):
-        place = [column.strip() for column in columns].index("") + 1
+        position = [column.strip() for column in columns].index("") + 1
         advice = "give it one"
-        if place == 1:
+        if position == 1:
             advice = "if it is the index that pandas wrote, write the table with index=False"
         elif columns[0] == "sep=":
             advice = "remove the first line, which is for Excel"
-        raise DataError(f"{name}: column {place} has no name; {advice}")
+        raise DataError(f"{name}: column {position} has no name; {advice}")
     return list(columns)
 
 
@@ -113,18 +113,18 @@ def place_of(
     >>> place_of("a.db", [("clinic", "people"), ("main", "visits")], "main", "clinic.people")
     ('clinic.people', ('clinic', 'people'))
     """
-    places: dict[str, list[tuple[str, str]]] = {}
+    found_in: dict[str, list[tuple[str, str]]] = {}
     for schema, table in tables:
         name = table if schema == usual else f"{schema}.{table}"
-        places.setdefault(name, []).append((schema, table))
-    name = choose(file, "table", list(places), wanted_name)
-    if len(places[name]) > 1:
-        pair = " and ".join(f"{sql_name(s)}.{sql_name(t)}" for s, t in places[name])
+        found_in.setdefault(name, []).append((schema, table))
+    name = choose(file, "table", list(found_in), wanted_name)
+    if len(found_in[name]) > 1:
+        pair = " and ".join(f"{sql_name(s)}.{sql_name(t)}" for s, t in found_in[name])
         raise DataError(
             f"{file} has two tables that are called {name!r}: {pair}; rename one of them, or make "
             "a view of the one that is meant"
         )
-    return name, places[name][0]
+    return name, found_in[name][0]
 
 
 def require(table: Table, columns: Sequence[str]) -> None:
@@ -245,7 +245,7 @@ def unshown(table: Table) -> Table:
 class Snapshot:
     """A table of which some columns are read once, on first use; others can only be counted."""
 
-    settled = True
+    is_stable = True
 
     def __init__(self, table: Table, columns: Sequence[str]) -> None:
         self.name = table.name
@@ -297,6 +297,6 @@ class Snapshot:
         return None if set(columns) <= set(self.held) else self._table.tally(columns)
 
 
-def settled(table: Table, columns: Sequence[str]) -> Table:
+def stable(table: Table, columns: Sequence[str]) -> Table:
     """Return the table itself if each read gives one order of rows, else a snapshot of it."""
-    return table if table.settled else Snapshot(table, columns)
+    return table if table.is_stable else Snapshot(table, columns)

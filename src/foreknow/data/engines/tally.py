@@ -35,7 +35,7 @@ class Tally:
         Those that are judged; of several readings they are read in one.
     """
 
-    settled = in_order = True  # what is counted keeps the order of the rows
+    is_stable = in_order = True  # what is counted keeps the order of the rows
 
     def __init__(self, table: Table, amount: str, columns: Sequence[str]) -> None:
         self.name, self.untyped = table.name, table.untyped
@@ -81,9 +81,9 @@ class Tally:
 def refuse_repeated_rows(table: Table, name: str, columns: Sequence[str], count: str) -> None:
     """Refuse a table of counts in which a combination of all its columns stands twice."""
     if equal_rows := _repeated(table.arrow(columns), columns):
-        first, later = equal_rows
+        first_row, later_row = equal_rows
         raise DataError(
-            f"{name}: rows {first + 1} and {later + 1} differ by nothing but the count, "
+            f"{name}: rows {first_row + 1} and {later_row + 1} differ by nothing but the count, "
             "and GROUP BY gives each combination once; if it was written twice, keep one; if "
             f"these are parts of one count, add them up: SUM({sql_name(count)}) ... "
             "GROUP BY"
@@ -99,8 +99,8 @@ def _repeated(rows: pa.Table, columns: Sequence[str]) -> tuple[int, int] | None:
     if len(first_rows) == len(keys):
         return None
     _, earliest = np.unique(keys, return_index=True)
-    later = int(np.argmax(earliest[keys] != np.arange(len(keys))))
-    return int(earliest[keys[later]]), later
+    repeated = int(np.argmax(earliest[keys] != np.arange(len(keys))))
+    return int(earliest[keys[repeated]]), repeated
 
 
 def amounts_of(table: Table, count: str, amounts: pa.ChunkedArray) -> IntArray:

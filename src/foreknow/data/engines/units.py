@@ -64,10 +64,8 @@ _MEASURED = """
 _OFTEN_SHARED = "lastname surname nachname familienname"
 _MANY_SHARE = "firstname vorname forename givenname prenom"
 # Numbers with a fraction; dates with letters of their months or times.
-_FRACTION, _DATE = (
-    re.compile(r"-?\d*[.,]0*[1-9]\d*"),
-    re.compile(r"\d{1,4}[-/. ]\w+[-/. ]\d|\d{4}[-/. ]\w{1,3}\b"),
-)
+_FRACTION = re.compile(r"-?\d*[.,]0*[1-9]\d*")
+_DATE = re.compile(r"\d{1,4}[-/. ]\w+[-/. ]\d|\d{4}[-/. ]\w{1,3}\b")
 # As many households as people have, for each of these, where a few have moved.
 _MOVED = 1.05
 
@@ -92,10 +90,10 @@ def shared(table: Table, schema: Schema) -> tuple[str, ...]:
     if hashes:
         names = [name for name in names if name in hashes]
     else:
-        head = source.head(names, HEAD_ROWS) if names else pa.table({})
-        if len(head) < HEAD_ROWS:  # all of the table, in one question for all columns
-            return tuple(n for n in names if _is_shared(_times(head.column(n)), 1, n))
-        names = _may_share(head, names)
+        first_rows = source.head(names, HEAD_ROWS) if names else pa.table({})
+        if len(first_rows) < HEAD_ROWS:  # all of the table, in one question for all columns
+            return tuple(n for n in names if _is_shared(_times(first_rows.column(n)), 1, n))
+        names = _may_share(first_rows, names)
     n_rows = source.size if names else 0
     is_large = n_rows is None or n_rows > _LARGE * (16 if source.untyped else 1)
     share = _OF_LARGE if is_large else 1
@@ -149,9 +147,9 @@ def _perhaps_shared(table: Table, schema: Schema) -> list[str]:
     return names
 
 
-def _may_share(head: pa.Table, names: Sequence[str]) -> list[str]:
+def _may_share(first_rows: pa.Table, names: Sequence[str]) -> list[str]:
     """Those of some columns whose first rows look as if households shared their values."""
-    return [name for name in names if _may_be(head.column(name), _is_named_so(name))]
+    return [name for name in names if _may_be(first_rows.column(name), _is_named_so(name))]
 
 
 def _times(column: pa.ChunkedArray) -> tuple[pa.Array, IntArray]:
@@ -177,9 +175,9 @@ def _words(name: str) -> set[str]:
     return {*split_name, "".join(split_name)}
 
 
-def _may_be(head: pa.ChunkedArray, is_named: bool) -> bool:
+def _may_be(first_rows: pa.ChunkedArray, is_named: bool) -> bool:
     """True if the first rows have as many different values as households would have."""
-    codes, distinct, _ = known_values(head)
+    codes, distinct, _ = known_values(first_rows)
     is_varied = bool(len(codes)) and len(codes) <= _MOST_EACH * len(distinct)
     return is_varied and _may_be_shared(distinct, is_named)
 

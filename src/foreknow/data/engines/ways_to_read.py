@@ -43,10 +43,10 @@ def date_formats(values: Sequence[Any], like: str) -> list[str]:
     for date_format in _FORMATS:
         if is_date(date_format, like):
             n_fitting[date_format] = sum(is_date(date_format, text) for text in texts)
-    most = max(n_fitting.values(), default=0)
-    if 2 * most < len(texts):
+    most_fitting = max(n_fitting.values(), default=0)
+    if 2 * most_fitting < len(texts):
         return []
-    return [date_format for date_format, n in n_fitting.items() if n == most]
+    return [date_format for date_format, n in n_fitting.items() if n == most_fitting]
 
 
 @cache

@@ -35,33 +35,33 @@ def check_workbook(path: Path, name: str) -> None:
                     _check_cells(sheet, name, entry.filename)
 
 
-def _check_cells(sheet: Any, name: str, part: str) -> None:
+def _check_cells(sheet: Any, name: str, sheet_part: str) -> None:
     """Raise `DataError` if the rectangle that the cells of a sheet span is too large.
 
     Cells say their places; of those that do not, all might stand in one row. `sheet` is an open
-    file, `name` the workbook, and `part` the sheet in it.
+    file, `name` the workbook, and `sheet_part` the sheet in it.
     """
     last_row = last_column = n_cells = n_places = n_rows = 0
-    rest = b""
+    incomplete = b""
     while block := sheet.read(_BLOCK):
-        text = rest + block
+        text = incomplete + block
         end = len(text)
         if len(block) == _BLOCK:  # a tag that may go on in the next block is left for it
             end = max(text.rfind(b"<", 0, max(end - _OVERLAP, 0)), 0)
-        text, rest = text[:end], text[end:]
-        places = _PLACE.findall(text)
-        n_places += len(places)
+        text, incomplete = text[:end], text[end:]
+        cell_references = _PLACE.findall(text)
+        n_places += len(cell_references)
         n_cells += len(_CELL.findall(text))
         n_rows += text.count(b"<row") + text.count(b":row")
-        for letters in {letters for letters, _ in places}:
+        for letters in {letters for letters, _ in cell_references}:
             last_column = max(last_column, _number(letters))
-        row_numbers = [*(row for _, row in places), *_ROW.findall(text)]
+        row_numbers = [*(row for _, row in cell_references), *_ROW.findall(text)]
         last_row = max([last_row, *map(int, row_numbers)])
     last_column = max(last_column, min(n_cells - n_places, 1 << 14))
     n_declared = max(last_row, n_rows if n_places < n_cells else 0) * last_column
     if n_declared > MOST_CELLS:
         raise DataError(
-            f"{name}: {part} reaches to row {max(last_row, n_rows):,} and column "
+            f"{name}: {sheet_part} reaches to row {max(last_row, n_rows):,} and column "
             f"{last_column:,}, and {MOST_CELLS:,} cells are the most; delete what lies far from "
             "the table, or save it as CSV"
         )

@@ -51,9 +51,13 @@ def write_csv(
     with path.open("wb") as file, ExitStack() as stack:
         file.write(BOM_UTF8 if bom else b"")
         writer = None
-        for part in [table] if isinstance(table, pa.Table) else table:
-            part = with_commas(part, commas)
-            rows = disarmed(part) if escape_formulas else pa.table(simple(part), part.column_names)
+        for table_part in [table] if isinstance(table, pa.Table) else table:
+            table_part = with_commas(table_part, commas)
+            rows = (
+                disarmed(table_part)
+                if escape_formulas
+                else pa.table(simple(table_part), table_part.column_names)
+            )
             if writer is None:
                 writer = pyarrow.csv.CSVWriter(file, rows.schema, write_options=options)
                 stack.enter_context(writer)
@@ -66,7 +70,7 @@ def disarmed(table: pa.Table) -> pa.Table:
     return pa.table(columns, [*map(renamed.disarm_name, table.column_names)])
 
 
-def write_parts(parts: Iterable[pa.Table], path: Path, note: str | None = None) -> None:
+def write_parts(table_parts: Iterable[pa.Table], path: Path, note: str | None = None) -> None:
     """Write parts of a table as one Parquet file that is not published, with a note.
 
     `read_noted` reads it. Entries of dictionaries are written as they stand: there must be none
@@ -74,13 +78,13 @@ def write_parts(parts: Iterable[pa.Table], path: Path, note: str | None = None) 
     """
     writer = None
     try:
-        for part in parts:
+        for table_part in table_parts:
             if note is not None:
-                part = part.replace_schema_metadata({_NOTE: note})
+                table_part = table_part.replace_schema_metadata({_NOTE: note})
             writer = writer or pq.ParquetWriter(
-                path, part.schema, store_schema=note is not None, write_statistics=False
+                path, table_part.schema, store_schema=note is not None, write_statistics=False
             )
-            writer.write_table(part)
+            writer.write_table(table_part)
     finally:
         if writer is not None:
             writer.close()
@@ -98,8 +102,8 @@ def write_changed(
         new_texts = [None if x is None else str(x) for x in table.column(name).to_pylist()]
         for row, text in texts.items():
             new_texts[row] = text
-        place = table.column_names.index(name)
-        table = table.set_column(place, name, pa.array(new_texts, pa.string()))
+        position = table.column_names.index(name)
+        table = table.set_column(position, name, pa.array(new_texts, pa.string()))
     with replaced(path) as new_path:
         write_parts([table], new_path, None if note is None else note.decode("utf-8", "replace"))
 
@@ -124,36 +128,36 @@ def write_in_parts(tables: Iterable[pa.Table], path: Path, max_rows: int | None)
     return files
 
 
-def write(parts: Iterable[pa.Table], path: Path) -> int:
+def write(table_parts: Iterable[pa.Table], path: Path) -> int:
     """Write tables of one schema as one file of a release; return how many rows they have."""
     rows = 0
 
     def counted() -> Iterator[pa.Table]:
         nonlocal rows
-        for part in parts:
-            rows += len(part)
-            yield part
+        for table_part in table_parts:
+            rows += len(table_part)
+            yield table_part
 
     with path.open("wb") as file:
         file.writelines(layout(_batches(counted())))
     return rows
 
 
-def _batches(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
+def _batches(table_parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
     """Yield an empty table, then all rows in batches of `ROWS`; the last may be smaller."""
     waiting: list[pa.Table] = []
     n_rows = 0
-    for part in parts:
+    for table_part in table_parts:
         if not waiting:
-            waiting = [part.slice(0, 0)]
+            waiting = [table_part.slice(0, 0)]
             yield waiting[0]
         start = 0
-        while len(part) - start >= ROWS - n_rows:
-            yield pa.concat_tables([*waiting, part.slice(start, ROWS - n_rows)])
+        while len(table_part) - start >= ROWS - n_rows:
+            yield pa.concat_tables([*waiting, table_part.slice(start, ROWS - n_rows)])
             start += ROWS - n_rows
             waiting, n_rows = waiting[:1], 0
-        waiting.append(part.slice(start))
-        n_rows += len(part) - start
+        waiting.append(table_part.slice(start))
+        n_rows += len(table_part) - start
     if n_rows:
         yield pa.concat_tables(waiting)
 
@@ -190,11 +194,11 @@ def parts_of_parquet(path: Path) -> Iterator[pa.Table]:
 
 def read_noted(path: Path) -> tuple[pa.Table, str | None]:
     """Read a Parquet file, or a folder of its parts, and its note, if it has one."""
-    parts = sorted(path.iterdir()) if path.is_dir() else [path]
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
     try:
         tables = []
-        for part in parts:
-            with part.open("rb") as file:
+        for part_file in files:
+            with part_file.open("rb") as file:
                 tables.append(pq.read_table(file))
         table = pa.concat_tables(tables)
     except (pa.ArrowException, OSError) as error:

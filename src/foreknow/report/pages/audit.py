@@ -245,29 +245,33 @@ class AuditPage(Page[Audit]):
     def blocks(self) -> Iterator[Block]:
         """Yield a table of verdicts, a part for each, what the release is worth, and the policy."""
         audit = self.result
-        parts = list(zip(titled(audit), audit.verdicts, strict=True))
+        titles_and_verdicts = list(zip(titled(audit), audit.verdicts, strict=True))
         yield Heading("The verdict on each requirement", "verdicts")
-        rows = [self._row(*heading, verdict) for heading, verdict in parts if not verdict.of_groups]
+        rows = [
+            self._row(*heading, verdict)
+            for heading, verdict in titles_and_verdicts
+            if not verdict.of_groups
+        ]
         relatives = {v.required.relative for v in audit.verdicts if not v.of_groups}
         if rows:
             worst_title = " or ".join(
                 [*["worst"] * (False in relatives), *[NEAREST] * (True in relatives)]
             )
-            titles = [word or worst_title for word in _HEAD]
+            titles = [column_title or worst_title for column_title in _HEAD]
             yield Table(titles, rows, (0, 1, 2, 5), title="Verdicts", style="verdicts")
         if True in relatives:
             yield Sentence(RELATIVE, "note")
-        for place, verdict in enumerate(audit.verdicts):
+        for position, verdict in enumerate(audit.verdicts):
             if verdict.of_groups:
-                yield Sentence(self._sentence(place), verdict_mood(audit, verdict))
+                yield Sentence(self._sentence(position), verdict_mood(audit, verdict))
         if rows:
             explanations = [_NEAREST] * (True in relatives) + [_WORST] * (False in relatives)
             yield Sentence(f"{' '.join(explanations)}{_legend(audit)}", "note", whole=True)
         if not self.published:
             yield Later(lambda: exposed_blocks(titled_exposed(audit)))
-        for place, ((title, anchor), verdict) in enumerate(parts):
+        for position, ((title, anchor), verdict) in enumerate(titles_and_verdicts):
             if not verdict.of_groups:
-                yield from self._part(title, anchor, place)
+                yield from self._part(title, anchor, position)
         yield Heading("What the release is still worth", "worth")
         if audit.lattice is not None:
             from foreknow.report.pages.lattice import chosen_sentence, lattice_line
@@ -304,21 +308,21 @@ class AuditPage(Page[Audit]):
                 case = Cell(visible(disclosure.value), below=_in_group(verdict))
         return self._word(verdict), secret, self._allowed(verdict).short, worst, limit, case
 
-    def _part(self, title: str, anchor: str, place: int) -> Iterator[Block]:
+    def _part(self, title: str, anchor: str, position: int) -> Iterator[Block]:
         """The blocks of one verdict: its sentence and what supports it."""
-        verdict = self.result.verdicts[place]
-        idle = _is_idle(verdict)
+        verdict = self.result.verdicts[position]
+        is_idle = _is_idle(verdict)
         yield Heading(f"{title}: {self._about(verdict)}", anchor, word=self._word(verdict))
         mood = verdict_mood(self.result, verdict)
-        yield Sentence(self._sentence(place), mood, whole=verdict.safe)
+        yield Sentence(self._sentence(position), mood, whole=verdict.safe)
         knows = self._allowed(verdict).knows
         yield Sentence(f"The requirement guards against anyone who {knows}.", whole=True)
-        if not idle and self._withheld(verdict) is None:
-            yield Later(lambda: self._worst_case_blocks(anchor, place))
+        if not is_idle and self._withheld(verdict) is None:
+            yield Later(lambda: self._worst_case_blocks(anchor, position))
 
-    def _worst_case_blocks(self, anchor: str, place: int) -> Iterator[Block]:
+    def _worst_case_blocks(self, anchor: str, position: int) -> Iterator[Block]:
         """Yield the worst case in detail: its facts, figures, and the worst case of every value."""
-        audit, verdict = self.result, self.result.verdicts[place]
+        audit, verdict = self.result, self.result.verdicts[position]
         disclosure, noun = verdict.found, sensitive_noun(audit.policy, verdict.requirement)
         requirement_counts = audit.counted_of(verdict)
         semantics = (verdict.counts or counts_of(requirement_counts.counts)).semantics
@@ -330,13 +334,19 @@ class AuditPage(Page[Audit]):
         yield from priors_figure(counts, verdict, anchor)
         yield from more_known_figure(counts, verdict, f"{anchor}-more")
         if not self.published:
-            yield from exposed_figure(audit.exposed[place], f"{anchor}-people")
+            yield from exposed_figure(audit.exposed[position], f"{anchor}-people")
         if verdict.others:
             required, limits = verdict.required, limits_of(audit, verdict)
             rows: list[Row] = []
-            for shown in [disclosure, *verdict.others][:_MOST_VALUES]:
-                holders = _holders(sets, counts, shown.value)
-                rows.append((visible(shown.value), holders, worst_cell(shown, required, limits)))
+            for disclosure_shown in [disclosure, *verdict.others][:_MOST_VALUES]:
+                holders = _holders(sets, counts, disclosure_shown.value)
+                rows.append(
+                    (
+                        visible(disclosure_shown.value),
+                        holders,
+                        worst_cell(disclosure_shown, required, limits),
+                    )
+                )
             relative = verdict.required.relative
             worst = f"case {NEAREST}" if relative else "worst case"
             yield Folded(
@@ -352,10 +362,10 @@ class AuditPage(Page[Audit]):
             )
 
     def _word(self, verdict: Verdict) -> Cell:
-        idle = _is_idle(verdict)
-        if _is_unproved(verdict) and not idle:
+        is_idle = _is_idle(verdict)
+        if _is_unproved(verdict) and not is_idle:
             return Cell("not proved", sign=True)
-        return word_of(verdict.safe, limits_of(self.result, verdict), idle)
+        return word_of(verdict.safe, limits_of(self.result, verdict), is_idle)
 
     def _about(self, verdict: Verdict) -> str:
         noun = sensitive_noun(self.result.policy, verdict.requirement)
@@ -503,8 +513,8 @@ def _in_group(verdict: Verdict) -> str:
     label = verdict.group
     if label is None:
         return ""
-    words = group_text(label) if isinstance(label, tuple) else group_words(label)
-    return f"in {words if len(words) <= _LONG else words[:_LONG].rstrip() + ' …'}"
+    text = group_text(label) if isinstance(label, tuple) else group_words(label)
+    return f"in {text if len(text) <= _LONG else text[:_LONG].rstrip() + ' …'}"
 
 
 def sizes_block(audit: Audit) -> Figure:
@@ -535,7 +545,10 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
     columns = list(map(visible, verdict.known))
     if verdict.of_groups:
         criterion = criterion_text(verdict.requirement)
-        knowledge = "".join(f", for someone who knows {words}" for words in _of_everybody(columns))
+        knowledge = "".join(
+            f", for someone who knows {knowledge_of_all}"
+            for knowledge_of_all in _of_everybody(columns)
+        )
         return f"{criterion}{knowledge}: {visible(disclosure)}."
     if disclosure.value is None:
         return f"Nobody in the release has any {noun} that this requirement is about."
@@ -543,7 +556,7 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
     if verdict.requirement.sensitive is not None:
         value = f"{noun} {value}"
     description = describe(verdict.judged, disclosure.witness, noun)
-    knowledge = "".join(f", and {words}," for words in _of_everybody(columns))
+    knowledge = "".join(f", and {knowledge_of_all}," for knowledge_of_all in _of_everybody(columns))
     if disclosure.probability == 0 and (description.nobody or disclosure.witness is None):
         return (
             f"Nobody in the release has {value}, so there is nothing to find out; {limit_sentence}."
@@ -568,7 +581,7 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
         reason = f"their {len(summed_groups)} cases are added up"
         if not summed_groups:
             reason = "the group is out of reach of an exact answer"
-            if getattr(verdict.counts, "able", EVERYBODY).restricts:
+            if getattr(verdict.counts, "possible", EVERYBODY).restricts:
                 reason = (
                     "who there can have the value, or has another that some cannot, is left open"
                 )
@@ -604,8 +617,11 @@ def by_requirement(audit: Audit) -> list[tuple[Verdict, ...]]:
 
 def titled(audit: Audit) -> Iterator[tuple[str, str]]:
     """The title of each verdict and its anchor: its requirement, and which point of several."""
-    for place, verdicts in enumerate(by_requirement(audit), 1):
-        title, anchor = requirement_title(verdicts[0].requirement, place), f"requirement-{place}"
+    for position, verdicts in enumerate(by_requirement(audit), 1):
+        title, anchor = (
+            requirement_title(verdicts[0].requirement, position),
+            f"requirement-{position}",
+        )
         if len(verdicts) == 1:
             yield title, anchor
             continue
@@ -646,10 +662,10 @@ def labels_of(audit: Audit) -> Iterator[str]:
     yield from map(group_text, audit.counts.groups or ())
 
 
-def requirement_title(requirement: Requirement, place: int) -> str:
+def requirement_title(requirement: Requirement, position: int) -> str:
     """Name a requirement: its own name, or its place in the policy, from 1."""
     if _NUMBERED.fullmatch(requirement.name):
-        return f"Requirement {place}"
+        return f"Requirement {position}"
     return visible(requirement.name)
 
 
@@ -683,7 +699,7 @@ def utility_line(utility: Utility) -> str:
 
 def grids_sentence(grids: Mapping[str, str]) -> list[str]:
     """Say which grid ranges are on, such as whole months; empty without one."""
-    steps = [f"{visible(name)} {words}" for name, words in grids.items()]
+    steps = [f"{visible(name)} {step_text}" for name, step_text in grids.items()]
     return [f"Ranges are written on a grid: {listing(steps, n_shown=len(steps))}."] if steps else []
 
 
@@ -713,12 +729,15 @@ def policy_rows(
     `counted_requirements` are those that an audit counted.
     """
     rows: list[tuple[str, list[str]]] = []
-    counts_of_requirements = {id(counted.requirement): counted for counted in counted_requirements}
-    for place, requirement in enumerate(policy.requirements, 1):
+    counts_of_requirements = {
+        id(requirement_counts.requirement): requirement_counts
+        for requirement_counts in counted_requirements
+    }
+    for position, requirement in enumerate(policy.requirements, 1):
         noun = sensitive_noun(policy, requirement)
         if requirement.criterion is not None:
             sentence = f"Every group must hold {visible(criterion_text(requirement))}."
-            rows.append((requirement_title(requirement, place), [sentence]))
+            rows.append((requirement_title(requirement, position), [sentence]))
             continue
         counted_requirement = counts_of_requirements.get(id(requirement))
         sets = {} if counted_requirement is None else counted_requirement.meant.sets
@@ -733,7 +752,7 @@ def policy_rows(
             lines.append(f"Someone who {knows} must {_must(point)} {claim}.")
         judged_by = None if counted_requirement is None else counted_requirement.sight.known
         lines += _sight_lines(policy, requirement, judged_by)
-        rows.append((requirement_title(requirement, place), lines))
+        rows.append((requirement_title(requirement, position), lines))
     if policy.schema is not None:
         options = policy.options
         form = f"{visible(options.form)}, " if options.form else ""  # else as suits the method
@@ -755,9 +774,11 @@ def _sight_lines(
     policy: Policy, requirement: Requirement, judged_columns: Sequence[str] | None
 ) -> list[str]:
     """Lines that say which columns an adversary is assumed to know, and not to know."""
-    sight = requirement.sight(policy.layout)
-    known_columns = list(map(visible, sight.known if judged_columns is None else judged_columns))
-    columns = map(visible, (*sight.known, *sight.assumed))
+    seen_columns = requirement.sight(policy.layout)
+    known_columns = list(
+        map(visible, seen_columns.known if judged_columns is None else judged_columns)
+    )
+    columns = map(visible, (*seen_columns.known, *seen_columns.assumed))
     other_columns = [column for column in columns if column not in known_columns]
     lines = []
     if known_columns:

@@ -75,8 +75,8 @@ def _nodes(result: LatticeResult) -> Table:
         loss = result.loss_of(node)
         levels = list(map(visible, result.in_words(node).values()))
         people = number(result.suppressed.get(node, 0))
-        word = "chosen" if node == result.chosen else "minimal"
-        rows.append((word, *levels, people, "" if loss is None else f"{loss:.4g}"))
+        mark = "chosen" if node == result.chosen else "minimal"
+        rows.append((mark, *levels, people, "" if loss is None else f"{loss:.4g}"))
     titles = ("", *map(visible, result.attributes), "suppressed", "loss")
     return Table(titles, rows, range(len(titles) - 2), style="names", brief=_BRIEF).cut(_MOST_ROWS)
 
@@ -103,8 +103,8 @@ _FINDS_OF_HELD = {
 def chosen_sentence(result: LatticeResult, form: Form) -> str:
     """A sentence that says which levels were chosen, and what became of suppressed people."""
     words_of_levels = result.in_words(result.chosen)
-    parts = [f"{visible(name)} {word}" for name, word in words_of_levels.items()]
-    levels = listing(parts, n_shown=len(parts))
+    phrases = [f"{visible(name)} {level_text}" for name, level_text in words_of_levels.items()]
+    levels = listing(phrases, n_shown=len(phrases))
     suppressed = result.suppressed.get(result.chosen, 0)
     if form == "bucketized":
         beginning = f"Grouped by {levels}; the columns themselves are published exactly"
@@ -239,8 +239,8 @@ def kind_of(result: LatticeResult, node: Node) -> str:
 
 def _hover(result: LatticeResult, node: Node) -> str:
     """The text of a node: its levels, status, suppressed people and loss."""
-    words = result.in_words(node)
-    lines = [f"{visible(name)}: {word}" for name, word in words.items()]
+    text_of_level = result.in_words(node)
+    lines = [f"{visible(name)}: {level_text}" for name, level_text in text_of_level.items()]
     status = result.status_of(node)
     if not result.limits_inference:
         status = _STATUS_OF_HELD.get(status, status)
