@@ -312,6 +312,38 @@ def test_releases_are_made_and_written(browser, own):
 
 
 @pytest.mark.parametrize(
+    ("missing", "cell", "size"),
+    [
+        ('{ label = "unknown" }', "→ unknown, mixed in the group", "4 people"),
+        ('"drop"', None, "left out"),
+    ],
+)
+def test_people_without_a_value(tmp_path, missing, cell, size):
+    """They have the label of the policy, or are left out: they were published as "missing"."""
+    ill = ["Flu", "Cold", "NA", ""] * 2
+    rows = "".join(f"p{i},{20 + i // 4 * 30},{value}\n" for i, value in enumerate(ill))
+    (tmp_path / "table.csv").write_text(f"pid,age,ill\n{rows}")
+    (tmp_path / "policy.toml").write_text(
+        '[schema]\nidentifiers = ["pid"]\nquasi_identifiers = ["age"]\nsensitive = "ill"\n'
+        f'missing = {missing}\nreading = {{ missing = ["NA"] }}\n'
+        '[[require]]\nfacts = {}\nbelow = 0.9\n[publish]\nlabels = { age = "exact" }\n'
+    )
+    place = Place(tmp_path, tmp_path / "table.csv", tmp_path / "policy.toml")
+    press = Press(place.session)
+    place.guard._app = application(place.session, press)
+    browser = place.browser()
+    browser.post("/api/publish/start", {"method": "mondrian"})
+    waited(browser)
+    _, people = browser.ask("/api/publish/compared?a=0&b=1").json["people"]
+    press.close()
+    values = [(row[1], row[-1]) for row in people["rows"] if "missing" in str(row[1])]
+    assert len(values) == 4
+    for value, last in values:
+        assert last == size
+        assert value == "missing" if cell is None else value["below"] == cell
+
+
+@pytest.mark.parametrize(
     ("shared", "publish", "cell"),
     [
         ('shared = { by = "home", values = ["pay"] }', "", "once for each household"),

@@ -17,6 +17,7 @@ from typing import Any
 from foreknow.atomic_files import name_both, scratch_folder, write_whole
 from foreknow.auditing.audit import Audit
 from foreknow.certificates import Certificate
+from foreknow.data.engines.columns import Relabel
 from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.write import read_noted
 from foreknow.data.microdata import Microdata
@@ -30,7 +31,7 @@ from foreknow.methods.registry import METHODS, key_of, kind_of
 from foreknow.pages import page_of
 from foreknow.policy.policy import Policy
 from foreknow.publishing.publish import publish
-from foreknow.report.blocks import Cell, Mood, Table
+from foreknow.report.blocks import Cell, Mood, Row, Table
 from foreknow.report.exposed import exposed_table
 from foreknow.report.pages.audit import (
     criterion_text,
@@ -154,19 +155,24 @@ def _people(certificate: Certificate, microdata: Microdata, order: _Order) -> Ta
     step = max(1, len(published) // _PEOPLE)
     members = published.take([*range(0, len(published), step)][:_PEOPLE])
     raw = raw_table.arrow(columns)
-    raw = raw.take([row - 1 for row in members.column("row").to_pylist()])
+    row_numbers = [row - 1 for row in members.column("row").to_pylist()]
+    raw = raw.take(row_numbers)
     groups = [name for name in certificate.groups if name in members.column_names]
     sizes = Counter(map(tuple, _texts(published, groups)))
     rounding = certificate.policy["publish"].get("round", {})
-    rows = []
-    for raw_values, published_labels in zip(
-        _texts(raw, columns), _texts(members, groups), strict=True
+    rows, kept_rows = list[Row](), {*microdata.kept.tolist()}
+    for row, raw_values, published_labels in zip(
+        row_numbers, _texts(raw, columns), _texts(members, groups), strict=True
     ):
         labels = dict(zip(groups, published_labels, strict=True))
-        left_out = None in published_labels and certificate.form == "bucketized"
         cells: list[Any] = []
+        if row not in kept_rows:
+            rows.append((*map(_or_missing, raw_values), "left out"))
+            continue
         for name, value in zip(columns, raw_values, strict=True):
             label = labels.get(name, value)
+            if value is None and name in schema.sensitives and isinstance(schema.missing, Relabel):
+                label = str(schema.missing)
             if value is not None and name in rounding:
                 label = f"the nearest multiple of {rounding[name]}"
             if name in schema.shared_values:
@@ -174,10 +180,7 @@ def _people(certificate: Certificate, microdata: Microdata, order: _Order) -> Ta
             elif name in schema.sensitives or name in certificate.unlinked:
                 label = f"{_or_missing(label)}, mixed in the group"
             cells.append(Cell(_or_missing(value), below=f"→ {_or_missing(label)}"))
-        group_size = (
-            "left out" if left_out else some(sizes[tuple(published_labels)], "person", "people")
-        )
-        rows.append((*cells, group_size))
+        rows.append((*cells, some(sizes[tuple(published_labels)], "person", "people")))
     titles = (*map(visible, columns), "group of")
     return Table(titles, rows, left=range(len(titles)))
 
